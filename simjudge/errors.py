@@ -1,0 +1,59 @@
+"""What can go wrong, said in one line, and what was lost, counted.
+
+Two things happen to bad input, never a third: a `SimjudgeError` ends the command (exit code 1) with one line that
+names file, row and remedy; or the bad piece is left out and counted in `Losses` (the command finishes, exit code 3).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+class SimjudgeError(Exception):
+    """An error a user can act on. The message is one line and names the file, the row and the remedy."""
+
+
+class UsageError(SimjudgeError):
+    """The request itself makes no sense, whatever the files hold (exit code 2)."""
+
+
+@dataclass
+class Losses:
+    """Pieces of input that were left out: counted by kind, the first few of each named.
+
+    A kind is a short plural phrase that reads well behind a number, e.g. "boxes with zero area".
+    """
+
+    named_per_kind: int = 5
+    counts: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, kind: str, where: str, count: int = 1) -> None:
+        """Count `count` lost pieces of `kind`; `where` names one of them: file, row or message, and what it held."""
+        if count <= 0:
+            return
+        self.counts[kind] += count
+        examples = self.examples.setdefault(kind, [])
+        if len(examples) < self.named_per_kind:
+            examples.append(where)
+
+    def extend(self, other: Losses) -> None:
+        """Take over all of another collection's counts and examples."""
+        for kind, count in other.counts.items():
+            self.counts[kind] += count
+            room = self.named_per_kind - len(self.examples.setdefault(kind, []))
+            self.examples[kind].extend(other.examples.get(kind, [])[: max(room, 0)])
+
+    def __bool__(self) -> bool:
+        """True where anything was lost."""
+        return bool(self.counts)
+
+    def lines(self) -> list[str]:
+        """One line a kind: the count, the kind, and the first few places."""
+        out = []
+        for kind, count in self.counts.items():
+            named = self.examples.get(kind, [])
+            more = f" (and {count - len(named)} more)" if count > len(named) else ""
+            out.append(f"{count} {kind}: {'; '.join(named)}{more}")
+        return out

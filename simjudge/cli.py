@@ -1,0 +1,59 @@
+"""The command `simjudge`, composed of `simjudge.commands`."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+import simjudge
+from simjudge.commands import compare, convert, detect, filter_images, info, report, split, sweep, train
+from simjudge.commands.common import EXIT_FAILED, EXIT_USAGE, say
+from simjudge.errors import SimjudgeError, UsageError
+
+app = typer.Typer(
+    name="simjudge",
+    help="Does what I see in simulation predict what my robot will see in reality? A detector is the judge.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("compare")(compare.compare)
+app.command("sweep")(sweep.sweep)
+app.command("report")(report.report)
+app.command("detect")(detect.detect)
+app.command("train")(train.train)
+app.command("convert")(convert.convert)
+app.command("split")(split.split)
+app.command("filter")(filter_images.filter_images)
+app.command("info")(info.info)
+
+
+def _print_version(value: bool) -> None:  # noqa: FBT001 - typer's callback form
+    if value:
+        sys.stdout.write(f"simjudge {simjudge.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Options of simjudge itself."""
+    del version
+
+
+def main() -> None:
+    """Run the command line; every expected error is one line on stderr."""
+    try:
+        app()
+    except UsageError as error:
+        say(f"error: {error}")
+        sys.exit(EXIT_USAGE)
+    except SimjudgeError as error:
+        say(f"error: {error}")
+        sys.exit(EXIT_FAILED)
+    except KeyboardInterrupt:
+        say("stopped")
+        sys.exit(130)

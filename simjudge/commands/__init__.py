@@ -1,0 +1,1 @@
+"""The subcommands of `simjudge`, one a file. Each only wires: arguments in, library calls, tables and files out."""

@@ -38,6 +38,7 @@ def _print_version(value: bool) -> None:  # noqa: FBT001 - typer's callback form
 
 @app.callback()
 def options(
+    *,
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
     """Options of simjudge itself."""

@@ -238,7 +238,7 @@ class FrameSet:
         number[chosen] = np.arange(len(chosen))
         return replace(
             self,
-            frame_name=[self.frame_name[i] for i in chosen],
+            frame_name=[self.frame_name[int(i)] for i in chosen],
             size=self.size[chosen],
             stamp=self.stamp[chosen],
             labelled=self.labelled[chosen],
@@ -257,7 +257,7 @@ def stamp_name(stamp: int) -> str:
 def stamp_from_name(name: str) -> int:
     """The stamp that a frame name carries, NO_STAMP where it carries none."""
     seconds, _, nanoseconds = name.partition("_")
-    if seconds.isdecimal() and nanoseconds.isdecimal() and len(nanoseconds) == 9:  # noqa: PLR2004
+    if seconds.isdecimal() and nanoseconds.isdecimal() and len(nanoseconds) == 9:
         return int(seconds) * 1_000_000_000 + int(nanoseconds)
     return NO_STAMP
 

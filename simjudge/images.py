@@ -107,6 +107,7 @@ class ArrayImages:
     def encoded(self, index: int) -> EncodedImage | None:
         """Always None: the pixels are raw."""
         del index
+        return None
 
 
 @dataclass(frozen=True)

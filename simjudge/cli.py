@@ -30,7 +30,7 @@ app.command("filter")(filter_images.filter_images)
 app.command("info")(info.info)
 
 
-def _print_version(value: bool) -> None:  # noqa: FBT001 - typer's callback form
+def _print_version(value: bool) -> None:
     if value:
         sys.stdout.write(f"simjudge {simjudge.__version__}\n")
         raise typer.Exit

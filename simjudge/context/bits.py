@@ -1,0 +1,78 @@
+"""Bit-packed masks: compiled helpers that set and count bits. Bit b of a row of words is bit b % 64 of word b // 64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types, uint64
+from numba.extending import intrinsic
+
+WORD = 64
+BLOCK = 8
+"""Side of the square blocks, in pixels, whose counts bound an intersection from above. 8 x 8 fits a byte."""
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def count_ones(typing_context: Any, word: Any) -> Any:
+    """The number of set bits of a uint64 (the processor's own instruction, which LLVM also vectorizes)."""
+    del typing_context, word
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        del context, signature
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
+@njit(cache=True, nogil=True)
+def set_run(words, start, stop):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Set the bits start .. stop - 1 of a row of words."""
+    first, last = start // WORD, (stop - 1) // WORD
+    ones = uint64(0xFFFFFFFFFFFFFFFF)
+    head = ones << uint64(start % WORD)
+    tail = ones >> uint64(WORD - 1 - (stop - 1) % WORD)
+    if first == last:
+        words[first] |= head & tail
+        return
+    words[first] |= head
+    for i in range(first + 1, last):
+        words[i] = ones
+    words[last] |= tail
+
+
+@njit(cache=True, nogil=True)
+def intersection(a, b):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """How many bits two rows of words have in common."""
+    count = 0
+    for i in range(a.shape[0]):
+        count += count_ones(a[i] & b[i])
+    return count
+
+
+@njit(cache=True, nogil=True)
+def least_sum(a, b):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Sum of the element-wise minimum of two rows of block counts: no intersection can be larger."""
+    total = 0
+    for i in range(a.shape[0]):
+        total += min(a[i], b[i])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def count_blocks(words, height, width, blocks):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Fill `blocks` with the set pixels of each 8 x 8 block of a height x width mask; returns the whole count."""
+    across = (width + BLOCK - 1) // BLOCK
+    total = 0
+    for row in range(height):
+        for column in range(across):
+            bit = row * width + column * BLOCK
+            taken = min(BLOCK, width - column * BLOCK)
+            word, shift = bit // WORD, bit % WORD
+            value = words[word] >> uint64(shift)
+            if shift + taken > WORD:
+                value |= words[word + 1] << uint64(WORD - shift)
+            ones = count_ones(value & ((uint64(1) << uint64(taken)) - uint64(1)))
+            blocks[(row // BLOCK) * across + column] += ones
+            total += ones
+    return total

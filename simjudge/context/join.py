@@ -1,0 +1,211 @@
+"""The similarity join: for each context, every context that is similar to it (method, Eq. [2]). Exact, in blocks.
+
+Similar means |c AND a| >= theta * |c OR a| on integer counts. Two bounds spare most counting, and neither can lose a
+pair, since each bounds the intersection from above and the union from below: the smaller and the larger area; and the
+sum over 8 x 8 blocks of the smaller count. Contexts are visited in order of area, tile by tile, so that a tile's planes
+stay in the cache; a block of rows is joined with everything before the next begins, so memory does not grow with N x M.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from simjudge.context.bits import intersection, least_sum
+from simjudge.context.patches import Contexts
+from simjudge.frames import FloatArray, IntArray
+
+LEVEL_BYTES = 64 << 20
+"""Memory for one block of rows against all contexts, one byte a pair."""
+ROWS_AT_ONCE = 16
+COLUMN_TILE = 64
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The similar contexts of a block of contexts.
+
+    Attributes:
+        row: int64 (R,), the contexts of this block.
+        start: int64 (R + 1,), where each one's neighbours start below.
+        rank: int32 (K,), the neighbours by their place in the order of performance, ascending within a row.
+        level: uint8 (K,), how many of the thetas (ascending) the pair passes: at least 1.
+    """
+
+    row: IntArray
+    start: IntArray
+    rank: npt.NDArray[np.int32]
+    level: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The most similar context of the other set for each context that was a row: -1 and 0.0 where none is similar."""
+
+    index: IntArray
+    similarity: FloatArray
+
+
+def similar_blocks(
+    contexts: Contexts,
+    rows: IntArray,
+    rank_of: IntArray,
+    thetas: Sequence[float],
+    *,
+    strict: bool = False,
+    other: npt.NDArray[np.bool_] | None = None,
+    matches: Matches | None = None,
+) -> Iterator[Neighbours]:
+    """Join some contexts with all, block by block.
+
+    Args:
+        contexts: N contexts.
+        rows: (R,) the contexts whose neighbours are wanted.
+        rank_of: (N,) each context's place in the order that neighbours are to be listed in.
+        thetas: thresholds, ascending.
+        strict: similar means S > theta.
+        other: (N,) which set each context belongs to; needed with `matches`.
+        matches: filled, for each row, with the most similar context of the other set.
+
+    Yields:
+        Neighbours of every row exactly once; rows come in order of area.
+    """
+    order = np.argsort(contexts.area, kind="stable")
+    wanted = np.zeros(len(contexts), np.bool_)
+    wanted[rows] = True
+    ordered_rows = order[wanted[order]]
+    limits = np.asarray(thetas, np.float64)
+    side = np.zeros(len(contexts), np.bool_) if other is None else other
+    best = Matches(np.zeros(0, np.int64), np.zeros(0)) if matches is None else matches
+    per_block = int(np.clip(LEVEL_BYTES // max(1, len(contexts)), 4 * ROWS_AT_ONCE, 4096))
+    planes = (
+        contexts.start, contexts.plane_class, contexts.words, contexts.blocks, contexts.plane_area, contexts.area
+    )  # fmt: skip
+    for begin in range(0, len(ordered_rows), per_block):
+        block = ordered_rows[begin : begin + per_block]
+        levels = np.zeros((len(block), len(contexts)), np.uint8)
+        _fill_levels(*planes, order, block, rank_of, limits, strict, levels, side, best.index, best.similarity)
+        start = np.concatenate([[0], np.cumsum(_count(levels))]).astype(np.int64)
+        rank, level = np.empty(start[-1], np.int32), np.empty(start[-1], np.uint8)
+        _list(levels, start, rank, level)
+        yield Neighbours(block, start, rank, level)
+
+
+@njit(cache=True, nogil=True)
+def _reaches(inter, union, theta, strict):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """S >= theta (or >), on counts, in float64; S of two empty patches is 0."""
+    if union == 0:
+        return theta < 0 or (theta == 0 and not strict)
+    if strict:
+        return inter > theta * union
+    return inter >= theta * union
+
+
+@njit(cache=True, nogil=True)
+def _window(area, order, own, theta):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """The part of the area-ordered contexts whose area alone does not rule out similarity with area `own`."""
+    low, high = 0, len(order)
+    while low < high:
+        middle = (low + high) // 2
+        if area[order[middle]] < own and not area[order[middle]] >= theta * own:
+            low = middle + 1
+        else:
+            high = middle
+    first, high = low, len(order)
+    while low < high:
+        middle = (low + high) // 2
+        if area[order[middle]] <= own or own >= theta * area[order[middle]]:
+            low = middle + 1
+        else:
+            high = middle
+    return first, low
+
+
+@njit(cache=True, nogil=True)
+def _intersection_bounded(start, plane_class, words, blocks, area, i, j, theta):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """The intersection of contexts i and j, or -1 where the block counts rule out S >= theta."""
+    both = area[i] + area[j]
+    bound, p, q = 0, start[i], start[j]
+    while p < start[i + 1] and q < start[j + 1]:
+        if plane_class[p] == plane_class[q]:
+            bound += least_sum(blocks[p], blocks[q])
+            p, q = p + 1, q + 1
+        elif plane_class[p] < plane_class[q]:
+            p += 1
+        else:
+            q += 1
+    if not bound >= theta * (both - bound):
+        return -1
+    inter, p, q = 0, start[i], start[j]
+    while p < start[i + 1] and q < start[j + 1]:
+        if plane_class[p] == plane_class[q]:
+            inter += intersection(words[p], words[q])
+            p, q = p + 1, q + 1
+        elif plane_class[p] < plane_class[q]:
+            p += 1
+        else:
+            q += 1
+    return inter
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _fill_levels(  # type: ignore[no-untyped-def] # noqa: PLR0913, PLR0917, ANN202
+    start, plane_class, words, blocks, plane_area, area, order, rows, rank_of, thetas, strict,  # noqa: ANN001, ARG001
+    levels, side, best_index, best_similarity,  # noqa: ANN001
+):  # fmt: skip
+    """levels[r, rank_of[j]] = how many thetas the pair (rows[r], j) passes."""
+    groups = (len(rows) + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
+    lowest = thetas[0]
+    for group in prange(groups):
+        row_from, row_to = group * ROWS_AT_ONCE, min((group + 1) * ROWS_AT_ONCE, len(rows))
+        first, last = np.empty(ROWS_AT_ONCE, np.int64), np.empty(ROWS_AT_ONCE, np.int64)
+        for r in range(row_from, row_to):
+            first[r - row_from], last[r - row_from] = _window(area, order, area[rows[r]], lowest)
+        group_first, group_last = first[: row_to - row_from].min(), last[: row_to - row_from].max()
+        for tile in range(group_first, group_last, COLUMN_TILE):
+            for r in range(row_from, row_to):
+                i = rows[r]
+                for column in range(max(tile, first[r - row_from]), min(tile + COLUMN_TILE, last[r - row_from])):
+                    j = order[column]
+                    inter = _intersection_bounded(start, plane_class, words, blocks, area, i, j, lowest)
+                    if inter < 0:
+                        continue
+                    union = area[i] + area[j] - inter
+                    level = 0
+                    while level < len(thetas) and _reaches(inter, union, thetas[level], strict):
+                        level += 1
+                    if level == 0:
+                        continue
+                    levels[r, rank_of[j]] = level
+                    if len(best_index) > 0 and side[i] != side[j]:
+                        similarity = inter / union if union > 0 else 0.0
+                        known = best_index[i]
+                        if known < 0 or (similarity, -j) > (best_similarity[i], -known):
+                            best_index[i], best_similarity[i] = j, similarity
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _count(levels):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """How many entries of each row are not 0."""
+    out = np.zeros(levels.shape[0], np.int64)
+    for r in prange(levels.shape[0]):
+        count = 0
+        for k in range(levels.shape[1]):
+            count += levels[r, k] != 0
+        out[r] = count
+    return out
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _list(levels, start, rank, level):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """List the entries of each row that are not 0."""
+    for r in prange(levels.shape[0]):
+        at = start[r]
+        for k in range(levels.shape[1]):
+            if levels[r, k]:
+                rank[at], level[at] = k, levels[r, k]
+                at += 1

@@ -1,0 +1,58 @@
+"""The settings of the method, and its presets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from simjudge.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Method:
+    """How contexts are cut out and compared.
+
+    Attributes:
+        theta: similarity threshold of Eq. [2].
+        patch: height and width of the patch, pixels.
+        mask_factor: blank the patch outside the anchor's box grown by this factor; None keeps the whole patch.
+        class_aware: one mask plane a class; False is Eq. [2] read literally, one plane for all.
+        strict: similar means S > theta instead of S >= theta.
+        min_batch_size: a context is compared where both A_c and B_c hold at least this many samples.
+        integer_boxes: boxes, IoU and assignment as the authors' public tool has them.
+        min_score: predictions below this score do not take part.
+    """
+
+    theta: float = 0.8
+    patch: tuple[int, int] = (120, 120)
+    mask_factor: float | None = None
+    class_aware: bool = True
+    strict: bool = False
+    min_batch_size: int = 1
+    integer_boxes: bool = False
+    min_score: float = 0.25
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no sense."""
+        if not min(self.patch) >= 1 or max(self.patch) > 4096:
+            raise UsageError(f"patch {self.patch[0]}x{self.patch[1]}: both sides must be 1 to 4096 pixels")
+        if not -1e9 < self.theta < 1e9:
+            raise UsageError(f"theta {self.theta}: must be a number, usually 0.5 to 0.9")
+        if self.mask_factor is not None and not 0 < self.mask_factor < 1e6:
+            raise UsageError(f"mask factor {self.mask_factor}: must be positive")
+        if self.min_batch_size < 1:
+            raise UsageError(f"minimum batch size {self.min_batch_size}: must be 1 or more")
+        if not 0 <= self.min_score <= 1:
+            raise UsageError(f"min score {self.min_score}: must be in [0, 1]")
+
+    def with_theta(self, theta: float) -> Method:
+        """The same settings at another threshold."""
+        return replace(self, theta=theta)
+
+
+PRESETS = {
+    "paper": Method(),
+    # The authors' public tool, uwsbel/sbel-reproducibility 2024/CPD, with its own defaults.
+    "cpd": Method(
+        theta=0.9, patch=(64, 64), mask_factor=1.5, strict=True, integer_boxes=True, min_score=0.0
+    ),
+}

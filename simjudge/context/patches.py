@@ -1,0 +1,182 @@
+"""Contexts: every object seen through the patch of ground truth around it, as bit-packed planes (method, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.context.bits import BLOCK, WORD
+from simjudge.context.method import Method
+from simjudge.context.raster import count_planes, fill_planes, pack_label_patches
+from simjudge.frames import FrameSet, IntArray, rows_by_frame
+from simjudge.masks import Masks
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """N contexts. Only planes in which something may be set are stored: context i owns planes start[i] .. start[i + 1].
+
+    Attributes:
+        start: int64 (N + 1,).
+        plane_class: int64 (P,), the class a plane is of, ascending within a context.
+        words: uint64 (P, W), the plane's height x width pixels, row-major, 64 a word.
+        blocks: uint8 (P, K), set pixels of each 8 x 8 block.
+        plane_area: int64 (P,), set pixels of each plane.
+        area: int64 (N,), set pixels of all planes of a context.
+    """
+
+    start: IntArray
+    plane_class: IntArray
+    words: npt.NDArray[np.uint64]
+    blocks: npt.NDArray[np.uint8]
+    plane_area: IntArray
+    area: IntArray
+
+    def __len__(self) -> int:
+        """The number of contexts."""
+        return len(self.area)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Contexts]) -> Contexts:
+        """The contexts of several sets, one behind the other."""
+        offsets = np.cumsum([0, *(len(p.plane_class) for p in parts)])
+        starts = [p.start[:-1] + offset for p, offset in zip(parts, offsets[:-1], strict=True)]
+        return cls(
+            np.concatenate([*starts, offsets[-1:]]).astype(np.int64),
+            np.concatenate([p.plane_class for p in parts]),
+            np.concatenate([p.words for p in parts]),
+            np.concatenate([p.blocks for p in parts]),
+            np.concatenate([p.plane_area for p in parts]),
+            np.concatenate([p.area for p in parts]),
+        )
+
+    def planes(self, index: int, patch: tuple[int, int]) -> dict[int, npt.NDArray[np.bool_]]:
+        """Context `index` as boolean pictures (h, w) by class: for looking at, not for speed."""
+        height, width = patch
+        out = {}
+        for plane in range(self.start[index], self.start[index + 1]):
+            bits = np.unpackbits(self.words[plane].view(np.uint8), bitorder="little", count=height * width)
+            out[int(self.plane_class[plane])] = bits.reshape(height, width).astype(np.bool_)
+        return out
+
+
+def snapped(box: npt.NDArray[np.float64]) -> IntArray:
+    """Box edges on the pixel grid, floor(v + 0.5): int64 (N, 4), not clipped."""
+    return np.floor(box + 0.5).astype(np.int64)
+
+
+def integer_boxes(box: npt.NDArray[np.float64], size: IntArray) -> IntArray:
+    """Integer boxes as the authors' tool has them (method, section 7): rounded half to even, kept inside the picture.
+
+    Args:
+        box: (N, 4) pixels.
+        size: (N, 2), width and height of each object's picture.
+    """
+    rounded = np.rint(box).astype(np.int64)
+    low = np.clip(rounded[:, :2], 0, size - 2)
+    high = np.clip(rounded[:, 2:], low + 1, size - 1)
+    return np.concatenate([low, high], axis=1)
+
+
+def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Contexts:
+    """The contexts of some objects of a set.
+
+    Args:
+        frames: the set; every one of its objects shows in the patches around it.
+        method: patch size, mask factor, planes and rounding.
+        anchors: (N,) rows of `frames.objects`.
+    """
+    objects = frames.objects
+    size = frames.size[objects.frame]
+    edges = integer_boxes(objects.box, size) if method.integer_boxes else snapped(objects.box)
+    masks = Masks.none(len(objects)) if objects.masks is None else objects.masks
+    shown = _shown(edges, size, masks)
+    height, width = method.patch
+    origin = np.column_stack(
+        [
+            (edges[anchors, 0] + edges[anchors, 2] - width) // 2,
+            (edges[anchors, 1] + edges[anchors, 3] - height) // 2,
+        ]
+    )
+    classes, plane = np.unique(objects.class_id, return_inverse=True)
+    if not method.class_aware:
+        classes, plane = np.zeros(1, np.int64), np.zeros(len(objects), np.int64)
+    scene = (
+        objects.frame[anchors],
+        rows_by_frame(objects.frame, len(frames)),
+        shown,
+        plane.astype(np.int64),
+        len(classes),
+        np.ascontiguousarray(origin),
+        _window(edges[anchors], method),
+        height,
+        width,
+    )
+    start = np.concatenate([[0], np.cumsum(count_planes(*scene))]).astype(np.int64)
+    empty = _empty_planes(int(start[-1]), height, width)
+    plane_class, words, blocks, plane_area = empty
+    pixels = (masks.origin.astype(np.int64), masks.shape.astype(np.int64), masks.bits, masks.start)
+    fill_planes(*scene, *pixels, start, plane_class, words, blocks, plane_area)
+    return Contexts(start, classes[plane_class], words, blocks, plane_area, _areas(start, plane_area))
+
+
+def label_contexts(patches: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_]) -> Contexts:
+    """Contexts of patches cut from label pictures (semantic segmentation).
+
+    Args:
+        patches: (N, h, w) class ids.
+        valid: (N, h, w), False where a pixel has no label or lies outside the picture.
+    """
+    classes, plane = np.unique(patches, return_inverse=True)
+    numbers = np.where(valid, plane.reshape(patches.shape), -1)
+    count, height, width = patches.shape
+    present = np.zeros((count, len(classes)), np.bool_)
+    for k in range(len(classes)):
+        present[:, k] = (numbers == k).any(axis=(1, 2))
+    start = np.concatenate([[0], np.cumsum(present.sum(1))]).astype(np.int64)
+    plane_class, words, blocks, plane_area = _empty_planes(int(start[-1]), height, width)
+    plane_class[:] = np.nonzero(present)[1]
+    pack_label_patches(numbers, start, plane_class, words, blocks, plane_area)
+    return Contexts(start, classes[plane_class], words, blocks, plane_area, _areas(start, plane_area))
+
+
+def _shown(edges: IntArray, size: IntArray, masks: Masks) -> IntArray:
+    """What of each object is inside its picture, (N, 4): of its mask's extent where it has one, else of its box."""
+    extent = edges.copy()
+    masked = masks.shape[:, 0] > 0
+    extent[masked, :2] = masks.origin[masked]
+    extent[masked, 2:] = masks.origin[masked] + masks.shape[masked][:, ::-1]
+    return np.clip(extent, 0, np.concatenate([size, size], axis=1))
+
+
+def _window(edges: IntArray, method: Method) -> IntArray:
+    """The part of the patch that is kept: (N, 4), first column, first row, end column, end row."""
+    height, width = method.patch
+    window = np.tile(np.array([0, 0, width, height], np.int64), (len(edges), 1))
+    if method.mask_factor is not None:
+        for axis, side in ((0, width), (1, height)):
+            reach = method.mask_factor * (edges[:, axis + 2] - edges[:, axis]) / 2
+            window[:, axis] = np.maximum(0, (side / 2 - reach).astype(np.int64))
+            window[:, axis + 2] = np.minimum(side - 1, (side / 2 + reach).astype(np.int64)) + 1
+    return window
+
+
+def _empty_planes(
+    count: int, height: int, width: int
+) -> tuple[IntArray, npt.NDArray[np.uint64], npt.NDArray[np.uint8], IntArray]:
+    words = (height * width + WORD - 1) // WORD
+    across, down = (width + BLOCK - 1) // BLOCK, (height + BLOCK - 1) // BLOCK
+    return (
+        np.zeros(count, np.int64),
+        np.zeros((count, words), np.uint64),
+        np.zeros((count, across * down), np.uint8),
+        np.zeros(count, np.int64),
+    )
+
+
+def _areas(start: IntArray, plane_area: IntArray) -> IntArray:
+    total = np.concatenate([[0], np.cumsum(plane_area)]).astype(np.int64)
+    return total[start[1:]] - total[start[:-1]]

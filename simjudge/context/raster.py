@@ -1,0 +1,96 @@
+"""Compiled loops that paint objects into bit-packed patches. Called by `patches`, which says what the arrays mean."""
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
+# ruff: noqa: ANN001, ANN201, PLR0913, PLR0917
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from simjudge.context.bits import count_blocks, set_run
+
+
+@njit(cache=True, nogil=True)
+def _shown_part(shown, origin, window, i, o):
+    """The columns and rows of patch i that object o's clipped box covers, cut to the kept window."""
+    c0 = max(shown[o, 0] - origin[i, 0], window[i, 0])
+    r0 = max(shown[o, 1] - origin[i, 1], window[i, 1])
+    c1 = min(shown[o, 2] - origin[i, 0], window[i, 2])
+    r1 = min(shown[o, 3] - origin[i, 1], window[i, 3])
+    return c0, r0, c1, r1
+
+
+@njit(cache=True, nogil=True)
+def _mark_planes(frame, first_row, shown, plane, origin, window, i, present):
+    present[:] = False
+    for o in range(first_row[frame[i]], first_row[frame[i] + 1]):
+        c0, r0, c1, r1 = _shown_part(shown, origin, window, i, o)
+        if c0 < c1 and r0 < r1:
+            present[plane[o]] = True
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def count_planes(frame, first_row, shown, plane, plane_count, origin, window, height, width):
+    """For each patch, in how many planes something may be set: int64 (N,)."""
+    counts = np.zeros(len(frame), np.int64)
+    for i in prange(len(frame)):
+        present = np.zeros(plane_count, np.bool_)
+        _mark_planes(frame, first_row, shown, plane, origin, window, i, present)
+        counts[i] = present.sum()
+    return counts
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def fill_planes(
+    frame, first_row, shown, plane, plane_count, origin, window, height, width,
+    mask_origin, mask_shape, mask_bits, mask_start,
+    start, plane_class, words, blocks, plane_area,
+):  # fmt: skip
+    """Paint every object of a patch's frame into its planes, then count blocks and areas."""
+    for i in prange(len(frame)):
+        present = np.zeros(plane_count, np.bool_)
+        _mark_planes(frame, first_row, shown, plane, origin, window, i, present)
+        slot = np.zeros(plane_count, np.int64)
+        row = start[i]
+        for k in range(plane_count):
+            if present[k]:
+                slot[k] = row
+                plane_class[row] = k
+                row += 1
+        for o in range(first_row[frame[i]], first_row[frame[i] + 1]):
+            c0, r0, c1, r1 = _shown_part(shown, origin, window, i, o)
+            if c0 >= c1 or r0 >= r1:
+                continue
+            target = words[slot[plane[o]]]
+            if mask_shape[o, 0] > 0:
+                left, top = mask_origin[o, 0] - origin[i, 0], mask_origin[o, 1] - origin[i, 1]
+                crop = (left, top, mask_shape[o, 0], mask_shape[o, 1])
+                _paint_mask(target, width, c0, r0, c1, r1, crop, mask_bits[mask_start[o] : mask_start[o + 1]])
+            else:
+                for r in range(r0, r1):
+                    set_run(target, r * width + c0, r * width + c1)
+        for p in range(start[i], start[i + 1]):
+            plane_area[p] = count_blocks(words[p], height, width, blocks[p])
+
+
+@njit(cache=True, nogil=True)
+def _paint_mask(target, width, c0, r0, c1, r1, crop, bits):
+    left, top, crop_height, crop_width = crop
+    for r in range(max(r0, top), min(r1, top + crop_height)):
+        for c in range(max(c0, left), min(c1, left + crop_width)):
+            bit = (r - top) * crop_width + (c - left)
+            if (bits[bit // 8] >> (7 - bit % 8)) & 1:
+                set_run(target, r * width + c, r * width + c + 1)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def pack_label_patches(numbers, start, plane_class, words, blocks, plane_area):
+    """Paint label patches (N, h, w), class numbers or -1, into the planes that `plane_class` names."""
+    count, height, width = numbers.shape
+    for i in prange(count):
+        for p in range(start[i], start[i + 1]):
+            for r in range(height):
+                for c in range(width):
+                    if numbers[i, r, c] == plane_class[p]:
+                        set_run(words[p], r * width + c, r * width + c + 1)
+            plane_area[p] = count_blocks(words[p], height, width, blocks[p])

@@ -1,0 +1,172 @@
+"""W1 under many relabellings (permutations) and reweightings (bootstrap) of the frames, on one kept join.
+
+Neither changes which contexts are similar, only which set they count for and how often; so each block of neighbours is
+reduced for all permutations and all bootstrap draws at once, and nothing is kept but a sum and a count for each.
+"""
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
+# ruff: noqa: ANN001, ANN201, ANN202, PLR0913, PLR0917
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from simjudge.context.join import Neighbours
+from simjudge.frames import FloatArray, IntArray
+
+CHUNKS = 16
+"""Partial sums a block, added in order: the result does not depend on the number of threads."""
+
+
+@dataclass(frozen=True)
+class Resamples:
+    """How the frames of both sets (A's first, then B's: F in all) are relabelled and reweighted.
+
+    Attributes:
+        labels: uint8 (F, P), 1 where a frame counts for A. Column 0 is the truth.
+        weights: uint8 (F, D), how often a frame was drawn. Column 0 is all ones.
+    """
+
+    labels: npt.NDArray[np.uint8]
+    weights: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class ResampledW1:
+    """Sum of W1 over compared contexts and their number: (P,) for each relabelling, (D,) for each reweighting."""
+
+    label_sum: FloatArray
+    label_count: FloatArray
+    weight_sum: FloatArray
+    weight_count: FloatArray
+
+    @classmethod
+    def zeros(cls, resamples: Resamples) -> ResampledW1:
+        """Nothing added yet."""
+        labels, weights = resamples.labels.shape[1], resamples.weights.shape[1]
+        return cls(np.zeros(labels), np.zeros(labels), np.zeros(weights), np.zeros(weights))
+
+    def add(self, other: ResampledW1) -> None:
+        """Take another class's contexts in."""
+        for mine, theirs in zip(self._arrays(), other._arrays(), strict=True):
+            mine += theirs
+
+    def add_block(
+        self,
+        block: Neighbours,
+        frame_of_row: IntArray,
+        frame: IntArray,
+        performance: FloatArray,
+        frame_count_a: int,
+        resamples: Resamples,
+        min_batch: int,
+    ) -> None:
+        """Take the rows of a block in.
+
+        Args:
+            block: neighbours of R contexts.
+            frame_of_row: (R,) the pooled frame number of each row.
+            frame, performance: (N,) of all contexts, in order of performance.
+            frame_count_a: frames below this number are A's.
+            resamples: what to try.
+            min_batch: smallest batch that is compared.
+        """
+        shared = (block.start, block.rank, frame_of_row, frame, performance)
+        chunks = [np.zeros((CHUNKS, len(total))) for total in self._arrays()]
+        if len(self.label_sum):
+            _relabelled(*shared, resamples.labels, min_batch, chunks[0], chunks[1])
+        if len(self.weight_sum):
+            _reweighted(*shared, frame_count_a, resamples.weights, min_batch, chunks[2], chunks[3])
+        for total, parts in zip(self._arrays(), chunks, strict=True):
+            for part in parts:
+                total += part
+
+    def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        return self.label_sum, self.label_count, self.weight_sum, self.weight_count
+
+
+@njit(cache=True, nogil=True)
+def _add_row(into, row):
+    """into += row, for a row of small integers."""
+    for p in range(into.shape[0]):
+        into[p] += row[p]
+
+
+@njit(cache=True, nogil=True)
+def _integrate(area, a, n_a, b_known, whole, step):
+    """area[p] += |a[p] (n_a[p] + n_b[p]) - (a[p] + b[p]) n_a[p]| step, which is |a nB - b nA| step."""
+    for p in range(area.shape[0]):
+        area[p] += abs(a[p] * whole[p] - b_known[p] * n_a[p]) * step
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _relabelled(start, rank, frame_of_row, frame, performance, labels, min_batch, sums, counts):
+    """Add each row's W1 under every relabelling in which the row itself counts for A."""
+    tries = labels.shape[1]
+    rows = len(start) - 1
+    for chunk in prange(CHUNKS):
+        a, n_a, area = np.empty(tries), np.empty(tries), np.empty(tries)
+        seen, whole = np.empty(tries), np.empty(tries)
+        for r in range(chunk * rows // CHUNKS, (chunk + 1) * rows // CHUNKS):
+            first, last = start[r], start[r + 1]
+            if last - first < 2:
+                continue
+            a[:] = 0
+            n_a[:] = 0
+            area[:] = 0
+            whole[:] = last - first
+            for k in range(first, last):
+                _add_row(n_a, labels[frame[rank[k]]])
+            for k in range(first, last - 1):
+                _add_row(a, labels[frame[rank[k]]])
+                step = performance[rank[k + 1]] - performance[rank[k]]
+                if step > 0:
+                    seen[:] = k + 1 - first
+                    _integrate(area, a, n_a, seen, whole, step)
+            own = labels[frame_of_row[r]]
+            for p in range(tries):
+                n_b = whole[p] - n_a[p]
+                if own[p] and n_a[p] >= min_batch and n_b >= min_batch:
+                    sums[chunk, p] += area[p] / (n_a[p] * n_b)
+                    counts[chunk, p] += 1
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _reweighted(start, rank, frame_of_row, frame, performance, frame_count_a, weights, min_batch, sums, counts):
+    """Add each row of A's W1 under every reweighting, as often as the row was drawn."""
+    draws = weights.shape[1]
+    rows = len(start) - 1
+    for chunk in prange(CHUNKS):
+        a, n_a, area = np.empty(draws), np.empty(draws), np.empty(draws)
+        seen, whole = np.empty(draws), np.empty(draws)
+        for r in range(chunk * rows // CHUNKS, (chunk + 1) * rows // CHUNKS):
+            first, last = start[r], start[r + 1]
+            if last - first < 2 or frame_of_row[r] >= frame_count_a:
+                continue
+            a[:] = 0
+            n_a[:] = 0
+            area[:] = 0
+            seen[:] = 0
+            whole[:] = 0
+            for k in range(first, last):
+                f = frame[rank[k]]
+                _add_row(whole, weights[f])
+                if f < frame_count_a:
+                    _add_row(n_a, weights[f])
+            for k in range(first, last - 1):
+                f = frame[rank[k]]
+                _add_row(seen, weights[f])
+                if f < frame_count_a:
+                    _add_row(a, weights[f])
+                step = performance[rank[k + 1]] - performance[rank[k]]
+                if step > 0:
+                    _integrate(area, a, n_a, seen, whole, step)
+            own = weights[frame_of_row[r]]
+            for p in range(draws):
+                n_b = whole[p] - n_a[p]
+                if own[p] and n_a[p] >= min_batch and n_b >= min_batch:
+                    sums[chunk, p] += own[p] * area[p] / (n_a[p] * n_b)
+                    counts[chunk, p] += own[p]

@@ -1,0 +1,82 @@
+"""W1 of two empirical distributions by one sorted merge.
+
+W1 = integral |F_A - F_B|. Over pooled values sorted ascending, with a_k of the first k values from A and b_k from B, it
+is sum_k |a_k nB - b_k nA| (v_(k+1) - v_k) / (nA nB): the counts stay integers, so A and B are exactly alike in it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from simjudge.frames import FloatArray
+
+
+def w1(a: FloatArray, b: FloatArray) -> float:
+    """The 1-Wasserstein distance of two non-empty samples, unweighted; equal to scipy.stats.wasserstein_distance."""
+    values = np.concatenate([a, b])
+    from_a = np.concatenate([np.ones(len(a), np.bool_), np.zeros(len(b), np.bool_)])
+    order = np.argsort(values, kind="stable")
+    return float(_merge(values[order], from_a[order], len(a), len(b)))
+
+
+@njit(cache=True, nogil=True)
+def _merge(values, from_a, n_a, n_b):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    total, a = 0.0, 0
+    for k in range(len(values) - 1):
+        a += from_a[k]
+        step = values[k + 1] - values[k]
+        if step > 0:
+            total += abs(a * n_b - (k + 1 - a) * n_a) * step
+    return total / (n_a * n_b)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def compare_rows(start, rank, level, performance, from_a, theta_count, min_batch, w1, difference, batch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201, PLR0913, PLR0917
+    """W1, difference of means and batch sizes of every row at every theta.
+
+    Args:
+        start, rank, level: see `join.Neighbours`.
+        performance, from_a: (N,) in order of performance.
+        theta_count: T.
+        min_batch: smallest batch, in both sets, that is compared.
+        w1, difference: (R, T) out, NaN where a row is not compared; difference is mean A - mean B.
+        batch: (R, T, 2) out.
+    """
+    for r in prange(len(start) - 1):
+        count = start[r + 1] - start[r]
+        values, labels = np.empty(count, np.float64), np.empty(count, np.bool_)
+        for t in range(theta_count):
+            kept, n_a, sum_a, sum_b = 0, 0, 0.0, 0.0
+            for k in range(start[r], start[r + 1]):
+                if level[k] > t:
+                    value = performance[rank[k]]
+                    values[kept], labels[kept] = value, from_a[rank[k]]
+                    kept += 1
+                    if from_a[rank[k]]:
+                        n_a += 1
+                        sum_a += value
+                    else:
+                        sum_b += value
+            n_b = kept - n_a
+            batch[r, t, 0], batch[r, t, 1] = n_a, n_b
+            if n_a >= min_batch and n_b >= min_batch:
+                w1[r, t] = _merge(values[:kept], labels[:kept], n_a, n_b)
+                difference[r, t] = sum_a / n_a - sum_b / n_b
+            else:
+                w1[r, t] = difference[r, t] = np.nan
+
+
+@njit(cache=True, nogil=True)
+def mark_overlap(start, rank, level, compared_level, overlap):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Raise overlap[rank] to the highest theta number at which a compared row holds that context.
+
+    Args:
+        start, rank, level: see `join.Neighbours`.
+        compared_level: (R,) the number of thetas, from the lowest, at which each row is compared.
+        overlap: (N,) uint8 in and out.
+    """
+    for r in range(len(start) - 1):
+        if compared_level[r] > 0:
+            for k in range(start[r], start[r + 1]):
+                overlap[rank[k]] = max(overlap[rank[k]], min(level[k], compared_level[r]))

@@ -1,0 +1,1 @@
+"""Detectors, training, assignment of predictions to objects, and how well they fit."""

@@ -1,0 +1,68 @@
+"""Weights to ONNX, small enough to be kept beside the code."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.perception.ultralytics_setup import import_ultralytics
+
+
+def export_onnx(weights: Path, out: Path, imgsz: int, *, half: bool) -> None:
+    """Export ultralytics weights to ONNX with class names and input size in its metadata, for any batch size.
+
+    Args:
+        weights: an ultralytics `.pt` file.
+        out: the file to write.
+        imgsz: side of the square input, pixels.
+        half: store the weights as 16-bit floats; input, output and arithmetic stay 32-bit.
+    """
+    import onnx  # noqa: PLC0415 - an extra
+
+    model = import_ultralytics().YOLO(str(weights), task="detect", verbose=False)
+    exported = Path(model.export(format="onnx", imgsz=imgsz, dynamic=True, simplify=True, device="cpu", verbose=False))
+    network = onnx.load(str(exported))
+    _fix_size(network, imgsz)
+    if half:
+        halve_weights(network)
+    onnx.checker.check_model(network)
+    onnx.save(network, str(exported))
+    shutil.move(exported, out)
+
+
+def _fix_size(network: Any, imgsz: int) -> None:
+    """Only the batch stays free: height and width are those the net was trained for."""
+    for dim in network.graph.input[0].type.tensor_type.shape.dim[2:]:
+        dim.Clear()
+        dim.dim_value = imgsz
+
+
+def halve_weights(network: Any, smallest: int = 256) -> int:
+    """Store a network's large 32-bit float weights as 16-bit, each cast back to 32 bit before use.
+
+    Args:
+        network: an `onnx.ModelProto`, changed in place.
+        smallest: weights with fewer numbers than this stay as they are.
+
+    Returns:
+        How many weights were changed.
+    """
+    from onnx import TensorProto, helper, numpy_helper  # noqa: PLC0415 - an extra
+
+    casts = []
+    for tensor in network.graph.initializer:
+        if tensor.data_type != TensorProto.FLOAT:
+            continue
+        values = numpy_helper.to_array(tensor)
+        if values.size < smallest or np.abs(values).max() > np.finfo(np.float16).max:
+            continue
+        name = tensor.name
+        tensor.CopyFrom(numpy_helper.from_array(values.astype(np.float16), f"{name}_half"))
+        casts.append(helper.make_node("Cast", [tensor.name], [name], name=f"{name}_cast", to=TensorProto.FLOAT))
+    nodes = [*casts, *network.graph.node]
+    del network.graph.node[:]
+    network.graph.node.extend(nodes)
+    return len(casts)

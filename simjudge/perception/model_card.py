@@ -1,0 +1,111 @@
+"""A model card: what a trained detector was made from, how, and how well it does."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import simjudge
+from simjudge.files import content_hash, writing_file
+from simjudge.perception.train import Training, TrainingOptions
+from simjudge.perception.training_data import TrainingSplit
+
+
+def card(
+    model: Path, data: Path, command: str, split: TrainingSplit, options: TrainingOptions, training: Training
+) -> dict[str, Any]:
+    """Everything worth knowing about a freshly trained model, ready for JSON.
+
+    Args:
+        model: the exported file.
+        data: what was trained on; only its name and content hash go into the card.
+        command: as typed.
+        split: what was learnt from.
+        options: how.
+        training: what came out.
+    """
+    best = training.best
+    return {
+        "model": model.name,
+        "sha256": content_hash(model),
+        "bytes": model.stat().st_size,
+        "simjudge": simjudge.__version__,
+        "made": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "command": command,
+        "data": {
+            "name": data.resolve().name,
+            "sha256": content_hash(data),
+            "split": "the data's own" if split.own else "by source photograph, at random",
+            **split.counts(),
+        },
+        "classes": training.class_names,
+        "options": {
+            "size": options.size if options.start is None else f"as in {options.start.name}",
+            "imgsz": options.imgsz,
+            "epochs": options.epochs,
+            "batch": options.batch,
+            "seed": options.seed,
+            "mirrored": training.flipped,
+            "weights": "16-bit" if options.half else "32-bit",
+        },
+        "stopped_early": training.stopped,
+        "seconds": round(training.seconds, 1),
+        "valid": None if best is None else {"epoch": best.number, "map50": best.map50, "map50_95": best.map50_95},
+        "epochs": [asdict(e) for e in training.epochs],
+        "versions": {"python": platform.python_version(), **training.versions},
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def write_card(facts: dict[str, Any], model: Path) -> tuple[Path, Path]:
+    """Write a card beside its model, as JSON and as Markdown; returns both paths."""
+    as_json, as_text = model.with_suffix(".json"), model.with_suffix(".md")
+    with writing_file(as_json) as temporary:
+        temporary.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    with writing_file(as_text) as temporary:
+        temporary.write_text(markdown(facts), encoding="utf-8")
+    return as_json, as_text
+
+
+def markdown(facts: dict[str, Any]) -> str:
+    """A card as a page a person reads."""
+    data, options, valid = facts["data"], facts["options"], facts["valid"]
+    lines = [
+        f"# {facts['model']}",
+        "",
+        f"A detector trained by simjudge {facts['simjudge']} on {facts['made'][:10]}, {facts['bytes'] / 1e6:.1f} MB.",
+        "",
+        "| | |",
+        "| --- | --- |",
+        f"| command | `{facts['command']}` |",
+        f"| data | {data['name']}, SHA-256 `{data['sha256'][:16]}` |",
+        f"| split | {data['split']}; {data['moved_from_valid_to_train']} pictures moved from valid to train |",
+        f"| trained on | {data['train_pictures']} pictures, {data['train_objects']} objects |",
+        f"| validated on | {data['valid_pictures']} pictures, {data['valid_objects']} objects |",
+        f"| classes | {', '.join(facts['classes'])} |",
+        f"| size | {options['size']}, input {options['imgsz']} x {options['imgsz']}, {options['weights']} weights |",
+        f"| training | {_training(facts)} |",
+        f"| versions | {', '.join(f'{k} {v}' for k, v in facts['versions'].items())} |",
+    ]
+    if valid is not None:
+        lines.append(f"| mAP50 on valid | {valid['map50']:.3f} (epoch {valid['epoch']}) |")
+        lines.append(f"| mAP50-95 on valid | {valid['map50_95']:.3f} |")
+    lines += [
+        "",
+        "The weights were trained with ultralytics (AGPL-3.0): see its licence before distributing them.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _training(facts: dict[str, Any]) -> str:
+    options = facts["options"]
+    return (
+        f"{len(facts['epochs'])} of {options['epochs']} epochs, batch {options['batch']}, seed {options['seed']}, "
+        f"{'with' if options['mirrored'] else 'without'} left-right mirroring, {facts['seconds'] / 60:.0f} min on "
+        f"{facts['machine']}{' (stopped early)' if facts['stopped_early'] else ''}"
+    )

@@ -1,0 +1,217 @@
+"""Training a detector with ultralytics: offline, repeatable, the best weights exported to ONNX.
+
+Ultralytics is AGPL-3.0, an extra, imported only where it is used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from simjudge.errors import Losses, SimjudgeError
+from simjudge.perception.export import export_onnx
+from simjudge.perception.training_data import TrainingSplit, write_working_folder
+from simjudge.perception.ultralytics_setup import import_ultralytics
+
+SIZES = {"pico": (0.34, 0.125), "nano": (0.5, 0.25), "small": (0.5, 0.5)}
+"""Depth and width factors of YOLO11; pico is ours, for machines without a GPU."""
+_SIDED = re.compile(r"(^|[^a-z])(left|right)([^a-z]|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How to train.
+
+    Attributes:
+        epochs, imgsz, batch, seed, workers: as ultralytics takes them; workers are data-loading processes.
+        size: a key of `SIZES`; not used when starting from a checkpoint.
+        start: a checkpoint (`.pt`) to go on from, else from scratch.
+        half: store the exported weights as 16-bit floats.
+        keep: where to leave ultralytics' own files (weights, curves), else nowhere.
+        device: "cpu", "0", ...; empty for the best there is.
+    """
+
+    epochs: int = 100
+    imgsz: int = 640
+    batch: int = 16
+    seed: int = 0
+    size: str = "nano"
+    workers: int = 2
+    start: Path | None = None
+    half: bool = False
+    keep: Path | None = None
+    device: str = ""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """How one epoch went: losses by name, and what the weights reach on the validation side, in [0, 1]."""
+
+    number: int
+    seconds: float
+    loss: dict[str, float]
+    map50: float
+    map50_95: float
+
+
+@dataclass
+class Training:
+    """What came out of a training.
+
+    Attributes:
+        epochs: all that were finished.
+        best: the one whose weights were exported.
+        seconds: wall time of the training.
+        stopped: whether a person stopped it (Ctrl-C).
+        class_names: the model's classes, in its order.
+        flipped: whether pictures were mirrored left to right at random.
+        versions: of the libraries used.
+    """
+
+    epochs: list[Epoch] = field(default_factory=list)
+    best: Epoch | None = None
+    seconds: float = 0.0
+    stopped: bool = False
+    class_names: list[str] = field(default_factory=list)
+    flipped: bool = True
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+class Watcher:
+    """Told what goes on in a training; the default does nothing with it."""
+
+    def epoch_done(self, epoch: Epoch, of: int) -> None:
+        """An epoch is done."""
+
+    def batch_done(self, done: int, total: int) -> None:
+        """A batch is done, counted over all epochs."""
+
+
+def train(
+    split: TrainingSplit, out: Path, options: TrainingOptions, watcher: Watcher | None = None
+) -> tuple[Training, Losses]:
+    """Train, and export the weights that did best on the validation side.
+
+    Ctrl-C ends the training early; the best weights so far are exported.
+
+    Args:
+        split: what to learn from, and what to watch.
+        out: the ONNX file to write.
+        options: how.
+        watcher: told of every batch and epoch.
+
+    Returns:
+        What came out, and the pictures left out.
+
+    Raises:
+        SimjudgeError: ultralytics is not installed, the checkpoint cannot be read, or training failed.
+    """
+    ultralytics = import_ultralytics()
+    if options.size not in SIZES:
+        raise SimjudgeError(f"size {options.size!r}: choose one of {', '.join(SIZES)}")
+    losses = Losses()
+    with tempfile.TemporaryDirectory(prefix="simjudge-train-") as temporary:
+        folder = Path(temporary)
+        (folder / "data").mkdir()
+        names = list(write_working_folder(split, folder / "data", losses).values())
+        training = Training(class_names=names, flipped=not any(_SIDED.search(n) for n in names))
+        training.versions = {"ultralytics": str(ultralytics.__version__), **_torch_version()}
+        # Ultralytics prints to stdout, which is for results.
+        with contextlib.redirect_stdout(sys.stderr):
+            run = (options.keep or folder / "run").resolve()
+            _run(ultralytics, folder, run, options, training, watcher or Watcher())
+            best = run / "weights" / "best.pt"
+            if not best.exists():
+                raise SimjudgeError("training was stopped before the first epoch was done; there is nothing to export")
+            out.parent.mkdir(parents=True, exist_ok=True)
+            export_onnx(best, out, options.imgsz, half=options.half)
+    return training, losses
+
+
+def _run(
+    ultralytics: Any, folder: Path, run: Path, options: TrainingOptions, training: Training, watcher: Watcher
+) -> None:
+    """Train on what lies in `folder`; the best weights end up in `run`."""
+    model = _model(ultralytics, folder, options)
+    _watch(model, training, watcher)
+    begin = time.monotonic()
+    try:
+        model.train(
+            data=str(folder / "data" / "data.yaml"),
+            epochs=options.epochs,
+            imgsz=options.imgsz,
+            batch=options.batch,
+            seed=options.seed,
+            workers=options.workers,
+            device=options.device or None,
+            deterministic=True,
+            amp=False,  # the check that comes with it downloads a model
+            fliplr=0.5 if training.flipped else 0.0,
+            pretrained=False,
+            plots=False,
+            verbose=False,
+            project=str(run.parent),
+            name=run.name,
+            exist_ok=True,
+        )
+    except KeyboardInterrupt:
+        training.stopped = True
+    training.seconds = time.monotonic() - begin
+    if training.epochs:
+        training.best = max(training.epochs, key=lambda e: e.map50_95)
+
+def _model(ultralytics: Any, folder: Path, options: TrainingOptions) -> Any:
+    if options.start is not None:
+        if not options.start.is_file():
+            raise SimjudgeError(f"{options.start}: there is no such checkpoint")
+        try:
+            return ultralytics.YOLO(str(options.start), task="detect", verbose=False)
+        except Exception as error:  # torch's unpickling raises anything
+            raise SimjudgeError(f"{options.start}: not a readable ultralytics checkpoint ({error!r})") from error
+    own = Path(ultralytics.__file__).parent / "cfg" / "models" / "11" / "yolo11.yaml"
+    content = yaml.safe_load(own.read_text(encoding="utf-8"))
+    depth, width = SIZES[options.size]
+    content["scales"] = {"n": [depth, width, 1024]}
+    file = folder / "yolo11n.yaml"  # ultralytics reads the scale's letter from the name
+    file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return ultralytics.YOLO(str(file), task="detect", verbose=False)
+
+
+def _watch(model: Any, training: Training, watcher: Watcher) -> None:
+    batches, trained = 0, 0
+
+    def batch_done(trainer: Any) -> None:
+        nonlocal batches, trained
+        batches, trained = batches + 1, trainer.epoch + 1
+        watcher.batch_done(batches, len(trainer.train_loader) * trainer.epochs)
+
+    def epoch_done(trainer: Any) -> None:
+        if len(training.epochs) == trained:  # called once more after the last, for the best weights
+            return
+        metrics = trainer.metrics
+        epoch = Epoch(
+            len(training.epochs) + 1,
+            float(trainer.epoch_time),
+            {str(k): round(float(v), 5) for k, v in (trainer.tloss or {}).items()},
+            float(metrics.get("metrics/mAP50(B)", 0.0)),
+            float(metrics.get("metrics/mAP50-95(B)", 0.0)),
+        )
+        training.epochs.append(epoch)
+        watcher.epoch_done(epoch, trainer.epochs)
+
+    model.add_callback("on_train_batch_end", batch_done)
+    model.add_callback("on_fit_epoch_end", epoch_done)
+
+
+def _torch_version() -> dict[str, str]:
+    import torch  # noqa: PLC0415 - an extra
+
+    return {"torch": str(torch.__version__)}

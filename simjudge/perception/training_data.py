@@ -1,0 +1,167 @@
+"""Splitting a set by source photograph, and the folder that ultralytics trains from."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from simjudge.errors import Losses, SimjudgeError
+from simjudge.frames import FrameSet, rows_by_frame
+from simjudge.images import FileImages, ImageError, decode, encode_png
+
+_ROBOFLOW = re.compile(r"^(?P<source>.+)_(?:jpe?g|png|bmp|webp|tiff?)\.rf\..+$", re.IGNORECASE)
+
+
+def source_photograph(frame_name: str) -> str:
+    """The photograph a picture was made from: what Roboflow's file names keep before `_jpg.rf.`, else the name."""
+    found = _ROBOFLOW.match(frame_name)
+    return found["source"] if found else frame_name
+
+
+@dataclass(frozen=True)
+class TrainingSplit:
+    """What is learnt from, and what is watched meanwhile; no photograph has variants in both.
+
+    Attributes:
+        train, valid: the two sides.
+        moved: pictures taken from `valid` to `train` because their photograph was in both.
+        own: whether the data brought the split itself.
+    """
+
+    train: list[FrameSet]
+    valid: list[FrameSet]
+    moved: int
+    own: bool
+
+    def counts(self) -> dict[str, int]:
+        """Pictures and objects on both sides, as told in a model card."""
+        return {
+            "train_pictures": sum(len(s) for s in self.train),
+            "train_objects": sum(len(s.objects) for s in self.train),
+            "valid_pictures": sum(len(s) for s in self.valid),
+            "valid_objects": sum(len(s.objects) for s in self.valid),
+            "moved_from_valid_to_train": self.moved,
+        }
+
+
+def split_by_photograph(frames: FrameSet, valid_fraction: float, seed: int) -> TrainingSplit:
+    """Split one set at random, all variants of one photograph on one side.
+
+    Raises:
+        SimjudgeError: fewer than two photographs are labelled.
+    """
+    sources = [source_photograph(name) for name in frames.frame_name]
+    photographs = sorted({s for s, labelled in zip(sources, frames.labelled, strict=True) if labelled})
+    if len(photographs) < 2:
+        raise SimjudgeError(f"{frames.name}: {len(photographs)} labelled photographs; training needs two at least")
+    random.Random(seed).shuffle(photographs)  # noqa: S311 - nothing secret
+    count = min(max(1, round(valid_fraction * len(photographs))), len(photographs) - 1)
+    chosen = set(photographs[:count])
+    side = np.array([s in chosen for s in sources], np.bool_)
+    labelled = frames.labelled
+    return TrainingSplit([frames.take(labelled & ~side)], [frames.take(labelled & side)], 0, own=False)
+
+
+def repaired(train: FrameSet, valid: FrameSet) -> TrainingSplit:
+    """Keep a split that the data brought, but move pictures of `valid` whose photograph is in `train` as well there.
+
+    Raises:
+        SimjudgeError: nothing is left to validate on.
+    """
+    train, valid = train.take(train.labelled), valid.take(valid.labelled)
+    known = {source_photograph(name) for name in train.frame_name}
+    leaked = np.array([source_photograph(name) in known for name in valid.frame_name], np.bool_)
+    if not len(train) or leaked.all():
+        raise SimjudgeError(
+            f"{valid.name}: nothing is left to validate on ({len(valid)} pictures, {int(leaked.sum())} of photographs "
+            "that are in the training split too); give --val-fraction to split anew"
+        )
+    moved = int(leaked.sum())
+    return TrainingSplit([train, valid.take(leaked)] if moved else [train], [valid.take(~leaked)], moved, own=True)
+
+
+def write_working_folder(split: TrainingSplit, folder: Path, losses: Losses) -> dict[int, str]:
+    """Lay out a split as ultralytics wants it, pictures linked where they are files.
+
+    Args:
+        split: what to train on.
+        folder: an existing empty folder; gets `data.yaml`, `images/{train,valid}`, `labels/{train,valid}`.
+        losses: counts pictures that are damaged or missing; those are left out.
+
+    Returns:
+        The class ids of the data set in the order of the model's classes, with their names.
+
+    Raises:
+        SimjudgeError: no class, or no whole picture on one side.
+    """
+    names = class_names([*split.train, *split.valid])
+    number = {class_id: i for i, class_id in enumerate(names)}
+    for side, sets in (("train", split.train), ("valid", split.valid)):
+        images, labels = folder / "images" / side, folder / "labels" / side
+        images.mkdir(parents=True)
+        labels.mkdir(parents=True)
+        written = sum(_write_set(frames, i, images, labels, number, losses) for i, frames in enumerate(sets))
+        if not written:
+            raise SimjudgeError(f"{sets[0].name}: no readable picture for the {side} side")
+    content = {"path": str(folder), "train": "images/train", "val": "images/valid", "names": list(names.values())}
+    (folder / "data.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return names
+
+
+def class_names(sets: Sequence[FrameSet]) -> dict[int, str]:
+    """All classes of some sets by id, in the order of ids; a class without a name is called by its number."""
+    out: dict[int, str] = {}
+    for frames in sets:
+        ids = {*frames.class_names, *(int(c) for c in np.unique(frames.objects.class_id))}
+        out.update({class_id: frames.class_name(class_id) for class_id in ids})
+    if not out:
+        raise SimjudgeError(f"{sets[0].name}: nothing is labelled; there is nothing to learn")
+    return dict(sorted(out.items()))
+
+
+def _write_set(
+    frames: FrameSet, part: int, images: Path, labels: Path, number: dict[int, int], losses: Losses
+) -> int:
+    start = rows_by_frame(frames.objects.frame, len(frames))
+    written = 0
+    for i in range(len(frames)):
+        stem = f"{part}_{i:07d}"
+        try:
+            suffix = _place_picture(frames, i, images / stem)
+        except ImageError as error:
+            losses.add("pictures that cannot be trained on", str(error))
+            continue
+        lines = []
+        width, height = (float(v) for v in frames.size[i])
+        for row in range(start[i], start[i + 1]):
+            x0, x1 = np.clip(frames.objects.box[row, [0, 2]], 0, width) / width
+            y0, y1 = np.clip(frames.objects.box[row, [1, 3]], 0, height) / height
+            if x1 > x0 and y1 > y0:
+                centre = f"{(x0 + x1) / 2:.8f} {(y0 + y1) / 2:.8f} {x1 - x0:.8f} {y1 - y0:.8f}"
+                lines.append(f"{number[int(frames.objects.class_id[row])]} {centre}\n")
+        (labels / f"{stem}.txt").write_text("".join(lines), encoding="utf-8")
+        written += bool(suffix)
+    return written
+
+
+def _place_picture(frames: FrameSet, index: int, target: Path) -> str:
+    """Put picture `index` at `target` plus its suffix, which is returned; ImageError where it is not whole."""
+    if frames.images is None or not frames.images.has(index):
+        raise ImageError(f"{frames.where(index)}: has no picture")
+    encoded = frames.images.encoded(index)
+    if encoded is None:
+        target.with_suffix(".png").write_bytes(encode_png(frames.images.read(index)))
+        return ".png"
+    decode(encoded.data, frames.where(index))
+    file = target.with_suffix(encoded.suffix)
+    if isinstance(frames.images, FileImages) and (path := frames.images.paths[index]) is not None:
+        file.symlink_to(path.resolve())
+    else:
+        file.write_bytes(encoded.data)
+    return encoded.suffix

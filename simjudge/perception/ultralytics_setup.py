@@ -1,0 +1,41 @@
+"""Getting ultralytics in offline, silent, and without a trace outside the working folder.
+
+Ultralytics is AGPL-3.0. It is an extra, imported nowhere but in training and in the detector for its `.pt` files.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from types import ModuleType
+
+from simjudge.errors import SimjudgeError
+from simjudge.perception import torchvision_nms
+
+_settings: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def import_ultralytics() -> ModuleType:
+    """Import ultralytics, with everything that reaches for the network switched off.
+
+    Raises:
+        SimjudgeError: it is not installed.
+    """
+    os.environ["YOLO_OFFLINE"] = "1"
+    os.environ["YOLO_AUTOINSTALL"] = "False"
+    os.environ.setdefault("YOLO_VERBOSE", "False")
+    if "YOLO_CONFIG_DIR" not in os.environ:
+        _settings.append(tempfile.TemporaryDirectory(prefix="simjudge-ultralytics-"))
+        os.environ["YOLO_CONFIG_DIR"] = _settings[0].name
+    try:
+        torchvision_nms.ensure()
+        import ultralytics  # noqa: PLC0415
+        from ultralytics.utils import LOGGER, SETTINGS  # noqa: PLC0415
+    except ImportError as error:
+        raise SimjudgeError(
+            f"training and .pt detectors need ultralytics (AGPL-3.0): pip install 'simjudge[train]' ({error})"
+        ) from error
+    LOGGER.setLevel(logging.ERROR)
+    dict.update(SETTINGS, dict.fromkeys([key for key, value in SETTINGS.items() if value is True], False))  # no loggers
+    return ultralytics  # type: ignore[no-any-return]

@@ -1,0 +1,43 @@
+# Every target sets up what it needs by itself, in .venv, and is quick the second time.
+# PYTHON=python3.12 chooses the interpreter (3.10-3.13).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+BIN := .venv/bin
+export PYTHON
+
+.PHONY: help setup setup-train setup-test demo test test-quick lint bench samples
+
+help: ## what there is
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
+
+setup: ## .venv with what simjudge needs; leaves .venv/bin/simjudge
+	@scripts/setup.sh core
+
+setup-train: ## the same and torch with ultralytics, for training detectors and running .pt files
+	@scripts/setup.sh core train
+
+setup-test:
+	@scripts/setup.sh core train test
+
+demo: setup ## the two sample recordings, judged: detect, compare, report
+	@scripts/demo.sh
+
+test: setup-test ## lint, types, all tests
+	@scripts/browser.sh
+	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest
+
+test-quick: setup-test ## lint, types, the tests that take seconds
+	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: setup-test ## ruff and mypy
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+bench: setup ## the benchmark table
+	$(BIN)/python bench/run.py
+
+samples: setup ## paint the sample recordings in bags/ anew
+	$(BIN)/python bags/make_samples.py

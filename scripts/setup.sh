@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test]
+# PYTHON=python3.12 chooses the interpreter (any of 3.10-3.13; by default the first suitable one found).
+# Quick when nothing changed: each group leaves a stamp in .venv that names its pins and the Python they are for.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. scripts/common.sh
+
+venv=.venv
+groups=("$@")
+
+# The key of a group: its pins, how the package installs, and where the checkout lies (the installation points to it).
+key() {
+    { cat "requirements/$1.txt" setup.py; pwd; "$venv/bin/python" -V; } | sha256sum | cut -d' ' -f1
+}
+
+is_current() {
+    suits "$venv/bin/python" || return 1
+    if [ -n "${PYTHON:-}" ]; then [ "$(version_of "$PYTHON")" = "$(version_of "$venv/bin/python")" ] || return 1; fi
+    local group
+    for group in "${groups[@]}"; do
+        [ "$(cat "$venv/.stamp-$group" 2>/dev/null)" = "$(key "$group")" ] || return 1
+    done
+}
+
+# Keep a .venv that works, unless PYTHON asks for another version.
+make_venv() {
+    local python
+    if suits "$venv/bin/python" && [ -z "${PYTHON:-}" ]; then return; fi
+    python=$(find_python)
+    if [ "$(version_of "$venv/bin/python")" = "$(version_of "$python")" ]; then return; fi
+    say "creating $venv with $python ($("$python" -V))"
+    "$python" -m venv --clear "$venv"
+}
+
+# A registry that times out is asked again: pip itself retries each request, and the whole command gets three tries.
+pip_install() {
+    local try
+    for try in 1 2 3; do
+        if "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --retries 10 --timeout 60 "$@"; then return; fi
+        say "pip failed (try $try of 3)"
+        sleep $((try * 5))
+    done
+    say "the packages could not be installed; see pip's message above, then run the same command again"
+    exit 1
+}
+
+is_current && exit 0
+make_venv
+for group in "${groups[@]}"; do
+    [ "$(cat "$venv/.stamp-$group" 2>/dev/null)" = "$(key "$group")" ] && continue
+    case $group in
+        core) why="what simjudge itself needs" ;;
+        train) why="torch and ultralytics, to train detectors and to run .pt files; large" ;;
+        test) why="the test runner, the linter and the type checker" ;;
+    esac
+    say "installing $(grep -c '==' "requirements/$group.txt") pinned packages into $venv: $why"
+    pip_install -r "requirements/$group.txt"
+    if [ "$group" = core ]; then pip_install --no-deps --no-build-isolation -e .; fi
+    key "$group" > "$venv/.stamp-$group"
+done
+say "ready: $venv/bin/simjudge"

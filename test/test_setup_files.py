@@ -1,0 +1,102 @@
+"""What is stated twice about the package agrees, and the pins satisfy what the package asks for."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import simjudge
+
+ROOT = Path(__file__).parents[1]
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+GROUPS = {"core": "CORE", "train": "TRAIN", "test": "TEST"}
+KEYS_OF_ANOTHER_NAME = {"pillow": "pil", "opencv-python-headless": "opencv", "pyyaml": "yaml"}
+WITHOUT_A_KEY = {"pyarrow", "pycocotools", "mcap"}
+
+
+def package_xml(path):
+    return ElementTree.parse(path).getroot()  # noqa: S314 - our own file
+
+
+def from_setup_py(name):
+    tree = ast.parse((ROOT / "setup.py").read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
+            return ast.literal_eval(node.value)
+        if isinstance(node, ast.keyword) and node.arg == name:
+            return ast.literal_eval(node.value)
+    raise AssertionError(name)
+
+
+def pins(group, python):
+    """The pinned version of every package of a group on one Python."""
+    found = {}
+    for line in (ROOT / f"requirements/{group}.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            pin = Requirement(line)
+            if pin.marker is None or pin.marker.evaluate({"python_version": python}):
+                assert pin.name not in found, f"{pin.name} is pinned twice on Python {python}"
+                assert re.fullmatch(r"==[^,*]+", str(pin.specifier)), line
+                found[canonicalize_name(pin.name)] = str(pin.specifier)[2:]
+    return found
+
+
+def test_the_version_is_the_same_everywhere():
+    versions = {
+        "simjudge": simjudge.__version__,
+        "setup.py": from_setup_py("version"),
+        "package.xml": package_xml(ROOT / "package.xml").findtext("version"),
+        "msgs/package.xml": package_xml(ROOT / "msgs/package.xml").findtext("version"),
+    }
+    assert len(set(versions.values())) == 1, versions
+
+
+def test_package_xml_names_the_package_its_build_and_its_dependencies():
+    package = package_xml(ROOT / "package.xml")
+    assert package.get("format") == "3"
+    assert package.findtext("name") == from_setup_py("name") == "simjudge"
+    assert package.findtext("license") == from_setup_py("license") == "BSD-3-Clause"
+    assert package.findtext("export/build_type") == "ament_python"
+    assert (ROOT / "resource/simjudge").exists()
+    core = {canonicalize_name(Requirement(r).name) for r in from_setup_py("CORE")}
+    expected = {f"python3-{KEYS_OF_ANOTHER_NAME.get(name, name)}" for name in core - WITHOUT_A_KEY}
+    keys = {(e.text or "").removesuffix("-pip") for e in package.findall("exec_depend")}
+    assert keys == expected | {package_xml(ROOT / "msgs/package.xml").findtext("name")}
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_pins_satisfy_setup_py(python):
+    pinned = {}
+    for group, name in GROUPS.items():
+        more = pins(group, python)
+        assert not set(more) & set(pinned), f"pinned in two groups on Python {python}"
+        pinned |= more
+        for wanted in map(Requirement, from_setup_py(name)):
+            held = pinned.get(canonicalize_name(wanted.name))
+            assert held is not None, f"{wanted.name} is not pinned for Python {python}"
+            assert wanted.specifier.contains(held), f"{wanted} but {held} for Python {python}"
+
+
+def test_the_core_needs_neither_torch_nor_ros():
+    for python in PYTHONS:
+        names = set(pins("core", python))
+        assert not {n for n in names if n.startswith(("torch", "ultralytics", "ros-", "mujoco", "mitsuba", "nvidia"))}
+
+
+def test_one_opencv_only():
+    for python in PYTHONS:
+        names = [n for group in GROUPS for n in pins(group, python) if n.startswith("opencv")]
+        assert names == ["opencv-python-headless"]
+
+
+def test_the_console_script_starts():
+    command = Path(sys.executable).with_name("simjudge")
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=False)
+    assert done.stdout == f"simjudge {simjudge.__version__}\n"
+    assert done.returncode == 0

@@ -1,8 +1,7 @@
 """`torchvision::nms` for a torchvision whose compiled part does not load.
 
 The torchvision that installs beside the CPU build of torch may be a CUDA build. Its library then cannot be loaded, the
-operator is missing, and already `import torchvision` fails. Here the operator is registered, for the CPU, only where it is
-missing.
+operator is missing, and already `import torchvision` fails. Here it is registered for the CPU, where it is missing.
 """
 
 from __future__ import annotations

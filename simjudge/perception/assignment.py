@@ -1,0 +1,224 @@
+"""Which prediction belongs to which object, and how well it fits: the performance of method.md, section 2 [1]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from simjudge.errors import UsageError
+from simjudge.frames import BoolArray, FloatArray, FrameSet, IntArray, Objects, Predictions
+from simjudge.perception.iou import pair_iou
+
+_PAIRS_AT_ONCE = 2_000_000
+_SMALLEST_CPD_IOU = 1e-9
+
+Metric = Callable[[FrameSet, IntArray, FloatArray], FloatArray]
+"""Gives every object a number in [0, 1]: from the set, the prediction assigned to each object (its row or -1) and the
+IoU of the two (0 where there is none), all of length N."""
+
+
+def _iou(frames: FrameSet, prediction: IntArray, iou: FloatArray) -> FloatArray:
+    del frames, prediction
+    return iou
+
+
+def _detected(frames: FrameSet, prediction: IntArray, iou: FloatArray) -> FloatArray:
+    del frames, prediction
+    return (iou >= 0.5).astype(np.float64)
+
+
+def _score(frames: FrameSet, prediction: IntArray, iou: FloatArray) -> FloatArray:
+    del iou
+    out = np.zeros(len(prediction))
+    found = prediction >= 0
+    if frames.predictions is not None:
+        out[found] = frames.predictions.score[prediction[found]]
+    return out
+
+
+metrics: dict[str, Metric] = {"iou": _iou, "detected": _detected, "score": _score}
+"""By name: the IoU; 1 where it is 0.5 or more; the score of the assigned prediction. Add your own."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What was assigned to the N objects of a set.
+
+    Attributes:
+        performance: float64 (N,), in [0, 1]; 0 where nothing is assigned.
+        prediction: int64 (N,), the row of the assigned prediction, -1 where there is none.
+        taking_part: bool (N,), whether the object's frame is both labelled and predicted; the others are no samples.
+        false_positives: by class id, the predictions left over in frames that take part (every class that occurs).
+    """
+
+    performance: FloatArray
+    prediction: IntArray
+    taking_part: BoolArray
+    false_positives: dict[int, int]
+
+
+def assign(frames: FrameSet, min_score: float, metric: str = "iou") -> Assignment:
+    """Assign predictions to objects one to one, per frame and class, so that the summed IoU is largest.
+
+    Pairs without overlap are not assigned. Where several assignments are equally good, earlier rows are preferred.
+
+    Args:
+        frames: a set with labels and predictions.
+        min_score: predictions with a lower score do not take part.
+        metric: a name in `metrics`.
+
+    Raises:
+        UsageError: there is no such metric.
+    """
+    if metric not in metrics:
+        raise UsageError(f"metric {metric!r}: choose one of {', '.join(metrics)}")
+    taking_part, chosen, predictions = _participants(frames, min_score)
+    objects = frames.objects
+    rows, columns, iou = _overlapping_pairs(objects, predictions, np.flatnonzero(taking_part), chosen, by_class=True)
+    partner, fit = _best_one_to_one(rows, columns, iou, len(objects), len(predictions))
+    performance = metrics[metric](frames, partner, fit)
+    return Assignment(performance, partner, taking_part, _left_over(frames, predictions, chosen, partner))
+
+
+def assign_cpd(frames: FrameSet, min_score: float) -> Assignment:
+    """Assign as the authors' tool does: whole-pixel boxes, greedy over all classes at once (method.md, section 7).
+
+    The pair with the largest IoU first (of equal ones: the earlier prediction, then the earlier object), pairs below
+    1e-9 not at all. A pair of unlike class uses both up and leaves the object with performance 0.
+
+    Args:
+        frames: a set with labels and predictions.
+        min_score: predictions with a lower score do not take part.
+    """
+    taking_part, chosen, predictions = _participants(frames, min_score)
+    objects = frames.objects
+    boxes = (t.box for t in (objects, predictions))
+    sizes = (frames.size[t.frame] for t in (objects, predictions))
+    snapped = [whole_pixel_boxes(box, size) for box, size in zip(boxes, sizes, strict=True)]
+    rows, columns, iou = _overlapping_pairs(
+        replace(objects, box=snapped[0], masks=None),
+        replace(predictions, box=snapped[1], masks=None),
+        np.flatnonzero(taking_part),
+        chosen,
+        by_class=False,
+    )
+    partner = np.full(len(objects), -1, np.int64)
+    performance = np.zeros(len(objects))
+    free_rows, free_columns = np.ones(len(objects), np.bool_), np.ones(len(predictions), np.bool_)
+    for i in np.lexsort((rows, columns, -iou)):
+        row, column = rows[i], columns[i]
+        if iou[i] < _SMALLEST_CPD_IOU or not (free_rows[row] and free_columns[column]):
+            continue
+        free_rows[row] = free_columns[column] = False
+        partner[row] = column
+        performance[row] = iou[i] if objects.class_id[row] == predictions.class_id[column] else 0.0
+    return Assignment(performance, partner, taking_part, _left_over(frames, predictions, chosen, partner))
+
+
+def whole_pixel_boxes(box: FloatArray, size: IntArray) -> FloatArray:
+    """Boxes as the authors' tool has them: edges rounded half to even, then clipped to the picture.
+
+    Args:
+        box: float64 (N, 4), x0, y0, x1, y1.
+        size: int64 (N, 2), width and height of each box's picture.
+
+    Returns:
+        float64 (N, 4), whole numbers: x0 in [0, W - 2], x1 in [x0 + 1, W - 1], y likewise.
+    """
+    edge = np.rint(box)
+    low = np.clip(edge[:, :2], 0, size - 2)
+    high = np.clip(edge[:, 2:], low + 1, size - 1)
+    return np.concatenate([low, high], axis=1)
+
+
+def _participants(frames: FrameSet, min_score: float) -> tuple[BoolArray, IntArray, Predictions]:
+    """Which objects take part, the rows of the predictions that do, and all predictions."""
+    both = frames.labelled & frames.predicted
+    predictions = Predictions.empty() if frames.predictions is None else frames.predictions
+    taking_part: BoolArray = both[frames.objects.frame]
+    chosen = np.flatnonzero(both[predictions.frame] & (predictions.score >= min_score))
+    return taking_part, chosen, predictions
+
+
+def _overlapping_pairs(
+    objects: Objects, predictions: Predictions, rows: IntArray, columns: IntArray, *, by_class: bool
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """All pairs of an object and a prediction of one frame (and class) that overlap, with their IoU."""
+    classes = np.unique(np.concatenate([objects.class_id, predictions.class_id]))
+    key_rows, key_columns = objects.frame[rows], predictions.frame[columns]
+    if by_class:
+        key_rows = key_rows * len(classes) + np.searchsorted(classes, objects.class_id[rows])
+        key_columns = key_columns * len(classes) + np.searchsorted(classes, predictions.class_id[columns])
+    order = np.argsort(key_columns, kind="stable")
+    columns, key_columns = columns[order], key_columns[order]
+    begin = np.searchsorted(key_columns, key_rows, "left")
+    count = np.searchsorted(key_columns, key_rows, "right") - begin
+    kept: list[tuple[IntArray, IntArray, FloatArray]] = []
+    for part in _blocks(count):
+        row = np.repeat(rows[part], count[part])
+        within = np.arange(len(row)) - np.repeat(np.cumsum(count[part]) - count[part], count[part])
+        column = columns[np.repeat(begin[part], count[part]) + within]
+        iou = pair_iou(objects, predictions, row, column)
+        kept.append((row[iou > 0], column[iou > 0], iou[iou > 0]))
+    if not kept:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    return (
+        np.concatenate([k[0] for k in kept]),
+        np.concatenate([k[1] for k in kept]),
+        np.concatenate([k[2] for k in kept]),
+    )
+
+
+def _blocks(count: IntArray) -> Iterator[slice]:
+    """Slices of rows that have about `_PAIRS_AT_ONCE` pairs each, so that memory stays bounded."""
+    total = np.cumsum(count)
+    begin = 0
+    while begin < len(count):
+        before = total[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(total, before + _PAIRS_AT_ONCE, "right")))
+        yield slice(begin, end)
+        begin = end
+
+
+def _best_one_to_one(
+    rows: IntArray, columns: IntArray, iou: FloatArray, row_count: int, column_count: int
+) -> tuple[IntArray, FloatArray]:
+    """The one-to-one choice of pairs with the largest summed IoU: each row's column or -1, and the IoU.
+
+    Only pairs that overlap count, so groups that share no overlapping pair are solved apart; most are one pair alone.
+    """
+    partner, fit = np.full(row_count, -1, np.int64), np.zeros(row_count)
+    shape = (row_count + column_count,) * 2
+    graph = coo_matrix((np.ones(len(rows), np.int8), (rows, row_count + columns)), shape)
+    _, group = connected_components(graph, directed=False)
+    pair_group = group[rows]
+    order = np.argsort(pair_group, kind="stable")
+    begin = np.flatnonzero(np.diff(pair_group[order], prepend=-1))
+    size = np.diff(np.append(begin, len(order)))
+    alone = order[begin[size == 1]]
+    partner[rows[alone]], fit[rows[alone]] = columns[alone], iou[alone]
+    for first, count in zip(begin[size > 1], size[size > 1], strict=True):
+        pairs = order[first : first + count]
+        row_ids, i = np.unique(rows[pairs], return_inverse=True)
+        column_ids, j = np.unique(columns[pairs], return_inverse=True)
+        table = np.zeros((len(row_ids), len(column_ids)))
+        table[i, j] = iou[pairs]
+        chosen_i, chosen_j = linear_sum_assignment(table, maximize=True)
+        good = table[chosen_i, chosen_j] > 0
+        partner[row_ids[chosen_i[good]]] = column_ids[chosen_j[good]]
+        fit[row_ids[chosen_i[good]]] = table[chosen_i[good], chosen_j[good]]
+    return partner, fit
+
+
+def _left_over(frames: FrameSet, predictions: Predictions, chosen: IntArray, partner: IntArray) -> dict[int, int]:
+    free = np.zeros(len(predictions), np.bool_)
+    free[chosen] = True
+    free[partner[partner >= 0]] = False
+    occurring = np.unique(np.concatenate([frames.objects.class_id, predictions.class_id]))
+    classes = sorted({*frames.class_names, *(int(c) for c in occurring)})
+    return {c: int(np.count_nonzero(predictions.class_id[free] == c)) for c in classes}

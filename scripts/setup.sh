@@ -37,7 +37,7 @@ make_venv() {
 pip_install() {
     local try
     for try in 1 2 3; do
-        if "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --retries 10 --timeout 60 "$@"; then return; fi
+        if "$venv/bin/python" -m pip install --quiet --quiet --disable-pip-version-check --retries 10 --timeout 60 "$@"; then return; fi
         say "pip failed (try $try of 3)"
         sleep $((try * 5))
     done
@@ -54,7 +54,7 @@ for group in "${groups[@]}"; do
         train) why="torch and ultralytics, to train detectors and to run .pt files; large" ;;
         test) why="the test runner, the linter and the type checker" ;;
     esac
-    say "installing $(grep -c '==' "requirements/$group.txt") pinned packages into $venv: $why"
+    say "installing the packages of requirements/$group.txt into $venv: $why"
     pip_install -r "requirements/$group.txt"
     if [ "$group" = core ]; then pip_install --no-deps --no-build-isolation -e .; fi
     key "$group" > "$venv/.stamp-$group"

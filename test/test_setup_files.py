@@ -5,9 +5,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
+from defusedxml.ElementTree import parse
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -21,7 +21,7 @@ WITHOUT_A_KEY = {"pyarrow", "pycocotools", "mcap"}
 
 
 def package_xml(path):
-    return ElementTree.parse(path).getroot()  # noqa: S314 - our own file
+    return parse(path).getroot()
 
 
 def from_setup_py(name):

@@ -1,0 +1,83 @@
+"""The painter of the sample recordings: where things are in the picture, against the pinhole camera's formulas."""
+
+import importlib.util
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BAGS = Path(__file__).parents[1] / "bags"
+
+
+def loaded(name):
+    spec = importlib.util.spec_from_file_location(name, BAGS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+painter = loaded("painter")
+CAMERA = painter.Camera()
+
+
+def course(*places):
+    classes = [painter.RED if y < 0 else painter.GREEN for _, y in places]
+    return painter.Course(np.array(places, float), np.array(classes), (-1.0, -3.0, 9.0, 3.0))
+
+
+@pytest.mark.parametrize(("x", "y"), [(0.6, 0.0), (1.0, 0.3), (2.0, -0.7), (3.0, 0.5)])
+def test_a_cone_is_where_a_pinhole_camera_sees_it(x, y):
+    eye = 0.2
+    seen = painter.paint(course((x, y)), painter.Pose(0, 0, eye, 0, 0), CAMERA, painter.Look())
+    x0, y0, x1, y1 = seen.box[0]
+    # The foot is a circle on the floor: its outline is seen between the two tangents.
+    angle, half = math.atan2(y, x), math.asin(painter.FOOT_RADIUS / math.hypot(x, y))
+    left = CAMERA.width / 2 - CAMERA.focal * math.tan(angle + half)
+    right = CAMERA.width / 2 - CAMERA.focal * math.tan(angle - half)
+    assert [x0, x1] == pytest.approx([left, right], abs=1.0)
+    # Its nearest point (in depth) is lowest in the picture; the cap's farthest is highest, the eye being above it.
+    low = CAMERA.height / 2 + CAMERA.focal * eye / (x - painter.FOOT_RADIUS)
+    high = CAMERA.height / 2 + CAMERA.focal * (eye - painter.CONE_HEIGHT) / (x + painter.TOP_RADIUS)
+    assert [y0, y1] == pytest.approx([high, low], abs=1.0)
+    assert seen.visible[0] == 1
+
+
+def test_turning_the_camera_moves_the_picture_the_right_way():
+    def centre(yaw, pitch):
+        seen = painter.paint(course((2.0, 0.0)), painter.Pose(0, 0, 0.2, yaw, pitch), CAMERA, painter.Look())
+        return (seen.box[0, :2] + seen.box[0, 2:]) / 2
+
+    straight = centre(0, 0)
+    assert centre(0.1, 0)[0] - straight[0] == pytest.approx(CAMERA.focal * math.tan(0.1), abs=1)  # looks left
+    below = math.atan2(0.2 - painter.CONE_HEIGHT / 2, 2.0)
+    expected = CAMERA.height / 2 + CAMERA.focal * math.tan(below - 0.05)
+    assert centre(0, 0.05)[1] == pytest.approx(expected, abs=1)  # looks down: things move up
+
+
+def test_a_nearer_cone_hides_a_farther_one_and_boxes_bound_what_shows():
+    pose = painter.Pose(0, 0, 0.1, 0, 0)
+    both = painter.paint(course((0.8, 0.0), (1.2, 0.03)), pose, CAMERA, painter.Look())
+    alone = painter.paint(course((1.2, 0.03)), pose, CAMERA, painter.Look())
+    assert both.cone.tolist() == [0, 1]
+    assert both.visible[0] == 1
+    assert 0.1 < both.visible[1] < 0.9
+    assert (both.box[1, 2] - both.box[1, 0]) < (alone.box[0, 2] - alone.box[0, 0])
+    low = painter.Pose(0, 0, 0.03, 0, 0)
+    hidden = painter.paint(course((0.8, 0.0), (2.5, 0.0)), low, CAMERA, painter.Look())
+    assert hidden.cone.tolist() == [0]
+
+
+def test_what_is_behind_or_beside_is_not_there():
+    seen = painter.paint(course((-0.5, 0.0), (0.5, 2.5)), painter.Pose(0, 0, 0.2, 0, 0), CAMERA, painter.Look())
+    assert len(seen.cone) == 0
+    assert seen.pixels.shape == (CAMERA.height, CAMERA.width, 3)
+
+
+def test_colours_are_those_of_the_classes():
+    seen = painter.paint(course((1.0, -0.2), (1.0, 0.2)), painter.Pose(0, 0, 0.2, 0, 0), CAMERA, painter.Look())
+    for box, strongest in zip(seen.box.astype(int), (0, 1), strict=True):
+        lower = seen.pixels[box[3] - 6 : box[3] - 3, (box[0] + box[2]) // 2]
+        assert (lower.argmax(1) == strongest).all()

@@ -1,0 +1,153 @@
+"""The classical judge: colour thresholds, which need no training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import yaml
+
+from simjudge.errors import SimjudgeError
+from simjudge.images import RgbImage
+from simjudge.masks import BoolImage
+from simjudge.perception.detector import DEFAULT_MIN_SCORE, Detections
+
+
+@dataclass(frozen=True)
+class ColourClass:
+    """What one class looks like.
+
+    Attributes:
+        name: of the class.
+        hue: lowest and highest, degrees in [0, 360]; low above high goes through 0, as red does.
+        saturation, value: lowest and highest, in [0, 1].
+        closing: gaps up to so many pixels are closed (0: none).
+        min_area, max_area: pixels that a blob has after closing.
+    """
+
+    name: str
+    hue: tuple[float, float]
+    saturation: tuple[float, float]
+    value: tuple[float, float]
+    closing: int
+    min_area: float
+    max_area: float
+
+    def matching(self, hsv: RgbImage) -> BoolImage:
+        """The pixels of this colour in an 8-bit HSV picture (OpenCV's: half degrees, 0..255, 0..255)."""
+        low_hue, high_hue = (v / 2 for v in self.hue)
+        hue = hsv[..., 0]
+        hit = (hue >= low_hue) & (hue <= high_hue) if low_hue <= high_hue else (hue >= low_hue) | (hue <= high_hue)
+        for plane, (low, high) in ((1, self.saturation), (2, self.value)):
+            hit &= (hsv[..., plane] >= low * 255) & (hsv[..., plane] <= high * 255)
+        return hit
+
+    def blobs(self, hit: BoolImage) -> tuple[list[list[int]], list[float]]:
+        """Boxes around the connected blobs of matching pixels, and how much of each box matches."""
+        closed = hit.astype(np.uint8)
+        if self.closing > 0:
+            kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (self.closing, self.closing))
+            closed = cv2.morphologyEx(closed, cv2.MORPH_CLOSE, kernel)  # type: ignore[assignment]
+        count, _, stats, _ = cv2.connectedComponentsWithStats(closed, connectivity=8)
+        boxes, scores = [], []
+        for x, y, width, height, area in stats[1:count].tolist():
+            if self.min_area <= area <= self.max_area:
+                boxes.append([x, y, x + width, y + height])
+                scores.append(float(hit[y : y + height, x : x + width].mean()))
+        return boxes, scores
+
+
+@dataclass(frozen=True)
+class ColourDetector:
+    """Finds blobs of given colours. The score is the share of the box's pixels that have the class's colour.
+
+    A filled rectangle scores 1, a cone, which is a triangle in its box, about 0.5.
+    """
+
+    name: str
+    classes: dict[int, ColourClass]
+    min_score: float
+
+    @classmethod
+    def load(cls, path: Path, *, min_score: float = DEFAULT_MIN_SCORE) -> ColourDetector:
+        """Read thresholds from a YAML file (see config/detectors/).
+
+        Args:
+            path: a YAML file with `classes`: by id `name`, `hue`, `saturation`, `value`, and optionally `closing`,
+                `min_area` and `max_area`, which may also stand at the top for all classes.
+            min_score: blobs that fill less of their box are dropped.
+
+        Raises:
+            SimjudgeError: the file cannot be read, or something in it makes no sense.
+        """
+        try:
+            content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            first = str(error).splitlines()[0]
+            raise SimjudgeError(f"{path}: not a readable YAML file of colour thresholds: {first}") from error
+        if not isinstance(content, dict) or not isinstance(content.get("classes"), dict) or not content["classes"]:
+            raise SimjudgeError(f"{path}: no colour thresholds: 'classes' is missing or empty")
+        classes = {}
+        for key, entry in content["classes"].items():
+            if not isinstance(key, int) or not isinstance(entry, dict):
+                raise SimjudgeError(f"{path}: class {key!r}: a whole number with name, hue and so on is needed")
+            classes[key] = _colour_class(f"{path}: class {key}", {**content, **entry})
+        return cls(path.stem, classes, min_score)
+
+    @property
+    def class_names(self) -> dict[int, str]:
+        """Names by class id."""
+        return {class_id: each.name for class_id, each in self.classes.items()}
+
+    def __call__(self, images: Sequence[RgbImage]) -> list[Detections]:
+        """What is in each of some pictures."""
+        return [self._detect(image) for image in images]
+
+    def _detect(self, image: RgbImage) -> Detections:
+        hsv: Any = cv2.cvtColor(image, cv2.COLOR_RGB2HSV)
+        ids: list[int] = []
+        boxes: list[list[int]] = []
+        scores: list[float] = []
+        for class_id, each in self.classes.items():
+            found, fill = each.blobs(each.matching(hsv))
+            ids += [class_id] * len(found)
+            boxes += found
+            scores += fill
+        order = [i for i in np.argsort(-np.array(scores), kind="stable") if scores[i] >= self.min_score]
+        return Detections.build([ids[i] for i in order], [boxes[i] for i in order], [scores[i] for i in order])
+
+
+def _colour_class(where: str, entry: dict[str, Any]) -> ColourClass:
+    name = entry.get("name")
+    if not isinstance(name, str) or not name:
+        raise SimjudgeError(f"{where}: 'name' is missing")
+    closing = _number(where, entry, "closing", 0)
+    return ColourClass(
+        name,
+        _range(where, entry, "hue", 360, may_wrap=True),
+        _range(where, entry, "saturation", 1),
+        _range(where, entry, "value", 1),
+        int(closing),
+        _number(where, entry, "min_area", 1),
+        _number(where, entry, "max_area", float("inf")),
+    )
+
+
+def _range(where: str, entry: dict[str, Any], key: str, top: float, *, may_wrap: bool = False) -> tuple[float, float]:
+    value = entry.get(key)
+    numbers = value if isinstance(value, list) else []
+    good = len(numbers) == 2 and all(isinstance(v, int | float) and 0 <= v <= top for v in numbers)
+    if not good or (numbers[0] > numbers[1] and not may_wrap):
+        raise SimjudgeError(f"{where}: {key} {value!r}: [low, high] within 0 and {top} is needed")
+    return float(numbers[0]), float(numbers[1])
+
+
+def _number(where: str, entry: dict[str, Any], key: str, default: float) -> float:
+    value = entry.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise SimjudgeError(f"{where}: {key} {value!r}: a number of 0 or more is needed")
+    return float(value)

@@ -1,0 +1,54 @@
+"""Fitting a picture into a net's input, and boxes back: with the very rounding that ultralytics uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.frames import FloatArray
+from simjudge.images import RgbImage
+
+GREY = 114
+
+
+@dataclass(frozen=True)
+class Letterbox:
+    """How a picture of one size lies in an input of another: scaled, and centred on grey.
+
+    Attributes:
+        width, height: of the scaled picture.
+        left, top: where it begins in the input.
+        gain_x, gain_y: scaled size over picture size.
+        size: width and height of the picture.
+    """
+
+    width: int
+    height: int
+    left: int
+    top: int
+    gain_x: float
+    gain_y: float
+    size: tuple[int, int]
+
+    @classmethod
+    def fit(cls, size: tuple[int, int], input_size: tuple[int, int]) -> Letterbox:
+        """Fit a picture (width, height) into an input (width, height)."""
+        gain = min(input_size[1] / size[1], input_size[0] / size[0])
+        width, height = (max(round(v * gain), 1) for v in size)
+        left, top = (round((outer - inner) / 2 - 0.1) for outer, inner in zip(input_size, (width, height), strict=True))
+        return cls(width, height, left, top, width / size[0], height / size[1], size)
+
+    def place(self, image: RgbImage, out: npt.NDArray[np.uint8]) -> None:
+        """Draw the picture into an input (height, width, 3) that is grey all over."""
+        if (self.width, self.height) != self.size:
+            image = cv2.resize(image, (self.width, self.height), interpolation=cv2.INTER_LINEAR)  # type: ignore[assignment]
+        out[self.top : self.top + self.height, self.left : self.left + self.width] = image
+
+    def back(self, box: FloatArray) -> FloatArray:
+        """Boxes (N, 4) in the input as boxes in the picture, clipped to it."""
+        low = np.array([self.left, self.top] * 2)
+        out: FloatArray = (box - low) / np.array([self.gain_x, self.gain_y] * 2)
+        return out.clip(0.0, np.array(self.size * 2, np.float64))

@@ -1,0 +1,193 @@
+"""YOLO models in ONNX Runtime, as ultralytics (v5 to 26) and the YOLOv5 repository export them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.errors import SimjudgeError
+from simjudge.images import RgbImage
+from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections
+from simjudge.perception.letterbox import GREY, Letterbox
+from simjudge.perception.nms import suppress_by_class
+
+Head = Literal["classes", "objectness", "end to end"]
+"""How to read the output: "classes": (B, 4 + nc, N), centre and size, then a score a class (v8, 11, 12);
+"objectness": (B, N, 5 + nc), with an objectness before the classes (v5); "end to end": (B, K, 6), corners, score and
+class, NMS done (v10, 26)."""
+
+MAX_CANDIDATES, MAX_DETECTIONS = 30_000, 300
+_END_TO_END_ROWS = 1000  # NMS-free heads give 300 rows or so, others thousands
+
+
+@dataclass(frozen=True)
+class OnnxDetector:
+    """A detector that ONNX Runtime runs."""
+
+    name: str
+    class_names: dict[int, str]
+    session: Any
+    head: Head
+    input_size: tuple[int, int]
+    min_score: float
+    iou: float
+
+    @classmethod
+    def load(
+        cls,
+        path: Path,
+        *,
+        min_score: float = DEFAULT_MIN_SCORE,
+        iou: float = DEFAULT_IOU,
+        imgsz: int | None = None,
+    ) -> OnnxDetector:
+        """Read a model; its class names and input size come from its metadata.
+
+        Args:
+            path: a `.onnx` file.
+            min_score: detections with a lower score are dropped.
+            iou: of non-maximum suppression.
+            imgsz: side of the input, where the model leaves it open.
+
+        Raises:
+            SimjudgeError: it is no ONNX model, or not one with a YOLO detection head.
+        """
+        session = _session(path)
+        metadata = dict(session.get_modelmeta().custom_metadata_map)
+        task = metadata.get("task", "detect")
+        if task != "detect":
+            raise SimjudgeError(f"{path}: the model's task is {task!r}; a detection model is needed")
+        names = _names(path, metadata)
+        size = _input_size(path, session, metadata, imgsz)
+        detector = cls(path.stem, names, session, "classes", size, min_score, iou)
+        try:
+            shape = detector.run(np.zeros((1, 3, size[1], size[0]), np.float32)).shape
+        except Exception as error:
+            raise SimjudgeError(f"{path}: the model does not run: {_first_line(error)}") from error
+        head = _head(path, shape, len(names), end_to_end=metadata.get("end2end") == "True")
+        return cls(path.stem, names, session, head, size, min_score, iou)
+
+    def __call__(self, images: Sequence[RgbImage]) -> list[Detections]:
+        """What is in each of some pictures."""
+        if not images:
+            return []
+        fits = [Letterbox.fit((image.shape[1], image.shape[0]), self.input_size) for image in images]
+        pixels = np.full((len(images), self.input_size[1], self.input_size[0], 3), GREY, np.uint8)
+        for fit, image, target in zip(fits, images, pixels, strict=True):
+            fit.place(image, target)
+        output = self.run(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2)).astype(np.float32) / np.float32(255))
+        return [self._detections(raw, fit) for raw, fit in zip(output, fits, strict=True)]
+
+    def run(self, pixels: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """The net's raw output for a batch (B, 3, H, W) of any size, also where the model has a fixed one."""
+        entry = self.session.get_inputs()[0]
+        kind = np.float16 if entry.type == "tensor(float16)" else np.float32
+        fixed = entry.shape[0] if isinstance(entry.shape[0], int) else len(pixels)
+        parts = []
+        for begin in range(0, len(pixels), fixed):
+            part = pixels[begin : begin + fixed]
+            filled = np.concatenate([part, np.zeros((fixed - len(part), *part.shape[1:]), part.dtype)])
+            output = self.session.run(None, {entry.name: filled.astype(kind)})[0]
+            parts.append(np.asarray(output[: len(part)], np.float32))
+        return np.concatenate(parts)
+
+    def _detections(self, raw: npt.NDArray[np.float32], fit: Letterbox) -> Detections:
+        box, score, class_id = _candidates(raw, self.head, self.min_score)
+        if self.head != "end to end":
+            if len(score) > MAX_CANDIDATES:
+                best = np.argsort(-score, kind="stable")[:MAX_CANDIDATES]
+                box, score, class_id = box[best], score[best], class_id[best]
+            kept = suppress_by_class(box, score, class_id, self.iou)[:MAX_DETECTIONS]
+            box, score, class_id = box[kept], score[kept], class_id[kept]
+        inside = fit.back(box.astype(np.float64))
+        # A box that lies wholly in the grey border has no area in the picture.
+        real = np.all(inside[:, 2:] > inside[:, :2], axis=1)
+        return Detections.build(class_id[real], inside[real], np.clip(score[real], 0, 1))
+
+
+def _candidates(raw: Any, head: Head, min_score: float) -> tuple[Any, Any, Any]:
+    """Corner boxes in the input, scores and classes of what scores above `min_score`."""
+    if head == "end to end":
+        kept = raw[raw[:, 4] > min_score][:MAX_DETECTIONS]
+        return kept[:, :4], kept[:, 4], np.rint(kept[:, 5]).astype(np.int64)
+    rows = raw.T if head == "classes" else raw
+    if head == "objectness":
+        rows = rows[rows[:, 4] > min_score]
+        scores = rows[:, 5:] * rows[:, 4:5]
+    else:
+        scores = rows[:, 4:]
+    best = scores.argmax(1)
+    score = scores[np.arange(len(best)), best]
+    kept = score > min_score
+    centre, half = rows[kept, :2], rows[kept, 2:4] / 2
+    return np.concatenate([centre - half, centre + half], axis=1), score[kept], best[kept]
+
+
+def _session(path: Path) -> Any:
+    import onnxruntime  # noqa: PLC0415 - heavy
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    wanted = ("CUDAExecutionProvider", "CPUExecutionProvider")
+    providers = [p for p in wanted if p in onnxruntime.get_available_providers()]
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=providers)
+    except Exception as error:
+        raise SimjudgeError(f"{path}: not a readable ONNX model: {_first_line(error)}") from error
+
+
+def _names(path: Path, metadata: dict[str, str]) -> dict[int, str]:
+    text = metadata.get("names", "")
+    if not text:
+        return {}
+    try:
+        names = ast.literal_eval(text)
+        pairs = names.items() if isinstance(names, dict) else enumerate(names)
+        return {int(k): str(v) for k, v in pairs}
+    except (ValueError, SyntaxError, TypeError) as error:
+        raise SimjudgeError(f"{path}: the class names in its metadata cannot be read: {text[:80]!r}") from error
+
+
+def _input_size(path: Path, session: Any, metadata: dict[str, str], imgsz: int | None) -> tuple[int, int]:
+    """Width and height of the input: what the model fixes, else what was asked for, else its metadata."""
+    inputs = session.get_inputs()
+    if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].shape[1] not in {3, "channels", None}:
+        raise SimjudgeError(f"{path}: the model's input is {[i.shape for i in inputs]}; one (batch, 3, H, W) is needed")
+    height, width = inputs[0].shape[2:]
+    if isinstance(height, int) and isinstance(width, int):
+        if imgsz is not None and (imgsz, imgsz) != (width, height):
+            raise SimjudgeError(f"{path}: its input is fixed at {width}x{height}; {imgsz} cannot be had")
+        return width, height
+    if imgsz is not None:
+        return imgsz, imgsz
+    try:
+        said = ast.literal_eval(metadata.get("imgsz", "640"))
+        height, width = said if isinstance(said, list | tuple) else (said, said)
+        return int(width), int(height)
+    except (ValueError, SyntaxError, TypeError) as error:
+        raise SimjudgeError(f"{path}: the input size in its metadata cannot be read; give --imgsz") from error
+
+
+def _head(path: Path, shape: tuple[int, ...], classes: int, *, end_to_end: bool) -> Head:
+    """Which kind of output this is, from its shape and the number of named classes (0: unknown)."""
+    if len(shape) == 3:
+        _, first, last = shape
+        if last == 6 and (end_to_end or first <= _END_TO_END_ROWS):
+            return "end to end"
+        if first >= 5 and (first == 4 + classes or (not classes and first < last)):
+            return "classes"
+        if last >= 6 and (last == 5 + classes or (not classes and last < first)):
+            return "objectness"
+    raise SimjudgeError(f"{path}: an output of shape {shape} for {classes} classes is no YOLO detection head")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+
+

@@ -1,0 +1,33 @@
+"""`simjudge report`: one self-contained HTML page from saved results."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from simjudge.commands.common import finish, say
+
+
+def report(
+    folders: list[Path] = typer.Argument(..., metavar="DIR...", help="Folders that simjudge compare or sweep wrote."),
+    out: Path = typer.Option(Path("report.html"), "--out", "-o", help="The page to write; opens from disk."),
+    csv: Path | None = typer.Option(None, "--csv", help="Also write the numbers, one row a result and class."),
+) -> None:
+    """Make one HTML page of saved results: verdicts, W1 against overlap, galleries, where the gap sits, sweeps."""
+    from simjudge.report.page import write_report
+    from simjudge.report.table import write_csv
+    from simjudge.report.words import HEADLINES, Names, verdict_sentence
+
+    results, losses = write_report(folders, out)
+    if csv is not None:
+        write_csv(csv, results)
+        say(f"wrote {csv}")
+    for result in results:
+        permutations = (result.header.get("parameters") or {}).get("permutations")
+        for entry in result.entries if result.overall is not None else ():
+            sentence = verdict_sentence(entry, Names.of(result), permutations)
+            sys.stdout.write(f"{result.name}: {entry.label}: {HEADLINES[entry.verdict]}: {sentence}\n")
+    say(f"wrote {out}")
+    finish(losses)

@@ -1,0 +1,227 @@
+"""The gallery on the page: crops, or where there is no picture the boxes alone, with boxes and numbers."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from simjudge.errors import Losses, SimjudgeError
+from simjudge.report.choice import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, Item, choose
+from simjudge.report.gallery import Crop, bare_crops
+from simjudge.report.results import Contexts, Result, read_json
+from simjudge.report.svg import tag, title
+from simjudge.report.words import Names, number
+
+PER_KIND = 6
+BUDGET = 6_500_000
+"""Bytes of crops, as written into the page, that all galleries of a report may hold together."""
+_OVERHEAD = 2_500
+"""About the bytes that a card's boxes and words take beside its crops."""
+HEADINGS = {
+    HIGHEST: "Highest W1: like contexts, unlike performance",
+    MEDIAN: "Around the median W1",
+    LOWEST: "Lowest W1: like contexts, like performance",
+    ONLY_A: "Contexts of {a} that {b} never shows",
+    ONLY_B: "Contexts of {b} that {a} never shows",
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """A context, and for a pair the similar one below it: drawings and the lines under them."""
+
+    drawings: tuple[Markup, ...]
+    lines: tuple[str, ...]
+
+
+@dataclass
+class Shelf:
+    """The cards of one kind."""
+
+    kind: str
+    heading: str
+    cards: list[Card] = field(default_factory=list)
+
+
+@dataclass
+class Gallery:
+    """The cards of all classes of a result.
+
+    Attributes:
+        shelves: by class id as written in the result.
+        shown, chosen: how many cards are on the page, and how many could be.
+        drawn: how many of the drawings have no picture under the boxes.
+        pictures: how many have one.
+    """
+
+    shelves: dict[str, list[Shelf]] = field(default_factory=dict)
+    shown: int = 0
+    chosen: int = 0
+    drawn: int = 0
+    pictures: int = 0
+
+
+def make_gallery(result: Result, names: Names, budget: int, losses: Losses, classes: set[str]) -> Gallery:
+    """The cards of some classes, as many as fit into `budget` bytes: one of each kind and class, then the next."""
+    out = Gallery()
+    contexts = result.contexts
+    if contexts is None:
+        return out
+    items, crops = _load(result, contexts)
+    items = [i for i in items if str(i.class_id) in classes]
+    out.chosen = len(items)
+    maker = _CardMaker(result, contexts, crops, names, losses, out)
+    for item in _round_robin(items):
+        card = maker.card(item)
+        size = sum(len(d) for d in card.drawings) + _OVERHEAD
+        if size > budget:
+            break
+        budget -= size
+        out.shown += 1
+        shelves = out.shelves.setdefault(str(item.class_id), [])
+        shelf = next((s for s in shelves if s.kind == item.kind), None)
+        if shelf is None:
+            shelf = Shelf(item.kind, HEADINGS[item.kind].format(a=names.a, b=names.b))
+            shelves.append(shelf)
+        shelf.cards.append(card)
+    return out
+
+
+class _CardMaker:
+    def __init__(
+        self, result: Result, contexts: Contexts, crops: dict[int, Crop], names: Names, losses: Losses, count: Gallery
+    ) -> None:
+        self.contexts, self.crops, self.names, self.losses, self.gallery = contexts, crops, names, losses, count
+        self.folder = result.folder / "gallery"
+        self.classes = {str(k): str(v) for k, v in (result.header.get("class_names") or {}).items()}
+
+    def card(self, item: Item) -> Card:
+        rows = [item.row] if item.match_row is None else [item.row, item.match_row]
+        drawings = tuple(self._drawing(row, item.kind) for row in rows)
+        return Card(drawings, tuple(self._lines(item)))
+
+    def _lines(self, item: Item) -> list[str]:
+        column, row = self.contexts, item.row
+        own = f"{'A' if self.contexts.is_a[row] else 'B'} {self._performed(row)}"
+        if item.match_row is None:
+            return [own]
+        lines = [f"W1 {number(float(column['w1'][row]))}", f"{own} · B {self._performed(item.match_row)}"]
+        similarity, difference = float(column["match_similarity"][row]), float(column["mean_difference"][row])
+        batches = column["batch_a"][row], column["batch_b"][row]
+        if math.isfinite(similarity):
+            lines[0] += f" · similarity {similarity:.2f}"
+        if all(map(math.isfinite, (*batches, difference))):
+            lines.append(f"{batches[0]:.0f} + {batches[1]:.0f} similar; means differ by {number(difference, 2)}")
+        return lines
+
+    def _performed(self, row: int) -> str:
+        value = float(self.contexts["performance"][row])
+        return "missed (0)" if value == 0 else number(value if math.isfinite(value) else None, 2)
+
+    def _drawing(self, row: int, kind: str) -> Markup:
+        crop = self.crops.get(row)
+        if crop is None:
+            raise SimjudgeError(f"{self.folder / 'gallery.json'}: has no crop of row {row}; run simjudge compare again")
+        x0, y0, x1, y1 = crop.place
+        width, height = x1 - x0, y1 - y0
+        picture = self._picture(crop)
+        if picture is None:
+            self.gallery.drawn += 1
+        else:
+            self.gallery.pictures += 1
+        letter = "A" if self.contexts.is_a[row] else "B"
+        frame = self.contexts.text("frame", [row])[0]
+        words = f"{letter}, frame {frame}, object {self.contexts['object'][row]:.0f}"
+        side = min(width, height)
+        parts = [
+            tag("rect", x=x0, y=y0, width=width, height=height, class_="paper"),
+            picture or Markup(""),
+            *self._boxes(crop, row, filled=picture is None),
+            tag("text", letter, x=x0 + side * 0.04, y=y0 + side * 0.13, class_="letter", font_size=side * 0.12),
+        ]
+        view = f"{x0} {y0} {width} {height}"
+        return tag("svg", title(words), *parts, viewBox=view, class_=f"crop {kind}", role="img")
+
+    def _picture(self, crop: Crop) -> Markup | None:
+        if crop.file is None:
+            return None
+        path = self.folder / Path(crop.file).name
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            self.losses.add("gallery crops that cannot be read", f"{path} ({error.strerror})")
+            return None
+        if not data.startswith(b"\xff\xd8"):
+            self.losses.add("gallery crops that cannot be read", f"{path} (no JPEG)")
+            return None
+        x0, y0, x1, y1 = crop.place
+        source = "data:image/jpeg;base64," + base64.b64encode(data).decode()
+        size = {"width": x1 - x0, "height": y1 - y0}
+        return tag("image", href=source, x=x0, y=y0, preserveAspectRatio="none", **size)
+
+    def _boxes(self, crop: Crop, row: int, *, filled: bool) -> Iterable[Markup]:
+        solid = " solid" if filled else ""
+        yield _box(crop.patch, "patch", "the patch")
+        for class_id, *box in crop.labels:
+            yield _box(box, f"label other{solid}", f"labelled {self._class(class_id)}")
+        anchor = [float(self.contexts[c][row]) for c in ("x0", "y0", "x1", "y1")]
+        yield _box(anchor, f"label{solid}", f"labelled {self._class(self.contexts.class_id[row])}, the anchor")
+        assigned = [float(self.contexts[f"predicted_{c}"][row]) for c in ("x0", "y0", "x1", "y1")]
+        for class_id, *box, score in crop.predictions:
+            own = all(abs(p - q) < 0.01 for p, q in zip(assigned, box, strict=True))
+            words = f"predicted {self._class(class_id)}, score {score:.2f}"
+            yield _box(box, "predicted" if own else "predicted other", words)
+
+    def _class(self, class_id: float) -> str:
+        return self.classes.get(str(int(class_id)), f"class {int(class_id)}")
+
+
+def _box(box: Iterable[float], css: str, hover: str) -> Markup:
+    x0, y0, x1, y1 = (float(v) for v in box)
+    return tag("rect", title(hover), x=x0, y=y0, width=max(x1 - x0, 0.0), height=max(y1 - y0, 0.0), class_=css)
+
+
+def _load(result: Result, contexts: Contexts) -> tuple[list[Item], dict[int, Crop]]:
+    """The gallery as saved, or where none was saved, chosen now and without pictures."""
+    path = result.folder / "gallery" / "gallery.json"
+    if not path.exists():
+        patch = result.header.get("parameters", {}).get("patch") or (120, 120)
+        items = choose(contexts, PER_KIND)
+        return items, {c.row: c for c in bare_crops(contexts, items, (int(patch[0]), int(patch[1])))}
+    content = read_json(path)
+    try:
+        items = [Item(**item) for item in content["items"]]
+        crops = {c["row"]: _crop(c) for c in content["crops"]}
+        rows = [row for i in items for row in (i.row, i.match_row) if row is not None]
+        sound = all(0 <= row < len(contexts) for row in rows) and all(i.kind in HEADINGS for i in items)
+    except (KeyError, TypeError, ValueError) as error:
+        raise SimjudgeError(f"{path}: is not a gallery of simjudge ({error}); run simjudge compare again") from error
+    if not sound:
+        raise SimjudgeError(f"{path}: names rows or kinds that contexts.parquet lacks; run simjudge compare again")
+    return items, crops
+
+
+def _crop(given: dict[str, Any]) -> Crop:
+    crop = Crop(**given)
+    if len(crop.place) != 4 or len(crop.patch) != 4 or any(len(b) != 5 for b in crop.labels):
+        raise ValueError(f"crop of row {crop.row}")
+    if any(len(b) != 6 for b in crop.predictions) or crop.place[2] <= crop.place[0] or crop.place[3] <= crop.place[1]:
+        raise ValueError(f"crop of row {crop.row}")
+    return crop
+
+
+def _round_robin(items: list[Item]) -> list[Item]:
+    """The first of each class and kind, then the second of each, ..."""
+    turn: dict[tuple[int, str], int] = {}
+    numbered = []
+    for item in items:
+        key = (item.class_id, item.kind)
+        turn[key] = turn.get(key, 0) + 1
+        numbered.append((turn[key], item))
+    return [item for _, item in sorted(numbered, key=lambda pair: pair[0])]

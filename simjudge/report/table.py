@@ -1,0 +1,148 @@
+"""The rows of the table of all numbers, on the page and as CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simjudge.files import writing_file
+from simjudge.report.results import Entry, Result
+from simjudge.report.words import DASH, HEADLINES, count, number, p_text, percent, why_undefined
+
+QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
+FIELDS = (
+    "n_a", "n_b", "compared", "verdict", "mean_w1", "w1_low", "w1_high", "floor_mean", "floor_q95", "excess_w1",
+    "p_value", "median_w1", "max_w1", "weighted_w1", "mean_abs_mean_diff", "overlap_a", "overlap_b", "n_overlap_a",
+    "n_overlap_b", "mean_batch_a", "mean_batch_b", "mean_performance_a", "mean_performance_b",
+    "mean_performance_outside_a", "std_performance_outside_a", "mean_performance_outside_b",
+    "std_performance_outside_b", "false_positives_a", "false_positives_b", "map50_a", "map50_95_a", "map50_b",
+    "map50_95_b",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: what it is called, what it means, which fields it shows and how.
+
+    Attributes:
+        fields: one field, or several that stand together.
+        pattern: how they stand together, one {} a field.
+    """
+
+    label: str
+    meaning: str
+    fields: tuple[str, ...]
+    kind: str = "number"
+    pattern: str = "{}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in a cell, and which footnotes say why a value is missing."""
+
+    text: str
+    notes: tuple[int, ...] = ()
+
+
+GROUPS: tuple[tuple[str, tuple[Row, ...]], ...] = (
+    ("Verdict", (
+        Row("verdict", "a gap is called one where p ≤ 0.05", ("verdict",), "verdict"),
+        Row("p", "share of permutations with a W1 at least as large", ("p_value",), "p"),
+    )),
+    ("W1, distance of the performance distributions in like contexts", (
+        Row("mean W1", "mean over the compared contexts of A", ("mean_w1",)),
+        Row("95 % interval", "bootstrap, frames resampled", ("w1_low", "w1_high"), pattern="{} to {}"),
+        Row("floor", "mean W1 to expect if A and B did not differ", ("floor_mean",)),
+        Row("floor, 95 % quantile", "what chance stays below 19 times of 20", ("floor_q95",)),
+        Row("above the floor", "mean W1 less the floor", ("excess_w1",)),
+        Row("median, largest", "over the compared contexts", ("median_w1", "max_w1"), pattern="{}, {}"),
+        Row("weighted", "mean weighted by the batch size in A", ("weighted_w1",)),
+        Row("quantiles 5, 25, 75, 95 %", "over the compared contexts", ("q:0.05", "q:0.25", "q:0.75", "q:0.95"),
+            pattern="{} {} {} {}"),
+        Row("difference of means", "mean absolute difference of mean performance", ("mean_abs_mean_diff",)),
+    )),
+    ("Overlap", (
+        Row("O_A", "share of A's contexts that B shows", ("overlap_a", "n_overlap_a", "n_a"), "share", "{} ({} of {})"),
+        Row("O_B", "share of B's contexts that occur in A", ("overlap_b", "n_overlap_b", "n_b"), "share",
+            "{} ({} of {})"),
+        Row("compared", "contexts of A with similar ones in B", ("compared",), "count"),
+        Row("batch A, B", "mean number of similar contexts", ("mean_batch_a", "mean_batch_b"), "batch", "{}, {}"),
+    )),
+    ("The detector", (
+        Row("performance A, B", "mean over all contexts", ("mean_performance_a", "mean_performance_b"),
+            pattern="{}, {}"),
+        Row("outside the overlap, A", "mean ± standard deviation",
+            ("mean_performance_outside_a", "std_performance_outside_a"), pattern="{} ± {}"),
+        Row("outside the overlap, B", "mean ± standard deviation",
+            ("mean_performance_outside_b", "std_performance_outside_b"), pattern="{} ± {}"),
+        Row("false positives A, B", "predictions that no object was left for",
+            ("false_positives_a", "false_positives_b"), "count", "{}, {}"),
+        Row("mAP50 A, B", "average precision at IoU 0.5", ("map50_a", "map50_b"), pattern="{}, {}"),
+        Row("mAP50-95 A, B", "mean over IoU 0.5 to 0.95", ("map50_95_a", "map50_95_b"), pattern="{}, {}"),
+    )),
+)  # fmt: skip
+
+
+class Notes:
+    """Footnotes: each reason once, numbered from 1 in the order of first use."""
+
+    def __init__(self) -> None:
+        """No notes yet."""
+        self.reasons: list[str] = []
+
+    def number(self, reason: str) -> int:
+        """The number of a reason."""
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+        return self.reasons.index(reason) + 1
+
+
+def cell(row: Row, entry: Entry, parameters: Mapping[str, Any], notes: Notes) -> Cell:
+    """What a row says about an entry; undefined values are a dash and a footnote with the reason."""
+    texts, marks = [], []
+    for field in row.fields:
+        value = _value(entry, field)
+        texts.append(_text(value, field, row.kind))
+        if value is None:
+            source = "w1_quantiles" if field.startswith("q:") else field
+            marks.append(notes.number(why_undefined(entry, source, parameters)))
+    plain = DASH if all(t == DASH for t in texts) else row.pattern.format(*texts)
+    return Cell(plain, tuple(dict.fromkeys(marks)))
+
+
+def write_csv(path: Path, results: Iterable[Result]) -> None:
+    """Write one row a result and class, "overall" among them, with the field names of docs/results.md."""
+    header = ["result", "a", "b", "theta", "patch_height", "patch_width", "class_id", "class_name", *FIELDS]
+    with writing_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow([*header, *(f"w1_q{q}" for q in QUANTILES)])
+        for result in results:
+            parameters = result.header.get("parameters", {})
+            patch = parameters.get("patch") or ["", ""]
+            start = [result.name, result.set_name("a"), result.set_name("b"), parameters.get("theta", ""), *patch]
+            for entry in result.entries if result.contexts is not None else ():
+                values = [entry.fields.get(f) for f in FIELDS] + [_value(entry, f"q:{q}") for q in QUANTILES]
+                writer.writerow([*start, entry.key, entry.label, *("" if v is None else v for v in values)])
+
+
+def _value(entry: Entry, field: str) -> Any:
+    if field.startswith("q:"):
+        return (entry.fields.get("w1_quantiles") or {}).get(field[2:])
+    return entry.fields.get(field)
+
+
+def _text(value: Any, field: str, kind: str) -> str:
+    if value is None:
+        return DASH
+    if kind == "verdict":
+        return HEADLINES[value]
+    if kind == "p":
+        return p_text(value)
+    if kind == "share" and field.startswith("overlap"):
+        return percent(value)
+    if kind == "batch":
+        return number(value, 1)
+    return count(value) if kind in ("count", "share") else number(value)

@@ -54,6 +54,8 @@ def train(
     )
     if split.moved:
         say(f"warning: {split.moved} valid pictures moved to train: variants of their photograph are there")
+    if split.kept_from_test:
+        say(f"warning: {split.kept_from_test} pictures not used: variants of their photograph are on the test side")
     options = TrainingOptions(epochs, imgsz, batch, seed, size, workers, start, half, keep, device)
 
     class Shown(Watcher):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -139,37 +140,64 @@ class ClassMap:
     notes: list[str]
 
 
-def map_classes(detector: Detector, frames: FrameSet) -> ClassMap:
-    """Match a detector's classes with a set's, by name where both have names (case does not matter), else by id.
+def map_classes(detector: Detector, frames: FrameSet, rename: dict[str, str] | None = None) -> ClassMap:
+    """Match a detector's classes with a set's, by name where both have names, else by id.
+
+    Names are equal whatever their case, and whether words are parted by spaces, hyphens or underscores.
+
+    Args:
+        detector: has classes.
+        frames: has classes.
+        rename: by a name of the detector's, what the set calls it.
 
     Raises:
-        SimjudgeError: they have no class in common.
+        SimjudgeError: they have no class in common, or a name to be renamed does not exist.
     """
-    ours, theirs = frames.class_names, detector.class_names
-    labelled = {int(c) for c in np.unique(frames.objects.class_id)}
+    theirs = _new_names(detector, rename or {})
+    ours = frames.class_names
     if not ours or not theirs:
-        notes = []
-        if labelled and theirs and not labelled & set(theirs):
-            raise SimjudgeError(f"{frames.name} and {detector.name} have no class in common: {labelled}, {theirs}")
-        if labelled:
-            who = "the set's" if not ours else "the model's"
-            notes.append(f"{who} classes have no names: class ids are taken to mean the same in both")
-        return ClassMap(None, dict(ours or theirs), notes)
-    by_name = {name.strip().casefold(): class_id for class_id, name in ours.items()}
-    ids = {c: by_name[n.strip().casefold()] for c, n in theirs.items() if n.strip().casefold() in by_name}
+        return _same_ids(detector, frames, theirs)
+    by_name = {_plain(name): class_id for class_id, name in ours.items()}
+    ids = {c: by_name[_plain(name)] for c, name in theirs.items() if _plain(name) in by_name}
     if not ids:
         raise SimjudgeError(
-            f"{frames.name} and {detector.name} have no class in common: "
-            f"{', '.join(ours.values())} in the set, {', '.join(theirs.values())} in the model"
+            f"{frames.name} and {detector.name} have no class in common ({_some(list(ours.values()))} in the set, "
+            f"{_some(list(theirs.values()))} in the model); say with --rename MODEL=SET which are the same"
         )
     notes = []
     unknown = [name for c, name in ours.items() if c not in ids.values()]
     if unknown:
-        notes.append(f"{detector.name} does not know {', '.join(unknown)}: those objects cannot be found")
+        notes.append(f"{detector.name} does not know {_some(unknown)}: those objects cannot be found")
     dropped = [name for c, name in theirs.items() if c not in ids]
     if dropped:
         notes.append(f"{frames.name} does not have {_some(dropped)}: what {detector.name} finds of it is dropped")
     return ClassMap(ids, dict(ours), notes)
+
+
+def _same_ids(detector: Detector, frames: FrameSet, theirs: dict[int, str]) -> ClassMap:
+    """The match where one side has no names."""
+    labelled = {int(c) for c in np.unique(frames.objects.class_id)}
+    if labelled and theirs and not labelled & set(theirs):
+        raise SimjudgeError(
+            f"{frames.name} and {detector.name} have no class in common: ids {sorted(labelled)} in the set (which has "
+            f"no class names), {sorted(theirs)} in the model"
+        )
+    who = frames.name if not frames.class_names else detector.name
+    notes = [f"{who} has no class names: class ids are taken to mean the same in both"] if labelled else []
+    return ClassMap(None, dict(frames.class_names or theirs), notes)
+
+
+def _new_names(detector: Detector, rename: dict[str, str]) -> dict[int, str]:
+    known = {_plain(name) for name in detector.class_names.values()}
+    for name in rename:
+        if _plain(name) not in known:
+            raise SimjudgeError(f"{detector.name} has no class {name!r}: {_some(list(detector.class_names.values()))}")
+    new = {_plain(old): name for old, name in rename.items()}
+    return {c: new.get(_plain(name), name) for c, name in detector.class_names.items()}
+
+
+def _plain(name: str) -> str:
+    return " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
 
 
 def detect_set(
@@ -178,6 +206,7 @@ def detect_set(
     batch: int = 8,
     advance: Callable[[int, int], None] | None = None,
     note: Callable[[str], None] | None = None,
+    rename: dict[str, str] | None = None,
 ) -> FrameSet:
     """Run a detector over the pictures of a set, a batch at a time.
 
@@ -187,6 +216,7 @@ def detect_set(
         batch: pictures at a time.
         advance: told of (pictures done, pictures).
         note: told what a person should know about the match of classes.
+        rename: by a class name of the detector's, what the set calls it.
 
     Returns:
         The set with predictions, class ids being the set's. A frame whose picture is missing, damaged or of another
@@ -197,7 +227,7 @@ def detect_set(
     """
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures to run a detector on")
-    classes = map_classes(detector, frames)
+    classes = map_classes(detector, frames, rename)
     for line in classes.notes if note is not None else ():
         note(line)  # type: ignore[misc]
     losses = Losses()

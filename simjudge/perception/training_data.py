@@ -13,7 +13,7 @@ import yaml
 
 from simjudge.errors import Losses, SimjudgeError
 from simjudge.frames import FrameSet, rows_by_frame
-from simjudge.images import FileImages, ImageError, decode, encode_png
+from simjudge.images import ChosenImages, FileImages, ImageError, Images, decode, encode_png
 
 _ROBOFLOW = re.compile(r"^(?P<source>.+)_(?:jpe?g|png|bmp|webp|tiff?)\.rf\..+$", re.IGNORECASE)
 
@@ -32,12 +32,14 @@ class TrainingSplit:
         train, valid: the two sides.
         moved: pictures taken from `valid` to `train` because their photograph was in both.
         own: whether the data brought the split itself.
+        kept_from_test: pictures not used because their photograph is on the data's test side.
     """
 
     train: list[FrameSet]
     valid: list[FrameSet]
     moved: int
     own: bool
+    kept_from_test: int = 0
 
     def counts(self) -> dict[str, int]:
         """Pictures and objects on both sides, as told in a model card."""
@@ -47,6 +49,7 @@ class TrainingSplit:
             "valid_pictures": sum(len(s) for s in self.valid),
             "valid_objects": sum(len(s.objects) for s in self.valid),
             "moved_from_valid_to_train": self.moved,
+            "kept_from_test": self.kept_from_test,
         }
 
 
@@ -160,8 +163,16 @@ def _place_picture(frames: FrameSet, index: int, target: Path) -> str:
         return ".png"
     decode(encoded.data, frames.where(index))
     file = target.with_suffix(encoded.suffix)
-    if isinstance(frames.images, FileImages) and (path := frames.images.paths[index]) is not None:
+    path = picture_file(frames.images, index)
+    if path is not None:
         file.symlink_to(path.resolve())
     else:
         file.write_bytes(encoded.data)
     return encoded.suffix
+
+
+def picture_file(images: Images, index: int) -> Path | None:
+    """The file that picture `index` is, None where it is none."""
+    if isinstance(images, ChosenImages):
+        return picture_file(images.source, int(images.indices[index]))
+    return images.paths[index] if isinstance(images, FileImages) else None

@@ -2,37 +2,75 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-import yaml
+import numpy as np
 
-from simjudge.errors import Losses
-from simjudge.frames import FrameSet, Objects
-from simjudge.images import SUFFIXES, FileImages, size_of
-from simjudge.perception.training_data import TrainingSplit, repaired, split_by_photograph
+from simjudge.datasets.yolo import read_yolo, sniff_yolo
+from simjudge.datasets.yolo_layout import find_layout
+from simjudge.errors import Losses, SimjudgeError
+from simjudge.frames import BoolArray, FrameSet
+from simjudge.perception.training_data import (
+    TrainingSplit,
+    picture_file,
+    repaired,
+    source_photograph,
+    split_by_photograph,
+)
+from simjudge.sets import read_set
+
+DEFAULT_VALID_FRACTION = 0.2
+_VALID, _TEST = {"valid", "val"}, {"test"}
 
 
-def read_split(data: Path, val_fraction: float | None, seed: int) -> tuple[TrainingSplit, Losses]:
-    """Read a labelled set and its split."""
-    import numpy as np  # noqa: PLC0415
+def read_split(data: Path, valid_fraction: float | None, seed: int) -> tuple[TrainingSplit, Losses]:
+    """Read a labelled set, and the two sides to train on and to validate on.
 
-    names = dict(enumerate(yaml.safe_load((data / "data.yaml").read_text())["names"]))
+    A YOLO data set's own valid side is kept, unless `valid_fraction` asks for a new split; its test side is never
+    touched. Anything else is split by source photograph.
 
-    def side(name: str) -> FrameSet:
-        pictures = sorted(p for p in (data / name / "images").iterdir() if p.suffix.lower() in SUFFIXES)
-        sizes = [size_of(p) for p in pictures]
-        frame, classes, boxes = [], [], []
-        for i, picture in enumerate(pictures):
-            for line in (data / name / "labels" / f"{picture.stem}.txt").read_text().splitlines():
-                c, x, y, w, h = (float(v) for v in line.split()[:5])
-                frame.append(i)
-                classes.append(int(c))
-                boxes.append(np.array([x - w / 2, y - h / 2, x + w / 2, y + h / 2]) * np.tile(sizes[i], 2))
-        return FrameSet.build(
-            name, sizes, Objects.build(frame, classes, boxes), frame_name=[p.stem for p in pictures],
-            class_names=names, images=FileImages(pictures),
-        )
+    Args:
+        data: anything simjudge reads that has labels and pictures.
+        valid_fraction: share of the photographs to validate on, None for the data's own split (or 0.2).
+        seed: of a random split.
 
-    if val_fraction is None:
-        return repaired(side("train"), side("valid")), Losses()
-    return split_by_photograph(side("train"), val_fraction, seed), Losses()
+    Returns:
+        The split, and what was left out while reading.
+
+    Raises:
+        SimjudgeError: the data cannot be read, has no pictures, or too few photographs.
+    """
+    fraction = DEFAULT_VALID_FRACTION if valid_fraction is None else valid_fraction
+    frames, side = _read_with_sides(data)
+    if frames.images is None:
+        raise SimjudgeError(f"{frames.name}: has no pictures to train on")
+    on_test, on_valid = (np.array([s in names for s in side], np.bool_) for names in (_TEST, _VALID))
+    photograph = np.array([source_photograph(name) for name in frames.frame_name])
+    usable = ~np.isin(photograph, photograph[on_test])
+    if not usable.any():
+        raise SimjudgeError(f"{frames.name}: has a test side only; that is for judging, not for training")
+    kept = int(np.count_nonzero(~usable & ~on_test))
+    on_train, on_valid = usable & ~on_valid, usable & on_valid
+    if valid_fraction is None and on_valid.any() and on_train.any():
+        split = repaired(_named(frames, on_train, "train"), _named(frames, on_valid, "valid"))
+    else:
+        split = split_by_photograph(frames.take(usable), fraction, seed)
+    return replace(split, kept_from_test=kept), frames.losses
+
+
+def _read_with_sides(data: Path) -> tuple[FrameSet, list[str]]:
+    """The whole set, and the split ("train", "valid", "test" or "") that each of its frames is in."""
+    if not sniff_yolo(data):
+        frames = read_set(data)
+        return frames, [""] * len(frames)
+    frames = read_yolo(data)
+    if frames.images is None:
+        return frames, [""] * len(frames)
+    split_of = {p.resolve(): s.name for s in find_layout(data, Losses()).splits for p in s.pictures}
+    files = [picture_file(frames.images, i) for i in range(len(frames))]
+    return frames, [split_of.get(f.resolve(), "") if f is not None else "" for f in files]
+
+
+def _named(frames: FrameSet, chosen: BoolArray, side: str) -> FrameSet:
+    return replace(frames.take(chosen), name=f"{frames.name} ({side})")

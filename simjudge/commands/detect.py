@@ -1,0 +1,87 @@
+"""`simjudge detect IN --model M --out OUT`: run a detector over a set or a recording."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from simjudge.commands.common import finish, progress, say
+from simjudge.errors import UsageError
+
+if TYPE_CHECKING:
+    from simjudge.frames import FrameSet
+
+
+def detect(
+    source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with pictures."),
+    model: str = typer.Option(..., "--model", help="A .onnx, .pt or .yaml file, or the name of one that is shipped."),
+    out: Path = typer.Option(..., "--out", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
+    to: str | None = typer.Option(None, "--to", help="Format of a folder: yolo, coco, cvat or cpd."),
+    min_score: float = typer.Option(0.05, min=0, max=1, help="Keep low; a comparison chooses its own."),
+    iou: float = typer.Option(0.7, min=0, max=1, help="Of two boxes of one class overlapping more, the better stays."),
+    imgsz: int | None = typer.Option(None, min=32, help="Input side, where the model leaves it open."),
+    batch: int = typer.Option(8, min=1),
+    device: str = typer.Option("", help="For .pt: cpu, 0, ..."),
+    rename: list[str] = typer.Option([], metavar="MODEL=SET", help="What the set calls a class of the model's."),
+) -> None:
+    """Run a detector over pictures and write the set with its predictions.
+
+    Colour thresholds (.yaml) need no training; class ids in OUT are those of IN, matched by name.
+    """
+    from simjudge.perception.detector import detect_set, load_detector
+    from simjudge.sets import read_set, write_set
+
+    if out.exists() and out.resolve() == source.resolve():
+        raise UsageError(f"--out {out}: is the input; choose another name")
+    renamed = _renames(rename)
+    detector = load_detector(model, min_score=min_score, iou=iou, imgsz=imgsz, device=device)
+    frames = read_set(source)
+    begin = time.monotonic()
+    with progress("detecting") as advance:
+        found = detect_set(frames, detector, batch, advance, say, renamed)
+    seconds = time.monotonic() - begin
+    write_set(found, out, to)
+    _print_summary(found, detector.name, seconds)
+    finish(found.losses)
+
+
+def _renames(pairs: list[str]) -> dict[str, str]:
+    out = {}
+    for pair in pairs:
+        old, equals, new = pair.partition("=")
+        if not (old and equals and new):
+            raise UsageError(f"--rename {pair}: give MODEL=SET, the model's class name and what the set calls it")
+        out[old] = new
+    return out
+
+
+def _print_summary(frames: FrameSet, name: str, seconds: float) -> None:
+    import numpy as np
+
+    from simjudge.perception.average_precision import OVERALL, average_precision
+
+    assert frames.predictions is not None  # noqa: S101 - a detector has run
+    precision = average_precision(frames)
+    both = frames.labelled & frames.predicted
+    objects = frames.objects.class_id[both[frames.objects.frame]]
+    table = Table(title=f"{name} on {frames.name}", title_justify="left")
+    for column in ("class", "objects", "predictions", "mAP50", "mAP50-95"):
+        table.add_column(column, justify="left" if column == "class" else "right")
+    for class_id, (at50, mean) in precision.items():
+        every = class_id == OVERALL
+        table.add_row(
+            "all" if every else frames.class_name(class_id),
+            str(len(objects) if every else int(np.count_nonzero(objects == class_id))),
+            str(len(frames.predictions) if every else int(np.count_nonzero(frames.predictions.class_id == class_id))),
+            *("-" if value is None else f"{value:.3f}" for value in (at50, mean)),
+            end_section=class_id != OVERALL and class_id == max(precision),
+        )
+    pictures = int(np.count_nonzero(frames.predicted))
+    console = Console(soft_wrap=True)
+    console.print(table)
+    console.print(f"{pictures} of {len(frames)} pictures, {pictures / max(seconds, 1e-9):.1f} a second", highlight=False)

@@ -44,8 +44,12 @@ def sniff(path: Path) -> str:
     return _sniff_folder(path) if path.is_dir() else _sniff_file(path)
 
 
-def read_set(path: Path) -> FrameSet:
+def read_set(path: Path, tolerance_ns: int = 0) -> FrameSet:
     """The data set at `path`, in whatever format it is.
+
+    Args:
+        path: a file or a folder.
+        tolerance_ns: in a bag, how far the stamps of a picture and of its labels may lie apart.
 
     Raises:
         SimjudgeError: nothing is there, it is of no known format, it is empty, or it is damaged beyond use.
@@ -59,7 +63,7 @@ def read_set(path: Path) -> FrameSet:
     if kind == "bag":
         from simjudge.bags import read_recording  # noqa: PLC0415 - bags pull in rosbags
 
-        found = read_recording(path)
+        found = read_recording(path, tolerance_ns=tolerance_ns)
     elif kind in _READERS:
         found = _READERS[kind](path)
     elif kind == "yolo-predictions":
@@ -81,7 +85,7 @@ def write_set(frames: FrameSet, path: Path, to: str | None = None) -> Losses:
         UsageError: the name says no format, or `to` is none or does not suit the name.
         SimjudgeError: something is there already, or it cannot be written.
     """
-    suffix = path.suffix.lower()
+    suffix = path.suffix
     if suffix in (".mcap", ".db3", ".json"):
         if to is not None:
             raise UsageError(f"{path}: is written as {suffix[1:]} by its name; leave out --to {to}")
@@ -92,7 +96,7 @@ def write_set(frames: FrameSet, path: Path, to: str | None = None) -> Losses:
             return Losses()
         from simjudge.bags import write_recording  # noqa: PLC0415 - bags pull in rosbags
 
-        return write_recording(frames, path, "db3" if suffix == ".db3" else "mcap")
+        return write_recording(frames, path)
     if to is None:
         raise UsageError(f"{path}: a folder needs --to {'|'.join(FOLDER_FORMATS)}, a file ends in .mcap, .db3 or .json")
     if to not in FOLDER_FORMATS:

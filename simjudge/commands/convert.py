@@ -1,0 +1,38 @@
+"""`simjudge convert IN OUT`: any data set or recording into any other format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from simjudge.commands.common import finish, say
+from simjudge.errors import UsageError
+
+
+def convert(
+    source: Path = typer.Argument(..., metavar="IN", help="A data set or recording, in any format."),
+    out: Path = typer.Argument(..., metavar="OUT", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
+    to: str | None = typer.Option(None, "--to", help="Format of a folder: yolo, coco, cvat or cpd."),
+    labels: Path | None = typer.Option(None, "--labels", help="Take the labels from this set, by frame name or stamp."),
+    label_tolerance: float = typer.Option(
+        0.0, min=0, metavar="SECONDS", help="How far the stamps of a picture and its labels may lie apart."
+    ),
+) -> None:
+    """Convert a data set or a recording; nothing is lost on the way.
+
+    To label a recording by hand: convert it to a folder (--to yolo or cvat), label there, then
+    `simjudge convert RECORDING OUT.mcap --labels FOLDER`.
+    """
+    from simjudge.sets import read_set, with_labels, write_set
+
+    if out.exists() and out.resolve() == source.resolve():
+        raise UsageError(f"{out}: is the input; choose another name")
+    tolerance_ns = round(label_tolerance * 1e9)
+    frames = read_set(source, tolerance_ns)
+    if labels is not None:
+        frames = with_labels(frames, read_set(labels), tolerance_ns)
+    lost = write_set(frames, out, to)
+    predictions = "" if frames.predictions is None else f", {len(frames.predictions)} predictions"
+    say(f"{out}: {len(frames)} frames, {len(frames.objects)} objects{predictions}")
+    finish(frames.losses, lost)

@@ -84,4 +84,5 @@ def _print_summary(frames: FrameSet, name: str, seconds: float) -> None:
     pictures = int(np.count_nonzero(frames.predicted))
     console = Console(soft_wrap=True)
     console.print(table)
-    console.print(f"{pictures} of {len(frames)} pictures, {pictures / max(seconds, 1e-9):.1f} a second", highlight=False)
+    pace = pictures / max(seconds, 1e-9)
+    console.print(f"{pictures} of {len(frames)} pictures, {pace:.1f} a second", highlight=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ import simjudge
 from simjudge.errors import Losses, SimjudgeError
 from simjudge.frames import BoolArray, FloatArray, FrameSet, IntArray, Predictions
 from simjudge.images import ImageError, RgbImage
+from simjudge.perception.class_map import map_classes
 
 DEFAULT_MIN_SCORE = 0.05
 """Low, so that average precision is right; what a comparison counts is chosen there."""
@@ -125,81 +125,6 @@ def _find(spec: str | Path) -> Path:
     raise SimjudgeError(f"{path}: there is no such file, and no detector of that name (known: {', '.join(known)})")
 
 
-@dataclass(frozen=True)
-class ClassMap:
-    """A detector's class ids as those of a data set.
-
-    Attributes:
-        ids: the set's id by the detector's id; a detector's class that is not in it is dropped.
-        names: names of the set's classes afterwards.
-        notes: what a person should know about it, one line each.
-    """
-
-    ids: dict[int, int] | None
-    names: dict[int, str]
-    notes: list[str]
-
-
-def map_classes(detector: Detector, frames: FrameSet, rename: dict[str, str] | None = None) -> ClassMap:
-    """Match a detector's classes with a set's, by name where both have names, else by id.
-
-    Names are equal whatever their case, and whether words are parted by spaces, hyphens or underscores.
-
-    Args:
-        detector: has classes.
-        frames: has classes.
-        rename: by a name of the detector's, what the set calls it.
-
-    Raises:
-        SimjudgeError: they have no class in common, or a name to be renamed does not exist.
-    """
-    theirs = _new_names(detector, rename or {})
-    ours = frames.class_names
-    if not ours or not theirs:
-        return _same_ids(detector, frames, theirs)
-    by_name = {_plain(name): class_id for class_id, name in ours.items()}
-    ids = {c: by_name[_plain(name)] for c, name in theirs.items() if _plain(name) in by_name}
-    if not ids:
-        raise SimjudgeError(
-            f"{frames.name} and {detector.name} have no class in common ({_some(list(ours.values()))} in the set, "
-            f"{_some(list(theirs.values()))} in the model); say with --rename MODEL=SET which are the same"
-        )
-    notes = []
-    unknown = [name for c, name in ours.items() if c not in ids.values()]
-    if unknown:
-        notes.append(f"{detector.name} does not know {_some(unknown)}: those objects cannot be found")
-    dropped = [name for c, name in theirs.items() if c not in ids]
-    if dropped:
-        notes.append(f"{frames.name} does not have {_some(dropped)}: what {detector.name} finds of it is dropped")
-    return ClassMap(ids, dict(ours), notes)
-
-
-def _same_ids(detector: Detector, frames: FrameSet, theirs: dict[int, str]) -> ClassMap:
-    """The match where one side has no names."""
-    labelled = {int(c) for c in np.unique(frames.objects.class_id)}
-    if labelled and theirs and not labelled & set(theirs):
-        raise SimjudgeError(
-            f"{frames.name} and {detector.name} have no class in common: ids {sorted(labelled)} in the set (which has "
-            f"no class names), {sorted(theirs)} in the model"
-        )
-    who = frames.name if not frames.class_names else detector.name
-    notes = [f"{who} has no class names: class ids are taken to mean the same in both"] if labelled else []
-    return ClassMap(None, dict(frames.class_names or theirs), notes)
-
-
-def _new_names(detector: Detector, rename: dict[str, str]) -> dict[int, str]:
-    known = {_plain(name) for name in detector.class_names.values()}
-    for name in rename:
-        if _plain(name) not in known:
-            raise SimjudgeError(f"{detector.name} has no class {name!r}: {_some(list(detector.class_names.values()))}")
-    new = {_plain(old): name for old, name in rename.items()}
-    return {c: new.get(_plain(name), name) for c, name in detector.class_names.items()}
-
-
-def _plain(name: str) -> str:
-    return " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
-
-
 def detect_set(
     frames: FrameSet,
     detector: Detector,
@@ -227,7 +152,7 @@ def detect_set(
     """
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures to run a detector on")
-    classes = map_classes(detector, frames, rename)
+    classes = map_classes(detector.name, detector.class_names, frames, rename)
     for line in classes.notes if note is not None else ():
         note(line)  # type: ignore[misc]
     losses = Losses()
@@ -286,7 +211,3 @@ def _renamed(found: Detections, ids: dict[int, int]) -> Detections:
     kept: BoolArray = np.isin(found.class_id, list(ids))
     renamed = [ids[int(c)] for c in found.class_id[kept]]
     return Detections.build(renamed, found.box[kept], found.score[kept])
-
-
-def _some(names: list[str], most: int = 8) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

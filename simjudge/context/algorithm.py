@@ -127,10 +127,17 @@ def compare_class(
         reached = (matches.index[:n_a] >= 0) & (similarity > theta if method.strict else similarity >= theta)
         results.append(
             Comparison(
-                theta, a.performance, b.performance, w1[:, t], difference[:, t], batch[:, t],
-                in_overlap[:n_a] > t, in_overlap[n_a:] > t,
-                np.where(reached, index, -1), np.where(reached, similarity, 0.0),
-            )  # fmt: skip
+                theta=theta,
+                performance_a=a.performance,
+                performance_b=b.performance,
+                w1=w1[:, t],
+                difference=difference[:, t],
+                batch=batch[:, t],
+                overlap_a=in_overlap[:n_a] > t,
+                overlap_b=in_overlap[n_a:] > t,
+                match=np.where(reached, index, -1),
+                match_similarity=np.where(reached, similarity, 0.0),
+            )
         )
     return results, resampled
 

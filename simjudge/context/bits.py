@@ -26,7 +26,7 @@ def count_ones(typing_context: Any, word: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def set_run(words, start, stop):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def set_run(words, start, stop):  # type: ignore[no-untyped-def]
     """Set the bits start .. stop - 1 of a row of words."""
     first, last = start // WORD, (stop - 1) // WORD
     ones = uint64(0xFFFFFFFFFFFFFFFF)
@@ -42,7 +42,7 @@ def set_run(words, start, stop):  # type: ignore[no-untyped-def] # noqa: ANN001,
 
 
 @njit(cache=True, nogil=True)
-def intersection(a, b):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def intersection(a, b):  # type: ignore[no-untyped-def]
     """How many bits two rows of words have in common."""
     count = 0
     for i in range(a.shape[0]):
@@ -51,7 +51,7 @@ def intersection(a, b):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
 
 
 @njit(cache=True, nogil=True)
-def least_sum(a, b):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def least_sum(a, b):  # type: ignore[no-untyped-def]
     """Sum of the element-wise minimum of two rows of block counts: no intersection can be larger."""
     total = 0
     for i in range(a.shape[0]):
@@ -60,7 +60,7 @@ def least_sum(a, b):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
 
 
 @njit(cache=True, nogil=True)
-def count_blocks(words, height, width, blocks):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def count_blocks(words, height, width, blocks):  # type: ignore[no-untyped-def]
     """Fill `blocks` with the set pixels of each 8 x 8 block of a height x width mask; returns the whole count."""
     across = (width + BLOCK - 1) // BLOCK
     total = 0

@@ -82,9 +82,7 @@ def similar_blocks(
     side = np.zeros(len(contexts), np.bool_) if other is None else other
     best = Matches(np.zeros(0, np.int64), np.zeros(0)) if matches is None else matches
     per_block = int(np.clip(LEVEL_BYTES // max(1, len(contexts)), 4 * ROWS_AT_ONCE, 4096))
-    planes = (
-        contexts.start, contexts.plane_class, contexts.words, contexts.blocks, contexts.plane_area, contexts.area
-    )  # fmt: skip
+    planes = (contexts.start, contexts.plane_class, contexts.words, contexts.blocks, contexts.area)
     for begin in range(0, len(ordered_rows), per_block):
         block = ordered_rows[begin : begin + per_block]
         levels = np.zeros((len(block), len(contexts)), np.uint8)
@@ -96,7 +94,7 @@ def similar_blocks(
 
 
 @njit(cache=True, nogil=True)
-def _reaches(inter, union, theta, strict):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _reaches(inter, union, theta, strict):  # type: ignore[no-untyped-def]
     """S >= theta (or >), on counts, in float64; S of two empty patches is 0."""
     if union == 0:
         return theta < 0 or (theta == 0 and not strict)
@@ -106,7 +104,7 @@ def _reaches(inter, union, theta, strict):  # type: ignore[no-untyped-def] # noq
 
 
 @njit(cache=True, nogil=True)
-def _window(area, order, own, theta):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _window(area, order, own, theta):  # type: ignore[no-untyped-def]
     """The part of the area-ordered contexts whose area alone does not rule out similarity with area `own`."""
     low, high = 0, len(order)
     while low < high:
@@ -126,7 +124,7 @@ def _window(area, order, own, theta):  # type: ignore[no-untyped-def] # noqa: AN
 
 
 @njit(cache=True, nogil=True)
-def _intersection_bounded(start, plane_class, words, blocks, area, i, j, theta):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _intersection_bounded(start, plane_class, words, blocks, area, i, j, theta):  # type: ignore[no-untyped-def]
     """The intersection of contexts i and j, or -1 where the block counts rule out S >= theta."""
     both = area[i] + area[j]
     bound, p, q = 0, start[i], start[j]
@@ -153,9 +151,9 @@ def _intersection_bounded(start, plane_class, words, blocks, area, i, j, theta):
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _fill_levels(  # type: ignore[no-untyped-def] # noqa: PLR0913, PLR0917, ANN202
-    start, plane_class, words, blocks, plane_area, area, order, rows, rank_of, thetas, strict,  # noqa: ANN001, ARG001
-    levels, side, best_index, best_similarity,  # noqa: ANN001
+def _fill_levels(  # type: ignore[no-untyped-def]
+    start, plane_class, words, blocks, area, order, rows, rank_of, thetas, strict,
+    levels, side, best_index, best_similarity,
 ):  # fmt: skip
     """levels[r, rank_of[j]] = how many thetas the pair (rows[r], j) passes."""
     groups = (len(rows) + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
@@ -189,7 +187,7 @@ def _fill_levels(  # type: ignore[no-untyped-def] # noqa: PLR0913, PLR0917, ANN2
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _count(levels):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _count(levels):  # type: ignore[no-untyped-def]
     """How many entries of each row are not 0."""
     out = np.zeros(levels.shape[0], np.int64)
     for r in prange(levels.shape[0]):
@@ -201,7 +199,7 @@ def _count(levels):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _list(levels, start, rank, level):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _list(levels, start, rank, level):  # type: ignore[no-untyped-def]
     """List the entries of each row that are not 0."""
     for r in prange(levels.shape[0]):
         at = start[r]

@@ -53,6 +53,6 @@ PRESETS = {
     "paper": Method(),
     # The authors' public tool, uwsbel/sbel-reproducibility 2024/CPD, with its own defaults.
     "cpd": Method(
-        theta=0.9, patch=(64, 64), mask_factor=1.5, strict=True, integer_boxes=True, min_score=0.0
+        theta=0.9, patch=(64, 64), mask_factor=1.5, strict=True, integer_boxes=True
     ),
 }

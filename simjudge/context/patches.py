@@ -112,14 +112,12 @@ def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Cont
         len(classes),
         np.ascontiguousarray(origin),
         _window(edges[anchors], method),
-        height,
-        width,
     )
     start = np.concatenate([[0], np.cumsum(count_planes(*scene))]).astype(np.int64)
     empty = _empty_planes(int(start[-1]), height, width)
     plane_class, words, blocks, plane_area = empty
     pixels = (masks.origin.astype(np.int64), masks.shape.astype(np.int64), masks.bits, masks.start)
-    fill_planes(*scene, *pixels, start, plane_class, words, blocks, plane_area)
+    fill_planes(*scene, *method.patch, *pixels, start, plane_class, words, blocks, plane_area)
     return Contexts(start, classes[plane_class], words, blocks, plane_area, _areas(start, plane_area))
 
 

@@ -1,6 +1,5 @@
 """Compiled loops that paint objects into bit-packed patches. Called by `patches`, which says what the arrays mean."""
 # mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
-# ruff: noqa: ANN001, ANN201, PLR0913, PLR0917
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ def _mark_planes(frame, first_row, shown, plane, origin, window, i, present):
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def count_planes(frame, first_row, shown, plane, plane_count, origin, window, height, width):
+def count_planes(frame, first_row, shown, plane, plane_count, origin, window):
     """For each patch, in how many planes something may be set: int64 (N,)."""
     counts = np.zeros(len(frame), np.int64)
     for i in prange(len(frame)):

@@ -4,7 +4,6 @@ Neither changes which contexts are similar, only which set they count for and ho
 reduced for all permutations and all bootstrap draws at once, and nothing is kept but a sum and a count for each.
 """
 # mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
-# ruff: noqa: ANN001, ANN201, ANN202, PLR0913, PLR0917
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ class ResampledW1:
     def add(self, other: ResampledW1) -> None:
         """Take another class's contexts in."""
         for mine, theirs in zip(self._arrays(), other._arrays(), strict=True):
-            mine += theirs
+            np.add(mine, theirs, out=mine)
 
     def add_block(
         self,
@@ -81,8 +80,7 @@ class ResampledW1:
         if len(self.weight_sum):
             _reweighted(*shared, frame_count_a, resamples.weights, min_batch, chunks[2], chunks[3])
         for total, parts in zip(self._arrays(), chunks, strict=True):
-            for part in parts:
-                total += part
+            np.add(total, parts.sum(0), out=total)
 
     def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         return self.label_sum, self.label_count, self.weight_sum, self.weight_count
@@ -90,14 +88,14 @@ class ResampledW1:
 
 @njit(cache=True, nogil=True)
 def _add_row(into, row):
-    """into += row, for a row of small integers."""
+    """Add a row elementwise, for a row of small integers."""
     for p in range(into.shape[0]):
         into[p] += row[p]
 
 
 @njit(cache=True, nogil=True)
 def _integrate(area, a, n_a, b_known, whole, step):
-    """area[p] += |a[p] (n_a[p] + n_b[p]) - (a[p] + b[p]) n_a[p]| step, which is |a nB - b nA| step."""
+    """Add |a[p] (n_a[p] + n_b[p]) - (a[p] + b[p]) n_a[p]| step, which is |a nB - b nA| step."""
     for p in range(area.shape[0]):
         area[p] += abs(a[p] * whole[p] - b_known[p] * n_a[p]) * step
 

@@ -21,7 +21,7 @@ def w1(a: FloatArray, b: FloatArray) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _merge(values, from_a, n_a, n_b):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _merge(values, from_a, n_a, n_b):  # type: ignore[no-untyped-def]
     total, a = 0.0, 0
     for k in range(len(values) - 1):
         a += from_a[k]
@@ -32,7 +32,7 @@ def _merge(values, from_a, n_a, n_b):  # type: ignore[no-untyped-def] # noqa: AN
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def compare_rows(start, rank, level, performance, from_a, theta_count, min_batch, w1, difference, batch):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201, PLR0913, PLR0917
+def compare_rows(start, rank, level, performance, from_a, theta_count, min_batch, w1, difference, batch):  # type: ignore[no-untyped-def]
     """W1, difference of means and batch sizes of every row at every theta.
 
     Args:
@@ -68,7 +68,7 @@ def compare_rows(start, rank, level, performance, from_a, theta_count, min_batch
 
 
 @njit(cache=True, nogil=True)
-def mark_overlap(start, rank, level, compared_level, overlap):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def mark_overlap(start, rank, level, compared_level, overlap):  # type: ignore[no-untyped-def]
     """Raise overlap[rank] to the highest theta number at which a compared row holds that context.
 
     Args:

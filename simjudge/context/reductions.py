@@ -1,0 +1,61 @@
+"""From the W1 list and its company to the numbers of a result: the fields of docs/results.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simjudge.context.algorithm import Comparison
+from simjudge.frames import FloatArray
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def reduce_comparisons(parts: Sequence[Comparison]) -> dict[str, Any]:
+    """The numbers of one class, or of several classes together (each compared within itself).
+
+    What is undefined is None: every W1 number where no context was compared, means over nothing.
+    """
+    compared = [part.compared for part in parts]
+    w1 = np.concatenate([part.w1[on] for part, on in zip(parts, compared, strict=True)])
+    difference = np.concatenate([part.difference[on] for part, on in zip(parts, compared, strict=True)])
+    batch = np.concatenate([part.batch[on] for part, on in zip(parts, compared, strict=True)])
+    performance_a = np.concatenate([part.performance_a for part in parts])
+    performance_b = np.concatenate([part.performance_b for part in parts])
+    overlap_a = np.concatenate([part.overlap_a for part in parts])
+    overlap_b = np.concatenate([part.overlap_b for part in parts])
+    any_compared = len(w1) > 0
+    return {
+        "n_a": len(performance_a),
+        "n_b": len(performance_b),
+        "compared": len(w1),
+        "mean_w1": _mean(w1),
+        "median_w1": float(np.median(w1)) if any_compared else None,
+        "max_w1": float(w1.max()) if any_compared else None,
+        "weighted_w1": float((w1 * batch[:, 0]).sum() / batch[:, 0].sum()) if any_compared else None,
+        "w1_quantiles": {str(q): float(np.quantile(w1, q)) if any_compared else None for q in QUANTILES},
+        "mean_abs_mean_diff": _mean(np.abs(difference)),
+        "overlap_a": float(overlap_a.mean()) if len(overlap_a) else None,
+        "overlap_b": float(overlap_b.mean()) if len(overlap_b) else None,
+        "n_overlap_a": int(overlap_a.sum()),
+        "n_overlap_b": int(overlap_b.sum()),
+        "mean_batch_a": _mean(batch[:, 0].astype(np.float64)),
+        "mean_batch_b": _mean(batch[:, 1].astype(np.float64)),
+        "mean_performance_a": _mean(performance_a),
+        "mean_performance_b": _mean(performance_b),
+        **_outside("a", performance_a[~overlap_a]),
+        **_outside("b", performance_b[~overlap_b]),
+    }
+
+
+def _outside(side: str, performance: FloatArray) -> dict[str, float | None]:
+    return {
+        f"mean_performance_outside_{side}": _mean(performance),
+        f"std_performance_outside_{side}": float(performance.std()) if len(performance) else None,
+    }
+
+
+def _mean(values: FloatArray) -> float | None:
+    return float(values.mean()) if len(values) else None

@@ -1,0 +1,1 @@
+"""Studies: one comparison, several, or many, from frame sets to saved results."""

@@ -1,0 +1,51 @@
+"""Reading the two sides of a comparison, and saying afterwards what exactly was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simjudge.files import content_hash
+from simjudge.frames import FrameSet
+from simjudge.sets import read_predictions, read_set, sniff
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: where it is from, and the set that was read."""
+
+    path: Path
+    predictions_path: Path | None
+    frames: FrameSet
+
+    def described(self, compared: FrameSet, false_positives: int) -> dict[str, Any]:
+        """The entry of `inputs` in result.json: paths, content hashes and counts of what was compared."""
+        predictions = 0 if compared.predictions is None else len(compared.predictions)
+        return {
+            "path": str(self.path),
+            "name": self.frames.name,
+            "sha256": content_hash(self.path),
+            "format": sniff(self.path),
+            "frames": len(compared),
+            "objects": len(compared.objects),
+            "predictions": predictions,
+            "false_positives": false_positives,
+            "predictions_path": None if self.predictions_path is None else str(self.predictions_path),
+            "predictions_sha256": None if self.predictions_path is None else content_hash(self.predictions_path),
+        }
+
+
+def read_side(path: Path, predictions: Path | None) -> Side:
+    """Read a set, and predictions for it from elsewhere where given."""
+    frames = read_set(path)
+    if predictions is not None:
+        frames = read_predictions(predictions, frames)
+    return Side(path, predictions, frames)
+
+
+def model_described(model: Path | None) -> dict[str, str] | None:
+    """The entry of `inputs.model` in result.json."""
+    if model is None:
+        return None
+    return {"path": str(model), "sha256": content_hash(model)} if model.exists() else {"path": str(model), "sha256": ""}

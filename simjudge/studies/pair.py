@@ -1,0 +1,219 @@
+"""One comparison: two sets with labels and predictions in, the contextualized performance of every class out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simjudge.context.algorithm import Comparison, Samples, compare_class
+from simjudge.context.certainty import Certainty, draw_resamples, judge
+from simjudge.context.method import Method
+from simjudge.context.patches import object_contexts
+from simjudge.context.reductions import reduce_comparisons
+from simjudge.context.resampling import ResampledW1, Resamples
+from simjudge.errors import Losses, SimjudgeError
+from simjudge.frames import FloatArray, FrameSet, IntArray
+from simjudge.perception.assignment import Assignment, assign, assign_cpd
+from simjudge.studies.classes import same_classes
+from simjudge.studies.pointwise import paired_objects
+
+Advance = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Trials:
+    """How much is tried to know how sure one can be."""
+
+    bootstrap: int = 1000
+    permutations: int = 1000
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class JudgedSet:
+    """A set whose frames are all labelled and predicted, with the performance of its objects.
+
+    Attributes:
+        frames: the set.
+        assignment: performance of each object, and the prediction assigned to it.
+        average_precision: by class id, mAP50 and mAP50-95; empty where not asked for.
+    """
+
+    frames: FrameSet
+    assignment: Assignment
+    average_precision: dict[int, tuple[float | None, float | None]] = field(default_factory=dict)
+
+    def rows(self, class_id: int) -> IntArray:
+        """The rows of the objects of a class."""
+        return np.flatnonzero(self.frames.objects.class_id == class_id)
+
+
+@dataclass(frozen=True)
+class ClassResult:
+    """One class of a comparison: the rows of its objects in both sets, and what Algorithm 1 and chance say."""
+
+    rows_a: IntArray
+    rows_b: IntArray
+    comparison: Comparison
+    certainty: Certainty
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """The contextualized performance of B predicting A.
+
+    Attributes:
+        a, b: the sets, as they were compared (B with A's class ids).
+        classes: by class id.
+        overall: certainty over all classes together.
+        numbers: "by_class" and "overall" as docs/results.md has them.
+        losses: frames that could not take part.
+    """
+
+    a: JudgedSet
+    b: JudgedSet
+    classes: dict[int, ClassResult]
+    overall: Certainty
+    numbers: dict[str, Any]
+    losses: Losses
+
+
+def judged(frames: FrameSet, method: Method, metric: str, losses: Losses, *, precision: bool = True) -> JudgedSet:
+    """Keep the frames that are labelled and predicted, and give every object its performance.
+
+    Raises:
+        SimjudgeError: there are no predictions, no labels, or no frame has both.
+    """
+    if len(frames) == 0 or len(frames.objects) == 0:
+        raise SimjudgeError(f"{frames.name}: holds no labelled object; nothing can be compared")
+    if frames.predictions is None:
+        raise SimjudgeError(f"{frames.name}: holds no predictions; give a detector (--model) or earlier predictions")
+    both = frames.labelled & frames.predicted
+    for kind, lacking in (("frames without predictions", frames.labelled & ~frames.predicted),
+                          ("predicted frames without labels", ~frames.labelled & frames.predicted)):  # fmt: skip
+        for index in np.flatnonzero(lacking):
+            losses.add(kind, frames.where(int(index)))
+    taken = frames if both.all() else frames.take(both)
+    if len(taken.objects) == 0:
+        raise SimjudgeError(f"{frames.name}: no labelled object is in a frame that has predictions")
+    if method.integer_boxes:
+        assignment = assign_cpd(taken, method.min_score)
+    else:
+        assignment = assign(taken, method.min_score, metric)
+    if not precision:
+        return JudgedSet(taken, assignment)
+    from simjudge.perception.average_precision import average_precision  # noqa: PLC0415 - slow to import
+
+    return JudgedSet(taken, assignment, average_precision(taken))
+
+
+def samples(judged_set: JudgedSet, rows: IntArray, method: Method, performance: FloatArray | None = None) -> Samples:
+    """The samples that some objects of a set make."""
+    values = judged_set.assignment.performance if performance is None else performance
+    frames = judged_set.frames
+    return Samples(object_contexts(frames, method, rows), values[rows], frames.objects.frame[rows], len(frames))
+
+
+def compare_pair(
+    set_a: FrameSet,
+    set_b: FrameSet,
+    method: Method,
+    trials: Trials,
+    *,
+    metric: str = "iou",
+    paired: bool = False,
+    precision: bool = True,
+    advance: Advance | None = None,
+) -> PairResult:
+    """Compare two sets, class by class.
+
+    Args:
+        set_a: the predicted set (usually real), with predictions.
+        set_b: the predicting set (usually simulated), with predictions.
+        method: the settings.
+        trials: permutations and bootstrap draws.
+        metric: what performance is, a name in `perception.assignment.metrics`.
+        paired: frame i of A and frame i of B show the same; chance swaps them within pairs.
+        precision: also compute average precision.
+        advance: told (contexts done, contexts in all).
+    """
+    losses = Losses()
+    a = judged(set_a, method, metric, losses, precision=precision)
+    b = judged(same_classes(a.frames, set_b), method, metric, losses, precision=precision)
+    resamples = None
+    if trials.permutations or trials.bootstrap:
+        resamples = draw_resamples(
+            len(a.frames), len(b.frames), trials.permutations, trials.bootstrap, trials.seed, paired=paired
+        )
+    ids = sorted(set(a.frames.objects.class_id.tolist()) | set(b.frames.objects.class_id.tolist()))
+    work = len(a.frames.objects) + (len(b.frames.objects) if resamples is not None else 0)
+    classes: dict[int, ClassResult] = {}
+    by_class: dict[str, dict[str, Any]] = {}
+    everything = None if resamples is None else ResampledW1.zeros(resamples)
+    done = 0
+    for class_id in ids:
+        result, resampled = _compare_one(a, b, class_id, method, resamples, _shifted(advance, done, work))
+        done += len(result.rows_a) + (len(result.rows_b) if resamples is not None else 0)
+        if everything is not None and resampled is not None:
+            everything.add(resampled)
+        classes[class_id] = result
+        by_class[str(class_id)] = _fields([result.comparison], result.certainty) | _beside(a, b, class_id)
+    comparisons = [result.comparison for result in classes.values()]
+    reduced = reduce_comparisons(comparisons)
+    overall = judge(reduced["mean_w1"], everything)
+    numbers: dict[str, Any] = {"by_class": by_class, "overall": _fields(comparisons, overall) | _beside(a, b, None)}
+    if paired:
+        _add_pointwise(a, b, numbers)
+    return PairResult(a, b, classes, overall, numbers, losses)
+
+
+def _compare_one(
+    a: JudgedSet, b: JudgedSet, class_id: int, method: Method, resamples: Resamples | None, advance: Advance | None
+) -> tuple[ClassResult, ResampledW1 | None]:
+    rows_a, rows_b = a.rows(class_id), b.rows(class_id)
+    (comparison,), resampled = compare_class(
+        samples(a, rows_a, method), samples(b, rows_b, method), method, None, resamples, advance
+    )
+    certainty = judge(reduce_comparisons([comparison])["mean_w1"], resampled)
+    return ClassResult(rows_a, rows_b, comparison, certainty), resampled
+
+
+def _fields(comparisons: list[Comparison], certainty: Certainty) -> dict[str, Any]:
+    return reduce_comparisons(comparisons) | vars(certainty)
+
+
+def _beside(a: JudgedSet, b: JudgedSet, class_id: int | None) -> dict[str, Any]:
+    """False positives and average precision of a class, or of all classes (None)."""
+    out: dict[str, Any] = {}
+    for side, judged_set in (("a", a), ("b", b)):
+        wrong = judged_set.assignment.false_positives
+        values = judged_set.average_precision
+        chosen = list(values.values()) if class_id is None else [values.get(class_id, (None, None))]
+        out[f"false_positives_{side}"] = sum(wrong.values()) if class_id is None else wrong.get(class_id, 0)
+        out[f"map50_{side}"] = _mean_defined([pair[0] for pair in chosen])
+        out[f"map50_95_{side}"] = _mean_defined([pair[1] for pair in chosen])
+    return out
+
+
+def _mean_defined(values: list[float | None]) -> float | None:
+    defined = [v for v in values if v is not None]
+    return float(np.mean(defined)) if defined else None
+
+
+def _add_pointwise(a: JudgedSet, b: JudgedSet, numbers: dict[str, Any]) -> None:
+    rows_a, rows_b = paired_objects(a.frames, b.frames)
+    distance = np.abs(a.assignment.performance[rows_a] - b.assignment.performance[rows_b])
+    of_class = a.frames.objects.class_id[rows_a]
+    for key, entry in (*numbers["by_class"].items(), (None, numbers["overall"])):
+        chosen = distance if key is None else distance[of_class == int(key)]
+        entry["pointwise_pairs"] = len(chosen)
+        entry["pointwise_mean_difference"] = float(chosen.mean()) if len(chosen) else None
+
+
+def _shifted(advance: Advance | None, done: int, total: int) -> Advance | None:
+    if advance is None:
+        return None
+    return lambda part, _total: advance(done + part, total)

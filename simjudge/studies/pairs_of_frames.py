@@ -1,0 +1,26 @@
+"""Pairs of frames that can be compared: the same moment in both sets, labelled and predicted in both."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simjudge.bags.pairing import pair_frames, unpaired
+from simjudge.errors import Losses
+from simjudge.frames import FrameSet, IntArray
+
+
+def usable_pairs(a: FrameSet, b: FrameSet, tolerance_ns: int, losses: Losses) -> tuple[IntArray, IntArray]:
+    """Frames of A and their partners in B. Frames without partner, and pairs of which a half is no sample, are counted.
+
+    Args:
+        a, b: the sets.
+        tolerance_ns: stamps of a pair may differ by so much, nanoseconds.
+        losses: grows by what is left out.
+    """
+    pairs = pair_frames(a, b, tolerance_ns)
+    losses.extend(unpaired(a, b, pairs))
+    in_a, in_b = pairs
+    usable = (a.labelled & a.predicted)[in_a] & (b.labelled & b.predicted)[in_b]
+    for index in np.flatnonzero(~usable):
+        losses.add("pairs without labels or predictions in one half", a.where(int(in_a[index])))
+    return in_a[usable], in_b[usable]

@@ -23,7 +23,7 @@ FRAMES, RATE = 40, 2
 """Pictures in a recording, and how many a second."""
 START = 1_700_000_000 * 1_000_000_000
 CAMERA = Camera()
-CLASS_NAMES = {RED: "red_cone", GREEN: "green_cone"}
+CLASS_NAMES = {RED: "red", GREEN: "green"}
 LEAST_VISIBLE, LEAST_HEIGHT = 0.3, 8.0
 """A cone is labelled where at least this part of it shows, and from this many pixels of height."""
 

@@ -15,7 +15,9 @@ PIPED_WIDTH = 160
 
 def print_comparison(numbers: Mapping[str, Any], class_names: Mapping[int, str]) -> None:
     """One line a class: what W1 is, what it would be by chance, how much of each set the other shows."""
-    table = _table("class", "n A / B", "W1", "95 %", "floor", "p", "verdict", "overlap A / B", "perf. A / B", "mAP50 A / B")
+    table = _table(
+        "class", "n A / B", "W1", "95 %", "floor", "p", "verdict", "overlap A / B", "perf. A / B", "mAP50 A / B"
+    )
     rows = [(class_names.get(int(key), key), entry) for key, entry in numbers["by_class"].items()]
     if len(rows) > 1:
         rows.append(("all", numbers["overall"]))

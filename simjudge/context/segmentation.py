@@ -1,4 +1,4 @@
-"""Samples for semantic segmentation: patches on a grid instead of objects, performance by pixels (method, section 2)."""
+"""Samples for semantic segmentation: patches on a grid, performance by pixels (method, section 2)."""
 
 from __future__ import annotations
 

@@ -87,8 +87,7 @@ def judged(frames: FrameSet, method: Method, metric: str, losses: Losses, *, pre
     Raises:
         SimjudgeError: there are no predictions, no labels, or no frame has both.
     """
-    if len(frames) == 0 or len(frames.objects) == 0:
-        raise SimjudgeError(f"{frames.name}: holds no labelled object; nothing can be compared")
+    check_labelled(frames)
     if frames.predictions is None:
         raise SimjudgeError(f"{frames.name}: holds no predictions; give a detector (--model) or earlier predictions")
     both = frames.labelled & frames.predicted
@@ -108,6 +107,16 @@ def judged(frames: FrameSet, method: Method, metric: str, losses: Losses, *, pre
     from simjudge.perception.average_precision import average_precision  # noqa: PLC0415 - slow to import
 
     return JudgedSet(taken, assignment, average_precision(taken))
+
+
+def check_labelled(frames: FrameSet) -> None:
+    """Refuse a set in which nothing is labelled.
+
+    Raises:
+        SimjudgeError: it holds no labelled object.
+    """
+    if len(frames.objects) == 0:
+        raise SimjudgeError(f"{frames.name}: holds no labelled object; nothing can be compared")
 
 
 def samples(judged_set: JudgedSet, rows: IntArray, method: Method, performance: FloatArray | None = None) -> Samples:
@@ -141,6 +150,7 @@ def compare_pair(
         advance: told (contexts done, contexts in all).
     """
     losses = Losses()
+    check_labelled(set_b)
     a = judged(set_a, method, metric, losses, precision=precision)
     b = judged(same_classes(a.frames, set_b), method, metric, losses, precision=precision)
     resamples = None

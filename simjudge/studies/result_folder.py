@@ -40,10 +40,11 @@ def check_result_place(folder: Path) -> None:
     if folder.is_dir():
         strangers = sorted(path.name for path in folder.iterdir() if path.name not in _OURS)
         if strangers:
-            raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which is not part of a result; choose another --out")
+            raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no result has; choose another --out")
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write readable JSON, refusing numbers that JSON does not have."""
     with writing_file(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
+        temporary.write_text(text + "\n", encoding="utf-8")

@@ -12,7 +12,7 @@ from simjudge.context.reductions import reduce_comparisons
 from simjudge.errors import Losses
 from simjudge.frames import FrameSet
 from simjudge.studies.classes import same_classes
-from simjudge.studies.pair import judged, samples
+from simjudge.studies.pair import check_labelled, judged, samples
 
 Advance = Callable[[int, int], None]
 PAPER_THETAS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
@@ -37,6 +37,7 @@ def sweep(
         The points, each {"theta", "patch", "by_class", "overall"}, and the frames that could not take part.
     """
     losses = Losses()
+    check_labelled(set_b)
     a = judged(set_a, method, metric, losses, precision=False)
     b = judged(same_classes(a.frames, set_b), method, metric, losses, precision=False)
     ids = sorted(set(a.frames.objects.class_id.tolist()) | set(b.frames.objects.class_id.tolist()))

@@ -71,7 +71,7 @@ def naive_counts(c: dict[int, np.ndarray], a: dict[int, np.ndarray]) -> tuple[in
 def naive_similar(c: dict[int, np.ndarray], a: dict[int, np.ndarray], method: Method) -> bool:
     inter, union = naive_counts(c, a)
     if union == 0:
-        return 0.0 > method.theta if method.strict else 0.0 >= method.theta
+        return method.theta < 0.0 if method.strict else method.theta <= 0.0
     return inter > method.theta * union if method.strict else inter >= method.theta * union
 
 

@@ -1,0 +1,167 @@
+"""One comparison, from sets to numbers: against Algorithm 1 called by hand, and what must be refused or counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from simjudge.context.certainty import NO_OVERLAP, NOT_TESTED
+from simjudge.context.method import PRESETS, Method
+from simjudge.errors import Losses, SimjudgeError
+from simjudge.frames import FrameSet, Objects, Predictions
+from simjudge.studies.context_table import context_table
+from simjudge.studies.pair import Trials, compare_pair, judged
+from simjudge.studies.pointwise import paired_objects
+from simjudge.studies.sweep import sweep
+
+NONE = Trials(bootstrap=0, permutations=0)
+METHOD = Method(patch=(60, 60), theta=0.7)
+
+
+def made(seed: int, frames: int = 12, per_frame: int = 4, shift: float = 0.0, classes=(1, 2)) -> FrameSet:
+    """Boxes of two sizes; predictions off by some pixels, more with `shift`; some missing, some of nothing."""
+    random = np.random.default_rng(seed)
+    count = frames * per_frame
+    frame = np.repeat(np.arange(frames), per_frame)
+    corner = random.integers(20, 200, (count, 2)).astype(float)
+    side = random.choice([20.0, 26.0], (count, 1))
+    box = np.concatenate([corner, corner + side], axis=1)
+    class_id = random.choice(classes, count)
+    seen = random.random(count) < 0.85
+    guess = box[seen] + random.normal(0, 2 + shift, (seen.sum(), 4))
+    stray = np.array([[230.0, 230.0, 239.0, 239.0]])
+    return FrameSet.build(
+        f"set{seed}",
+        [[240, 240]] * frames,
+        Objects.build(frame, class_id, box, np.tile(np.arange(per_frame), frames)),
+        Predictions.build([*frame[seen], 0], [*class_id[seen], classes[0]], np.concatenate([guess, stray]),
+                          [*random.uniform(0.3, 1, seen.sum()), 0.9]),
+        class_names={k: f"class {k}" for k in classes},
+    )  # fmt: skip
+
+
+def test_numbers_and_table_tell_the_same_story():
+    a, b = made(1), made(2, shift=6)
+    result = compare_pair(a, b, METHOD, Trials(50, 50, 0))
+    table = context_table(result).to_pydict()
+    sets, class_id = np.array(table["set"]), np.array(table["class_id"])
+    w1 = np.array([np.nan if v is None else v for v in table["w1"]])
+    for key, entry in result.numbers["by_class"].items():
+        of_a, of_b = (np.flatnonzero((sets == s) & (class_id == int(key))) for s in "ab")
+        assert (entry["n_a"], entry["n_b"]) == (len(of_a), len(of_b))
+        assert entry["mean_w1"] == pytest.approx(np.nanmean(w1[of_a]))
+        assert entry["compared"] == np.sum(~np.isnan(w1[of_a]))
+        assert entry["n_overlap_b"] == np.array(table["in_overlap"])[of_b].sum()
+        assert entry["mean_performance_a"] == pytest.approx(np.array(table["performance"])[of_a].mean())
+    for row, match in enumerate(table["match_row"]):
+        if match is not None:
+            assert (sets[row], sets[match]) == ("a", "b")
+            assert class_id[row] == class_id[match]
+            assert table["match_similarity"][row] >= METHOD.theta
+        if table["predicted_x0"][row] is None:
+            assert table["performance"][row] == 0
+    overall = result.numbers["overall"]
+    assert overall["n_a"] == len(a.objects)
+    assert overall["mean_w1"] == pytest.approx(np.nanmean(w1[sets == "a"]))
+    assert overall["p_value"] <= 1
+    assert overall["false_positives_a"] >= 1
+
+
+def test_the_reverse_direction_is_another_question():
+    a, b = made(1), made(2, frames=5, shift=6)
+    forth = compare_pair(a, b, METHOD, NONE).numbers["overall"]
+    back = compare_pair(b, a, METHOD, NONE).numbers["overall"]
+    assert (forth["n_a"], forth["n_b"]) == (back["n_b"], back["n_a"])
+    assert forth["mean_w1"] != back["mean_w1"]
+    assert forth["verdict"] == NOT_TESTED
+
+
+def test_classes_are_matched_by_name():
+    a, b = made(1), made(2)
+    swapped = replace(
+        b,
+        objects=replace(b.objects, class_id=3 - b.objects.class_id),
+        predictions=replace(b.predictions, class_id=3 - b.predictions.class_id),
+        class_names={1: "class 2", 2: "class 1"},
+    )
+    straight, renamed = (compare_pair(a, each, METHOD, NONE).numbers for each in (b, swapped))
+    assert straight == renamed
+
+
+def test_a_class_that_one_set_lacks_has_no_overlap():
+    a, b = made(1), made(2, classes=(1, 5))
+    result = compare_pair(a, b, METHOD, Trials(10, 10, 0))
+    entry = result.numbers["by_class"]["2"]
+    assert (entry["n_b"], entry["compared"], entry["mean_w1"], entry["overlap_a"]) == (0, 0, None, 0.0)
+    assert entry["verdict"] == NO_OVERLAP
+    assert "class 5" in result.b.frames.class_names.values()
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (lambda s: replace(
+            s, class_names={8: "other", 9: "another"}, objects=replace(s.objects, class_id=s.objects.class_id + 7)
+        ), "no class in common"),
+        (lambda s: s.with_predictions(None), "no predictions"),
+        (lambda s: replace(s, objects=Objects.empty()), "no labelled object"),
+        (lambda s: s.with_predictions(s.predictions, np.zeros(len(s), bool)), "in a frame that has predictions"),
+        (lambda s: s.take([]), "no labelled object"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_refused(broken, message):
+    with pytest.raises(SimjudgeError, match=message):
+        compare_pair(made(1), broken(made(2)), METHOD, NONE)
+
+
+def test_frames_that_no_detector_saw_are_left_out_not_counted_as_missed():
+    frames = made(1)
+    predicted = np.ones(len(frames), bool)
+    predicted[[2, 5]] = False
+    losses = Losses()
+    kept = judged(frames.with_predictions(frames.predictions, predicted), METHOD, "iou", losses)
+    assert losses.counts == {"frames without predictions": 2}
+    full = judged(frames, METHOD, "iou", Losses())
+    of_kept = ~np.isin(frames.objects.frame, [2, 5])
+    np.testing.assert_array_equal(kept.assignment.performance, full.assignment.performance[of_kept])
+
+
+def test_paired_sets_report_the_pointwise_difference():
+    a = made(1)
+    moved = replace(a.predictions, box=a.predictions.box + 3)
+    result = compare_pair(a, a.with_predictions(moved), METHOD, Trials(0, 20, 0), paired=True)
+    entry = result.numbers["overall"]
+    difference = np.abs(result.a.assignment.performance - result.b.assignment.performance)
+    assert entry["pointwise_pairs"] == len(a.objects)
+    assert entry["pointwise_mean_difference"] == pytest.approx(difference.mean())
+
+
+def test_objects_are_paired_by_instance_else_by_place():
+    a = made(1)
+    shuffled = a.objects.take(np.lexsort((-np.arange(len(a.objects)), a.objects.frame)))
+    for instance in (shuffled.instance, np.full(len(shuffled), -1)):
+        b = replace(a, objects=replace(shuffled, instance=instance))
+        rows_a, rows_b = paired_objects(a, b)
+        np.testing.assert_array_equal(a.objects.box[rows_a], b.objects.box[rows_b])
+        assert len(rows_a) >= len(a.objects) - (0 if instance is shuffled.instance else 6)
+
+
+def test_every_point_of_a_sweep_is_a_comparison():
+    a, b = made(1), made(2, shift=4)
+    points, losses = sweep(a, b, METHOD, [0.5, 0.7, 0.9], [(40, 40), (60, 60)])
+    assert not losses
+    expected = [([40, 40], 0.7), ([60, 60], 0.5), ([60, 60], 0.7), ([60, 60], 0.9)]
+    assert [(p["patch"], p["theta"]) for p in points] == expected
+    for point in points:
+        method = replace(METHOD, theta=point["theta"], patch=tuple(point["patch"]))
+        alone = compare_pair(a, b, method, NONE).numbers["by_class"]
+        for key, entry in point["by_class"].items():
+            assert entry == {name: alone[key][name] for name in entry}
+
+
+def test_presets_are_those_of_the_paper_and_the_tool():
+    paper, cpd = PRESETS["paper"], PRESETS["cpd"]
+    assert (paper.theta, paper.patch, paper.mask_factor, paper.strict) == (0.8, (120, 120), None, False)
+    assert (cpd.theta, cpd.patch, cpd.mask_factor, cpd.strict, cpd.integer_boxes) == (0.9, (64, 64), 1.5, True, True)

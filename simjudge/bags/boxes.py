@@ -36,6 +36,7 @@ class BoxColumns:
         message, number: the message each row is from, and which of its boxes it is.
         class_id, box, score, instance, mask: the rows; a class that is known by name only has a string.
         class_names: what the messages say of class numbers.
+        names_are_all: whether some message lists all classes, so that a number without a name is a mistake.
     """
 
     where: str
@@ -49,12 +50,14 @@ class BoxColumns:
     instance: list[int] = field(default_factory=list)
     mask: list[Any] = field(default_factory=list)
     class_names: ClassNames = field(default_factory=dict)
+    names_are_all: bool = False
 
     def add(self, message: Any, stamp: int, time: int) -> None:
         """Take in a LabelledObjectArray or a DetectionArray."""
         size = (int(message.image_width), int(message.image_height))
         self.messages.append(BoxMessage(stamp, time, str(message.frame_name), size))
         for entry in message.class_names:
+            self.names_are_all = True
             self._name(int(entry.id), str(entry.name))
         for number, item in enumerate(message.objects if hasattr(message, "objects") else message.detections):
             box = (float(item.box.x0), float(item.box.y0), float(item.box.x1), float(item.box.y1))

@@ -65,7 +65,7 @@ class Collected:
 def collect(recording: Recording, chosen: Chosen) -> Collected:
     """Read all messages of the chosen topics; what cannot be decoded is counted in the recording's losses."""
     topics = [recording.topics[name] for name in sorted(chosen.all())]
-    types = recorded_types((topic.type, topic.definition) for topic in topics)
+    types = recorded_types(tuple((topic.type, topic.definition) for topic in topics))
     where, losses = recording.path, recording.losses
     out = Collected(
         types, BoxColumns(f"{where}: {chosen.labels}", losses), BoxColumns(f"{where}: {chosen.detections}", losses)

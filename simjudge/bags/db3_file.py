@@ -55,6 +55,7 @@ class Db3File:
         """
         self.path, self.shown = path, path if shown is None else shown
         self.notes: list[str] = []
+        self.counted = True
         self.losses = Losses()
         self.span: tuple[int, int] | None = None
         if path.stat().st_size == 0:
@@ -112,7 +113,11 @@ class Db3File:
         mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
         name = str(self.path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        return apsw.Connection(f"file:{name}?{mode}", flags=flags, vfs=vfs)
+        database = apsw.Connection(f"file:{name}?{mode}", flags=flags, vfs=vfs)
+        if int.from_bytes(head[28:32], "big") * page > size:
+            # The only way to make sqlite look into a file with fewer pages than its header says.
+            database.execute("PRAGMA writable_schema=ON")
+        return database
 
     def _topic_rows(self) -> list[Any]:
         rows: list[Any] = self._database.execute("SELECT id, name, type FROM topics ORDER BY id").fetchall()
@@ -129,7 +134,7 @@ class Db3File:
             if found:
                 self.span = (min(row[2] for row in found), max(row[3] for row in found))
         except apsw.Error:
-            self.notes.append(f"{self.shown}: the database is malformed; its messages are not counted")
+            self.counted = False
         definitions: dict[str, MessageDefinition] = {}
         try:
             query = "SELECT topic_type, encoding, encoded_message_definition FROM message_definitions"

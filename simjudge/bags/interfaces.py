@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,8 @@ def standard_types() -> Typestore:
     return store
 
 
-def recorded_types(definitions: Iterable[tuple[str, MessageDefinition]]) -> Typestore:
+@lru_cache(16)
+def recorded_types(definitions: tuple[tuple[str, MessageDefinition], ...]) -> Typestore:
     """The types as a recording itself defines them; `standard_types` for what it does not define.
 
     Args:

@@ -41,6 +41,7 @@ class McapFile:
         """
         self.path, self.shown = path, path if shown is None else shown
         self.notes: list[str] = []
+        self.counted = True
         self.losses = Losses()
         self.span: tuple[int, int] | None = None
         self._counts: Counter[int] = Counter()

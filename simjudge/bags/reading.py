@@ -92,6 +92,9 @@ def _join(found: Collected, chosen: Chosen, tolerance_ns: int, losses: Losses) -
             setattr(frames[anchors[anchor]], what, numbers[number])
         for number in sorted(set(range(len(numbers))) - set(j.tolist())):
             message = columns.messages[numbers[number]]
+            if message.stamp in found.infos:
+                # Its picture is lost; the frame as a whole is counted where it is left out.
+                continue
             if found.images or found.infos:
                 losses.add(f"{what} messages without a picture", f"{columns.where} at {seconds(message.stamp)}")
             else:
@@ -176,16 +179,17 @@ def _build(recording: Recording, found: Collected, frames: list[_Frame], sizes: 
     frames, sizes = [frames[i] for i in order], [sizes[i] for i in order]
     losses = recording.losses
     names = settle_classes(found.labels, found.detections)
-    for info in found.infos.values():
-        for entry in info.class_names:
-            names.setdefault(int(entry.id), str(entry.name))
+    listed = [entry for info in found.infos.values() for entry in info.class_names]
+    for entry in listed:
+        names.setdefault(int(entry.id), str(entry.name))
+    expected = names if listed or found.labels.names_are_all or found.detections.names_are_all else {}
     size = np.array(sizes, np.int64).reshape(-1, 2)
     labels = _raw(found.labels, [frame.label for frame in frames], scored=False)
-    objects = objects_of(labels, size, names, losses)
+    objects = objects_of(labels, size, expected, losses)
     predictions = None
     if any(frame.detection >= 0 for frame in frames):
         rows = _raw(found.detections, [frame.detection for frame in frames], scored=True)
-        predictions = predictions_of(rows, size, names, losses)
+        predictions = predictions_of(rows, size, expected, losses)
     images = None
     if found.images:
         pictures = [found.images[frame.image].picture if frame.image >= 0 else None for frame in frames]

@@ -87,6 +87,7 @@ class Recording:
             for topic in storage.topics:
                 self.topics.setdefault(topic.name, topic)
                 self.counts[topic.name] += topic.count
+        self._compare_with_metadata()
 
     def messages(self, topics: set[str]) -> Iterator[Stored]:
         """All readable messages of some topics, file after file; once done, `losses` is complete."""
@@ -107,6 +108,14 @@ class Recording:
     def infos(self) -> list[TopicInfo]:
         """What the recording says of its topics, sorted by name."""
         return [TopicInfo(name, self.topics[name].type, self.counts[name]) for name in sorted(self.topics)]
+
+    def _compare_with_metadata(self) -> None:
+        """Notice messages that are gone although every file looks whole."""
+        promised, held = self.layout.message_count, sum(self.counts.values())
+        known = self.losses or any(storage.losses or not storage.counted for storage in self.files)
+        if promised is not None and held < promised and not known:
+            kind = "messages that metadata.yaml promises and that are not there"
+            self.losses.add(kind, f"{self.path}: {held} of {promised}", promised - held)
 
     def _open(self, file: Path, *, alone: bool) -> None:
         kind = Db3File if file.name.removesuffix(".zstd").endswith(".db3") else McapFile

@@ -48,6 +48,7 @@ class Storage(Protocol):
     Attributes:
         path: the file.
         topics: what it holds.
+        counted: whether the topics' counts are known.
         span: recording time of its first and last message in nanoseconds, None where it holds no message.
         notes: what is worth saying although nothing is lost.
         losses: what could not be read; complete once all messages have been read.
@@ -55,6 +56,7 @@ class Storage(Protocol):
 
     path: Path
     topics: list[Topic]
+    counted: bool
     span: tuple[int, int] | None
     notes: list[str]
     losses: Losses

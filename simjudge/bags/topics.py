@@ -78,7 +78,7 @@ def choose_topics(
     labels = _one(where, types, _LABEL, label, free, near)
     free = {t: kind for t, kind in types.items() if t != labels and (kind != VISION_BOXES or not is_label[t])}
     detections = _one(where, types, _DETECTION, detection, free, near)
-    if not (images or labels or detections):
+    if not (images or labels or detections or FRAME_INFO in types.values()):
         held = ", ".join(f"{t} ({kind})" for t, kind in sorted(types.items())) or "no topic at all"
         raise SimjudgeError(f"{where}: has no image, label or detection topic; it holds {held}")
     near = near or labels or detections
@@ -122,10 +122,12 @@ def _checked(where: str, types: Mapping[str, str], role: Role, named: str) -> st
     topic = named if named in types else "/" + named.lstrip("/")
     fitting = sorted(t for t, kind in types.items() if kind in role.types) or ["none"]
     if topic not in types:
-        raise SimjudgeError(f"{where}: has no topic {named}; its topics for a {role.option}: {', '.join(fitting)}")
+        article = "an" if role.option[0] in "aeiou" else "a"
+        could = f"that could be {article} {role.option}: {', '.join(fitting)}"
+        raise SimjudgeError(f"{where}: has no topic {named}; {could}")
     if types[topic] not in role.types:
         raise SimjudgeError(
-            f"{where}: {topic} is a {types[topic]}, not a {role.option}; those that fit: {', '.join(fitting)}"
+            f"{where}: {topic} is a {types[topic]}, not a {role.option}; those that could be one: {', '.join(fitting)}"
         )
     return topic
 

@@ -117,7 +117,7 @@ class _CardMaker:
         if math.isfinite(similarity):
             lines[0] += f" · similarity {similarity:.2f}"
         if all(map(math.isfinite, (*batches, difference))):
-            lines.append(f"{batches[0]:.0f} + {batches[1]:.0f} similar; means differ by {number(difference, 2)}")
+            lines.append(f"{batches[0]:.0f} + {batches[1]:.0f} similar · difference {number(difference, 2)}")
         return lines
 
     def _performed(self, row: int) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,7 @@ class Item:
 def choose(contexts: Contexts, per_kind: int) -> list[Item]:
     """For each class: highest, median and lowest W1 (with the similar context of B), and without overlap, A and B.
 
-    Contexts of frames not shown yet in the same kind are preferred: neighbours in one frame look alike.
+    Contexts whose frame and partner are not shown yet in the same kind are preferred: others look alike.
     """
     frames = contexts.frame_number()
     classes = np.unique(contexts.class_id)
@@ -47,7 +48,7 @@ def choose(contexts: Contexts, per_kind: int) -> list[Item]:
         for kind, own in ((ONLY_A, contexts.is_a), (ONLY_B, ~contexts.is_a)):
             alone = np.flatnonzero(of_class & own & (contexts["in_overlap"] == 0))
             spread = alone[np.linspace(0, len(alone) - 1, min(len(alone), 50 * per_kind)).astype(np.int64)]
-            rows = _apart(_interleaved(spread), frames, per_kind)
+            rows = _apart(_interleaved(spread), (frames,), per_kind)
             out.extend(Item(kind, int(class_id), row) for row in rows)
     return out
 
@@ -73,26 +74,30 @@ def _pairs(contexts: Contexts, rows: IntArray, frames: IntArray, per_kind: int, 
         return []
     ordered = compared[np.argsort(w1[compared], kind="stable")]
     each = min(per_kind, -(-len(ordered) // len(PAIR_KINDS)))
-    highest = _apart(ordered[::-1], frames, each)
+    alike = (frames, match)
+    highest = _apart(ordered[::-1], alike, each)
     rest = ordered[~np.isin(ordered, highest)]
-    lowest = _apart(rest, frames, each)
+    lowest = _apart(rest, alike, each)
     rest = rest[~np.isin(rest, lowest)]
     from_middle = rest[np.argsort(np.abs(w1[rest] - np.median(w1[compared])), kind="stable")]
-    chosen = {HIGHEST: highest, MEDIAN: _apart(from_middle, frames, each), LOWEST: lowest}
+    chosen = {HIGHEST: highest, MEDIAN: _apart(from_middle, alike, each), LOWEST: lowest}
     return [Item(kind, class_id, row, int(match[row])) for kind in PAIR_KINDS for row in chosen[kind]]
 
 
-def _apart(rows: Iterable[int], frames: IntArray, count: int) -> list[int]:
-    """The first `count` rows, those of frames not taken yet before others."""
+def _apart(rows: Iterable[int], alike: Sequence[npt.NDArray[Any]], count: int) -> list[int]:
+    """The first `count` rows, those that share nothing of `alike` (frame, partner) with one taken before others."""
     first: list[int] = []
     later: list[int] = []
-    seen: set[int] = set()
+    seen: set[tuple[int, float]] = set()
     for row in rows:
         if len(first) == count:
             break
-        frame = int(frames[row])
-        (later if frame in seen else first).append(int(row))
-        seen.add(frame)
+        marks = {(n, float(column[row])) for n, column in enumerate(alike)}
+        if marks & seen:
+            later.append(int(row))
+        else:
+            first.append(int(row))
+            seen |= marks
     return (first + later)[:count]
 
 

@@ -46,11 +46,11 @@ class SizeBin:
 
 
 def grid_shape(contexts: Contexts, count: int) -> tuple[int, int]:
-    """Rows and columns of a grid with about 10 of `count` contexts a cell, cells about square in A's pictures."""
+    """Rows and columns of a grid with about 6 of `count` contexts a cell, cells about square in A's pictures."""
     width, height = contexts["width"][contexts.is_a], contexts["height"][contexts.is_a]
     fine = (width > 0) & (height > 0)
     shape = float(np.median(height[fine] / width[fine])) if fine.any() else 1.0
-    columns = int(np.clip(round((count / 10 / shape) ** 0.5), 4, COLUMNS))
+    columns = int(np.clip(round((count / 6 / shape) ** 0.5), 4, COLUMNS))
     return int(np.clip(round(columns * shape), 2, 2 * COLUMNS)), columns
 
 

@@ -85,6 +85,10 @@ GROUPS: tuple[tuple[str, tuple[Row, ...]], ...] = (
     )),
 )  # fmt: skip
 
+_MAIN = ("verdict", "p", "mean W1", "95 % interval", "floor", "above the floor", "O_A", "O_B", "performance A, B")
+SIDE_BY_SIDE = tuple(row for _, rows in GROUPS for row in rows if row.label in _MAIN)
+"""The rows that become columns where several results stand side by side."""
+
 
 class Notes:
     """Footnotes: each reason once, numbered from 1 in the order of first use."""

@@ -16,15 +16,19 @@ PALETTE = ("blue", "orange", "green", "magenta", "yellow", "indigo", "teal", "re
 LABELLED = 14
 """Up to how many points carry their name in the picture."""
 _LABEL_HEIGHT = 13.0
+_NEAR = 60.0
+_STRIP = 0.15
+"""The share of the W1 axis kept free above and below for the corners' names."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """An entry, what to call it in a picture of several, and the CSS class of its colour."""
+    """An entry, what to call it in a picture of several, the CSS class of its colour, and whether it is secondary."""
 
     entry: Entry
     label: str
     colour: str
+    small: bool = False
 
 
 def colours(labels: Sequence[str]) -> list[str]:
@@ -97,14 +101,17 @@ def corners(points: Sequence[Point]) -> Markup:
     top = 0.5 if highest <= 0.47 else 1.0
     chart = Chart(
         "Mean W1 against overlap O_A, one point a class; what each corner of the picture means is written there.",
-        (0, 1), (0, top), "overlap O_A: share of A's contexts that B shows", "mean W1", 520, 400,
+        (0, 1), (-_STRIP * top, (1 + _STRIP) * top),
+        "overlap O_A: share of A's contexts that B shows", "mean W1", 520, 400,
         x_ticks=[(v, percent(v)) for v in (0, 0.2, 0.4, 0.6, 0.8, 1)],
+        y_ticks=[(v, number_text(v)) for v in nice_ticks(0, top)],
     )  # fmt: skip
     _name_corners(chart)
     for point in drawn:
         _draw(chart, point)
-    if len(drawn) <= LABELLED:
-        _label(chart, drawn)
+    named = [p for p in drawn if not p.small]
+    if len(named) <= LABELLED:
+        _label(chart, named)
     return chart.svg()
 
 
@@ -125,23 +132,54 @@ def _draw(chart: Chart, point: Point) -> None:
     entry, x = point.entry, point.entry.number("overlap_a") or 0.0
     colour, words = point.colour, hover(point.entry, point.label)
     low, high, floor = (entry.number(f) for f in ("w1_low", "w1_high", "floor_mean"))
-    if low is not None and high is not None:
+    if low is not None and high is not None and not point.small:
         chart.line([x, x], [low, high], f"whisker {colour}", words)
-    if floor is not None:
+    if floor is not None and not point.small:
         pixel, y = chart.x(x), chart.y(floor)
         chart.add(tag("line", title(words), x1=pixel - 7, x2=pixel + 7, y1=y, y2=y, class_="floor-line"))
-    chart.dot(x, entry.number("mean_w1") or 0.0, f"point {colour}", words, 5.0)
+    chart.dot(x, entry.number("mean_w1") or 0.0, f"point {colour}", words, 3.0 if point.small else 5.0)
 
 
 def _label(chart: Chart, points: Sequence[Point]) -> None:
-    """Names beside the points, pushed apart where they would lie over each other."""
+    """Names beside the points, pushed apart where they would lie over each other, with a hair line to the point."""
     spots = [(chart.x(p.entry.number("overlap_a") or 0.0), chart.y(p.entry.number("mean_w1") or 0.0)) for p in points]
+    longest = max((len(p.label) for p in points), default=0)
+    on_left = [x + 16 + 6.5 * len(p.label) > chart.width - chart.right for (x, _), p in zip(spots, points, strict=True)]
+    for group in _groups([x + (-20.0 if left else 0.0) for (x, _), left in zip(spots, on_left, strict=True)]):
+        left = any(on_left[n] for n in group)
+        edge = min(spots[n][0] for n in group) - 18 if left else max(spots[n][0] for n in group) + 18
+        edge = max(edge, 60.0 + 6.5 * longest) if left else edge
+        order = sorted(group, key=lambda n: spots[n][1])
+        room = chart.y(chart.y_range[1] / (1 + _STRIP)) + 8, chart.y(0.0)
+        for n, y in zip(order, spread([spots[n][1] for n in order], _LABEL_HEIGHT, *room), strict=True):
+            x, at = spots[n]
+            chart.add(tag("line", x1=x, y1=at, x2=edge + (2 if left else -2), y2=y, class_="hair"))
+            chart.text(edge, y + 4, points[n].label, "point-name", "end" if left else "start")
+
+
+def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
+    """Places as near to the wanted ones (ascending) as can be while `apart` from each other, within low..high."""
+    blocks: list[list[float]] = []  # what each block's first place should be, and how many places it holds
+    for n, place in enumerate(wanted):
+        blocks.append([place - n * apart, 1])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (mean, size), (other, more) = blocks[-2:]
+            blocks[-2:] = [[(mean * size + other * more) / (size + more), size + more]]
+    firsts = [mean for mean, size in blocks for _ in range(int(size))]
+    top = high - (len(wanted) - 1) * apart
+    return [max(low, min(first, top)) + n * apart for n, first in enumerate(firsts)]
+
+
+def _groups(places: Sequence[float]) -> list[list[int]]:
+    """Numbers of places that lie near each other."""
+    out: list[list[int]] = []
     last = -1e9
-    for n in sorted(range(len(points)), key=lambda n: spots[n][1]):
-        x, y = spots[n]
-        last = max(y + 4, last + _LABEL_HEIGHT)
-        on_left = x + 14 + 6.5 * len(points[n].label) > chart.width - chart.right
-        chart.text(x + (-10 if on_left else 10), last, points[n].label, "point-name", "end" if on_left else "start")
+    for n in sorted(range(len(places)), key=lambda n: places[n]):
+        if places[n] - last > _NEAR:
+            out.append([])
+        out[-1].append(n)
+        last = places[n]
+    return out
 
 
 def _at(value: float, top: float) -> str:

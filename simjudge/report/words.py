@@ -9,6 +9,8 @@ from typing import Any
 from simjudge.report.results import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED, Entry, Result
 
 DASH = "–"
+_TOGETHER = "\u00a0"
+"""A space that no line breaks at."""
 ALPHA = 0.05
 HEADLINES = {GAP: "Gap", NO_GAP: "No gap shown", NO_OVERLAP: "No overlap", NOT_TESTED: "Not tested"}
 
@@ -31,14 +33,15 @@ class Names:
     def of(cls, result: Result) -> Names:
         """"A (real)" and "B (sim)"; the plain letters where the sets have no names."""
         given = {which: result.set_name(which) for which in ("a", "b")}
-        return cls(*(w.upper() if name == w.upper() else f"{w.upper()} ({name})" for w, name in given.items()))
+        return cls(*(w.upper() if name.upper() == w.upper() else f"{w.upper()} ({name})" for w, name in given.items()))
 
 
 def number(value: float | None, digits: int = 3) -> str:
     """A number with fixed digits, a dash where undefined."""
     if value is None:
         return DASH
-    return f"{value:.{digits}f}".replace("-", "−")
+    rounded = f"{value:.{digits}f}"
+    return rounded.replace("-", "−" if float(rounded) else "")
 
 
 def percent(value: float | None) -> str:
@@ -48,7 +51,7 @@ def percent(value: float | None) -> str:
     rounded = f"{100 * value:.0f}"
     if rounded in ("0", "100") and value not in (0, 1):
         rounded = f"{100 * value:.1f}" if 0.0005 <= value <= 0.9995 else ("under 0.1" if value < 0.5 else "over 99.9")
-    return f"{rounded} %"
+    return f"{rounded}{_TOGETHER}%"
 
 
 def count(value: float | None) -> str:
@@ -57,8 +60,10 @@ def count(value: float | None) -> str:
 
 
 def p_text(value: float | None) -> str:
-    """A p value with two significant digits."""
-    return DASH if value is None else (f"{value:.3f}" if value < 0.1 and value >= 0.001 else f"{value:.2g}")
+    """A p value."""
+    if value is None:
+        return DASH
+    return f"{value:.1g}" if value < 0.001 else f"{value:.{3 if value < 0.1 else 2}f}"
 
 
 def interval(entry: Entry) -> str:
@@ -87,7 +92,7 @@ def verdict_sentence(entry: Entry, names: Names, permutations: int | None = None
             f"mean W1 {number(w1)}{spread}, of which {number(excess)} stands above the floor of {number(floor)} to "
             f"expect if the sets did not differ; {p_words}."
         )
-    above = f"{number(excess)} above" if excess > 0 else f"{number(-excess)} below"
+    above = "at" if float(f"{excess:.3f}") == 0 else f"{number(abs(excess))} {'above' if excess > 0 else 'below'}"
     beyond = entry.number("floor_q95")
     unseen = f" Sets of this size could hide a W1 up to about {number(beyond)}." if beyond is not None else ""
     return (
@@ -96,16 +101,25 @@ def verdict_sentence(entry: Entry, names: Names, permutations: int | None = None
     )
 
 
+def size_words(entry: Entry) -> str:
+    """How large the difference is, to stand under the word; empty where there is no floor to measure it from."""
+    w1, floor = entry.number("mean_w1"), entry.number("floor_mean")
+    if w1 is None or floor is None:
+        return ""
+    return f"W1 {number(abs(w1 - floor))} {'above' if w1 >= floor else 'below'} the floor"
+
+
 def verdict_numbers(entry: Entry, names: Names) -> str:
     """The verdict's numbers, as short as they can stand together."""
     w1, floor, p = (entry.number(f) for f in ("mean_w1", "floor_mean", "p_value"))
-    shares = f"O_A {percent(entry.number('overlap_a'))}, O_B {percent(entry.number('overlap_b'))}"
+    parts = (f"O_A {percent(entry.number('overlap_a'))}", f"O_B {percent(entry.number('overlap_b'))}")
+    shares = ", ".join(part.replace(" ", _TOGETHER) for part in parts)
     if w1 is None:
         return verdict_sentence(entry, names)
     spread = f" ({interval(entry)})" if interval(entry) else ""
     if floor is None or p is None:
         return f"mean W1 {number(w1)}{spread}, no floor and no p: permutations were 0; {shares}"
-    beside = f"floor {number(floor)}, above it {number(w1 - floor)}, p = {p_text(p)}"
+    beside = f"floor {number(floor)}, above it {number(w1 - floor)}, " + f"p = {p_text(p)}".replace(" ", _TOGETHER)
     return f"mean W1 {number(w1)}{spread}, {beside}; {shares}"
 
 

@@ -55,6 +55,9 @@ def main() -> None:
     except SimjudgeError as error:
         say(f"error: {error}")
         sys.exit(EXIT_FAILED)
+    except OSError as error:
+        say(f"error: {error.filename or 'input or output'}: {error.strerror or error}")
+        sys.exit(EXIT_FAILED)
     except KeyboardInterrupt:
         say("stopped")
         sys.exit(130)

@@ -84,8 +84,9 @@ def _plain_os_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise SimjudgeError(f"{path}: the disk is full; nothing was written under that name") from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            reason = "the disk is full (or a file-size limit is reached)"
+            raise SimjudgeError(f"{path}: {reason}; nothing was written under that name") from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise SimjudgeError(f"{path}: cannot be written to: {error.strerror}") from error
         raise

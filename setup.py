@@ -2,6 +2,7 @@ from pathlib import Path
 
 from setuptools import find_packages, setup
 
+HERE = Path(__file__).parent
 CORE = [
     "numpy>=1.26",
     "scipy>=1.11",
@@ -27,11 +28,17 @@ CORE = [
 TRAIN = ["torch==2.13.0", "torchvision==0.28.0", "ultralytics-opencv-headless>=8.4", "onnx>=1.16", "onnxslim>=0.1.50"]
 TEST = ["pytest", "pytest-xdist", "pytest-timeout", "hypothesis", "ruff", "mypy", "types-PyYAML", "types-defusedxml"]
 
+
+
+def files(pattern: str) -> list[str]:
+    return sorted(str(p.relative_to(HERE)) for p in HERE.glob(pattern))
+
+
 setup(
     name="simjudge",
     version="0.1.0",
     description="A perception algorithm as the judge of a simulated camera: contextualized performance for ROS 2",
-    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="BSD-3-Clause",
     author="the simjudge authors",
@@ -47,6 +54,8 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/simjudge"]),
         ("share/simjudge", ["package.xml"]),
+        ("share/simjudge/config/detectors", files("config/detectors/*.yaml")),
+        ("share/simjudge/models", files("models/*")),
     ],
     zip_safe=False,
 )

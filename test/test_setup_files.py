@@ -2,8 +2,10 @@
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 GROUPS = {"core": "CORE", "train": "TRAIN", "test": "TEST"}
 KEYS_OF_ANOTHER_NAME = {"pillow": "pil", "opencv-python-headless": "opencv", "pyyaml": "yaml"}
-WITHOUT_A_KEY = {"pyarrow", "pycocotools", "mcap"}
+WITHOUT_A_KEY = {"apsw", "lz4", "mcap", "pyarrow", "pycocotools", "zstandard"}
 
 
 def package_xml(path):
@@ -93,6 +95,24 @@ def test_one_opencv_only():
     for python in PYTHONS:
         names = [n for group in GROUPS for n in pins(group, python) if n.startswith("opencv")]
         assert names == ["opencv-python-headless"]
+
+
+def test_what_is_installed_is_whole(tmp_path):
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "package.xml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    for name in {"simjudge", "msgs", "config", "models", "resource"} & {p.name for p in ROOT.iterdir()}:
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "build"))
+    build = [sys.executable, "-c", "import setuptools.build_meta as b; b.build_wheel('.')"]
+    subprocess.run(build, cwd=tmp_path, check=True, capture_output=True)
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        held = set(wheel.namelist())
+    expected = {str(p.relative_to(ROOT)) for p in (ROOT / "simjudge").rglob("*.py")} | {"simjudge/py.typed"}
+    expected |= {f"simjudge/report/templates/{p.name}" for p in (ROOT / "simjudge/report/templates").iterdir()}
+    expected |= {f"simjudge/bags/msg/{p.name}" for p in (ROOT / "msgs/msg").glob("*.msg")}
+    share = f"simjudge-{simjudge.__version__}.data/data/share/simjudge"
+    shipped = [*(ROOT / "config/detectors").glob("*.yaml"), *(ROOT / "models").glob("*"), ROOT / "package.xml"]
+    expected |= {f"{share}/{p.relative_to(ROOT)}" for p in shipped}
+    assert expected - held == set()
 
 
 def test_the_console_script_starts():

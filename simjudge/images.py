@@ -18,6 +18,9 @@ from simjudge.errors import SimjudgeError
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 """File endings, lower case, taken for a picture."""
 
+_DAMAGED = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+"""What Pillow raises for bytes that are no whole picture; the last for a header that claims a gigantic one."""
+
 RgbImage = npt.NDArray[np.uint8]
 """A picture: height x width x 3, red first, 8 bit."""
 
@@ -147,7 +150,7 @@ def decode(data: bytes, where: str) -> RgbImage:
         with Image.open(io.BytesIO(data)) as picture:
             picture.load()
             return np.asarray(picture.convert("RGB"))
-    except (OSError, SyntaxError, ValueError) as error:
+    except _DAMAGED as error:
         raise ImageError(f"{where}: the picture is cut off or damaged ({error})") from error
 
 
@@ -160,7 +163,7 @@ def size_of(path: Path) -> tuple[int, int]:
     try:
         with Image.open(path) as picture:
             return picture.size
-    except (OSError, SyntaxError, ValueError) as error:
+    except _DAMAGED as error:
         empty = path.exists() and path.stat().st_size == 0
         detail = "the picture is empty (0 bytes)" if empty else f"not a readable picture ({error})"
         raise ImageError(f"{path}: {detail}") from error

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 MODEL_SUFFIXES = (".onnx", ".pt")
 
 
-def info(path: Path = typer.Argument(..., metavar="ANY", help="A data set, recording, model or result folder.")) -> None:
+def info(
+    path: Path = typer.Argument(..., metavar="ANY", help="A data set, recording, model or result folder."),
+) -> None:
     """Say what something is and what it holds."""
     from simjudge.sets import sniff
 
@@ -108,7 +110,7 @@ def _print_recording(path: Path) -> None:
         say(note)
     table = Table()
     for column in ("topic", "type", "messages"):
-        table.add_column(column, justify="right" if column == "messages" else "left")
+        table.add_column(column, justify="right" if column == "messages" else "left", overflow="fold")
     for topic in description.topics:
         table.add_row(escape(topic.topic), escape(topic.type), str(topic.count))
     out.print(table)

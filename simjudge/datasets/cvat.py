@@ -81,6 +81,7 @@ def _read_plain(file: Path, sidecar: Sidecar) -> FrameSet:
     predicted_images = [] if predicted_root is None else predicted_root.findall("image")
     entries = {e[0]: e for e in map(_entry, images)}
     labelled = set(entries)
+    _call_alike(predicted_images, list(entries))
     entries |= {e[0]: e for e in map(_entry, predicted_images) if e[0] not in entries}
     if file.name == ANNOTATIONS:
         _add_unnamed(entries, file, sidecar, losses)
@@ -126,6 +127,16 @@ def _annotations(file: Path) -> Element:
 def _entry(image: Element) -> Entry:
     width, height = (number(image.get(key)) or 0 for key in ("width", "height"))
     return str(image.get("name")), int(width), int(height)
+
+
+def _call_alike(images: Sequence[Element], names: Sequence[str]) -> None:
+    """Give images the names of the annotations where they differ in folders only, as after an export from CVAT."""
+    by_last = {name.rsplit("/", 1)[-1]: name for name in names}
+    known = set(names)
+    for image in images:
+        name = str(image.get("name"))
+        if name not in known:
+            image.set("name", by_last.get(name.rsplit("/", 1)[-1], name))
 
 
 def _add_unnamed(entries: dict[str, Entry], file: Path, sidecar: Sidecar, losses: Losses) -> None:

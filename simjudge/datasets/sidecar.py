@@ -199,25 +199,29 @@ def _exact(
     place[order] = np.arange(len(order))
     mine = rows_by_frame(wanted.frame, len(frames))
     theirs = rows_by_frame(held.frame if held is not None else np.empty(0, np.int64), len(plain))
-    different = []
+    different, alike = [], {}
+    extra = "score" if isinstance(wanted, Predictions) else "instance"
     for i in np.flatnonzero((np.diff(mine) > 0) | (place >= 0)).tolist():
         first, end = (theirs[place[i]], theirs[place[i] + 1]) if place[i] >= 0 else (0, 0)
         ours = wanted.take(np.arange(mine[i], mine[i + 1]))
-        if len(ours) != end - first or (held is not None and not _same(ours, held.take(np.arange(first, end)))):
+        if not len(ours) and first == end:
+            continue
+        if held is None or len(ours) != end - first or not _same(ours, held.take(np.arange(first, end))):
             different.append(i)
+        elif not np.array_equal(getattr(ours, extra), getattr(held, extra)[first:end]):
+            alike[i] = {"of": prints[place[i]], extra: getattr(ours, extra).tolist()}
     chosen = np.array(different, np.int64)
     lists = row_lists(wanted, frames, chosen)
-    return {
+    return alike | {
         i: {"of": prints[place[i]] if place[i] >= 0 else "", "rows": rows}
         for i, rows in zip(different, lists, strict=True)
     }
 
 
 def _same(mine: Objects | Predictions, theirs: Objects | Predictions) -> bool:
+    """Whether classes, boxes and masks are the same."""
     close = np.abs(mine.box - theirs.box).max(initial=0) <= _TOLERANCE
-    extra = "score" if isinstance(mine, Predictions) else "instance"
-    same = np.array_equal(getattr(mine, extra), getattr(theirs, extra))
-    return bool(close and same and np.array_equal(mine.class_id, theirs.class_id) and _same_masks(mine, theirs))
+    return bool(close and np.array_equal(mine.class_id, theirs.class_id) and _same_masks(mine, theirs))
 
 
 def _same_masks(mine: Objects | Predictions, theirs: Objects | Predictions) -> bool:
@@ -279,6 +283,15 @@ def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: Fram
     """`table` with the sidecar's rows in the frames whose files are as they were when the sidecar was written."""
     prints = _fingerprints(table, len(frames))
     fresh = [i for i, k in enumerate(known) if what in k and k[what]["of"] == prints[i]]
+    alike = [i for i in fresh if "rows" not in known[i][what]]
+    if alike:
+        extra = "score" if isinstance(table, Predictions) else "instance"
+        column = getattr(table, extra).copy()
+        start = rows_by_frame(table.frame, len(frames))
+        for i in alike:
+            column[start[i] : start[i + 1]] = known[i][what][extra]
+        table = replace(table, **{extra: column})
+    fresh = [i for i in fresh if "rows" in known[i][what]]
     if not fresh:
         return table
     lists = [known[i][what]["rows"] for i in fresh]

@@ -38,7 +38,7 @@ class Layout:
 def is_yolo(path: Path) -> bool:
     """Whether `path` is a data.yaml, a folder with one, a split folder, or a folder of pictures with labels."""
     if path.is_file():
-        return path.suffix.lower() in (".yaml", ".yml") and _is_description(path)
+        return path.name in _YAMLS or (path.suffix.lower() in (".yaml", ".yml") and _is_description(path))
     if not path.is_dir():
         return False
     return _description_in(path) is not None or bool(_folder_splits(path)) or _is_picture_folder(path)
@@ -53,7 +53,7 @@ def find_layout(path: Path, losses: Losses) -> Layout:
     root = path.parent if path.is_file() else path
     description = path if path.is_file() else _description_in(path)
     if description is None:
-        above = _description_in(root.parent) or _description_in(root.parent.parent)
+        above = _description_in(root.parent.parent if root.parent.name == "images" else root.parent)
         names = class_names(load_yaml(above), above) if above is not None else {}
         images = [root] if not _folder_splits(root) else []
         splits = _folder_splits(root) or [("", images[0])]
@@ -64,6 +64,8 @@ def find_layout(path: Path, losses: Losses) -> Layout:
     splits_named = _named_splits(content, description, losses) or [
         _split(name, _files(folder, losses), folder) for name, folder in _folder_splits(root)
     ]
+    if not splits_named and (root / "images").is_dir():
+        splits_named = [_split("", _files(root / "images", losses), root / "images")]
     if not splits_named:
         wanted = ", ".join(f"{key}: {content[key]}" for key in _KEYS if content.get(key)) or "none named"
         raise SimjudgeError(f"{description}: no split folder exists ({wanted}); mend the paths in it")

@@ -67,8 +67,11 @@ def recorded_types(definitions: tuple[tuple[str, MessageDefinition], ...]) -> Ty
         embedded.update(_parsed(name, definition))
     standard = standard_types()
     store = Typestore()
+    # Taken over as they are: only what the recording defines needs to be made.
+    store.fielddefs.update({name: fields for name, fields in standard.fielddefs.items() if name not in embedded})
+    store.types.update({name: kind for name, kind in standard.types.items() if name not in embedded})
     try:
-        store.register({**standard.fielddefs, **embedded})
+        store.register(embedded)
     except (TypesysError, SyntaxError, ValueError, KeyError):
         return standard
     return store

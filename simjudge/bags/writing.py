@@ -126,9 +126,9 @@ def _plain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, WriterError) as error:
-        full = "full" in str(error)
-        reason = "the disk is full; nothing was written under that name" if full else f"cannot be written ({error})"
-        raise SimjudgeError(f"{path}: {reason}") from error
+        # Where no more fits, sqlite says "disk is full" or "disk I/O error".
+        why = "the disk is full or failing" if "disk" in str(error) else f"cannot be written ({error})"
+        raise SimjudgeError(f"{path}: {why}; nothing was written under that name") from error
 
 
 def _messages(frames: FrameSet, stamps: IntArray, losses: Losses) -> Iterator[tuple[int, str, Any]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -211,8 +213,32 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, name: str, monkeypatch: pyte
 
     monkeypatch.setattr("simjudge.bags.writing.CheckedMcapWriter.write", fail)
     monkeypatch.setattr("simjudge.bags.writing.Sqlite3Writer.write", fail)
-    with pytest.raises(SimjudgeError, match="the disk is full; nothing was written under that name"):
+    with pytest.raises(SimjudgeError, match="the disk is full"):
         write_recording(sample(), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+_TOO_SMALL = """
+import resource, signal, sys
+from pathlib import Path
+from bag_samples import sample
+from simjudge.bags import write_recording
+from simjudge.errors import SimjudgeError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+try:
+    write_recording(sample(60, (200, 150)), Path(sys.argv[1]), sys.argv[2])
+except SimjudgeError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(("name", "storage"), TARGETS)
+def test_a_disk_that_really_takes_no_more(tmp_path: Path, name: str, storage: str) -> None:
+    command = [sys.executable, "-c", _TOO_SMALL, str(tmp_path / name), storage]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent)
+    assert "the disk is full or" in done.stdout.replace("full (or", "full or")
+    assert done.stderr == ""
     assert list(tmp_path.iterdir()) == []
 
 

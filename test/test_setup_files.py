@@ -120,3 +120,16 @@ def test_the_console_script_starts():
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=False)
     assert done.stdout == f"simjudge {simjudge.__version__}\n"
     assert done.returncode == 0
+
+
+def test_links_between_documents_lead_somewhere():
+    pages = [ROOT / "README.md", ROOT / "bags/README.md", *(ROOT / "docs").rglob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            if "://" not in target and not target.startswith("#"):
+                assert (page.parent / target.partition("#")[0]).exists(), f"{page}: {target}"
+
+
+def test_what_rosdep_cannot_bring_is_named_in_the_instructions():
+    install = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    assert f"pip install {' '.join(sorted(WITHOUT_A_KEY))} " in install

@@ -27,10 +27,10 @@ Entry = tuple[str, int, int]
 
 def sniff_cvat(path: Path) -> bool:
     """Whether `path` is an XML file of CVAT for images, or a folder with such an annotations.xml."""
-    file = path / ANNOTATIONS if path.is_dir() else path
-    if not file.is_file():
-        return False
-    with file.open("rb") as stream:
+    if not path.is_file():
+        # Whatever is wrong with it, reading says so better than "no data set" would.
+        return (path / ANNOTATIONS).is_file()
+    with path.open("rb") as stream:
         return b"<annotations" in stream.read(4096)
 
 

@@ -61,6 +61,7 @@ def find_layout(path: Path, losses: Losses) -> Layout:
     content = load_yaml(description)
     if not isinstance(content, dict):
         raise SimjudgeError(f"{description}: not a data set description; it needs 'train:', 'val:' and 'names:'")
+    names = class_names(content, description)
     splits_named = _named_splits(content, description, losses) or [
         _split(name, _files(folder, losses), folder) for name, folder in _folder_splits(root)
     ]
@@ -69,7 +70,7 @@ def find_layout(path: Path, losses: Losses) -> Layout:
     if not splits_named:
         wanted = ", ".join(f"{key}: {content[key]}" for key in _KEYS if content.get(key)) or "none named"
         raise SimjudgeError(f"{description}: no split folder exists ({wanted}); mend the paths in it")
-    return Layout(root, splits_named, class_names(content, description))
+    return Layout(root, splits_named, names)
 
 
 def class_names(content: Any, path: Path) -> dict[int, str]:

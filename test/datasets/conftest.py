@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+from PIL import Image
+
+
+@pytest.fixture
+def picture():
+    """Write a small picture file."""
+
+    def write(path, size=(40, 30)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((size[1], size[0], 3), 90, np.uint8)).save(path)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def yolo(tmp_path, picture):
+    """Write a YOLO folder: yolo({"train": {"a": "0 .5 .5 .2 .2"}}), None for a picture without a label file."""
+
+    def write(splits, yaml="names: [red, green]\ntrain: ../train/images\nval: ../valid/images\ntest: ../test/images\n"):
+        root = tmp_path / "set"
+        for split, texts in splits.items():
+            (root / split / "labels").mkdir(parents=True)
+            for stem, text in texts.items():
+                picture(root / split / "images" / f"{stem}.jpg")
+                if text is not None:
+                    (root / split / "labels" / f"{stem}.txt").write_bytes(text.encode() if isinstance(text, str) else text)
+        if yaml is not None:
+            (root / "data.yaml").write_text(yaml)
+        return root
+
+    return write

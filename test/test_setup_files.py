@@ -69,7 +69,8 @@ def test_package_xml_names_the_package_its_build_and_its_dependencies():
     core = {canonicalize_name(Requirement(r).name) for r in from_setup_py("CORE")}
     expected = {f"python3-{KEYS_OF_ANOTHER_NAME.get(name, name)}" for name in core - WITHOUT_A_KEY}
     keys = {(e.text or "").removesuffix("-pip") for e in package.findall("exec_depend")}
-    assert keys == expected | {package_xml(ROOT / "msgs/package.xml").findtext("name")}
+    assert package_xml(ROOT / "msgs/package.xml").findtext("name") in keys
+    assert {key for key in keys if key.startswith("python3-")} == expected
 
 
 @pytest.mark.parametrize("python", PYTHONS)
@@ -100,8 +101,10 @@ def test_one_opencv_only():
 def test_what_is_installed_is_whole(tmp_path):
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "package.xml"):
         shutil.copy(ROOT / name, tmp_path / name)
-    for name in {"simjudge", "msgs", "config", "models", "resource"} & {p.name for p in ROOT.iterdir()}:
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "build"))
+    left = shutil.ignore_patterns("__pycache__", "build")
+    rooms = {"simjudge", "nodes", "launch", "msgs", "config", "models", "resource"}
+    for name in rooms & {p.name for p in ROOT.iterdir()}:
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=left, symlinks=True)
     build = [sys.executable, "-c", "import setuptools.build_meta as b; b.build_wheel('.')"]
     subprocess.run(build, cwd=tmp_path, check=True, capture_output=True)
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:

@@ -92,13 +92,18 @@ def verdict_sentence(entry: Entry, names: Names, permutations: int | None = None
             f"mean W1 {number(w1)}{spread}, of which {number(excess)} stands above the floor of {number(floor)} to "
             f"expect if the sets did not differ; {p_words}."
         )
-    above = "at" if float(f"{excess:.3f}") == 0 else f"{number(abs(excess))} {'above' if excess > 0 else 'below'}"
     beyond = entry.number("floor_q95")
     unseen = f" Sets of this size could hide a W1 up to about {number(beyond)}." if beyond is not None else ""
     return (
-        f"mean W1 {number(w1)}{spread} is {above} the floor of {number(floor)} to expect if the sets did not differ; "
-        f"{p_words}.{unseen}"
+        f"mean W1 {number(w1)}{spread} is {_from_floor(excess)} the floor of {number(floor)} to expect if the sets did "
+        f"not differ; {p_words}.{unseen}"
     )
+
+
+def _from_floor(excess: float) -> str:
+    if float(f"{excess:.3f}") == 0:
+        return "at"
+    return f"{number(abs(excess))} {'above' if excess > 0 else 'below'}"
 
 
 def size_words(entry: Entry) -> str:
@@ -106,7 +111,7 @@ def size_words(entry: Entry) -> str:
     w1, floor = entry.number("mean_w1"), entry.number("floor_mean")
     if w1 is None or floor is None:
         return ""
-    return f"W1 {number(abs(w1 - floor))} {'above' if w1 >= floor else 'below'} the floor"
+    return f"W1 {_from_floor(w1 - floor)} the floor"
 
 
 def verdict_numbers(entry: Entry, names: Names) -> str:

@@ -1,0 +1,123 @@
+"""`simjudge report` as a user runs it, on what `simjudge compare` and `sweep` really wrote."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simjudge.frames import FrameSet, Objects, Predictions
+from simjudge.images import ArrayImages
+from simjudge.sets import write_set
+
+SIZE = (160, 120)
+COMMON = ["--patch", "60x60", "--theta", "0.5"]
+
+
+def made(seed: int, error: float, count: int = 16) -> FrameSet:
+    """One coloured square a picture; `error` moves the predictions, pixels."""
+    random = np.random.default_rng(seed)
+    corner = random.integers(10, 70, (count, 2)).astype(float)
+    box = np.concatenate([corner, corner + 30], axis=1)
+    pictures = np.full((count, SIZE[1], SIZE[0], 3), 90, np.uint8)
+    for picture, (x, y) in zip(pictures, corner.astype(int), strict=True):
+        picture[y : y + 30, x : x + 30] = (220, 60, 20)
+    return FrameSet.build(
+        f"set{seed}",
+        [SIZE] * count,
+        Objects.build(np.arange(count), np.ones(count), box),
+        Predictions.build(np.arange(count), np.ones(count), box + error, np.full(count, 0.9)),
+        class_names={1: "cone"},
+        images=ArrayImages(list(pictures)),
+    )
+
+
+def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "simjudge", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    for name, seed, error in (("real", 1, 1.0), ("sim", 2, 9.0), ("twin", 3, 1.0)):
+        write_set(made(seed, error), folder / name, "coco")
+        write_set(made(seed, error), folder / f"{name}.json")
+    for other in ("sim", "twin"):
+        predictions = ["--a-predictions", "real.json", "--b-predictions", f"{other}.json"]
+        trials = ["--permutations", "99", "--bootstrap", "50"]
+        done = run("compare", "real", other, *predictions, *COMMON, *trials, "--out", f"with_{other}", cwd=folder)
+        assert done.returncode == 0, done.stderr
+    done = run("sweep", "real.json", "sim.json", *COMMON, "--out", "swept", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_one_result(place: Path) -> None:
+    done = run("report", "with_sim", "--out", "one.html", cwd=place)
+    assert done.returncode == 0, done.stderr
+    assert "wrote one.html" in done.stderr
+    numbers = json.loads((place / "with_sim" / "result.json").read_text())["overall"]
+    assert numbers["verdict"] == "gap"
+    assert f"with_sim: all classes: Gap: mean W1 {numbers['mean_w1']:.3f} (95 % interval" in done.stdout
+    html = (place / "one.html").read_text(encoding="utf-8")
+    assert f"{numbers['floor_mean']:.3f}" in html
+    assert html.count("data:image/jpeg;base64,") > 6
+    assert ">cone<" in html
+
+
+def test_several_results_and_a_table_for_papers(place: Path) -> None:
+    done = run("report", "with_sim", "with_twin", "swept", "-o", "all.html", "--csv", "all.csv", cwd=place)
+    assert done.returncode == 0, done.stderr
+    html = (place / "all.html").read_text(encoding="utf-8")
+    assert "3 results side by side" in html
+    assert "theta varied, patch 60 × 60" in html
+    with (place / "all.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(r["result"], r["class_name"], r["verdict"]) for r in rows] == [
+        ("with_sim", "all classes", "gap"),
+        ("with_sim", "cone", "gap"),
+        ("with_twin", "all classes", "no gap shown"),
+        ("with_twin", "cone", "no gap shown"),
+    ]
+    expected = json.loads((place / "with_twin" / "result.json").read_text())["by_class"]["1"]
+    assert float(rows[3]["mean_w1"]) == expected["mean_w1"]
+    assert (rows[3]["theta"], rows[3]["patch_height"]) == ("0.5", "60")
+
+
+def test_a_missing_folder_is_one_line_and_nothing_is_written(place: Path) -> None:
+    done = run("report", "with_sim", "nowhere", "-o", "no.html", cwd=place)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: nowhere: no such folder")
+    assert done.stderr.count("\n") == 1
+    assert not (place / "no.html").exists()
+
+
+def test_no_folder_at_all_is_a_usage_error(place: Path) -> None:
+    assert run("report", cwd=place).returncode == 2
+
+
+def test_a_lost_crop_is_counted(place: Path) -> None:
+    crop = min((place / "with_twin" / "gallery").glob("*.jpg"))
+    kept = crop.read_bytes()
+    crop.unlink()
+    try:
+        done = run("report", "with_twin", "-o", "lost.html", cwd=place)
+    finally:
+        crop.write_bytes(kept)
+    assert done.returncode == 3
+    assert "gallery crops that cannot be read" in done.stderr
+    assert "This page is incomplete" in (place / "lost.html").read_text(encoding="utf-8")
+
+
+def test_the_page_is_the_same_every_time(place: Path) -> None:
+    pages = []
+    for name in ("x.html", "y.html"):
+        run("report", "with_sim", "-o", name, cwd=place)
+        pages.append((place / name).read_bytes())
+    assert pages[0] == pages[1]

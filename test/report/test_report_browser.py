@@ -1,0 +1,101 @@
+"""The page in headless Chromium: it draws, loads nothing, complains of nothing and fits its window."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_results import made_contexts, made_set, write_result, write_sweep
+from PIL import Image
+
+from simjudge.report.gallery import save_gallery
+from simjudge.report.page import write_report
+
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-logging=stderr",
+    "--virtual-time-budget=3000",
+)  # fmt: skip
+MEASURE = """<script>
+const wide = [...document.querySelectorAll("main *")].filter((e) => !e.closest(".scroll, svg")
+  && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.tagName + "." + e.className);
+document.documentElement.dataset.measured = `${innerWidth} ${document.documentElement.scrollWidth} ${wide.slice(0, 3)}`;
+</script>"""
+
+pytestmark = pytest.mark.xdist_group("chromium")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> str:
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("chromium is not installed")
+    return found
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    a, b = made_set("hall", 1, 20), made_set("chrono", 2, 20, shift=0.12)
+    contexts = made_contexts(a, b)
+    losses = ["3 boxes with zero area: labels/" + "x" * 200]
+    first = write_result(folder / "cones", contexts, losses=losses, names={"1": "red", "2": "y" * 120})
+    save_gallery(first, a, b, contexts, (120, 120))
+    write_sweep(first, contexts)
+    second = write_result(folder / "noise", contexts, verdict="no gap shown")
+    out = {"one": folder / "one.html", "several": folder / "several.html"}
+    write_report([first], out["one"])
+    write_report([first, second, write_sweep(folder / "sweep", contexts)], out["several"])
+    return out
+
+
+def _run(chromium: str, tmp_path: Path, page: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    command = [chromium, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", *more, page.as_uri()]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+
+
+@pytest.mark.parametrize("which", ["one", "several"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, 1), (500, 0)])
+def test_it_draws_and_complains_of_nothing(
+    chromium: str, tmp_path: Path, pages: dict[str, Path], which: str, width: int, scheme: int
+) -> None:
+    shot = tmp_path / "shot.png"
+    flags = (f"--screenshot={shot}", f"--window-size={width},2500", f"--blink-settings=preferredColorScheme={scheme}")
+    done = _run(chromium, tmp_path, pages[which], *flags)
+    assert "CONSOLE" not in done.stderr
+    pixels = np.asarray(Image.open(shot).convert("RGB"))
+    assert pixels.shape[:2] == (2500, width)
+    colours, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_counts=True)
+    assert len(colours) > 100
+    assert counts.max() < 0.9 * counts.sum()
+    # every fifth of the page has something on it
+    assert all(len(np.unique(part.reshape(-1, 3), axis=0)) > 10 for part in np.array_split(pixels[:1500], 5))
+    dark = colours[counts.argmax()].mean() < 128
+    assert dark == (scheme == 0)
+
+
+@pytest.mark.parametrize("which", ["one", "several"])
+@pytest.mark.parametrize("width", [1280, 500])
+def test_nothing_reaches_over_the_window(
+    chromium: str, tmp_path: Path, pages: dict[str, Path], which: str, width: int
+) -> None:
+    measured = tmp_path / "measured.html"
+    html = pages[which].read_text(encoding="utf-8")
+    measured.write_text(html.replace("</body>", MEASURE + "</body>"), encoding="utf-8")
+    done = _run(chromium, tmp_path, measured, "--dump-dom", f"--window-size={width},1000")
+    found = re.search(r'data-measured="(\d+) (\d+) ([^"]*)"', done.stdout)
+    assert found is not None
+    assert found.group(3) == ""
+    assert int(found.group(2)) <= int(found.group(1))
+
+
+def test_the_browser_refuses_what_a_page_would_load(chromium: str, tmp_path: Path, pages: dict[str, Path]) -> None:
+    """The test above would notice: with a foreign picture put in, the console does complain."""
+    spoilt = tmp_path / "spoilt.html"
+    html = pages["one"].read_text(encoding="utf-8")
+    spoilt.write_text(html.replace("</main>", '<img src="https://127.0.0.1:9/x.png"></main>'), encoding="utf-8")
+    assert "CONSOLE" in _run(chromium, tmp_path, spoilt, "--dump-dom").stderr

@@ -1,0 +1,204 @@
+"""The page as a whole: self-contained, escaped, honest, quick, and its table for papers."""
+
+from __future__ import annotations
+
+import csv
+import re
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from made_results import made_contexts, made_set, write_result, write_sweep
+
+from simjudge.errors import Losses, SimjudgeError
+from simjudge.report.gallery import save_gallery
+from simjudge.report.page import render, write_report
+from simjudge.report.results import load_results
+from simjudge.report.table import FIELDS, write_csv
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    return made_contexts(made_set("a", 1, 12, pictures=False), made_set("b", 2, 12, shift=0.1, pictures=False))
+
+
+class Links(HTMLParser):
+    """Everything that a browser would load, and whether the tags close."""
+
+    VOID = ("meta", "br", "link", "img", "input", "hr")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.loaded += [v or "" for k, v in attrs if k in ("src", "href", "xlink:href", "data", "action")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def page(*folders: Path) -> str:
+    return render(load_results(list(folders)), Losses())
+
+
+def plain(html: str) -> str:
+    """The words on the page."""
+    words = re.sub(r"(?s)<(style|script).*?</\1>|<[^>]+>", " ", html).replace("\u00a0", " ")
+    return re.sub(r"\s+", " ", words)
+
+
+def test_nothing_is_loaded_from_anywhere(tmp_path: Path, table: pa.Table) -> None:
+    folder = write_result(tmp_path / "r", table)
+    a, b = made_set("a", 1, 12), made_set("b", 2, 12, shift=0.1)
+    save_gallery(folder, a, b, table, (120, 120))
+    html = page(write_sweep(folder, table))
+    links = Links()
+    links.feed(html)
+    assert links.open == []
+    assert links.loaded
+    assert all(link.startswith("data:image/jpeg;base64,") for link in links.loaded)
+    assert "url(" not in html
+    assert "@import" not in html
+    assert "default-src 'none'" in html
+
+
+@pytest.mark.parametrize(
+    ("verdict", "word"), [("gap", "Gap"), ("no gap shown", "No gap shown"), ("not tested", "Not tested")]
+)
+def test_word_and_numbers_stand_at_the_top(tmp_path: Path, table: pa.Table, verdict: str, word: str) -> None:
+    changes = {} if verdict != "not tested" else dict.fromkeys(("floor_mean", "floor_q95", "excess_w1", "p_value"))
+    html = page(write_result(tmp_path / "r", table, verdict=verdict, **changes))
+    hero = plain(html[html.index('class="hero') : html.index("Verdict by class")])
+    assert hero.split(">")[-1].strip().startswith(word)
+    assert "Mean W1" in hero
+    assert "floor" in hero
+    assert "95 % interval" in hero
+    assert "O_A: B (chrono) shows" in hero
+
+
+def test_no_overlap_is_no_number(tmp_path: Path, table: pa.Table) -> None:
+    none = table
+    for name, kind in (("w1", pa.float64()), ("mean_difference", pa.float64()), ("match_row", pa.int64())):
+        none = none.set_column(none.column_names.index(name), name, pa.nulls(table.num_rows, kind))
+    none = none.set_column(none.column_names.index("in_overlap"), "in_overlap", pa.array([False] * table.num_rows))
+    html = plain(page(write_result(tmp_path / "r", none)))
+    assert "No overlap" in html
+    assert "W1 is undefined, which is not 0" in html
+    assert "nothing was compared: no context of A has a similar one in B" in html
+    assert "never shows" in html
+
+
+def test_losses_stand_out(tmp_path: Path, table: pa.Table) -> None:
+    html = page(write_result(tmp_path / "r", table, losses=["3 boxes with zero area: <here>"]))
+    assert '<aside class="lost">' in html
+    assert "3 boxes with zero area: &lt;here&gt;" in html
+    assert html.index("3 boxes with zero area") < html.index("Verdict by class")
+
+
+def test_odd_names_are_escaped(tmp_path: Path, table: pa.Table) -> None:
+    names = {"1": "<script>alert(1)</script>", "2": 'a "b" & {{ c }} \u202e'}
+    html = page(write_result(tmp_path / "r", table, names=names, sets=("<i>hall</i>", "x" * 300)))
+    assert "<script>alert" not in html
+    assert "<i>hall" not in html
+    assert "{{ c }}" in html
+    links = Links()
+    links.feed(html)
+    assert links.open == []
+
+
+def test_several_results_side_by_side(tmp_path: Path, table: pa.Table) -> None:
+    folders = [
+        write_result(tmp_path / "first", table),
+        write_result(tmp_path / "second", table, verdict="no gap shown"),
+        write_sweep(tmp_path / "third", table),
+    ]
+    html = page(*folders)
+    words = plain(html)
+    assert "3 results side by side" in words
+    for name in ("first", "second", "third"):
+        assert f"<h2>{name}</h2>" in html
+    assert html.count('class="observed') > 6
+    assert "theta varied, patch 120 × 120" in words
+    assert "These curves have no floor" in words
+
+
+def test_a_sweep_alone(tmp_path: Path, table: pa.Table) -> None:
+    words = plain(page(write_sweep(tmp_path / "s", table)))
+    assert "along theta and patch" in words
+    assert "patch height varied, theta 0.8" in words
+    assert "Verdict by class" not in words
+
+
+def many(count: int, classes: int) -> pa.Table:
+    """A large table, without any sense in it."""
+    rng = np.random.default_rng(0)
+    a = np.arange(count) < count // 2
+    x, y, size = rng.uniform(0, 1200, count), rng.uniform(0, 650, count), rng.gamma(3, 15, count) + 5
+    inside = rng.random(count) > 0.2
+
+    def some(values: np.ndarray, kept: np.ndarray) -> pa.Array:
+        return pa.array(values, mask=~kept)
+
+    other = np.where(a, rng.integers(count // 2, count, count), rng.integers(0, count // 2, count))
+    class_id = rng.integers(0, classes, count)
+    columns = {
+        "set": np.where(a, "a", "b"), "frame": [f"{i // 8:06d}" for i in range(count)], "object": np.arange(count) % 8,
+        "stamp": pa.nulls(count, pa.int64()), "width": np.full(count, 1280), "height": np.full(count, 720),
+        "class_id": class_id, "class_name": class_id.astype(str), "instance": pa.nulls(count, pa.int64()),
+        "x0": x, "y0": y, "x1": x + size, "y1": y + size, "predicted_x0": x + 1, "predicted_y0": y,
+        "predicted_x1": x + size, "predicted_y1": y + size, "score": rng.random(count),
+        "performance": rng.random(count), "in_overlap": inside, "w1": some(rng.random(count), inside & a),
+        "mean_difference": some(rng.normal(size=count), inside & a), "batch_a": some(other, inside & a),
+        "batch_b": some(other, inside & a), "match_row": some(other, inside),
+        "match_similarity": some(rng.random(count), inside),
+    }  # fmt: skip
+    return pa.table(columns)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_80_classes_and_100000_contexts_are_quick_and_small(tmp_path: Path, copies: int) -> None:
+    contexts = many(100_000, 80)
+    made = write_result(tmp_path / "0", contexts)
+    folders = [made]
+    for n in range(1, copies):
+        folders.append(tmp_path / str(n))
+        folders[-1].symlink_to(made)
+    start = time.perf_counter()
+    write_report(folders, tmp_path / "out.html")
+    assert time.perf_counter() - start < 5 * copies
+    assert (tmp_path / "out.html").stat().st_size < 10_000_000
+
+
+def test_nothing_half_written_is_left(tmp_path: Path, table: pa.Table) -> None:
+    folder = write_result(tmp_path / "r", table)
+    (folder / "gallery").mkdir()
+    (folder / "gallery" / "gallery.json").write_text("{")
+    with pytest.raises(SimjudgeError, match=r"gallery\.json: is cut off"):
+        write_report([folder], tmp_path / "out.html")
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_csv_has_a_row_a_result_and_class(tmp_path: Path, table: pa.Table) -> None:
+    folder = write_result(tmp_path / "r", table, names={"1": 'red, "dark"', "2": "green"}, floor_mean=None)
+    results = load_results([folder])
+    write_csv(tmp_path / "out.csv", results)
+    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(r["result"], r["class_id"], r["class_name"]) for r in rows] == [
+        ("r", "overall", "all classes"),
+        ("r", "1", 'red, "dark"'),
+        ("r", "2", "green"),
+    ]
+    for row, entry in zip(rows, results[0].entries, strict=True):
+        assert row["floor_mean"] == ""
+        for field in FIELDS:
+            value = entry.fields[field]
+            assert row[field] == ("" if value is None else str(value))
+        assert float(row["w1_q0.75"]) == entry.fields["w1_quantiles"]["0.75"]

@@ -168,10 +168,10 @@ def _read_json(path: Path) -> FrameSet:
     content = load_json(path)
     if is_coco(content):
         return coco_from_content(content, path)
-    if is_coco_results(content):
-        raise SimjudgeError(f"{path}: holds COCO results only; give it beside the data set they belong to")
     if is_plain(content):
         return plain_from_content(content, path)
+    if is_coco_results(content):
+        raise SimjudgeError(f"{path}: holds COCO results only; give it beside the data set they belong to")
     raise SimjudgeError(f"{path}: JSON, but neither COCO annotations nor a list of frames; give {READABLE}")
 
 

@@ -289,7 +289,7 @@ def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: Fram
         column = getattr(table, extra).copy()
         start = rows_by_frame(table.frame, len(frames))
         for i in alike:
-            column[start[i] : start[i + 1]] = known[i][what][extra]
+            column[start[i] : start[i + 1]] = np.array(known[i][what][extra]).reshape(start[i + 1] - start[i])
         table = replace(table, **{extra: column})
     fresh = [i for i in fresh if "rows" in known[i][what]]
     if not fresh:

@@ -53,7 +53,9 @@ def find_layout(path: Path, losses: Losses) -> Layout:
     root = path.parent if path.is_file() else path
     description = path if path.is_file() else _description_in(path)
     if description is None:
-        above = _description_in(root.parent.parent if root.parent.name == "images" else root.parent)
+        above = _description_in(root.parent)
+        if above is None and "images" in (root.name, root.parent.name):
+            above = _description_in(root.parent.parent)
         names = class_names(load_yaml(above), above) if above is not None else {}
         images = [root] if not _folder_splits(root) else []
         splits = _folder_splits(root) or [("", images[0])]

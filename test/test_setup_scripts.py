@@ -1,0 +1,108 @@
+"""The shell functions that find a Python and ask apt for what pip cannot give."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def shell(line, path, **environment):
+    """Run a line with scripts/common.sh loaded and only the given folder, then the system's, to find programs in."""
+    return subprocess.run(
+        ["/bin/bash", "-euo", "pipefail", "-c", f". scripts/common.sh; {line}"],
+        cwd=ROOT, env={"PATH": f"{path}:/usr/bin:/bin", **environment}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def program(folder, name, body):
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def programs(tmp_path):
+    """A folder with every usual name of Python, none of which runs, as a version manager's shims may be."""
+    folder = tmp_path / "programs"
+    for name in ("python3", "python3.10", "python3.11", "python3.12", "python3.13"):
+        program(folder, name, f"echo {name}: command not found >&2; exit 127")
+    return folder
+
+
+def test_a_python_that_does_not_run_is_passed_over(programs):
+    program(programs, "python3.11", f'exec {sys.executable} "$@"')
+    done = shell("find_python", programs)
+    assert done.stdout.strip() == "python3.11"
+    assert done.stderr == ""
+
+
+def test_a_python_of_another_version_is_passed_over(programs):
+    program(programs, "python3", "echo 3.9.18")
+    program(programs, "python3.12", f'exec {sys.executable} "$@"')
+    assert shell("find_python", programs).stdout.strip() == "python3.12"
+
+
+def test_the_python_asked_for_is_taken_or_refused(programs):
+    assert shell("find_python", programs, PYTHON=sys.executable).stdout.strip() == sys.executable
+    refused = shell("find_python", programs, PYTHON="python3.12")
+    assert refused.returncode == 1
+    assert "PYTHON=python3.12 is not a working Python" in refused.stderr
+
+
+def test_a_missing_venv_module_is_installed_and_said(programs, tmp_path):
+    mark = tmp_path / "installed"
+    # Without Debian's package the import fails; "installing" leaves the mark that makes it work.
+    program(
+        programs,
+        "python3.12",
+        f'case "$2" in *ensurepip*) [ -e {mark} ];; *) echo 3.12.1;; esac',
+    )
+    program(programs, "apt-get", f'echo "$@" >&2; case "$*" in *install*) touch {mark};; esac')
+    program(programs, "id", "echo 0")
+    # The machine's own Python is last in the list of names and would do; it is taken only if none needs apt.
+    done = shell("suits() { [ $1 = python3.12 ]; }; find_python", programs)
+    assert done.stdout.strip() == "python3.12"
+    assert "installing with apt: python3.12-venv (Python's venv module" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("user", "has_sudo", "code", "says"),
+    [
+        ("0", False, 0, "installing with apt: gadget (just because)"),
+        ("1000", True, 0, "installing with apt: gadget (just because)"),
+        ("1000", False, 1, "not root and no sudo to install gadget with (just because)"),
+    ],
+)
+def test_apt_is_used_as_root_or_through_sudo_or_not_at_all(tmp_path, user, has_sudo, code, says):
+    folder = tmp_path / "only"
+    program(folder, "id", f"echo {user}")
+    program(folder, "env", 'while case "$1" in *=*) true;; *) false;; esac; do shift; done; exec "$@"')
+    program(folder, "apt-get", f'echo "$@" >> {tmp_path}/asked')
+    if has_sudo:
+        program(folder, "sudo", f'echo sudo >> {tmp_path}/asked; [ "$1" = -n ] && shift; exec "$@"')
+    done = subprocess.run(
+        ["/bin/bash", "-euo", "pipefail", "-c", ". scripts/common.sh; apt_install 'just because' gadget"],
+        cwd=ROOT, env={"PATH": str(folder)}, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert says in done.stderr
+    asked = (tmp_path / "asked").read_text() if (tmp_path / "asked").exists() else ""
+    assert ("install" in asked) == (code == 0)
+    assert ("sudo" in asked) == (code == 0 and has_sudo)
+
+
+def test_set_up_again_is_skipped_where_nothing_changed():
+    stamps = [ROOT / f".venv/.stamp-{group}" for group in ("core", "train", "test")]
+    if not all(stamp.exists() for stamp in stamps) or Path(sys.prefix) != ROOT / ".venv":
+        pytest.skip("this .venv was not made by make: no stamps in it")
+    done = subprocess.run(
+        ["scripts/setup.sh", "core", "train", "test"],
+        cwd=ROOT, env={**os.environ, "PYTHON": ""}, capture_output=True, text=True, check=False, timeout=5,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -74,7 +74,7 @@ def similar_blocks(
     Yields:
         Neighbours of every row exactly once; rows come in order of area.
     """
-    order = np.argsort(contexts.area, kind="stable")
+    order = by_area(contexts)
     wanted = np.zeros(len(contexts), np.bool_)
     wanted[rows] = True
     ordered_rows = order[wanted[order]]
@@ -82,15 +82,49 @@ def similar_blocks(
     side = np.zeros(len(contexts), np.bool_) if other is None else other
     best = Matches(np.zeros(0, np.int64), np.zeros(0)) if matches is None else matches
     per_block = int(np.clip(LEVEL_BYTES // max(1, len(contexts)), 4 * ROWS_AT_ONCE, 4096))
-    planes = (contexts.start, contexts.plane_class, contexts.words, contexts.blocks, contexts.area)
+    tables = _arrays(contexts)
     for begin in range(0, len(ordered_rows), per_block):
         block = ordered_rows[begin : begin + per_block]
         levels = np.zeros((len(block), len(contexts)), np.uint8)
-        _fill_levels(*planes, order, block, rank_of, limits, strict, levels, side, best.index, best.similarity)
-        start = np.concatenate([[0], np.cumsum(_count(levels))]).astype(np.int64)
-        rank, level = np.empty(start[-1], np.int32), np.empty(start[-1], np.uint8)
-        _list(levels, start, rank, level)
-        yield Neighbours(block, start, rank, level)
+        _fill_levels(tables, tables, order, block, rank_of, limits, strict, levels, side, best.index, best.similarity)
+        yield _listed(block, levels)
+
+
+def similar_between(
+    rows: Contexts, columns: Contexts, order: IntArray, theta: float, *, strict: bool = False
+) -> Neighbours:
+    """Join two tables of contexts at one threshold, all at once: for a few rows.
+
+    Args:
+        rows, columns: the contexts.
+        order: `by_area(columns)`.
+        theta, strict: see `similar_blocks`.
+
+    Returns:
+        For each row the similar columns by their number, ascending.
+    """
+    numbers = np.arange(len(rows))
+    levels = np.zeros((len(rows), len(columns)), np.uint8)
+    nothing = (np.zeros(0, np.bool_), np.zeros(0, np.int64), np.zeros(0))
+    same = np.arange(len(columns))
+    _fill_levels(_arrays(rows), _arrays(columns), order, numbers, same, np.array([theta]), strict, levels, *nothing)
+    return _listed(numbers, levels)
+
+
+def by_area(contexts: Contexts) -> IntArray:
+    """Context numbers in order of area, the order in which a join visits them."""
+    return np.argsort(contexts.area, kind="stable")
+
+
+def _arrays(contexts: Contexts) -> tuple[npt.NDArray[np.generic], ...]:
+    return contexts.start, contexts.plane_class, contexts.words, contexts.blocks, contexts.area
+
+
+def _listed(rows: IntArray, levels: npt.NDArray[np.uint8]) -> Neighbours:
+    start = np.concatenate([[0], np.cumsum(_count(levels))]).astype(np.int64)
+    rank, level = np.empty(start[-1], np.int32), np.empty(start[-1], np.uint8)
+    _list(levels, start, rank, level)
+    return Neighbours(rows, start, rank, level)
 
 
 @njit(cache=True, nogil=True)
@@ -124,26 +158,28 @@ def _window(area, order, own, theta):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _intersection_bounded(start, plane_class, words, blocks, area, i, j, theta):  # type: ignore[no-untyped-def]
-    """The intersection of contexts i and j, or -1 where the block counts rule out S >= theta."""
-    both = area[i] + area[j]
-    bound, p, q = 0, start[i], start[j]
-    while p < start[i + 1] and q < start[j + 1]:
-        if plane_class[p] == plane_class[q]:
-            bound += least_sum(blocks[p], blocks[q])
+def _intersection_bounded(rows, columns, i, j, theta):  # type: ignore[no-untyped-def]
+    """The intersection of two contexts, or -1 where the block counts rule out S >= theta."""
+    start, plane_class, words, blocks, area = rows
+    start_j, plane_class_j, words_j, blocks_j, area_j = columns
+    both = area[i] + area_j[j]
+    bound, p, q = 0, start[i], start_j[j]
+    while p < start[i + 1] and q < start_j[j + 1]:
+        if plane_class[p] == plane_class_j[q]:
+            bound += least_sum(blocks[p], blocks_j[q])
             p, q = p + 1, q + 1
-        elif plane_class[p] < plane_class[q]:
+        elif plane_class[p] < plane_class_j[q]:
             p += 1
         else:
             q += 1
     if not bound >= theta * (both - bound):
         return -1
-    inter, p, q = 0, start[i], start[j]
-    while p < start[i + 1] and q < start[j + 1]:
-        if plane_class[p] == plane_class[q]:
-            inter += intersection(words[p], words[q])
+    inter, p, q = 0, start[i], start_j[j]
+    while p < start[i + 1] and q < start_j[j + 1]:
+        if plane_class[p] == plane_class_j[q]:
+            inter += intersection(words[p], words_j[q])
             p, q = p + 1, q + 1
-        elif plane_class[p] < plane_class[q]:
+        elif plane_class[p] < plane_class_j[q]:
             p += 1
         else:
             q += 1
@@ -152,27 +188,27 @@ def _intersection_bounded(start, plane_class, words, blocks, area, i, j, theta):
 
 @njit(cache=True, nogil=True, parallel=True)
 def _fill_levels(  # type: ignore[no-untyped-def]
-    start, plane_class, words, blocks, area, order, rows, rank_of, thetas, strict,
-    levels, side, best_index, best_similarity,
-):  # fmt: skip
+    row_table, column_table, order, rows, rank_of, thetas, strict, levels, side, best_index, best_similarity
+):
     """levels[r, rank_of[j]] = how many thetas the pair (rows[r], j) passes."""
     groups = (len(rows) + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
     lowest = thetas[0]
+    area, area_j = row_table[4], column_table[4]
     for group in prange(groups):
         row_from, row_to = group * ROWS_AT_ONCE, min((group + 1) * ROWS_AT_ONCE, len(rows))
         first, last = np.empty(ROWS_AT_ONCE, np.int64), np.empty(ROWS_AT_ONCE, np.int64)
         for r in range(row_from, row_to):
-            first[r - row_from], last[r - row_from] = _window(area, order, area[rows[r]], lowest)
+            first[r - row_from], last[r - row_from] = _window(area_j, order, area[rows[r]], lowest)
         group_first, group_last = first[: row_to - row_from].min(), last[: row_to - row_from].max()
         for tile in range(group_first, group_last, COLUMN_TILE):
             for r in range(row_from, row_to):
                 i = rows[r]
                 for column in range(max(tile, first[r - row_from]), min(tile + COLUMN_TILE, last[r - row_from])):
                     j = order[column]
-                    inter = _intersection_bounded(start, plane_class, words, blocks, area, i, j, lowest)
+                    inter = _intersection_bounded(row_table, column_table, i, j, lowest)
                     if inter < 0:
                         continue
-                    union = area[i] + area[j] - inter
+                    union = area[i] + area_j[j] - inter
                     level = 0
                     while level < len(thetas) and _reaches(inter, union, thetas[level], strict):
                         level += 1

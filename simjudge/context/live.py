@@ -1,0 +1,204 @@
+"""Algorithm 1 while frames come in: after any number of them the same numbers as from all of them at once.
+
+One set is the reference and stands; the other is live and grows. A new context is joined with the contexts that can be
+its neighbours and entered in their lists; W1 is computed again only for contexts whose lists have changed, and only when
+somebody asks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from simjudge.context.algorithm import Comparison, Samples
+from simjudge.context.join import Neighbours, by_area, similar_between
+from simjudge.context.members import Members
+from simjudge.context.method import Method
+from simjudge.context.patches import Contexts
+from simjudge.context.wasserstein import _merge
+from simjudge.frames import FloatArray, IntArray
+
+SEALED_SIZE = 2048
+"""Live contexts a table: a full one is never sorted again."""
+
+
+@dataclass
+class _Table:
+    """Contexts with their order of area, and the number of the first among the live ones."""
+
+    contexts: Contexts
+    order: IntArray
+    first: int
+
+
+class LiveClass:
+    """One class: a standing reference and a growing live set.
+
+    Args:
+        reference: all samples of the reference set.
+        method: the settings.
+        live_is_a: whether the live set is A, the predicted one (a robot against a recorded simulation), or B (a running
+            simulation against a recorded reality).
+    """
+
+    def __init__(self, reference: Samples, method: Method, *, live_is_a: bool = False) -> None:
+        """Join the reference with itself where it is A."""
+        self.method = method
+        self.live_is_a = live_is_a
+        self.reference = _Table(reference.contexts, by_area(reference.contexts), 0)
+        self.reference_performance = reference.performance
+        self._live_performance = np.zeros(64)
+        self.live_count = 0
+        self._tables: list[_Table] = []
+        self._in_a, self._in_b = Members(), Members()
+        self._w1, self._difference = np.zeros(0), np.zeros(0)
+        self._dirty = np.zeros(0, np.bool_)
+        self._overlap_a, self._overlap_b = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
+        if not live_is_a:
+            self._add_rows(len(reference.performance))
+            self._overlap_a = np.zeros(len(reference.performance), np.bool_)
+            for first in range(0, len(reference.performance), 256):
+                rows = _some(reference.contexts, first, min(first + 256, len(reference.performance)))
+                _enter(self._in_a, self._join(rows, self.reference), first, 0)
+        else:
+            self._overlap_b = np.zeros(len(reference.performance), np.bool_)
+
+    @property
+    def live_performance(self) -> FloatArray:
+        """Performance of the live samples so far, in order of arrival."""
+        return self._live_performance[: self.live_count]
+
+    def add(self, contexts: Contexts, performance: FloatArray) -> None:
+        """Take new live samples in, usually those of a frame."""
+        count = len(performance)
+        if count == 0:
+            return
+        first = self.live_count
+        self._remember(performance)
+        to_reference = self._join(contexts, self.reference)
+        if not self.live_is_a:
+            self._overlap_b = np.concatenate([self._overlap_b, np.zeros(count, np.bool_)])
+            new = np.repeat(np.arange(first, first + count), np.diff(to_reference.start)).astype(np.int32)
+            rows = to_reference.rank.astype(np.int64)
+            self._in_b.append(rows, new)
+            self._dirty[rows] = True
+            return
+        self._overlap_a = np.concatenate([self._overlap_a, np.zeros(count, np.bool_)])
+        self._add_rows(count)
+        _enter(self._in_b, to_reference, first, 0)
+        self._keep(contexts, first)
+        for table in self._tables:
+            found = self._join(contexts, table)
+            new_rows = np.repeat(np.arange(first, first + count), np.diff(found.start))
+            others = found.rank.astype(np.int64) + table.first
+            self._in_a.append(new_rows, others.astype(np.int32))
+            earlier = others < first
+            self._in_a.append(others[earlier], new_rows[earlier].astype(np.int32))
+            self._dirty[others] = True
+
+    def comparison(self) -> Comparison:
+        """What Algorithm 1 gives for the reference and everything that has come in (without matches)."""
+        rows = np.flatnonzero(self._dirty)
+        live, reference = self.live_performance, self.reference_performance
+        of_a, of_b = (live, reference) if self.live_is_a else (reference, live)
+        self._in_a.put_in_order(rows, of_a)
+        self._in_b.put_in_order(rows, of_b)
+        a, b = self._in_a, self._in_b
+        _compare(
+            rows, a.items, a.start, a.length, of_a, b.items, b.start, b.length, of_b, self.method.min_batch_size,
+            self._w1, self._difference, self._overlap_a, self._overlap_b,
+        )  # fmt: skip
+        self._dirty[:] = False
+        count = len(of_a)
+        return Comparison(
+            theta=self.method.theta,
+            performance_a=of_a.copy(),
+            performance_b=of_b.copy(),
+            w1=self._w1.copy(),
+            difference=self._difference.copy(),
+            batch=np.column_stack([a.length, b.length]),
+            overlap_a=self._overlap_a.copy(),
+            overlap_b=self._overlap_b.copy(),
+            match=np.full(count, -1, np.int64),
+            match_similarity=np.zeros(count),
+        )
+
+    def _join(self, rows: Contexts, table: _Table) -> Neighbours:
+        return similar_between(rows, table.contexts, table.order, self.method.theta, strict=self.method.strict)
+
+    def _add_rows(self, count: int) -> None:
+        self._in_a.add_rows(count)
+        self._in_b.add_rows(count)
+        self._w1 = np.concatenate([self._w1, np.full(count, np.nan)])
+        self._difference = np.concatenate([self._difference, np.full(count, np.nan)])
+        self._dirty = np.concatenate([self._dirty, np.ones(count, np.bool_)])
+
+    def _remember(self, performance: FloatArray) -> None:
+        needed = self.live_count + len(performance)
+        if needed > len(self._live_performance):
+            grown = np.zeros(2 * needed)
+            grown[: self.live_count] = self.live_performance
+            self._live_performance = grown
+        self._live_performance[self.live_count : needed] = performance
+        self.live_count = needed
+
+    def _keep(self, contexts: Contexts, first: int) -> None:
+        """Add live contexts to the last table, or begin one."""
+        if self._tables and len(self._tables[-1].contexts) < SEALED_SIZE:
+            table = self._tables[-1]
+            table.contexts = Contexts.concatenate([table.contexts, contexts])
+            table.order = by_area(table.contexts)
+        else:
+            self._tables.append(_Table(contexts, by_area(contexts), first))
+
+
+def _enter(members: Members, found: Neighbours, first_row: int, first_item: int) -> None:
+    rows = np.repeat(np.arange(first_row, first_row + len(found.row)), np.diff(found.start))
+    members.append(rows, (found.rank + first_item).astype(np.int32))
+
+
+def _some(contexts: Contexts, first: int, last: int) -> Contexts:
+    planes = slice(contexts.start[first], contexts.start[last])
+    return Contexts(
+        contexts.start[first : last + 1] - contexts.start[first],
+        contexts.plane_class[planes],
+        contexts.words[planes],
+        contexts.blocks[planes],
+        contexts.plane_area[planes],
+        contexts.area[first:last],
+    )
+
+
+@njit(cache=True, nogil=True)
+def _compare(  # type: ignore[no-untyped-def]
+    rows, items_a, start_a, length_a, performance_a, items_b, start_b, length_b, performance_b, min_batch,
+    w1, difference, overlap_a, overlap_b,
+):  # fmt: skip
+    """W1 and difference of means of some rows, whose lists are in order; marks the members of compared rows."""
+    for r in range(len(rows)):
+        row = rows[r]
+        n_a, n_b = length_a[row], length_b[row]
+        if n_a < min_batch or n_b < min_batch:
+            continue
+        a = items_a[start_a[row] : start_a[row] + n_a]
+        b = items_b[start_b[row] : start_b[row] + n_b]
+        values, from_a = np.empty(n_a + n_b), np.empty(n_a + n_b, np.bool_)
+        i, j, sum_a, sum_b = 0, 0, 0.0, 0.0
+        while i < n_a or j < n_b:
+            take_a = j >= n_b or (i < n_a and performance_a[a[i]] <= performance_b[b[j]])
+            from_a[i + j] = take_a
+            if take_a:
+                values[i + j] = performance_a[a[i]]
+                sum_a += values[i + j]
+                overlap_a[a[i]] = True
+                i += 1
+            else:
+                values[i + j] = performance_b[b[j]]
+                sum_b += values[i + j]
+                overlap_b[b[j]] = True
+                j += 1
+        w1[row] = _merge(values, from_a, n_a, n_b)
+        difference[row] = sum_a / n_a - sum_b / n_b

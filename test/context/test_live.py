@@ -1,0 +1,69 @@
+"""Live comparison, frame by frame, against the batch over the same frames: equal to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_method import METHODS, frame_sets, samples_of
+
+from simjudge.context.algorithm import Samples, compare_class
+from simjudge.context.live import LiveClass
+from simjudge.context.method import Method
+from simjudge.context.reductions import reduce_comparisons
+from simjudge.frames import FrameSet, Objects
+
+
+def _same(live, batch):
+    for field in ("performance_a", "performance_b", "w1", "difference", "batch", "overlap_a", "overlap_b"):
+        np.testing.assert_array_equal(getattr(live, field), getattr(batch, field), err_msg=field)
+    assert reduce_comparisons([live]) == reduce_comparisons([batch])
+
+
+@settings(max_examples=80, deadline=None)
+@given(frame_sets(), frame_sets(max_frames=4), METHODS, st.booleans(), st.booleans())
+def test_after_every_frame_equals_the_batch(made_reference, made_live, method, live_is_a, ask_always):
+    reference, (frames, performance) = samples_of(*made_reference, method), made_live
+    live = LiveClass(reference, method, live_is_a=live_is_a)
+    for number in range(len(frames)):
+        rows = np.flatnonzero(frames.objects.frame == number)
+        new = samples_of(frames, performance, method, rows)
+        live.add(new.contexts, new.performance)
+        if not (ask_always or number == len(frames) - 1):
+            continue
+        so_far = samples_of(frames, performance, method, np.flatnonzero(frames.objects.frame <= number))
+        a, b = (so_far, reference) if live_is_a else (reference, so_far)
+        _same(live.comparison(), compare_class(a, b, method)[0][0])
+
+
+@pytest.mark.parametrize("live_is_a", [False, True])
+def test_long_streams_move_and_seal_their_lists(live_is_a, monkeypatch):
+    monkeypatch.setattr("simjudge.context.live.SEALED_SIZE", 50)
+    method, random = Method(patch=(24, 24), theta=0.6), np.random.default_rng(0)
+    streams = []
+    for count in (60, 120):
+        corner = random.integers(0, 30, (count * 4, 2))
+        box = np.concatenate([corner, corner + random.integers(6, 12, (count * 4, 2))], axis=1)
+        objects = Objects.build(np.repeat(np.arange(count), 4), np.ones(count * 4), box)
+        streams.append((FrameSet.build("made", [[60, 60]] * count, objects), random.random(count * 4)))
+    reference = samples_of(*streams[0], method)
+    frames, performance = streams[1]
+    live = LiveClass(reference, method, live_is_a=live_is_a)
+    for number in range(len(frames)):
+        new = samples_of(frames, performance, method, np.arange(4 * number, 4 * number + 4))
+        live.add(new.contexts, new.performance)
+        if number % 37 == 0:
+            live.comparison()
+    everything = samples_of(frames, performance, method)
+    a, b = (everything, reference) if live_is_a else (reference, everything)
+    _same(live.comparison(), compare_class(a, b, method)[0][0])
+
+
+def test_before_the_first_frame_nothing_is_compared():
+    frames = FrameSet.build("made", [[40, 30]], Objects.build([0], [1], [[5, 5, 15, 15]]))
+    method = Method(patch=(20, 20))
+    numbers = reduce_comparisons([LiveClass(samples_of(frames, np.ones(1), method), method).comparison()])
+    assert (numbers["n_a"], numbers["n_b"], numbers["compared"], numbers["mean_w1"]) == (1, 0, 0, None)
+    empty = Samples(samples_of(frames, np.ones(1), method, np.arange(0)).contexts, np.zeros(0), np.zeros(0, np.int64), 0)
+    assert reduce_comparisons([LiveClass(empty, method).comparison()])["mean_w1"] is None

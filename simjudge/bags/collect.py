@@ -26,6 +26,7 @@ from simjudge.bags.pictures import UNREADABLE, Picture
 from simjudge.bags.recording import Recording
 from simjudge.bags.storage import Stored, seconds
 from simjudge.bags.topics import Chosen
+from simjudge.errors import SimjudgeError
 
 log = logging.getLogger(__name__)
 
@@ -75,10 +76,13 @@ def collect(recording: Recording, chosen: Chosen) -> Collected:
         try:
             message: Any = types.deserialize_cdr(stored.data, kind)
             stamp = int(message.header.stamp.sec) * 1_000_000_000 + int(message.header.stamp.nanosec)
-        except UNREADABLE:
+        except (*UNREADABLE, AttributeError):
             losses.add("messages that cannot be decoded", f"{where}: {stored.topic} at {seconds(stored.time)}")
             continue
-        _take(out, chosen, kind, stored, message, stamp)
+        try:
+            _take(out, chosen, kind, stored, message, stamp)
+        except AttributeError as error:
+            raise SimjudgeError(f"{where}: {stored.topic}: its definition of {kind} is damaged ({error})") from error
     out.images.sort(key=lambda image: (image.picture.type != IMAGE, image.stamp))
     for messages in (out.images, out.labels.messages, out.detections.messages):
         _use_recording_time(messages, str(where))

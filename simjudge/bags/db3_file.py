@@ -19,6 +19,7 @@ from simjudge.errors import Losses, SimjudgeError
 _NO_DEFINITION = MessageDefinition(MessageDefinitionFormat.NONE, "")
 _FORMATS = {"ros2msg": MessageDefinitionFormat.MSG, "ros2idl": MessageDefinitionFormat.IDL}
 _FAILURES_IN_A_ROW = 64
+_BROKEN = (apsw.Error, UnicodeDecodeError, TypeError, ValueError)
 
 
 class _WholePages(apsw.VFS):
@@ -63,8 +64,9 @@ class Db3File:
         try:
             self._database = self._connect()
             rows = self._topic_rows()
-        except (apsw.Error, KeyError) as error:
-            raise SimjudgeError(f"{self.shown}: is not a readable rosbag2 database ({error})") from error
+        except _BROKEN as error:
+            why = " ".join(str(error).split())
+            raise SimjudgeError(f"{self.shown}: is not a readable rosbag2 database ({why})") from error
         self.topics = self._topics(rows)
 
     def messages(self, topics: set[str], file: int) -> Iterator[Stored]:
@@ -78,10 +80,10 @@ class Db3File:
                 query = "SELECT id, topic_id, timestamp, data FROM messages WHERE id > ? ORDER BY id"
                 for last, topic, time, data in self._database.execute(query, (last,)):  # noqa: B020
                     failures, read = 0, read + 1
-                    if topic in wanted and isinstance(data, bytes):
+                    if topic in wanted and isinstance(data, bytes) and isinstance(time, int):
                         yield Stored(wanted[topic], time, unpacked(data), Place(file, 0, last, len(data)))
                 break
-            except apsw.Error:
+            except _BROKEN:
                 # Try behind the row that failed.
                 last, failures, lost = last + 1, failures + 1, lost + 1
         if lost:
@@ -92,7 +94,7 @@ class Db3File:
         """One message again."""
         try:
             row = self._database.execute("SELECT data FROM messages WHERE id = ?", (place.start,)).fetchone()
-        except apsw.Error as error:
+        except _BROKEN as error:
             raise SimjudgeError(f"{self.shown}: cannot be read any more ({error})") from error
         if row is None or len(row[0]) != place.length:
             raise SimjudgeError(f"{self.shown}: message {place.start} has changed since the file was opened")
@@ -128,19 +130,23 @@ class Db3File:
     def _topics(self, rows: list[Any]) -> list[Topic]:
         counts: dict[int, int] = {}
         try:
-            query = "SELECT topic_id, COUNT(*), MIN(timestamp), MAX(timestamp) FROM messages GROUP BY topic_id"
+            query = "SELECT topic_id, COUNT(*), MIN(timestamp), MAX(timestamp) FROM messages "
+            query += "WHERE typeof(timestamp) = 'integer' GROUP BY topic_id"
             found: list[Any] = self._database.execute(query).fetchall()
             counts = {topic: count for topic, count, _, _ in found}
             if found:
                 self.span = (min(row[2] for row in found), max(row[3] for row in found))
-        except apsw.Error:
+        except _BROKEN:
             self.counted = False
         definitions: dict[str, MessageDefinition] = {}
         try:
             query = "SELECT topic_type, encoding, encoded_message_definition FROM message_definitions"
             for name, encoding, text in self._database.execute(query):
                 definitions[name] = MessageDefinition(_FORMATS.get(encoding, MessageDefinitionFormat.NONE), text)
-        except apsw.Error:
+        except _BROKEN:
             # Recordings older than Iron have no such table.
             definitions = {}
-        return [Topic(name, kind, definitions.get(kind, _NO_DEFINITION), counts.get(i, 0)) for i, name, kind in rows]
+        return [
+            Topic(str(name), str(kind), definitions.get(kind, _NO_DEFINITION), counts.get(number, 0))
+            for number, name, kind in rows
+        ]

@@ -62,10 +62,15 @@ def recorded_types(definitions: tuple[tuple[str, MessageDefinition], ...]) -> Ty
     Args:
         definitions: message type names with the definitions beside them in the recording.
     """
+    standard = standard_types()
     embedded: dict[str, Any] = {}
     for name, definition in definitions:
         embedded.update(_parsed(name, definition))
-    standard = standard_types()
+    # A definition that lacks fields is damaged, or older than this program; vision_msgs and CameraInfo did change.
+    for name in embedded.keys() & standard.fielddefs.keys():
+        may_differ = name == CAMERA_INFO or name.startswith("vision_msgs/")
+        if not may_differ and not _fields(standard.fielddefs[name]) <= _fields(embedded[name]):
+            del embedded[name]
     store = Typestore()
     # Taken over as they are: only what the recording defines needs to be made.
     store.fielddefs.update({name: fields for name, fields in standard.fielddefs.items() if name not in embedded})
@@ -75,6 +80,11 @@ def recorded_types(definitions: tuple[tuple[str, MessageDefinition], ...]) -> Ty
     except (TypesysError, SyntaxError, ValueError, KeyError):
         return standard
     return store
+
+
+def _fields(definition: Any) -> set[tuple[str, Any]]:
+    """Names and types of a message's fields."""
+    return set(definition[1])
 
 
 def _parsed(name: str, definition: MessageDefinition) -> dict[str, Any]:

@@ -61,7 +61,8 @@ class McapFile:
         wanted = {number: name for number, name in names.items() if name in topics}
         with self.path.open("rb") as stream:
             for number, span in enumerate(self._contents.spans):
-                if span.channels is not None and not span.channels.keys() & wanted.keys():
+                known = self._contents.indexed and span.channels is not None
+                if known and not (span.channels or {}).keys() & wanted.keys():
                     continue
                 data = self._load(stream, span)
                 if data is None:

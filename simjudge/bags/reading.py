@@ -59,6 +59,9 @@ def read_recording(
     """
     recording = Recording(path)
     types = {info.topic: info.type for info in recording.infos()}
+    damage = [line for losses in (recording.losses, *(f.losses for f in recording.files)) for line in losses.lines()]
+    if damage and not types:
+        raise SimjudgeError(f"{path}: nothing of it can be read: {damage[0]}")
     chosen = choose_topics(str(path), types, image_topic, label_topic, detection_topic)
     found = collect(recording, chosen)
     for note in recording.notes:

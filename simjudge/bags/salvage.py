@@ -64,6 +64,7 @@ class Contents:
         spans: where its messages are.
         schemas, channels: by their number.
         statistics: what its summary says, None without a summary.
+        indexed: whether the spans are those of the index, and their `channels` all there are.
         data_crc, data_end: CRC-32 over the first `data_end` bytes of the file, 0 where the recorder wrote none.
         trouble: how the file ends or where it cannot be followed further, empty where it is whole.
     """
@@ -72,6 +73,7 @@ class Contents:
     schemas: dict[int, Schema] = field(default_factory=dict)
     channels: dict[int, Channel] = field(default_factory=dict)
     statistics: Statistics | None = None
+    indexed: bool = False
     data_crc: int = 0
     data_end: int = 0
     trouble: str = ""
@@ -90,7 +92,7 @@ def read_summary(stream: BinaryIO, size: int) -> Contents | None:
     data = stream.read(size - _FOOTER_LENGTH - start)
     if crc and zlib.crc32(footer[: 9 + 16], zlib.crc32(data)) != crc:
         return None
-    contents = Contents()
+    contents = Contents(indexed=True)
     indexes: list[ChunkIndex] = []
     try:
         for code, begin, end in records(memoryview(data)):
@@ -151,6 +153,8 @@ def load(stream: BinaryIO, span: Span) -> memoryview:
     Raises:
         DamageError: the bytes cannot be decompressed or the checksum does not fit.
     """
+    if span.stored > stream.seek(0, 2) - span.offset:
+        raise DamageError("its length does not fit")
     stream.seek(span.offset)
     stored = stream.read(span.stored)
     if span.cut:

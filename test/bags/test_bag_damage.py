@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import shutil
 import sqlite3
@@ -16,7 +17,7 @@ from bag_samples import SECOND, contents, image, labels, sample, write_mcap
 from mcap.reader import make_reader
 from mcap.writer import CompressionType
 from mcap.writer import Writer as Mcap
-from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer
 
 from simjudge.bags import describe_recording, read_recording, write_recording
 from simjudge.bags.interfaces import standard_types
@@ -122,6 +123,55 @@ def test_flipped_bytes_anywhere(tmp_path: Path, files: dict[str, bytes], kind: s
             damaged[rng.randrange(len(damaged))] ^= rng.randrange(1, 256)
         path.write_bytes(damaged)
         check(path)
+
+
+def test_a_cut_before_the_first_topic(tmp_path: Path, files: dict[str, bytes]) -> None:
+    (tmp_path / "x.mcap").write_bytes(files["own"][:60])
+    with pytest.raises(SimjudgeError, match=r"nothing of it can be read: 1 recordings cut off .* no message read"):
+        read_recording(tmp_path / "x.mcap")
+
+
+def without_sums(folder: Path, plugin: StoragePlugin, name: str, mode: CompressionMode) -> bytes:
+    """The sample as rosbags writes it: no checksum anywhere, so that what is damaged cannot always be told."""
+    write_recording(FRAMES.take(np.arange(8)), folder / f"{name}.mcap")
+    types = standard_types()
+    writer = Writer(folder / name, version=9, storage_plugin=plugin)
+    writer.set_compression(mode, CompressionFormat.ZSTD)
+    with Reader(folder / f"{name}.mcap") as reader, writer:
+        made = {c.topic: writer.add_connection(c.topic, c.msgtype, typestore=types) for c in reader.connections}
+        for connection, time, raw in reader.messages():
+            writer.write(made[connection.topic], time, raw)
+    return next(p for p in (folder / name).iterdir() if p.name != "metadata.yaml").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("plugin", "mode"),
+    [
+        (StoragePlugin.MCAP, CompressionMode.NONE),
+        (StoragePlugin.MCAP, CompressionMode.MESSAGE),
+        (StoragePlugin.MCAP, CompressionMode.STORAGE),
+        (StoragePlugin.SQLITE3, CompressionMode.NONE),
+    ],
+)
+def test_never_a_traceback_even_without_checksums(tmp_path: Path, plugin: StoragePlugin, mode: CompressionMode) -> None:
+    whole = without_sums(tmp_path, plugin, "made", mode)
+    path = tmp_path / ("x.mcap" if plugin == StoragePlugin.MCAP else "x.db3")
+    rng = random.Random(mode.name + plugin.name)
+    for _ in range(60):
+        damaged = bytearray(whole)
+        ends = (rng.randrange(3000), len(damaged) - 1 - rng.randrange(3000), rng.randrange(len(damaged)))
+        for _ in range(rng.choice([1, 2, 8])):
+            damaged[rng.choice(ends)] = rng.randrange(256)
+        path.write_bytes(damaged[: rng.choice([len(damaged), rng.randrange(len(damaged))])])
+        try:
+            back = read_recording(path)
+        except SimjudgeError as error:
+            assert "\n" not in str(error)  # noqa: PT017
+            continue
+        for index in range(len(back)):
+            if back.images is not None and back.images.has(index):
+                with contextlib.suppress(SimjudgeError):
+                    back.images.read(index)
 
 
 @pytest.mark.parametrize("kind", ["own", "zstd", "plain"])

@@ -17,7 +17,7 @@ from simjudge.report import words
 from simjudge.report.cards import BUDGET, Gallery, make_gallery
 from simjudge.report.curves import Sweep, shown_keys, sweeps
 from simjudge.report.results import OVERALL, Entry, Result, load_results
-from simjudge.report.sections import OPEN_SECTIONS, Line, Section, ordered, sections, verdict_line
+from simjudge.report.sections import BY_NUMBER, OPEN_SECTIONS, Line, Section, ordered, sections, verdict_line
 from simjudge.report.table import GROUPS, SIDE_BY_SIDE, Cell, Notes, cell
 from simjudge.report.verdicts import (
     Point,
@@ -33,6 +33,8 @@ SECTIONS = 120
 HEAT_MAPS = 24
 """Up to how many classes, over all results, get heat maps of their own."""
 TABLE_COLUMNS = 8
+MANY_LINES = 20
+"""Verdicts beyond these are folded away."""
 ROWS_TOGETHER = 60
 """Up to how many rows the picture of several results shows class by class."""
 
@@ -69,6 +71,7 @@ class View:
     facts: list[str]
     sections: list[Section]
     unsectioned: int
+    sorted: bool
     heat_maps: bool
     gallery: Gallery
     tables: list[Table]
@@ -113,6 +116,7 @@ def render(results: Sequence[Result], losses: Losses) -> str:
     return environment.get_template("report.html").render(
         views=views,
         together=_together(drawn) if len(results) > 1 and drawn else None,
+        many=MANY_LINES,
         version=simjudge.__version__,
         losses=losses.lines(),
     )
@@ -136,7 +140,8 @@ def _view(result: Result, of: int, *, heat_maps: bool, losses: Losses) -> View:
         corners=corners(_points(entries)) if lines else Markup(""),
         facts=_facts(result, names),
         sections=sections(result, sectioned, names, gallery, lines, heat_maps=heat_maps),
-        unsectioned=len(result.classes) - max(len(sectioned) - 1, 0),
+        unsectioned=len(result.classes) - sum(e.key != OVERALL for e in sectioned),
+        sorted=len(result.classes) > BY_NUMBER,
         heat_maps=heat_maps,
         gallery=gallery,
         tables=tables,
@@ -185,19 +190,20 @@ def _tables(entries: Sequence[Entry], parameters: Mapping[str, Any]) -> tuple[li
 
 
 def _together(results: Sequence[Result]) -> Together:
-    """Several results class by class where they are few, else all classes together."""
+    """Several results: all classes together of each, then class by class where they are few."""
     few = sum(len(r.entries) for r in results) <= ROWS_TOGETHER
-    chosen = [(n, r, e) for n, r in enumerate(results) for e in r.entries if few or e.key == OVERALL]
+    main = [(n, r, ordered(r)[0]) for n, r in enumerate(results)]
+    chosen = main + [(n, r, e) for n, r, _ in main for e in ordered(r)[1:] if few]
     top = common_top([e for _, _, e in chosen])
     colour = colours([r.name for r in results])
     points = [
-        Point(e, r.name if e.key == OVERALL else f"{r.name}: {e.label}", colour[n], small=e.key != OVERALL)
-        for n, r, e in chosen
+        Point(e, r.name if k < len(main) else f"{r.name}: {e.label}", colour[n], small=k >= len(main))
+        for k, (n, r, e) in enumerate(chosen)
     ]
     notes = Notes()
     rows = [
         (f"{r.name}: {e.label}", [cell(row, e, r.header.get("parameters") or {}, notes) for row in SIDE_BY_SIDE])
-        for _, r, e in chosen
+        for _, r, e in sorted(chosen, key=lambda row: row[0])
     ]
     lines = [verdict_line(e, r, words.Names.of(r), top) for _, r, e in chosen]
     heads = [row.label for row in SIDE_BY_SIDE]

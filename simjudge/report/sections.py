@@ -62,8 +62,11 @@ class Section:
 
 
 def ordered(result: Result) -> list[Entry]:
-    """All classes together, then class by class: by id where they are few, else by the excess over the floor."""
-    entries = list(result.entries)
+    """All classes together, then class by class: by id where they are few, else by the excess over the floor.
+
+    A single class is not shown a second time as all classes together.
+    """
+    entries = list(result.classes if len(result.classes) == 1 else result.entries)
     if len(result.classes) > BY_NUMBER:
         entries.sort(key=lambda e: (e.key != OVERALL, -_height(e)))
     return entries
@@ -100,14 +103,13 @@ def sections(
     *,
     heat_maps: bool,
 ) -> list[Section]:
-    """A section for each of some entries; a single class needs none for all classes together."""
+    """A section for each of some entries."""
     out: list[Section] = []
     by_label = dict(zip((e.key for e in ordered(result)), lines, strict=False))
-    single = len(result.classes) == 1
     for entry in entries:
-        if result.contexts is None or (single and entry.key == OVERALL):
+        if result.contexts is None:
             continue
-        with_maps = heat_maps or entry.key == OVERALL
+        with_maps = heat_maps or entry.key == OVERALL or len(result.classes) == 1
         figures = _distributions(result.contexts, entry, names)
         where = _where(result.contexts, entry, names, heat_maps=with_maps)
         facts = words.overlap_sentences(entry, names) if entry.key != OVERALL else []

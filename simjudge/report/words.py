@@ -107,11 +107,11 @@ def _from_floor(excess: float) -> str:
 
 
 def size_words(entry: Entry) -> str:
-    """How large the difference is, to stand under the word; empty where there is no floor to measure it from."""
+    """How large the difference is and for how much of A that holds, to stand under the word; empty without a floor."""
     w1, floor = entry.number("mean_w1"), entry.number("floor_mean")
     if w1 is None or floor is None:
         return ""
-    return f"W1 {_from_floor(w1 - floor)} the floor"
+    return f"W1 {_from_floor(w1 - floor)} the floor, over {percent(entry.number('overlap_a'))} of A"
 
 
 def verdict_numbers(entry: Entry, names: Names) -> str:

@@ -17,7 +17,7 @@ def test_rows_are_ordered_by_frame_and_keep_their_order_within(frames):
     expected = sorted(range(len(frames)), key=lambda i: frames[i])  # Python's sort is stable
     assert table.class_id.tolist() == expected
     start = rows_by_frame(table.frame, 6)
-    assert [int(b - a) for a, b in zip(start, start[1:])] == [frames.count(i) for i in range(6)]
+    assert np.diff(start).tolist() == [frames.count(i) for i in range(6)]
 
 
 def test_masks_and_scores_move_with_their_rows():
@@ -36,7 +36,9 @@ def test_stamps_in_names(stamp):
     assert int(seconds) * 10**9 + int(nanoseconds) == stamp
 
 
-@pytest.mark.parametrize("name", ["", "a", "1", "1_5", "1_0000000001", "-1_000000001", "x_000000001", "1_00000000a", "1.0_000000001"])
+@pytest.mark.parametrize(
+    "name", ["", "a", "1", "1_5", "1_0000000001", "-1_000000001", "x_000000001", "1_00000000a", "1.0_000000001"]
+)
 def test_names_without_a_stamp(name):
     assert stamp_from_name(name) == NO_STAMP
 
@@ -72,7 +74,13 @@ def test_what_build_fills_in():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"stamp": [1]}, {"labelled": [True]}, {"predicted": [True]}, {"frame_name": ["a", "a"]}, {"images": ArrayImages([])}],
+    [
+        {"stamp": [1]},
+        {"labelled": [True]},
+        {"predicted": [True]},
+        {"frame_name": ["a", "a"]},
+        {"images": ArrayImages([])},
+    ],
 )
 def test_arrays_that_do_not_fit(wrong):
     with pytest.raises(SimjudgeError, match="s: "):

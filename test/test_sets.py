@@ -12,7 +12,8 @@ from simjudge.images import ArrayImages
 from simjudge.sets import read_predictions, read_set, sniff, with_labels, write_set
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"
-FORMATS = {"yolo": "yolo", "coco": "coco", "cvat": "cvat", "cpd": "cpd", "x.json": "json", "x.mcap": "bag", "x.db3": "bag"}
+FOLDERS = {"yolo": "yolo", "coco": "coco", "cvat": "cvat", "cpd": "cpd"}
+FORMATS = FOLDERS | {"x.json": "json", "x.mcap": "bag", "x.db3": "bag"}
 
 
 @pytest.fixture
@@ -127,7 +128,14 @@ def test_a_full_disk_leaves_nothing(frames, tmp_path, name, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("a.json", b"{}"), ("a.xml", b"<svg/>"), ("a.txt", b"hello"), ("a.bin", bytes(100)), ("empty", b""), ("a.yaml", b"k: v")],
+    [
+        ("a.json", b"{}"),
+        ("a.xml", b"<svg/>"),
+        ("a.txt", b"hello"),
+        ("a.bin", bytes(100)),
+        ("empty", b""),
+        ("a.yaml", b"k: v"),
+    ],
 )
 def test_files_that_are_no_data_set(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
@@ -189,7 +197,8 @@ def test_real_data(path, frame_count, object_count, classes):
     assert frames.labelled.all()
     assert not frames.losses
     if path.startswith("data"):
-        text = "".join(p.read_text() + "\n" for p in sorted((SHARED / path.removesuffix("/images")).rglob("labels/*.txt")))
+        labels = sorted((SHARED / path.removesuffix("/images")).rglob("labels/*.txt"))
+        text = "".join(p.read_text() + "\n" for p in labels)
         assert len(text.split()) == 5 * object_count
         expected = sum(float(row.split()[3]) * float(row.split()[4]) for row in text.splitlines() if row)
         extent = (frames.objects.box[:, 2:] - frames.objects.box[:, :2]) / frames.size[frames.objects.frame]

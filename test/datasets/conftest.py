@@ -17,7 +17,7 @@ def picture():
 
 @pytest.fixture
 def yolo(tmp_path, picture):
-    """Write a YOLO folder: yolo({"train": {"a": "0 .5 .5 .2 .2"}}), None for a picture without a label file."""
+    """Write a YOLO folder from {"train": {"a": "0 .5 .5 .2 .2"}}; None for a picture without a label file."""
 
     def write(splits, yaml="names: [red, green]\ntrain: ../train/images\nval: ../valid/images\ntest: ../test/images\n"):
         root = tmp_path / "set"
@@ -26,7 +26,8 @@ def yolo(tmp_path, picture):
             for stem, text in texts.items():
                 picture(root / split / "images" / f"{stem}.jpg")
                 if text is not None:
-                    (root / split / "labels" / f"{stem}.txt").write_bytes(text.encode() if isinstance(text, str) else text)
+                    data = text.encode() if isinstance(text, str) else text
+                    (root / split / "labels" / f"{stem}.txt").write_bytes(data)
         if yaml is not None:
             (root / "data.yaml").write_text(yaml)
         return root

@@ -9,10 +9,10 @@ from simjudge.masks import Masks
 
 NAMES = st.one_of(
     st.text("abcXYZ0189 ._-äß中", min_size=1, max_size=12),
-    st.sampled_from(["../up", "a/b", ".hidden", "nul\x00", "tab\tin", "a.b.c", "per%20cent", "x" * 300, "'quoted'", '<&">']),
+    st.sampled_from(["../up", "a/b", ".hidden", "nul\x00", "tab\tin", "a.b.c", "per%20cent", "x" * 300, '<&">']),
 )
 CLASS_NAMES = st.one_of(
-    st.text(max_size=8).filter(lambda s: "\ud800" > max(s, default="") or min(s) > "\udfff"),
+    st.text(max_size=8),
     st.sampled_from(["red", "no", "null", "3", "a: b", "- x", "", " ", "<&>", "line\nbreak", "a,b", "blau/grün", "#"]),
 )
 
@@ -52,7 +52,7 @@ def frame_sets(draw, masks=True, pictures=True):
     stamps = draw(st.lists(st.integers(0, 2**60), min_size=count, max_size=count, unique=True))
     stamps = [s if draw(st.booleans()) else NO_STAMP for s in stamps]
     names = draw(st.lists(NAMES, min_size=count, max_size=count, unique=True))
-    names = [stamp_name(s) if s != NO_STAMP and draw(st.booleans()) else n for s, n in zip(stamps, names)]
+    names = [stamp_name(s) if s != NO_STAMP and draw(st.booleans()) else n for s, n in zip(stamps, names, strict=True)]
     sizes = [(draw(st.integers(6, 40)), draw(st.integers(6, 40))) for _ in range(count)]
     labelled = draw(st.lists(st.booleans(), min_size=count, max_size=count))
     predicted = draw(st.lists(st.booleans(), min_size=count, max_size=count))
@@ -85,7 +85,7 @@ def _noise(size, seed):
 
 
 def _columns(rows):
-    frame, class_id, box, picture = zip(*rows) if rows else ((), (), (), ())
+    frame, class_id, box, picture = zip(*rows, strict=True) if rows else ((), (), (), ())
     masks = Masks.from_pictures(picture) if any(p is not None for p in picture) else None
     return frame, class_id, box, masks
 

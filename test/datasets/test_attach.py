@@ -55,9 +55,11 @@ def test_unlabelled_frames_of_the_labels_say_nothing():
 def test_stamps_are_joined_nearest_first(here, there, tolerance):
     """Against the same, step by step over all pairs."""
     source = labelled([f"s{i}" for i in range(len(here))], here)
-    onto = FrameSet.build("onto", np.full((len(there), 2), 30), frame_name=[f"o{i}" for i in range(len(there))], stamp=there)
+    names = [f"o{i}" for i in range(len(there))]
+    onto = FrameSet.build("onto", np.full((len(there), 2), 30), frame_name=names, stamp=there)
     match = matches(source, onto, np.ones(len(here), bool), tolerance)
-    pairs = sorted((abs(s - t), i, j) for i, s in enumerate(here) for j, t in enumerate(there) if abs(s - t) <= tolerance)
+    every = [(abs(s - t), i, j) for i, s in enumerate(here) for j, t in enumerate(there)]
+    pairs = sorted(pair for pair in every if pair[0] <= tolerance)
     left, right, expected = set(range(len(here))), set(range(len(there))), [-1] * len(here)
     for _, i, j in pairs:
         if i in left and j in right:

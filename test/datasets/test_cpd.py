@@ -52,7 +52,8 @@ def test_writes_what_their_tool_reads(tmp_path):
 
 
 def test_labels_edited_afterwards_keep_their_class_ids(tmp_path):
-    frames = FrameSet.build("x", [(40, 30)] * 2, Objects.build([0], [7], [[15, 12, 25, 18]]), class_names={3: "a", 7: "b"})
+    objects = Objects.build([0], [7], [[15, 12, 25, 18]])
+    frames = FrameSet.build("x", [(40, 30)] * 2, objects, class_names={3: "a", 7: "b"})
     write_cpd(frames, tmp_path / "out")
     (tmp_path / "out/labels/000001.txt").write_text("0 .5 .5 .2 .2\n1 .5 .5 .2 .2\n")
     back = read_cpd(tmp_path / "out")

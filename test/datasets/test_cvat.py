@@ -13,7 +13,8 @@ META = """<meta><job><labels><label><name>red</name><color>#f00</color><attribut
 
 
 def xml(shapes, meta=META, image='id="0" name="a.jpg" width="40" height="30"'):
-    return f'<?xml version="1.0"?>\n<annotations>\n<version>1.1</version>\n{meta}\n<image {image}>{shapes}</image>\n</annotations>'
+    image = f"<image {image}>{shapes}</image>"
+    return f'<?xml version="1.0"?>\n<annotations>\n<version>1.1</version>\n{meta}\n{image}\n</annotations>'
 
 
 def read(folder, text):
@@ -99,7 +100,7 @@ def test_unusable_files(tmp_path, text, message):
     assert "\n" not in str(caught.value)
 
 
-def test_labelled_by_hand(tmp_path, picture):
+def test_labelled_by_hand(tmp_path):
     """Written unlabelled, labelled in CVAT, its export (other label order, folder in the names) put in the place."""
     frames = FrameSet.build("bag", [(40, 30)] * 3, stamp=[5, 6, 10**9], class_names={1: "red", 2: "green"})
     write_cvat(frames, tmp_path / "work")

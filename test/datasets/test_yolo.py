@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import yaml
 
 from simjudge.datasets.yolo import is_prediction_folder, read_prediction_folder, read_yolo, sniff_yolo, write_yolo
 from simjudge.errors import Losses, SimjudgeError
@@ -25,7 +26,7 @@ def test_boxes_are_pixels(yolo):
 
 
 @pytest.mark.parametrize(
-    "yaml",
+    "text",
     [
         "names: [red, green]\ntrain: ../train/images\nval: ../valid/images\n",  # Roboflow
         "names: {0: red, 1: green}\ntrain: train/images\nval: valid/images\n",  # ultralytics
@@ -36,8 +37,8 @@ def test_boxes_are_pixels(yolo):
         "names: [red, green]\npath: ../datasets/elsewhere\ntrain: train/images\nval: valid/images\n",  # moved away
     ],
 )
-def test_descriptions(yolo, yaml):
-    root = yolo({"train": {"a": BOX}, "valid": {"b": BOX}}, yaml)
+def test_descriptions(yolo, text):
+    root = yolo({"train": {"a": BOX}, "valid": {"b": BOX}}, text)
     for path in (root, root / "data.yaml"):
         assert sniff_yolo(path)
         frames = read_yolo(path)
@@ -157,7 +158,7 @@ def test_damaged_and_double_pictures(yolo, picture):
 
 
 @pytest.mark.parametrize(
-    ("yaml", "message"),
+    ("text", "message"),
     [
         ("names: [red\ntrain: x\n", "data.yaml:2: not valid YAML"),
         ("names: red\n", "'names' is neither a list nor"),
@@ -166,8 +167,8 @@ def test_damaged_and_double_pictures(yolo, picture):
         ("names: [a]\ntrain: gone/images\n", "no split folder exists (train: gone/images)"),
     ],
 )
-def test_unusable_descriptions(tmp_path, yaml, message):
-    (tmp_path / "data.yaml").write_text(yaml)
+def test_unusable_descriptions(tmp_path, text, message):
+    (tmp_path / "data.yaml").write_text(text)
     with pytest.raises(SimjudgeError) as caught:
         read_yolo(tmp_path)
     assert message in str(caught.value)
@@ -218,8 +219,6 @@ def test_a_bare_folder_of_predictions(tmp_path):
 
 def test_written_folders_suit_ultralytics(tmp_path):
     """A name for every number from 0 on, labels where "images" becomes "labels", class ids as they are."""
-    import yaml
-
     frames = FrameSet.build("x", [(40, 30)], Objects.build([0], [2], [[15, 12, 25, 18]]), class_names={2: "green"})
     write_yolo(frames, tmp_path / "out")
     description = yaml.safe_load((tmp_path / "out/data.yaml").read_text())

@@ -1,0 +1,106 @@
+"""`simjudge info`, as a person runs it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simjudge.frames import FrameSet, Objects, Predictions
+from simjudge.images import ArrayImages
+from simjudge.sets import write_set
+
+SIMJUDGE = Path(sys.executable).with_name("simjudge")
+SHARED = Path(__file__).parents[2] / ".." / "shared"
+
+
+def run(path):
+    return subprocess.run([SIMJUDGE, "info", str(path)], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def frames():
+    objects = Objects.build([0, 1, 1], [1, 2, 2], [[3, 4, 9, 10], [3, 4, 19, 20], [1, 2, 3, 4]], [4, 4, 5])
+    found = Predictions.build([0], [1], [[3, 4, 9, 11]], [0.5])
+    pictures = ArrayImages([np.zeros((30, 40, 3), np.uint8), None])
+    stamps = [10**9, 3 * 10**9 + 5 * 10**8]
+    names = {1: "red", 2: "[b]green[/b]"}
+    size = [(40, 30), (20, 20)]
+    return FrameSet.build("s", size, objects, found, stamp=stamps, class_names=names, images=pictures)
+
+
+@pytest.mark.parametrize("name", ["yolo", "coco", "cvat", "cpd", "x.json", "x.mcap"])
+def test_a_set(frames, tmp_path, name):
+    path = tmp_path / name
+    if name == "x.mcap":
+        frames = frames.take([0])
+    write_set(frames, path, None if path.suffix else name)
+    done = run(path)
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert {"x.json": ": json", "x.mcap": ": recording"}.get(name, f": {name}") in text
+    if name == "x.mcap":
+        assert "/camera/ground_truth" in text
+        assert "frames 1, 1 with a picture" in text
+        return
+    assert "frames 2, 1 with a picture" in text
+    assert "labelled 2, 2 with a detector run on them" in text
+    assert "20x20 (1), 40x30 (1)" in text
+    assert "stamps 2 frames, 1.000 s to 3.500 s (2.500 s)" in text
+    assert "objects 3, 0 with a mask, 2 instances" in text
+    assert "predictions 1, scores 0.500 to 0.500" in text
+    assert "│ 2 │ [b]green[/b] │ 2 │ 1 │ 0 │" in text
+
+
+def test_predictions_alone(frames, tmp_path):
+    write_set(frames, tmp_path / "y", "yolo")
+    write_set(frames, tmp_path / "c", "coco")
+    for path, kind in ((tmp_path / "y/predictions", "yolo-predictions"), (tmp_path / "c/results.json", "coco-results")):
+        done = run(path)
+        assert done.returncode == 0, done.stderr
+        assert f"{kind}, 1 predictions for" in done.stdout
+
+
+def test_a_result(tmp_path):
+    entry = {"n_a": 3, "n_b": 4, "compared": 2, "mean_w1": 0.125, "overlap_a": 0.5, "overlap_b": None, "verdict": "gap"}
+    inputs = {"a": {"path": "real", "frames": 5, "objects": 3}, "b": {"path": "sim", "frames": 6, "objects": 4}}
+    content = {"version": "0.1.0", "inputs": inputs, "class_names": {"1": "red"}, "by_class": {"1": entry}}
+    (tmp_path / "result.json").write_text(json.dumps(content))
+    for path in (tmp_path, tmp_path / "result.json"):
+        done = run(path)
+        assert done.returncode == 0, done.stderr
+        assert "real, 5 frames, 3 objects" in done.stdout
+        assert "│ red │ 3 / 4 │ 2 │ 0.1250 │ 0.5000 │ - │ gap │" in " ".join(done.stdout.split())
+    (tmp_path / "result.json").write_text("{}")
+    assert "not a result of simjudge" in run(tmp_path).stderr
+
+
+def test_a_recording_without_pictures():
+    path = SHARED / "data/real_bags/nav2_turtlebot.mcap"
+    if not path.exists():
+        pytest.skip("shared/data/real_bags is not here")
+    done = run(path)
+    assert done.returncode == 0
+    assert "nav_msgs/msg/Odometry" in done.stdout
+    assert "no frames: " in done.stdout
+
+
+def test_losses(frames, tmp_path):
+    write_set(frames, tmp_path / "y", "yolo")
+    (tmp_path / "y/labels/zzz.txt").write_text("")
+    done = run(tmp_path / "y")
+    assert done.returncode == 3
+    assert "left out 1 label files without a picture" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["gone", "a.onnx", "a.pt", "a.txt", "a.mcap"])
+def test_what_it_does_not_know(tmp_path, name):
+    if name != "gone":
+        (tmp_path / name).write_bytes(b"nothing of the kind")
+    done = run(tmp_path / name)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("error: ")

@@ -6,7 +6,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup setup-train setup-test demo test test-quick lint bench samples
+.PHONY: help setup setup-train setup-ros setup-test demo test test-quick lint bench samples
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -17,8 +17,11 @@ setup: ## .venv with what simjudge needs; leaves .venv/bin/simjudge
 setup-train: ## the same and torch with ultralytics, for training detectors and running .pt files
 	@scripts/setup.sh core train
 
+setup-ros: ## the same and ROS 2 from wheels, for the nodes where there is no ROS 2 installation
+	@scripts/setup.sh core ros
+
 setup-test:
-	@scripts/setup.sh core train test
+	@scripts/setup.sh core train test ros
 
 demo: setup ## the two sample recordings, judged: detect, compare, report
 	@scripts/demo.sh

@@ -24,6 +24,8 @@ CORE = [
     "jinja2>=3.1",
     "matplotlib>=3.8",
 ]
+# ROS 2 Kilted as wheels, for machines without a ROS 2 installation; generated messages fit no other versions.
+ROS = ["ros-rclpy[fastrtps]>=9.1,<9.2", "ros-common-interfaces>=5.5,<5.6"]
 # The torch and torchvision pinned together are a pair whose CPU build is small; see docs/install.md.
 TRAIN = ["torch==2.13.0", "torchvision==0.28.0", "ultralytics-opencv-headless>=8.4", "onnx>=1.16", "onnxslim>=0.1.50"]
 TEST = ["pytest", "pytest-xdist", "pytest-timeout", "hypothesis", "ruff", "mypy", "types-PyYAML", "types-defusedxml"]
@@ -45,15 +47,22 @@ setup(
     maintainer="the simjudge authors",
     maintainer_email="simjudge@example.org",
     python_requires=">=3.10,<3.14",
-    packages=[*find_packages(include=["simjudge", "simjudge.*"]), "simjudge.bags.msg"],
-    package_dir={"simjudge.bags.msg": "msgs/msg"},
+    packages=[*find_packages(include=["simjudge", "simjudge.*"]), "simjudge.bags.msg", "simjudge.nodes"],
+    package_dir={"simjudge.bags.msg": "msgs/msg", "simjudge.nodes": "nodes"},
     package_data={"simjudge": ["report/templates/*", "py.typed"], "simjudge.bags.msg": ["*.msg"]},
     install_requires=CORE,
-    extras_require={"train": TRAIN, "test": TEST, "all": TRAIN},
-    entry_points={"console_scripts": ["simjudge = simjudge.cli:main"]},
+    extras_require={"ros": ROS, "train": TRAIN, "test": TEST, "all": [*ROS, *TRAIN]},
+    entry_points={
+        "console_scripts": [
+            "simjudge = simjudge.cli:main",
+            "play_node = simjudge.nodes.play_node:main",
+            "record_node = simjudge.nodes.record_node:main",
+        ]
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/simjudge"]),
         ("share/simjudge", ["package.xml"]),
+        ("share/simjudge/config", files("config/*.xml")),
         ("share/simjudge/config/detectors", files("config/detectors/*.yaml")),
         ("share/simjudge/models", files("models/*")),
     ],

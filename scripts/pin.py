@@ -1,4 +1,4 @@
-"""Write requirements/{core,train,test}.txt anew: exact pins that hold on every Python the project supports.
+"""Write requirements/{core,train,test,ros}.txt anew: exact pins that hold on every Python the project supports.
 
 Usage: `python scripts/pin.py PYTHON3.10 PYTHON3.11 PYTHON3.12 PYTHON3.13` with one interpreter of each version. pip
 itself resolves the groups of setup.py on each of them (nothing is installed), each group under the pins of the groups
@@ -17,9 +17,11 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-GROUPS = ("core", "train", "test")
+GROUPS = ("core", "train", "test", "ros")
 BUILD = ["setuptools>=70.1"]
 """What installing the project itself needs, so that this is pinned too."""
+SOURCE_ONLY = "empy"
+"""Pure Python that its authors publish without a wheel."""
 LEFT_TO_TORCH = re.compile(r"nvidia-(?!ml-py)|cuda-|triton$")
 """What torch pins itself, exactly, in those of its builds that need it: a CPU build must not drag it in."""
 
@@ -30,7 +32,7 @@ def wanted() -> dict[str, list[str]]:
     lists = {
         node.targets[0].id.lower(): ast.literal_eval(node.value)
         for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.List)
     }
     return {group: lists[group] + (BUILD if group == "core" else []) for group in GROUPS}
 
@@ -38,7 +40,8 @@ def wanted() -> dict[str, list[str]]:
 def resolve(python: str, requirements: list[str], scratch: Path) -> dict[str, str]:
     """What pip would install for some requirements with one interpreter: version by lower-case name."""
     report = scratch / "report.json"
-    options = ["--dry-run", "--ignore-installed", "--only-binary", ":all:", "--retries", "10", "--timeout", "60"]
+    options = ["--dry-run", "--ignore-installed", "--only-binary", ":all:", "--no-binary", SOURCE_ONLY]
+    options += ["--retries", "10", "--timeout", "60"]
     subprocess.run([python, "-m", "pip", "install", "-q", *options, "--report", str(report), *requirements], check=True)
     found = (item["metadata"] for item in json.loads(report.read_text(encoding="utf-8"))["install"])
     named = {re.sub(r"[-_.]+", "-", m["name"]).lower(): m["version"].partition("+")[0] for m in found}
@@ -88,7 +91,7 @@ def lines(by_python: dict[str, dict[str, str]]) -> list[str]:
 
 
 def main() -> None:
-    """Resolve with every interpreter named on the command line and write the three files."""
+    """Resolve with every interpreter named on the command line and write the files."""
     resolved: dict[str, dict[str, dict[str, str]]] = {}
     for base in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as scratch:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test]
+# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros]
 # PYTHON=python3.12 chooses the interpreter (any of 3.10-3.13; by default the first suitable one found).
 # Quick when nothing changed: each group leaves a stamp in .venv that names its pins and the Python they are for.
 set -euo pipefail
@@ -11,7 +11,7 @@ groups=("$@")
 
 # The key of a group: its pins, how the package installs, and where the checkout lies (the installation points to it).
 key() {
-    { cat "requirements/$1.txt" setup.py; pwd; "$venv/bin/python" -V; } | sha256sum | cut -d' ' -f1
+    { cat "requirements/$1.txt" setup.py; pwd; "$venv/bin/python" -V; [ "$1" != ros ] || cat scripts/msgs.sh $(find msgs -type f -not -path '*/__pycache__/*' | LC_ALL=C sort); } | sha256sum | cut -d' ' -f1
 }
 
 is_current() {
@@ -52,11 +52,13 @@ for group in "${groups[@]}"; do
     case $group in
         core) why="what simjudge itself needs" ;;
         train) why="torch and ultralytics, to train detectors and to run .pt files; large" ;;
+        ros) why="ROS 2 (rclpy and its messages), for the nodes" ;;
         test) why="the test runner, the linter and the type checker" ;;
     esac
     say "installing the packages of requirements/$group.txt into $venv: $why"
     pip_install -r "requirements/$group.txt"
     if [ "$group" = core ]; then pip_install --no-deps --no-build-isolation -e .; fi
+    if [ "$group" = ros ]; then scripts/msgs.sh; fi
     key "$group" > "$venv/.stamp-$group"
 done
 say "ready: $venv/bin/simjudge"

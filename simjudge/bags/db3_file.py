@@ -146,7 +146,16 @@ class Db3File:
         except _BROKEN:
             # Recordings older than Iron have no such table.
             definitions = {}
+        qos = self._offered_qos()
         return [
-            Topic(str(name), str(kind), definitions.get(kind, _NO_DEFINITION), counts.get(number, 0))
+            Topic(str(name), str(kind), definitions.get(kind, _NO_DEFINITION), counts.get(number, 0), qos.get(number, ""))
             for number, name, kind in rows
         ]
+
+    def _offered_qos(self) -> dict[int, str]:
+        """What the publishers of each topic offered, as YAML; early recordings have no such column."""
+        try:
+            rows: list[Any] = self._database.execute("SELECT id, offered_qos_profiles FROM topics").fetchall()
+        except _BROKEN:
+            return {}
+        return {number: text for number, text in rows if isinstance(text, str)}

@@ -181,7 +181,8 @@ class McapFile:
             form = _FORMATS.get(schema.encoding, MessageDefinitionFormat.NONE) if schema else None
             text = schema.data.decode("utf-8", "replace") if schema else ""
             definition = MessageDefinition(form or MessageDefinitionFormat.NONE, text)
-            topics.append(Topic(channel.topic, schema.name if schema else "", definition, self._counts[number]))
+            kind, qos = schema.name if schema else "", channel.metadata.get("offered_qos_profiles", "")
+            topics.append(Topic(channel.topic, kind, definition, self._counts[number], qos))
         return topics
 
 

@@ -16,12 +16,19 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic of one storage file. `count` is what the file's own index says, where it has one."""
+    """A topic of one storage file.
+
+    Attributes:
+        name, type, definition: of the messages.
+        count: what the file's own index says, where it has one.
+        offered_qos: the YAML in which the recorder kept what the publishers offered, empty where it did not.
+    """
 
     name: str
     type: str
     definition: MessageDefinition
     count: int
+    offered_qos: str = ""
 
 
 class Place(NamedTuple):

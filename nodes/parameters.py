@@ -1,0 +1,159 @@
+"""Parameters of a node, from a table: declared with type, description and range; bad values refused with a reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+
+from simjudge.errors import SimjudgeError
+
+Value: TypeAlias = "bool | int | float | str | list[str] | list[float]"
+
+_TYPES: dict[type, RosParameter.Type] = {
+    bool: RosParameter.Type.BOOL,
+    int: RosParameter.Type.INTEGER,
+    float: RosParameter.Type.DOUBLE,
+    str: RosParameter.Type.STRING,
+}
+_REMEDIES = {RosParameter.Type.DOUBLE: "write it with a decimal point, e.g. 1.0"}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One row of a node's parameter table.
+
+    Attributes:
+        name: without the node's name.
+        default: the value where none is given; its type is the parameter's type. A list's items are strings unless the
+            default holds numbers.
+        description: what it does, with its unit.
+        choices: the values a text may have; empty for any.
+        low, high: the range of a number, inclusive; None for no bound.
+        changeable: may be set while the node runs.
+        required: the default stands for "not given", and must be replaced.
+    """
+
+    name: str
+    default: Value
+    description: str
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    changeable: bool = False
+    required: bool = False
+
+    @property
+    def type(self) -> RosParameter.Type:
+        """The ROS type."""
+        if isinstance(self.default, list):
+            numbers = bool(self.default) and isinstance(self.default[0], float)
+            return RosParameter.Type.DOUBLE_ARRAY if numbers else RosParameter.Type.STRING_ARRAY
+        return _TYPES[type(self.default)]
+
+    def problem(self, value: Any) -> str | None:
+        """Why a value of the right type cannot be taken, None where it can."""
+        if self.required and value in ("", []):
+            return f"parameter {self.name} must be given: {self.description}"
+        if self.choices and value not in self.choices:
+            return f"parameter {self.name} must be one of {', '.join(self.choices)}, not {value!r}"
+        if isinstance(value, float | int) and not isinstance(value, bool):
+            low = -math.inf if self.low is None else self.low
+            high = math.inf if self.high is None else self.high
+            if not low <= value <= high:
+                return f"parameter {self.name} must be in [{low:g}, {high:g}], not {value:g}"
+        return None
+
+    def descriptor(self) -> ParameterDescriptor:
+        """What `ros2 param describe` shows."""
+        out = ParameterDescriptor(name=self.name, type=self.type.value, read_only=not self.changeable)
+        out.description = self.description
+        out.additional_constraints = f"one of {', '.join(self.choices)}" if self.choices else ""
+        if self.low is not None or self.high is not None:
+            low = -math.inf if self.low is None else self.low
+            high = math.inf if self.high is None else self.high
+            if isinstance(self.default, float):
+                out.floating_point_range = [FloatingPointRange(from_value=float(low), to_value=float(high))]
+            else:
+                bounds = [int(max(low, -(2**63))), int(min(high, 2**63 - 1))]
+                out.integer_range = [IntegerRange(from_value=bounds[0], to_value=bounds[1], step=1)]
+        return out
+
+
+class Settings:
+    """The values of a node's parameters, always the current ones."""
+
+    def __init__(self, node: Node, table: Sequence[Parameter], changed: Callable[[str, Any], None]) -> None:
+        """Declare the parameters and watch over their values.
+
+        Args:
+            node: whose parameters they are.
+            table: what to declare.
+            changed: called with name and new value before a parameter changes while the node runs; a SimjudgeError it
+                raises refuses the value.
+
+        Raises:
+            SimjudgeError: a given value has the wrong type, is out of range, or is missing.
+        """
+        self._node, self._changed = node, changed
+        self._rows = {row.name: row for row in table}
+        for row in table:
+            self._declare(row)
+        node.add_on_set_parameters_callback(self._check)
+
+    def __getitem__(self, name: str) -> Any:
+        """The current value of a parameter; a list for an array."""
+        default = self._rows[name].default
+        value = self._node.get_parameter_or(name, RosParameter(name, value=default)).value
+        return list(value) if isinstance(default, list) else value
+
+    def _declare(self, row: Parameter) -> None:
+        # The type of an empty list cannot be told from it; such a parameter stays unset until a value is given.
+        start = row.type if row.default == [] else row.default
+        try:
+            self._node.declare_parameter(row.name, start, row.descriptor())
+        except InvalidParameterTypeException as error:
+            remedy = _REMEDIES.get(row.type)
+            kind = row.type.name.lower().replace("_", " ")
+            hint = f": {remedy}" if remedy else ""
+            raise SimjudgeError(f"parameter {row.name} must be a {kind}{hint} ({_one_line(error)})") from error
+        except InvalidParameterValueException as error:
+            raise SimjudgeError(f"parameter {row.name}: {_one_line(error)}") from error
+        trouble = row.problem(self[row.name])
+        if trouble:
+            raise SimjudgeError(trouble)
+
+    def _check(self, wanted: list[RosParameter[Any]]) -> SetParametersResult:
+        for parameter in wanted:
+            row = self._rows.get(parameter.name)
+            if row is None:
+                continue
+            trouble = row.problem(parameter.value)
+            if trouble:
+                return SetParametersResult(successful=False, reason=trouble)
+            try:
+                self._changed(parameter.name, parameter.value)
+            except SimjudgeError as error:
+                return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+
+def table_text(table: Sequence[Parameter]) -> str:
+    """A parameter table for people, a parameter a paragraph."""
+    lines = []
+    for row in table:
+        default = "required" if row.required else f"default {row.default!r}"
+        kind = row.type.name.lower().replace("_", " ")
+        choice = f"; one of {', '.join(row.choices)}" if row.choices else ""
+        lines.append(f"  {row.name} ({kind}, {default}{choice})\n      {row.description}")
+    return "\n".join(lines)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

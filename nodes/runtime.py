@@ -1,0 +1,218 @@
+"""What every node does the same way: start, spin, end.
+
+SIGINT and SIGTERM end a node with everything written and exit code 0; what a user can act on is one line on stderr and
+exit code 1; input that was lost is counted and gives exit code 3.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import rclpy
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+from rclpy.exceptions import InvalidTopicNameException, NameValidationException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from simjudge.errors import Losses, SimjudgeError
+
+from .diagnostics import Diagnostics
+from .parameters import Parameter, Settings, table_text
+from .qos import PROFILE_VARIABLES
+
+EXIT_FAILED, EXIT_USAGE, EXIT_LOST = 1, 2, 3
+_WAKE = 0.1
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where POSIX puts shared memory
+_ROOM = 256 << 20
+# Newer releases warn of the former name of the variable that names the profile.
+_FORMER_NAME = {"humble", "iron", "jazzy"}
+
+
+class SimjudgeNode(Node):
+    """A node with a parameter table, diagnostics and a proper end.
+
+    A subclass names itself (`NAME`), states its parameters (`PARAMETERS`) and its purpose (the docstring), sets up its
+    topics in `__init__`, and writes what is to be written in `close`.
+
+    Attributes:
+        settings: the current parameter values, by name.
+        diagnostics: what the node says on /diagnostics.
+        losses: input that was left out; any makes the exit code 3.
+    """
+
+    NAME = ""
+    PARAMETERS: tuple[Parameter, ...] = ()
+
+    def __init__(self) -> None:
+        """Declare the parameters.
+
+        Raises:
+            SimjudgeError: a parameter's value cannot be taken.
+        """
+        super().__init__(self.NAME)
+        self._end: SimjudgeError | bool = False
+        self.losses = Losses()
+        self.settings = Settings(self, self.PARAMETERS, self.changed)
+        self.diagnostics = Diagnostics(self)
+
+    def changed(self, name: str, value: Any) -> None:
+        """A parameter is about to change while the node runs; raise SimjudgeError to refuse the value."""
+
+    def close(self) -> None:
+        """Write what is to be written; called once, when the node ends, with the context still alive."""
+
+    def finish(self) -> None:
+        """End the node soon, from any thread: its work is done."""
+        self._end = self._end or True
+
+    def fail(self, error: SimjudgeError) -> None:
+        """End the node soon, from any thread, with an error."""
+        self._end = error
+
+    @property
+    def ended(self) -> bool:
+        """Whether the node is about to end."""
+        return bool(self._end)
+
+    def raise_failure(self) -> None:
+        """Raise what `fail` was given."""
+        if isinstance(self._end, SimjudgeError):
+            raise self._end
+
+
+def run_node(node_class: type[SimjudgeNode], args: Sequence[str] | None = None) -> NoReturn:
+    """Run a node until its work is done or a signal ends it, and exit.
+
+    Args:
+        node_class: called without arguments, once ROS is up.
+        args: the command line; by default the process's own.
+    """
+    arguments = list(sys.argv if args is None else args)
+    if {"-h", "--help"} & set(arguments[1:]):
+        sys.stdout.write(_help(node_class))
+        sys.exit(0)
+    load_shared_memory_profile()
+    try:
+        _refuse_strangers(rclpy.utilities.remove_ros_args(arguments)[1:], node_class.NAME)
+        losses = _run(node_class, arguments)
+    except SimjudgeError as error:
+        sys.stderr.write(f"error: {node_class.NAME}: {error}\n")
+        sys.exit(EXIT_FAILED)
+    for line in losses.lines():
+        sys.stderr.write(f"warning: left out {line}\n")
+    sys.exit(EXIT_LOST if losses else 0)
+
+
+def message_class(name: str) -> type[Any]:
+    """The class of a message or service type, e.g. "sensor_msgs/msg/Image".
+
+    Raises:
+        SimjudgeError: the name is none, or its package is not installed.
+    """
+    package, _, rest = name.partition("/")
+    kind, _, stem = rest.partition("/")
+    if kind not in ("msg", "srv") or not stem.isidentifier() or not package.isidentifier():
+        raise SimjudgeError(f"{name!r} is no message type; write it like sensor_msgs/msg/Image")
+    try:
+        found: type[Any] = getattr(importlib.import_module(f"{package}.{kind}"), stem)
+    except ImportError as error:
+        raise SimjudgeError(f"{name}: the package {package} is not installed") from error
+    except AttributeError as error:
+        raise SimjudgeError(f"{name}: the package {package} has no such type") from error
+    return found
+
+
+def config_file(name: str) -> Path:
+    """A file of config/, in the checkout or as installed.
+
+    Raises:
+        SimjudgeError: it is in neither.
+    """
+    places = [Path(__file__).resolve().parents[1] / "config", Path(sys.prefix) / "share" / "simjudge" / "config"]
+    # Without a ROS 2 installation there is no ament index to look into.
+    with contextlib.suppress(PackageNotFoundError, LookupError, OSError):
+        places.append(Path(get_package_share_directory("simjudge")) / "config")
+    for place in places:
+        if (place / name).is_file():
+            return place / name
+    raise SimjudgeError(f"config/{name} is not where simjudge is installed; install simjudge again")
+
+
+def load_shared_memory_profile() -> None:
+    """Have Fast DDS use the profile with large shared memory, unless the user chose one or there is no room for it."""
+    if any(os.environ.get(variable) for variable in PROFILE_VARIABLES):
+        return
+    try:
+        room = os.statvfs(_SHARED_MEMORY)
+        if room.f_bavail * room.f_frsize < _ROOM:
+            return
+        profile = str(config_file("fastdds.xml"))
+    except (OSError, SimjudgeError):
+        return
+    current, former = PROFILE_VARIABLES
+    os.environ[current] = profile
+    if os.environ.get("ROS_DISTRO") in _FORMER_NAME:
+        os.environ[former] = profile
+
+
+def _run(node_class: type[SimjudgeNode], arguments: list[str]) -> Losses:
+    """Bring ROS up, run the node, bring ROS down."""
+    stop: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _frame: stop.append(number))
+    try:
+        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+    except Exception as error:
+        raise SimjudgeError(_one_line(error)) from error
+    node = None
+    try:
+        node = node_class()
+        _spin(node, stop)
+    except (InvalidTopicNameException, NameValidationException) as error:
+        raise SimjudgeError(_one_line(error)) from error
+    except ExternalShutdownException:
+        return Losses() if node is None else node.losses
+    else:
+        return node.losses
+    finally:
+        if node is not None:
+            node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def _spin(node: SimjudgeNode, stop: list[int]) -> None:
+    """Serve the node until it is done or told to stop, then close it, whatever happened."""
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    try:
+        while not stop and not node.ended:
+            executor.spin_once(timeout_sec=_WAKE)
+        node.raise_failure()
+    finally:
+        node.finish()
+        node.close()
+        executor.shutdown()
+
+
+def _refuse_strangers(arguments: list[str], name: str) -> None:
+    if arguments:
+        raise SimjudgeError(f"does not know {arguments[0]!r}; parameters are given as --ros-args -p NAME:=VALUE"
+                            f" ({name} --help lists them)")  # fmt: skip
+
+
+def _help(node_class: type[SimjudgeNode]) -> str:
+    purpose = (node_class.__doc__ or "").strip().partition("\n")[0]
+    usage = f"{node_class.NAME} [--ros-args -p NAME:=VALUE ... -r FROM:=TO ... --params-file FILE]"
+    return f"{purpose}\n\nusage: {usage}\n\nparameters:\n{table_text(node_class.PARAMETERS)}\n"
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

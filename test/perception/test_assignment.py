@@ -1,0 +1,257 @@
+"""Assignment against brute force over all permutations, against the golden sets, and the authors' greedy by hand."""
+
+import itertools
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simjudge.errors import UsageError
+from simjudge.frames import FrameSet, Objects, Predictions
+from simjudge.masks import Masks
+from simjudge.perception.assignment import assign, assign_cpd, metrics, whole_pixel_boxes
+
+GOLDEN = Path(__file__).parents[2] / ".." / "shared" / "golden"
+
+
+def make(objects, predictions, frames=1, size=(100, 100), **more):
+    """A set from rows (frame, class, box) and (frame, class, box, score)."""
+    table = Objects.build(*(list(c) for c in zip(*objects, strict=True))) if objects else Objects.empty()
+    columns = [list(c) for c in zip(*predictions, strict=True)]
+    found = Predictions.build(*columns) if predictions else Predictions.empty()
+    return FrameSet.build("made", [size] * frames, table, found, **more)
+
+
+def random_set(seed, frames=2, most=4, classes=2):
+    rng = np.random.default_rng(seed)
+
+    def rows(count):
+        out = []
+        for _ in range(count):
+            corner = rng.uniform(0, 20, 2)
+            box = [*corner, *(corner + rng.uniform(4, 20, 2))]
+            out.append((int(rng.integers(frames)), int(rng.integers(classes)), box))
+        return out
+
+    predictions = [(*row, float(rng.uniform())) for row in rows(int(rng.integers(0, most * frames)))]
+    return make(rows(int(rng.integers(0, most * frames))), predictions, frames, (40, 40))
+
+
+def naive_iou(a, b):
+    width = min(a[2], b[2]) - max(a[0], b[0])
+    height = min(a[3], b[3]) - max(a[1], b[1])
+    inter = max(width, 0) * max(height, 0)
+    union = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - inter
+    return inter / union if union > 0 else 0.0
+
+
+def best_sum(table):
+    """The largest sum of a one-to-one choice, by trying all."""
+    count_a, count_b = table.shape
+    if count_a > count_b:
+        return best_sum(table.T)
+    choices = itertools.permutations(range(count_b), count_a)
+    return max((sum(table[i, j] for i, j in enumerate(choice)) for choice in choices), default=0.0)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.3, 0.8]))
+def test_summed_iou_is_the_largest_there_is(seed, min_score):
+    frames = random_set(seed)
+    found = assign(frames, min_score)
+    objects, predictions = frames.objects, frames.predictions
+    for frame, class_id in itertools.product(range(2), range(2)):
+        mine = np.flatnonzero((objects.frame == frame) & (objects.class_id == class_id))
+        theirs = np.flatnonzero(
+            (predictions.frame == frame) & (predictions.class_id == class_id) & (predictions.score >= min_score)
+        )
+        table = np.array([[naive_iou(objects.box[i], predictions.box[j]) for j in theirs] for i in mine])
+        expected = best_sum(table.reshape(len(mine), len(theirs)))
+        assert found.performance[mine].sum() == pytest.approx(expected, abs=1e-12)
+        given_out = [p for p in found.prediction[mine] if p >= 0]
+        assert len(set(given_out)) == len(given_out)
+        assert set(given_out) <= set(theirs)
+    for row, column in enumerate(found.prediction):
+        expected = naive_iou(objects.box[row], predictions.box[column]) if column >= 0 else 0.0
+        assert found.performance[row] == pytest.approx(expected, abs=1e-12)
+        assert (column >= 0) == (found.performance[row] > 0)
+    counted = int(np.count_nonzero(predictions.score >= min_score)) - int(np.count_nonzero(found.prediction >= 0))
+    assert sum(found.false_positives.values()) == counted
+
+
+def naive_greedy(frames, min_score):
+    """Section 7 of the method, literally, one frame after the other, the matrix being predictions by objects."""
+    objects, predictions = frames.objects, frames.predictions
+    out = np.zeros(len(objects))
+
+    def snapped(box, size):
+        x0, y0, x1, y1 = (round(v) for v in box)
+        x0, y0 = min(max(x0, 0), size[0] - 2), min(max(y0, 0), size[1] - 2)
+        return x0, y0, min(max(x1, x0 + 1), size[0] - 1), min(max(y1, y0 + 1), size[1] - 1)
+
+    for frame in range(len(frames)):
+        mine = np.flatnonzero(objects.frame == frame)
+        theirs = np.flatnonzero((predictions.frame == frame) & (predictions.score >= min_score))
+        size = frames.size[frame].tolist()
+        table = np.array(
+            [
+                [naive_iou(snapped(predictions.box[j], size), snapped(objects.box[i], size)) for i in mine]
+                for j in theirs
+            ]
+        ).reshape(len(theirs), len(mine))
+        while table.size and table.max() >= 1e-9:
+            j, i = np.unravel_index(table.argmax(), table.shape)
+            like = objects.class_id[mine[i]] == predictions.class_id[theirs[j]]
+            out[mine[i]] = table[j, i] if like else 0.0
+            table[j, :] = table[:, i] = -1
+    return out
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_cpd_is_the_literal_greedy(seed):
+    frames = random_set(seed)
+    assert np.allclose(assign_cpd(frames, 0.25).performance, naive_greedy(frames, 0.25), atol=1e-12, rtol=0)
+
+
+def test_optimal_beats_greedy():
+    # Object 0 overlaps both predictions, object 1 only the first: greedy would take the pair (0, 0) and leave 1 empty.
+    frames = make(
+        [(0, 1, [0, 0, 10, 10]), (0, 1, [0, 0, 10, 4])],
+        [(0, 1, [0, 0, 10, 9], 0.9), (0, 1, [0, 2, 10, 12], 0.9)],
+    )
+    found = assign(frames, 0.25)
+    assert found.prediction.tolist() == [1, 0]
+    assert found.performance == pytest.approx([8 / 12, 4 / 9])
+    assert assign_cpd(frames, 0.25).prediction.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("predictions", "performance", "prediction", "false_positives"),
+    [
+        ([], [0.0], [-1], {1: 0}),  # nothing predicted
+        ([(0, 1, [0, 0, 10, 10], 0.9)], [1.0], [0], {1: 0}),  # exact
+        ([(0, 1, [0, 0, 10, 10], 0.2)], [0.0], [-1], {1: 0}),  # below the score: takes no part at all
+        ([(0, 1, [0, 0, 10, 10], 0.25)], [1.0], [0], {1: 0}),  # at the score: takes part
+        ([(0, 2, [0, 0, 10, 10], 0.9)], [0.0], [-1], {1: 0, 2: 1}),  # another class
+        ([(0, 1, [50, 50, 60, 60], 0.9)], [0.0], [-1], {1: 1}),  # elsewhere: not assigned
+        ([(0, 1, [0, 0, 10, 5], 0.9), (0, 1, [0, 0, 10, 8], 0.4)], [0.8], [1], {1: 1}),  # the better of two
+    ],
+)
+def test_one_object(predictions, performance, prediction, false_positives):
+    found = assign(make([(0, 1, [0, 0, 10, 10])], predictions), 0.25)
+    assert found.performance.tolist() == pytest.approx(performance)
+    assert found.prediction.tolist() == prediction
+    assert found.false_positives == false_positives
+
+
+def test_frames_not_labelled_or_not_predicted_take_no_part():
+    box = [0, 0, 10, 10]
+    frames = make(
+        [(0, 1, box), (1, 1, box), (2, 1, box)],
+        [(0, 1, box, 0.9), (1, 1, box, 0.9), (3, 1, box, 0.9)],
+        frames=4,
+        labelled=[True, True, True, False],
+        predicted=[True, True, False, True],
+    )
+    for found in (assign(frames, 0.25), assign_cpd(frames, 0.25)):
+        assert found.taking_part.tolist() == [True, True, False]
+        assert found.performance.tolist() == [1, 1, 0]
+        assert found.false_positives == {1: 0}
+
+
+def test_no_predictions_at_all():
+    frames = FrameSet.build("made", [(10, 10)], Objects.build([0], [1], [[0, 0, 5, 5]]))
+    assert not assign(frames, 0.25).taking_part.any()
+    assert not assign_cpd(frames, 0.25).taking_part.any()
+
+
+def test_masks_decide_where_there_are_any():
+    left = np.zeros((10, 10), bool)
+    left[:, :5] = True
+    objects = Objects.build([0], [1], [[0, 0, 10, 10]], masks=Masks.from_pictures([left]))
+    predictions = Predictions.build(
+        [0, 0], [1, 1], [[0, 0, 10, 10]] * 2, [0.9, 0.9], Masks.from_pictures([~left, np.ones((10, 10), bool)])
+    )
+    found = assign(FrameSet.build("made", [(10, 10)], objects, predictions), 0.25)
+    assert found.prediction.tolist() == [1]
+    assert found.performance.tolist() == [0.5]
+
+
+def test_metrics_are_pluggable(monkeypatch):
+    frames = make([(0, 1, [0, 0, 10, 10]), (0, 1, [50, 50, 60, 60])], [(0, 1, [0, 0, 10, 8], 0.7)])
+    assert assign(frames, 0.25, "detected").performance.tolist() == [1, 0]
+    assert assign(frames, 0.25, "score").performance.tolist() == [0.7, 0]
+    monkeypatch.setitem(metrics, "half", lambda _frames, _prediction, iou: iou / 2)
+    assert assign(frames, 0.25, "half").performance == pytest.approx([0.4, 0])
+    with pytest.raises(UsageError, match="choose one of iou, detected, score, half"):
+        assign(frames, 0.25, "luck")
+
+
+def test_cpd_unlike_class_uses_both_up():
+    frames = make(
+        [(0, 1, [10, 10, 30, 30]), (0, 2, [12, 10, 32, 30])],
+        [(0, 2, [10, 10, 30, 30], 0.9)],
+    )
+    found = assign_cpd(frames, 0.25)
+    assert found.performance.tolist() == [0, 0]
+    assert found.prediction.tolist() == [0, -1]
+    assert found.false_positives == {1: 0, 2: 0}
+    assert assign(frames, 0.25).performance == pytest.approx([0, 18 / 22])
+
+
+def test_cpd_equal_pairs_go_by_prediction_then_object():
+    box = [10, 10, 20, 20]
+    frames = make([(0, 1, box), (0, 2, box)], [(0, 2, box, 0.5), (0, 1, box, 0.9)])
+    assert assign_cpd(frames, 0.25).prediction.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("box", "expected"),
+    [
+        ([0.5, 1.5, 10.5, 11.5], [0, 2, 10, 12]),  # half to even
+        ([-3, -0.4, 200, 60], [0, 0, 99, 49]),  # clipped to W - 1, H - 1
+        ([99, 49, 99.4, 49.4], [98, 48, 99, 49]),  # at least a pixel
+        ([10.2, 10.2, 10.4, 10.4], [10, 10, 11, 11]),  # rounds to nothing
+    ],
+)
+def test_whole_pixel_boxes(box, expected):
+    assert whole_pixel_boxes(np.array([box]), np.array([[100, 50]])).tolist() == [expected]
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+@pytest.mark.parametrize(("settings_name", "how"), [("default", assign), ("cpd", assign_cpd)])
+def test_golden_mean_performance(name, settings_name, how):
+    if not GOLDEN.is_dir():
+        pytest.skip("shared/golden is not here")
+    content = json.loads((GOLDEN / f"{name}.json").read_text())
+    objects = [(i, o["class"], o["box"]) for i, f in enumerate(content) for o in f["objects"]]
+    predictions = [(i, p["class"], p["box"], p["score"]) for i, f in enumerate(content) for p in f["predictions"]]
+    frames = make(objects, predictions, len(content), content[0]["size"])
+    expected = json.loads((GOLDEN / "expected.json").read_text())["oracle"][settings_name]["by_class"]
+    found = how(frames, 0.25)
+    for class_id, values in expected.items():
+        mine = found.performance[frames.objects.class_id == int(class_id)]
+        assert mine.mean() == pytest.approx(values[f"mean_performance_{name}"], abs=1e-9)
+        assert len(mine) == values[f"n_{name}"]
+
+
+def test_a_hundred_thousand_objects_take_seconds():
+    rng, count = np.random.default_rng(0), 100_000
+    corner = rng.uniform(0, 1000, (count, 2))
+    box = np.concatenate([corner, corner + rng.uniform(20, 60, (count, 2))], axis=1)
+    frame, class_id = rng.integers(0, 5000, count), rng.integers(0, 2, count)
+    frames = FrameSet.build(
+        "large",
+        np.full((5000, 2), 1100),
+        Objects.build(frame, class_id, box),
+        Predictions.build(frame, class_id, box + rng.normal(0, 4, box.shape), rng.uniform(0.3, 1, count)),
+    )
+    begin = time.process_time()
+    assert assign(frames, 0.25).performance.mean() > 0.6
+    assert assign_cpd(frames, 0.25).performance.mean() > 0.6
+    assert time.process_time() - begin < 10

@@ -19,7 +19,7 @@ from simjudge.context.members import Members
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts
 from simjudge.context.wasserstein import _merge
-from simjudge.frames import FloatArray, IntArray
+from simjudge.frames import BoolArray, FloatArray, IntArray
 
 SEALED_SIZE = 2048
 """Live contexts a table: a full one is never sorted again."""
@@ -32,6 +32,20 @@ class _Table:
     contexts: Contexts
     order: IntArray
     first: int
+
+
+@dataclass(frozen=True)
+class News:
+    """What is known of new samples at once.
+
+    Attributes:
+        w1: (N,) a W1 to colour each by, NaN where nothing similar was compared: its own where the live set is A; else
+            the mean over the contexts of A that it is similar to, as last computed by `comparison`.
+        shown: (N,) whether the reference holds anything similar.
+    """
+
+    w1: FloatArray
+    shown: BoolArray
 
 
 class LiveClass:
@@ -71,11 +85,11 @@ class LiveClass:
         """Performance of the live samples so far, in order of arrival."""
         return self._live_performance[: self.live_count]
 
-    def add(self, contexts: Contexts, performance: FloatArray) -> None:
+    def add(self, contexts: Contexts, performance: FloatArray) -> News:
         """Take new live samples in, usually those of a frame."""
         count = len(performance)
         if count == 0:
-            return
+            return News(np.zeros(0), np.zeros(0, np.bool_))
         first = self.live_count
         self._remember(performance)
         to_reference = self._join(contexts, self.reference)
@@ -85,7 +99,7 @@ class LiveClass:
             rows = to_reference.rank.astype(np.int64)
             self._in_b.append(rows, new)
             self._dirty[rows] = True
-            return
+            return News(_mean_known(self._w1[rows], to_reference.start), np.diff(to_reference.start) > 0)
         self._overlap_a = np.concatenate([self._overlap_a, np.zeros(count, np.bool_)])
         self._add_rows(count)
         _enter(self._in_b, to_reference, first, 0)
@@ -98,20 +112,13 @@ class LiveClass:
             earlier = others < first
             self._in_a.append(others[earlier], new_rows[earlier].astype(np.int32))
             self._dirty[others] = True
+        self._refresh(np.arange(first, first + count))
+        return News(self._w1[first:].copy(), np.diff(to_reference.start) > 0)
 
     def comparison(self) -> Comparison:
         """What Algorithm 1 gives for the reference and everything that has come in (without matches)."""
-        rows = np.flatnonzero(self._dirty)
-        live, reference = self.live_performance, self.reference_performance
-        of_a, of_b = (live, reference) if self.live_is_a else (reference, live)
-        self._in_a.put_in_order(rows, of_a)
-        self._in_b.put_in_order(rows, of_b)
-        a, b = self._in_a, self._in_b
-        _compare(
-            rows, a.items, a.start, a.length, of_a, b.items, b.start, b.length, of_b, self.method.min_batch_size,
-            self._w1, self._difference, self._overlap_a, self._overlap_b,
-        )  # fmt: skip
-        self._dirty[:] = False
+        self._refresh(np.flatnonzero(self._dirty))
+        of_a, of_b = self._performances()
         count = len(of_a)
         return Comparison(
             theta=self.method.theta,
@@ -119,12 +126,28 @@ class LiveClass:
             performance_b=of_b.copy(),
             w1=self._w1.copy(),
             difference=self._difference.copy(),
-            batch=np.column_stack([a.length, b.length]),
+            batch=np.column_stack([self._in_a.length, self._in_b.length]),
             overlap_a=self._overlap_a.copy(),
             overlap_b=self._overlap_b.copy(),
             match=np.full(count, -1, np.int64),
             match_similarity=np.zeros(count),
         )
+
+    def _performances(self) -> tuple[FloatArray, FloatArray]:
+        live, reference = self.live_performance, self.reference_performance
+        return (live, reference) if self.live_is_a else (reference, live)
+
+    def _refresh(self, rows: IntArray) -> None:
+        """Compute W1 of some rows from their lists as they are now."""
+        of_a, of_b = self._performances()
+        a, b = self._in_a, self._in_b
+        a.put_in_order(rows, of_a)
+        b.put_in_order(rows, of_b)
+        _compare(
+            rows, a.items, a.start, a.length, of_a, b.items, b.start, b.length, of_b, self.method.min_batch_size,
+            self._w1, self._difference, self._overlap_a, self._overlap_b,
+        )  # fmt: skip
+        self._dirty[rows] = False
 
     def _join(self, rows: Contexts, table: _Table) -> Neighbours:
         return similar_between(rows, table.contexts, table.order, self.method.theta, strict=self.method.strict)
@@ -158,6 +181,17 @@ class LiveClass:
 def _enter(members: Members, found: Neighbours, first_row: int, first_item: int) -> None:
     rows = np.repeat(np.arange(first_row, first_row + len(found.row)), np.diff(found.start))
     members.append(rows, (found.rank + first_item).astype(np.int32))
+
+
+def _mean_known(w1: FloatArray, start: IntArray) -> FloatArray:
+    """Mean over the numbers of each row, NaN where there is none."""
+    out = np.full(len(start) - 1, np.nan)
+    for row in range(len(out)):
+        known = w1[start[row] : start[row + 1]]
+        known = known[~np.isnan(known)]
+        if len(known):
+            out[row] = known.mean()
+    return out
 
 
 def _some(contexts: Contexts, first: int, last: int) -> Contexts:

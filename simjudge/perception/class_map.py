@@ -46,8 +46,8 @@ def map_classes(
     ours = frames.class_names
     if not ours or not theirs:
         return _same_ids(model, frames, theirs)
-    by_name = {_plain(name): class_id for class_id, name in ours.items()}
-    ids = {c: by_name[_plain(name)] for c, name in theirs.items() if _plain(name) in by_name}
+    by_name = {plain_name(name): class_id for class_id, name in ours.items()}
+    ids = {c: by_name[plain_name(name)] for c, name in theirs.items() if plain_name(name) in by_name}
     if not ids:
         raise SimjudgeError(
             f"{frames.name} and {model} have no class in common ({_some(list(ours.values()))} in the set, "
@@ -77,15 +77,16 @@ def _same_ids(model: str, frames: FrameSet, theirs: dict[int, str]) -> ClassMap:
 
 
 def _new_names(model: str, names: dict[int, str], rename: dict[str, str]) -> dict[int, str]:
-    known = {_plain(name) for name in names.values()}
+    known = {plain_name(name) for name in names.values()}
     for name in rename:
-        if _plain(name) not in known:
+        if plain_name(name) not in known:
             raise SimjudgeError(f"{model} has no class {name!r}: {_some(list(names.values()))}")
-    new = {_plain(old): name for old, name in rename.items()}
-    return {c: new.get(_plain(name), name) for c, name in names.items()}
+    new = {plain_name(old): name for old, name in rename.items()}
+    return {c: new.get(plain_name(name), name) for c, name in names.items()}
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """A class name without regard to case and to how its words are parted."""
     return " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from simjudge.errors import SimjudgeError
 from simjudge.frames import AnyTable, FrameSet
+from simjudge.perception.class_map import plain_name
 
 
 def same_classes(a: FrameSet, b: FrameSet) -> FrameSet:
@@ -16,7 +17,7 @@ def same_classes(a: FrameSet, b: FrameSet) -> FrameSet:
     Raises:
         SimjudgeError: no class of B's objects is a class of A's objects.
     """
-    matched = _renamed(b, a.class_names) if a.class_names and b.class_names else b
+    matched = ClassNumbers(a.class_names).apply(b)
     in_a, in_b = set(a.objects.class_id.tolist()), set(matched.objects.class_id.tolist())
     if not in_a & in_b:
         raise SimjudgeError(
@@ -26,30 +27,46 @@ def same_classes(a: FrameSet, b: FrameSet) -> FrameSet:
     return matched
 
 
-def _renamed(b: FrameSet, names: dict[int, str]) -> FrameSet:
-    by_name = {name: class_id for class_id, name in names.items()}
-    if all(by_name.get(name, class_id) == class_id for class_id, name in b.class_names.items()) and all(
-        names.get(class_id, name) == name for class_id, name in b.class_names.items()
-    ):
-        return b
-    free = max([*names, *b.class_names]) + 1
-    number: dict[int, int] = {}
-    for class_id in sorted(set(b.class_names) | set(np.unique(b.objects.class_id).tolist())):
-        name = b.class_names.get(class_id)
-        if name in by_name:
-            number[class_id] = by_name[name]
-        else:
-            number[class_id] = free
-            free += 1
-    return replace(
-        b,
-        objects=_numbered(b.objects, number),
-        predictions=None if b.predictions is None else _numbered(b.predictions, number),
-        class_names={number[class_id]: name for class_id, name in b.class_names.items()},
-    )
+class ClassNumbers:
+    """One numbering of classes for sets that come one after the other: names that are new get free numbers.
+
+    Names are equal whatever their case, and whether words are parted by spaces, hyphens or underscores. A set without
+    names keeps its ids, and so does every set where the first one has no names.
+    """
+
+    def __init__(self, names: dict[int, str]) -> None:
+        """Start with the numbers and names of a first set."""
+        self.names = dict(names)
+        self._named = bool(names)
+        self._by_name = {plain_name(name): class_id for class_id, name in names.items()}
+
+    def apply(self, frames: FrameSet) -> FrameSet:
+        """The set under this numbering."""
+        if not self._named or not frames.class_names:
+            return frames
+        number = {class_id: self._number(class_id, name) for class_id, name in frames.class_names.items()}
+        if all(class_id == new for class_id, new in number.items()):
+            return frames
+        used = set(frames.objects.class_id.tolist())
+        nameless = {k: self._number(k, f"class {k} of {frames.name}") for k in sorted(used - set(number))}
+        number |= nameless
+        return replace(
+            frames,
+            objects=_numbered(frames.objects, number),
+            predictions=None if frames.predictions is None else _numbered(frames.predictions, number),
+            class_names={number[class_id]: name for class_id, name in frames.class_names.items()},
+        )
+
+    def _number(self, class_id: int, name: str) -> int:
+        key = plain_name(name)
+        if key not in self._by_name:
+            new = class_id if class_id not in self.names else max(self.names) + 1
+            self._by_name[key], self.names[new] = new, name
+        return self._by_name[key]
 
 
 def _numbered(table: AnyTable, number: dict[int, int]) -> AnyTable:
+    # A number that nothing names must not become a class that has one.
     ids = np.array([number.get(int(k), -1 - int(k)) for k in table.class_id], np.int64)
     return replace(table, class_id=ids)
 

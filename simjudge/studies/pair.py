@@ -98,15 +98,19 @@ def judged(frames: FrameSet, method: Method, metric: str, losses: Losses, *, pre
     taken = frames if both.all() else frames.take(both)
     if len(taken.objects) == 0:
         raise SimjudgeError(f"{frames.name}: no labelled object is in a frame that has predictions")
-    if method.integer_boxes:
-        assignment = assign_cpd(taken, method.min_score)
-    else:
-        assignment = assign(taken, method.min_score, metric)
+    assignment = performance_of(taken, method, metric)
     if not precision:
         return JudgedSet(taken, assignment)
     from simjudge.perception.average_precision import average_precision  # noqa: PLC0415 - slow to import
 
     return JudgedSet(taken, assignment, average_precision(taken))
+
+
+def performance_of(frames: FrameSet, method: Method, metric: str) -> Assignment:
+    """The performance of every object of a set."""
+    if method.integer_boxes:
+        return assign_cpd(frames, method.min_score)
+    return assign(frames, method.min_score, metric)
 
 
 def check_labelled(frames: FrameSet) -> None:
@@ -170,11 +174,13 @@ def compare_pair(
         if everything is not None and resampled is not None:
             everything.add(resampled)
         classes[class_id] = result
-        by_class[str(class_id)] = _fields([result.comparison], result.certainty) | _beside(a, b, class_id)
+        sides = (side_numbers("a", a, class_id), side_numbers("b", b, class_id))
+        by_class[str(class_id)] = entry_numbers([result.comparison], result.certainty, *sides)
     comparisons = [result.comparison for result in classes.values()]
     reduced = reduce_comparisons(comparisons)
     overall = judge(reduced["mean_w1"], everything)
-    numbers: dict[str, Any] = {"by_class": by_class, "overall": _fields(comparisons, overall) | _beside(a, b, None)}
+    together = entry_numbers(comparisons, overall, side_numbers("a", a, None), side_numbers("b", b, None))
+    numbers: dict[str, Any] = {"by_class": by_class, "overall": together}
     if paired:
         _add_pointwise(a, b, numbers)
     return PairResult(a, b, classes, overall, numbers, losses)
@@ -191,20 +197,24 @@ def _compare_one(
     return ClassResult(rows_a, rows_b, comparison, certainty), resampled
 
 
-def _fields(comparisons: list[Comparison], certainty: Certainty) -> dict[str, Any]:
-    return reduce_comparisons(comparisons) | vars(certainty)
+def side_numbers(side: str, judged_set: JudgedSet, class_id: int | None) -> dict[str, Any]:
+    """False positives and average precision of a class in one set ("a" or "b"), or of all classes (None)."""
+    wrong, values = judged_set.assignment.false_positives, judged_set.average_precision
+    chosen = list(values.values()) if class_id is None else [values.get(class_id, (None, None))]
+    return {
+        f"false_positives_{side}": sum(wrong.values()) if class_id is None else wrong.get(class_id, 0),
+        f"map50_{side}": _mean_defined([pair[0] for pair in chosen]),
+        f"map50_95_{side}": _mean_defined([pair[1] for pair in chosen]),
+    }
 
 
-def _beside(a: JudgedSet, b: JudgedSet, class_id: int | None) -> dict[str, Any]:
-    """False positives and average precision of a class, or of all classes (None)."""
-    out: dict[str, Any] = {}
-    for side, judged_set in (("a", a), ("b", b)):
-        wrong = judged_set.assignment.false_positives
-        values = judged_set.average_precision
-        chosen = list(values.values()) if class_id is None else [values.get(class_id, (None, None))]
-        out[f"false_positives_{side}"] = sum(wrong.values()) if class_id is None else wrong.get(class_id, 0)
-        out[f"map50_{side}"] = _mean_defined([pair[0] for pair in chosen])
-        out[f"map50_95_{side}"] = _mean_defined([pair[1] for pair in chosen])
+def entry_numbers(comparisons: list[Comparison], certainty: Certainty | None, *sides: dict[str, Any]) -> dict[str, Any]:
+    """An entry of "by_class", or "overall" where comparisons of several classes are given."""
+    reduced = reduce_comparisons(comparisons)
+    sure = judge(reduced["mean_w1"], None) if certainty is None else certainty
+    out = reduced | vars(sure)
+    for side in sides:
+        out |= side
     return out
 
 

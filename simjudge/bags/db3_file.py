@@ -148,8 +148,8 @@ class Db3File:
             definitions = {}
         qos = self._offered_qos()
         return [
-            Topic(str(name), str(kind), definitions.get(kind, _NO_DEFINITION), counts.get(number, 0), qos.get(number, ""))
-            for number, name, kind in rows
+            Topic(str(name), str(kind), definitions.get(kind, _NO_DEFINITION), counts.get(i, 0), qos.get(i, ""))
+            for i, name, kind in rows
         ]
 
     def _offered_qos(self) -> dict[int, str]:

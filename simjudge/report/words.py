@@ -124,8 +124,9 @@ def verdict_numbers(entry: Entry, names: Names) -> str:
     spread = f" ({interval(entry)})" if interval(entry) else ""
     if floor is None or p is None:
         return f"mean W1 {number(w1)}{spread}, no floor and no p: permutations were 0; {shares}"
-    beside = f"floor {number(floor)}, above it {number(w1 - floor)}, " + f"p = {p_text(p)}".replace(" ", _TOGETHER)
-    return f"mean W1 {number(w1)}{spread}, {beside}; {shares}"
+    side = "above" if w1 >= floor else "below"
+    beside = f"floor {number(floor)}, {side} it {number(abs(w1 - floor))}"
+    return f"mean W1 {number(w1)}{spread}, {beside}, p{_TOGETHER}={_TOGETHER}{p_text(p)}; {shares}"
 
 
 def overlap_sentences(entry: Entry, names: Names) -> list[str]:

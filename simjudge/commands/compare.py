@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from simjudge import __version__
 from simjudge.commands import options
 from simjudge.commands.common import finish, progress, say
 from simjudge.errors import Losses
 
 if TYPE_CHECKING:
     from simjudge.frames import FrameSet
-    from simjudge.studies.inputs import Side
-    from simjudge.studies.pair import PairResult
 
 
 def compare(
@@ -44,6 +41,7 @@ def compare(
     from simjudge.studies.result_folder import check_result_place
 
     check_result_place(out)
+    trials = Trials(bootstrap, permutations, seed)
     sides = options.read_sides(a, b, a_predictions, b_predictions, model)
     losses = Losses()
     sets = [side.frames for side in sides]
@@ -53,15 +51,20 @@ def compare(
         sets = list(_paired(sets[0], sets[1], pair_tolerance, losses))
     _warn_of_sizes(*sets)
     with progress("comparing contexts") as advance:
-        result = compare_pair(
-            sets[0], sets[1], method, Trials(bootstrap, permutations, seed),
-            metric=metric, paired=paired, advance=advance,
-        )  # fmt: skip
+        result = compare_pair(sets[0], sets[1], method, trials, metric=metric, paired=paired, advance=advance)
     losses.extend(result.losses)
-    trials = {"bootstrap": bootstrap, "permutations": permutations, "paired": paired, "seed": seed, "metric": metric}
-    parameters = options.method_parameters(preset, method) | trials | {"model": None if model is None else str(model)}
-    _save(out, result, sides, parameters, model, losses)
     from simjudge.commands.tables import print_comparison
+    from simjudge.studies.inputs import model_described
+    from simjudge.studies.saving import false_positives, parameters_of, save_comparison
+
+    inputs: dict[str, Any] = {
+        key: side.described(judged.frames, false_positives(judged))
+        for key, side, judged in zip(("a", "b"), sides, (result.a, result.b), strict=True)
+    }
+    inputs["model"] = model_described(model)
+    named_model = None if model is None else str(model)
+    parameters = parameters_of(preset.value, method, trials, metric=metric, paired=paired, model=named_model)
+    save_comparison(out, result, parameters, inputs, losses)
 
     print_comparison(result.numbers, result.a.frames.class_names | result.b.frames.class_names)
     say(f"result in {out}; to look at it: simjudge report {out}")
@@ -85,38 +88,3 @@ def _warn_of_sizes(a: FrameSet, b: FrameSet) -> None:
         shown = [", ".join(f"{w}x{h}" for w, h in sizes[:3]) + (", ..." if len(sizes) > 3 else "") for sizes in
                  (size_a, size_b)]  # fmt: skip
         say(f"note: pictures differ in size, A {shown[0]}, B {shown[1]}; patches are cut in pixels of each")
-
-
-def _save(
-    out: Path, result: PairResult, sides: tuple[Side, Side], parameters: dict[str, Any], model: Path | None,
-    losses: Losses,
-) -> None:  # fmt: skip
-    import pyarrow.parquet as pq
-
-    from simjudge.report.gallery import save_gallery
-    from simjudge.studies.context_table import context_table
-    from simjudge.studies.inputs import model_described
-    from simjudge.studies.result_folder import CONTEXTS, RESULT, write_json, writing_result
-
-    table = context_table(result)
-    inputs: dict[str, Any] = {
-        key: side.described(judged.frames, sum(judged.assignment.false_positives.values()))
-        for key, side, judged in zip(("a", "b"), sides, (result.a, result.b), strict=True)
-    }
-    inputs["model"] = model_described(model)
-    names = result.b.frames.class_names | result.a.frames.class_names
-    with writing_result(out) as folder:
-        pq.write_table(table, folder / CONTEXTS)
-        patch = (int(parameters["patch"][0]), int(parameters["patch"][1]))
-        losses.extend(
-            save_gallery(folder, result.a.frames, result.b.frames, table, patch, min_score=parameters["min_score"])
-        )
-        content = {
-            "version": __version__,
-            "parameters": parameters,
-            "inputs": inputs,
-            "class_names": {str(k): name for k, name in sorted(names.items())},
-            **result.numbers,
-            "losses": losses.lines(),
-        }
-        write_json(folder / RESULT, content)

@@ -65,21 +65,6 @@ def method_of(
     )
 
 
-def method_parameters(preset: Preset, method: Method) -> dict[str, object]:
-    """The settings as result.json has them."""
-    return {
-        "preset": preset.value,
-        "theta": method.theta,
-        "patch": list(method.patch),
-        "mask_factor": method.mask_factor,
-        "class_aware": method.class_aware,
-        "min_score": method.min_score,
-        "strict": method.strict,
-        "min_batch_size": method.min_batch_size,
-        "integer_boxes": method.integer_boxes,
-    }
-
-
 def read_sides(
     a: Path, b: Path, a_predictions: Path | None, b_predictions: Path | None, model: Path | None
 ) -> tuple[Side, Side]:

@@ -36,6 +36,7 @@ def sweep(
     from simjudge.commands.tables import print_sweep
     from simjudge.studies.inputs import model_described
     from simjudge.studies.result_folder import SWEEP, check_result_place, write_json, writing_result
+    from simjudge.studies.saving import method_parameters
     from simjudge.studies.sweep import sweep as run
 
     check_result_place(out)
@@ -50,7 +51,7 @@ def sweep(
     names = set_b.class_names | set_a.class_names
     content = {
         "version": __version__,
-        "parameters": options.method_parameters(preset, method) | {"metric": metric},
+        "parameters": method_parameters(preset.value, method) | {"metric": metric},
         "inputs": {
             "a": sides[0].described(set_a, 0) | {"false_positives": None},
             "b": sides[1].described(set_b, 0) | {"false_positives": None},

@@ -1,8 +1,8 @@
 """Algorithm 1 while frames come in: after any number of them the same numbers as from all of them at once.
 
 One set is the reference and stands; the other is live and grows. A new context is joined with the contexts that can be
-its neighbours and entered in their lists; W1 is computed again only for contexts whose lists have changed, and only when
-somebody asks.
+its neighbours and entered in their lists; W1 is computed again only for contexts whose lists have changed, and only
+when somebody asks.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from numba import njit
 
 from simjudge.context.algorithm import Comparison, Samples
 from simjudge.context.join import Neighbours, by_area, similar_between
 from simjudge.context.members import Members
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts
-from simjudge.context.wasserstein import _merge
+from simjudge.context.wasserstein import compare_lists
 from simjudge.frames import BoolArray, FloatArray, IntArray
 
 SEALED_SIZE = 2048
@@ -143,7 +141,7 @@ class LiveClass:
         a, b = self._in_a, self._in_b
         a.put_in_order(rows, of_a)
         b.put_in_order(rows, of_b)
-        _compare(
+        compare_lists(
             rows, a.items, a.start, a.length, of_a, b.items, b.start, b.length, of_b, self.method.min_batch_size,
             self._w1, self._difference, self._overlap_a, self._overlap_b,
         )  # fmt: skip
@@ -204,35 +202,3 @@ def _some(contexts: Contexts, first: int, last: int) -> Contexts:
         contexts.plane_area[planes],
         contexts.area[first:last],
     )
-
-
-@njit(cache=True, nogil=True)
-def _compare(  # type: ignore[no-untyped-def]
-    rows, items_a, start_a, length_a, performance_a, items_b, start_b, length_b, performance_b, min_batch,
-    w1, difference, overlap_a, overlap_b,
-):  # fmt: skip
-    """W1 and difference of means of some rows, whose lists are in order; marks the members of compared rows."""
-    for r in range(len(rows)):
-        row = rows[r]
-        n_a, n_b = length_a[row], length_b[row]
-        if n_a < min_batch or n_b < min_batch:
-            continue
-        a = items_a[start_a[row] : start_a[row] + n_a]
-        b = items_b[start_b[row] : start_b[row] + n_b]
-        values, from_a = np.empty(n_a + n_b), np.empty(n_a + n_b, np.bool_)
-        i, j, sum_a, sum_b = 0, 0, 0.0, 0.0
-        while i < n_a or j < n_b:
-            take_a = j >= n_b or (i < n_a and performance_a[a[i]] <= performance_b[b[j]])
-            from_a[i + j] = take_a
-            if take_a:
-                values[i + j] = performance_a[a[i]]
-                sum_a += values[i + j]
-                overlap_a[a[i]] = True
-                i += 1
-            else:
-                values[i + j] = performance_b[b[j]]
-                sum_b += values[i + j]
-                overlap_b[b[j]] = True
-                j += 1
-        w1[row] = _merge(values, from_a, n_a, n_b)
-        difference[row] = sum_a / n_a - sum_b / n_b

@@ -80,3 +80,35 @@ def mark_overlap(start, rank, level, compared_level, overlap):  # type: ignore[n
         if compared_level[r] > 0:
             for k in range(start[r], start[r + 1]):
                 overlap[rank[k]] = max(overlap[rank[k]], min(level[k], compared_level[r]))
+
+
+@njit(cache=True, nogil=True)
+def compare_lists(  # type: ignore[no-untyped-def]
+    rows, items_a, start_a, length_a, performance_a, items_b, start_b, length_b, performance_b, min_batch,
+    w1, difference, overlap_a, overlap_b,
+):  # fmt: skip
+    """W1 and difference of means of some rows, whose lists are in order; marks the members of compared rows."""
+    for r in range(len(rows)):
+        row = rows[r]
+        n_a, n_b = length_a[row], length_b[row]
+        if n_a < min_batch or n_b < min_batch:
+            continue
+        a = items_a[start_a[row] : start_a[row] + n_a]
+        b = items_b[start_b[row] : start_b[row] + n_b]
+        values, from_a = np.empty(n_a + n_b), np.empty(n_a + n_b, np.bool_)
+        i, j, sum_a, sum_b = 0, 0, 0.0, 0.0
+        while i < n_a or j < n_b:
+            take_a = j >= n_b or (i < n_a and performance_a[a[i]] <= performance_b[b[j]])
+            from_a[i + j] = take_a
+            if take_a:
+                values[i + j] = performance_a[a[i]]
+                sum_a += values[i + j]
+                overlap_a[a[i]] = True
+                i += 1
+            else:
+                values[i + j] = performance_b[b[j]]
+                sum_b += values[i + j]
+                overlap_b[b[j]] = True
+                j += 1
+        w1[row] = _merge(values, from_a, n_a, n_b)
+        difference[row] = sum_a / n_a - sum_b / n_b

@@ -99,7 +99,7 @@ class LiveJudge:
         return JudgedFrame(numbered, assignment, w1, shown)
 
     def numbers(self) -> dict[str, Any]:
-        """ "by_class" and "overall" as docs/results.md has them, without average precision, nothing resampled."""
+        """The entries "by_class" and "overall" of docs/results.md, without average precision, nothing resampled."""
         comparisons = {class_id: self._classes[class_id].comparison() for class_id in sorted(self._classes)}
         by_class = {str(k): self._entry([comparison], k) for k, comparison in comparisons.items()}
         return {"by_class": by_class, "overall": self._entry(list(comparisons.values()), None)}

@@ -56,7 +56,8 @@ def test_the_order_of_the_input_does_not_matter(made_a, made_b, method, seed):
     (a, performance_a), (b, performance_b) = made_a, made_b
     random = np.random.default_rng(seed)
     rows_a, rows_b = random.permutation(len(a.objects)), random.permutation(len(b.objects))
-    (straight,), _ = compare_class(samples_of(a, performance_a, method), samples_of(b, performance_b, method), method)
+    whole = (samples_of(a, performance_a, method), samples_of(b, performance_b, method))
+    (straight,), _ = compare_class(*whole, method)
     (shuffled,), _ = compare_class(
         samples_of(a, performance_a, method, rows_a), samples_of(b, performance_b, method, rows_b), method
     )

@@ -65,5 +65,6 @@ def test_before_the_first_frame_nothing_is_compared():
     method = Method(patch=(20, 20))
     numbers = reduce_comparisons([LiveClass(samples_of(frames, np.ones(1), method), method).comparison()])
     assert (numbers["n_a"], numbers["n_b"], numbers["compared"], numbers["mean_w1"]) == (1, 0, 0, None)
-    empty = Samples(samples_of(frames, np.ones(1), method, np.arange(0)).contexts, np.zeros(0), np.zeros(0, np.int64), 0)
+    nothing = samples_of(frames, np.ones(1), method, np.arange(0)).contexts
+    empty = Samples(nothing, np.zeros(0), np.zeros(0, np.int64), 0)
     assert reduce_comparisons([LiveClass(empty, method).comparison()])["mean_w1"] is None

@@ -1,0 +1,86 @@
+"""Saving a comparison as a result folder (docs/results.md): the same files whether a command or a node made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from simjudge import __version__
+from simjudge.context.method import Method
+from simjudge.errors import Losses
+from simjudge.report.gallery import save_gallery
+from simjudge.studies.context_table import context_table
+from simjudge.studies.pair import JudgedSet, PairResult, Trials
+from simjudge.studies.result_folder import CONTEXTS, RESULT, write_json, writing_result
+
+Describe = Callable[[JudgedSet], dict[str, Any]]
+
+
+def parameters_of(
+    preset: str, method: Method, trials: Trials, *, metric: str, paired: bool, model: str | None
+) -> dict[str, Any]:
+    """The entry `parameters` of result.json."""
+    return method_parameters(preset, method) | {
+        "bootstrap": trials.bootstrap,
+        "permutations": trials.permutations,
+        "paired": paired,
+        "seed": trials.seed,
+        "metric": metric,
+        "model": model,
+    }
+
+
+def method_parameters(preset: str, method: Method) -> dict[str, Any]:
+    """The settings of the method, as result files have them."""
+    return {
+        "preset": preset,
+        "theta": method.theta,
+        "patch": list(method.patch),
+        "mask_factor": method.mask_factor,
+        "class_aware": method.class_aware,
+        "min_score": method.min_score,
+        "strict": method.strict,
+        "min_batch_size": method.min_batch_size,
+        "integer_boxes": method.integer_boxes,
+    }
+
+
+def false_positives(judged_set: JudgedSet) -> int:
+    """Predictions left over after the assignment, of all classes."""
+    return sum(judged_set.assignment.false_positives.values())
+
+
+def save_comparison(
+    out: Path, result: PairResult, parameters: dict[str, Any], inputs: dict[str, Any], losses: Losses
+) -> None:
+    """Write result.json, contexts.parquet and the gallery; the folder appears whole or not at all.
+
+    Args:
+        out: the folder.
+        result: the comparison.
+        parameters: see `parameters_of`.
+        inputs: "a", "b" and "model", as docs/results.md has them.
+        losses: what was left out so far; grows by damaged pictures of the gallery.
+
+    Raises:
+        SimjudgeError: the folder holds something else, or cannot be written.
+    """
+    table = context_table(result)
+    a, b = result.a.frames, result.b.frames
+    names = b.class_names | a.class_names
+    with writing_result(out) as folder:
+        pq.write_table(table, folder / CONTEXTS)
+        patch = (int(parameters["patch"][0]), int(parameters["patch"][1]))
+        losses.extend(save_gallery(folder, a, b, table, patch, min_score=float(parameters["min_score"])))
+        content = {
+            "version": __version__,
+            "parameters": parameters,
+            "inputs": inputs,
+            "class_names": {str(k): name for k, name in sorted(names.items())},
+            **result.numbers,
+            "losses": losses.lines(),
+        }
+        write_json(folder / RESULT, content)

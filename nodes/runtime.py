@@ -58,7 +58,7 @@ class SimjudgeNode(Node):
             SimjudgeError: a parameter's value cannot be taken.
         """
         super().__init__(self.NAME)
-        self._end: SimjudgeError | bool = False
+        self._end: Exception | bool = False
         self.losses = Losses()
         self.settings = Settings(self, self.PARAMETERS, self.changed)
         self.diagnostics = Diagnostics(self)
@@ -73,8 +73,8 @@ class SimjudgeNode(Node):
         """End the node soon, from any thread: its work is done."""
         self._end = self._end or True
 
-    def fail(self, error: SimjudgeError) -> None:
-        """End the node soon, from any thread, with an error."""
+    def fail(self, error: Exception) -> None:
+        """End the node soon, from any thread, with an error that the main thread raises."""
         self._end = error
 
     @property
@@ -84,7 +84,7 @@ class SimjudgeNode(Node):
 
     def raise_failure(self) -> None:
         """Raise what `fail` was given."""
-        if isinstance(self._end, SimjudgeError):
+        if isinstance(self._end, Exception):
             raise self._end
 
 

@@ -45,6 +45,10 @@ class CheckedMcapWriter:
         """Add a message."""
         self._mcap.add_message(self._channels[connection.id], timestamp, data, timestamp)
 
+    def flush(self) -> None:
+        """Finish the chunk in progress and hand everything to the operating system."""
+        self._mcap.flush()
+
     def close(self, version: int, metadata: str) -> None:
         """Write the index, and the recording's metadata for those who read the bare file."""
         del version

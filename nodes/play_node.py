@@ -1,0 +1,221 @@
+"""Plays a recording onto topics, for places without `ros2 bag play`."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from rclpy.duration import Duration
+from rclpy.publisher import Publisher
+from rclpy.qos import ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from std_srvs.srv import SetBool
+
+from simjudge.bags.recording import Recording
+from simjudge.bags.storage import Stored, Topic
+from simjudge.errors import SimjudgeError
+
+from .definitions import same_definition
+from .diagnostics import OK, Report
+from .pace import Pace
+from .parameters import Parameter
+from .qos import publisher_events
+from .recorded_qos import publishing_as_recorded
+from .runtime import SimjudgeNode, message_class, run_node
+
+_WINDOW = 1_000_000_000
+_WAKE = 0.1
+_SETTLE = 0.5
+_ACKNOWLEDGE = 10
+
+
+class PlayNode(SimjudgeNode):
+    """Plays a recording: every message byte for byte as it was recorded, at the pace it was recorded."""
+
+    NAME = "play_node"
+    PARAMETERS = (
+        Parameter("bag", "", "the recording: a rosbag2 folder, a .mcap or a .db3 file", required=True),
+        Parameter("rate", 1.0, "seconds of the recording played in a second", low=0.01, high=1000, changeable=True),
+        Parameter("start_offset", 0.0, "seconds of the recording to leave out at its start", low=0),
+        Parameter("loop", default=False, description="start again at the end; time jumps back then"),
+        Parameter("clock", 0.0, "publish the recording's time on /clock this many times a second; 0: never",
+                  low=0, high=1000),
+        Parameter("topics", [], "the topics to play; all that can be played where none is named"),
+        Parameter("reliability", "recorded", "of the publishers", choices=("recorded", "reliable", "best_effort")),
+        Parameter("start_paused", default=False, description="wait for the service ~/pause before the first message"),
+        Parameter("wait_for_subscribers", [], "start once these topics have a subscriber; `all`: every played topic"),
+        Parameter("wait_timeout", 30.0, "seconds to wait for subscribers before giving up", low=0),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        """Open the recording, set up its topics and start playing.
+
+        Raises:
+            SimjudgeError: the recording cannot be read, or holds nothing that can be played.
+        """
+        super().__init__()
+        self._path = Path(self.settings["bag"])
+        self._played: dict[str, Publisher[Any]] = {}
+        for topic in self._playable(Recording(self._path)):
+            self._played[topic.name] = self.create_publisher(
+                message_class(topic.type),
+                topic.name,
+                publishing_as_recorded(topic.offered_qos, self.settings["reliability"]),
+                event_callbacks=publisher_events(self.diagnostics, topic.name, "reliability"),
+            )
+        self._pace = Pace(self.settings["rate"], paused=self.settings["start_paused"])
+        self._count = self._rounds = 0
+        self._ticker = self.create_publisher(Clock, "/clock", 10) if self.settings["clock"] > 0 else None
+        self.create_service(SetBool, "~/pause", self._pause)
+        self.diagnostics.watch("playing", self._report)
+        self._thread = Thread(target=self._play_all, name="playing", daemon=True)
+        self._thread.start()
+
+    def changed(self, name: str, value: Any) -> None:
+        """Follow the parameter `rate`."""
+        if name == "rate":
+            self._pace.set_rate(value)
+
+    def close(self) -> None:
+        """Stop playing."""
+        self._thread.join()
+        self.get_logger().info(f"played {self._count} messages")
+
+    def _playable(self, recording: Recording) -> list[Topic]:
+        """The topics to play; those left out are told."""
+        wanted = [self.resolve_topic_name(name) for name in self.settings["topics"]]
+        for name in wanted:
+            if name not in recording.topics:
+                held = ", ".join(sorted(recording.topics)) or "no topic at all"
+                raise SimjudgeError(f"{self._path}: has no topic {name}; it holds {held}")
+        out = []
+        for topic in recording.topics.values():
+            if wanted and topic.name not in wanted:
+                continue
+            trouble = _trouble(topic)
+            if trouble and wanted:
+                raise SimjudgeError(f"{self._path}: {topic.name} cannot be played: {trouble}")
+            if trouble:
+                self.get_logger().warning(f"{topic.name} is not played: {trouble}")
+            else:
+                out.append(topic)
+        if not out:
+            raise SimjudgeError(f"{self._path}: holds no topic that can be played")
+        return out
+
+    def _play_all(self) -> None:
+        try:
+            self._wait_for_subscribers()
+            while not self.ended:
+                self._play_once()
+                if not self.settings["loop"] or not self._count:
+                    break
+            self._let_arrive()
+        except Exception as error:  # noqa: BLE001 - handed to the main thread, which raises it
+            self.fail(error)
+        self.finish()
+
+    def _play_once(self) -> None:
+        recording = Recording(self._path)
+        first = True
+        offset = round(self.settings["start_offset"] * 1e9)
+        span = recording.span()
+        start = (span[0] if span else 0) + offset
+        for message in in_time_order(recording.messages(set(self._played))):
+            if message.time < start:
+                continue
+            if first:
+                self._pace.start(start if span else message.time)
+                first = False
+            if not self._wait_until(message.time):
+                return
+            self._played[message.topic].publish(bytes(message.data))
+            self._count += 1
+        if self._rounds == 0:
+            self.losses.extend(recording.losses)
+        self._rounds += 1
+
+    def _wait_until(self, due: int) -> bool:
+        """Wait for a message's time, with /clock ticking and never ahead of the message; False if the node ends."""
+        period = 1 / self.settings["clock"] if self._ticker else _WAKE
+        while not self.ended:
+            reached = self._pace.wait(due, period)
+            if self._ticker:
+                now = due if reached else min(self._pace.now(), due)
+                message = Clock()
+                message.clock.sec, message.clock.nanosec = divmod(now, 1_000_000_000)
+                self._ticker.publish(message)
+            if reached:
+                return True
+        return False
+
+    def _wait_for_subscribers(self) -> None:
+        names = self.settings["wait_for_subscribers"]
+        wanted = list(self._played) if names == ["all"] else [self.resolve_topic_name(name) for name in names]
+        for name in wanted:
+            if name not in self._played:
+                raise SimjudgeError(f"wait_for_subscribers: {name} is not played; played: {', '.join(self._played)}")
+        end = time.monotonic() + self.settings["wait_timeout"]
+        lacking = wanted
+        while lacking and not self.ended:
+            lacking = [name for name in lacking if self._played[name].get_subscription_count() == 0]
+            if lacking and time.monotonic() > end:
+                raise SimjudgeError(
+                    f"nobody subscribed to {', '.join(lacking)} within {self.settings['wait_timeout']:g} s;"
+                    " start the subscriber, or play without wait_for_subscribers"
+                )
+            # A publisher may know of a subscriber before that knows of the publisher.
+            time.sleep(_SETTLE if wanted and not lacking else _WAKE / 2)
+
+    def _let_arrive(self) -> None:
+        """Leave subscribers the time to take what was published last."""
+        for publisher in self._played.values():
+            if publisher.qos_profile.reliability == ReliabilityPolicy.RELIABLE and not self.ended:
+                publisher.wait_for_all_acked(Duration(seconds=_ACKNOWLEDGE))
+        if not self.ended:
+            time.sleep(_SETTLE)
+
+    def _pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._pace.pause(on=request.data)
+        response.success = True
+        response.message = f"{'paused' if request.data else 'playing'} after {self._count} messages"
+        return response
+
+    def _report(self) -> Report:
+        state = "paused" if self._pace.paused else "playing"
+        return Report(OK, f"{state} {self._path}", {"messages": self._count, "time (ns)": self._pace.now()})
+
+
+def in_time_order(messages: Iterable[Stored], window: int = _WINDOW) -> Iterator[Stored]:
+    """Messages sorted by their recording time, where none is further from its place than `window` nanoseconds."""
+    waiting: list[tuple[int, int, Stored]] = []
+    for number, message in enumerate(messages):
+        heapq.heappush(waiting, (message.time, number, message))
+        while waiting[0][0] < message.time - window:
+            yield heapq.heappop(waiting)[2]
+    while waiting:
+        yield heapq.heappop(waiting)[2]
+
+
+def _trouble(topic: Topic) -> str | None:
+    """Why a topic cannot be played, None where it can."""
+    try:
+        message_class(topic.type)
+    except SimjudgeError as error:
+        return str(error)
+    if not same_definition(topic):
+        return f"it was recorded with another definition of {topic.type} than the one that is installed"
+    return None
+
+
+def main() -> None:
+    """The executable `play_node`."""
+    run_node(PlayNode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""Records topics, for places without `ros2 bag record`."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+
+from simjudge.bags.live_recording import LiveRecording
+from simjudge.errors import SimjudgeError
+
+from .definitions import installed_definition
+from .diagnostics import OK, WARN, Report
+from .parameters import Parameter
+from .qos import subscription_events
+from .recorded_qos import recording_subscription, to_recorded
+from .runtime import SimjudgeNode, message_class, run_node
+
+_LOOK = 0.2
+_FLUSH = 1.0
+_DEEP = 100
+_OWN = {"/rosout", "/parameter_events", "/diagnostics"}
+"""What every node publishes: recorded where it is named, not by a pattern."""
+
+
+class RecordNode(SimjudgeNode):
+    """Records topics into a rosbag2 recording, byte for byte as they were published."""
+
+    NAME = "record_node"
+    PARAMETERS = (
+        Parameter("out", "", "the folder of the recording, which must not exist yet", required=True),
+        Parameter("topics", [], "the topics to record, from when on they exist"),
+        Parameter("pattern", "", "also record topics whose full name matches this regular expression, e.g. /camera/.*"),
+        Parameter("exclude", "", "of those that match `pattern`, leave out what matches this regular expression"),
+        Parameter("storage", "mcap", "of the recording", choices=("mcap", "sqlite3")),
+        Parameter("depth", _DEEP, "messages a topic that wait at most while the disk is busy", low=1, high=10000),
+    )
+
+    def __init__(self) -> None:
+        """Create the recording and look for topics from now on.
+
+        Raises:
+            SimjudgeError: nothing is asked for, or the recording cannot be created.
+        """
+        super().__init__()
+        self._named = {self.resolve_topic_name(name) for name in self.settings["topics"]}
+        self._pattern, self._exclude = self._expression("pattern"), self._expression("exclude")
+        if not self._named and self._pattern is None:
+            raise SimjudgeError("nothing to record: name `topics`, or give a `pattern` (.* for all)")
+        self._refused: set[str] = set()
+        self._taken: set[str] = set()
+        self._recording: LiveRecording | None = LiveRecording(Path(self.settings["out"]), self.settings["storage"])
+        self.diagnostics.watch("recording", self._report)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(_LOOK, self._look, clock=steady)
+        self.create_timer(_FLUSH, self._recording.flush, clock=steady)
+        self._look()
+
+    def close(self) -> None:
+        """Finish the recording: index and metadata."""
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            counts = recording.counts
+            recording.close()
+            total = f"{sum(counts.values())} messages of {len(counts)} topics"
+            self.get_logger().info(f"recorded {total}: {recording.path}")
+            for name in sorted(self._named - counts.keys()):
+                self.get_logger().warning(f"{name} was never published")
+
+    def _expression(self, name: str) -> re.Pattern[str] | None:
+        text = self.settings[name]
+        try:
+            return re.compile(text) if text else None
+        except re.error as error:
+            raise SimjudgeError(f"parameter {name}: {text!r} is no regular expression: {error}") from error
+
+    def _look(self) -> None:
+        """Subscribe to topics that have come up."""
+        for name, types in self.get_topic_names_and_types():
+            if name in self._taken or name in self._refused or not self._wanted(name):
+                continue
+            publishers = self.get_publishers_info_by_topic(name)
+            if not publishers:
+                continue
+            if len(types) > 1:
+                self._refuse(name, f"it is published with several types: {', '.join(types)}")
+                continue
+            try:
+                self._take(name, types[0], [each.qos_profile for each in publishers])
+            except SimjudgeError as error:
+                self._refuse(name, str(error))
+
+    def _wanted(self, name: str) -> bool:
+        if name in self._named:
+            return True
+        if self._pattern is None or name in _OWN or not self._pattern.fullmatch(name):
+            return False
+        return self._exclude is None or not self._exclude.fullmatch(name)
+
+    def _take(self, name: str, message_type: str, offered: list[Any]) -> None:
+        kind, definition = message_class(message_type), installed_definition(message_type)
+        if self._recording is None:
+            return
+        self._recording.add_topic(name, message_type, definition, [to_recorded(each) for each in offered])
+        self._taken.add(name)
+        self.create_subscription(
+            kind, name, partial(self._write, name), recording_subscription(offered, self.settings["depth"]),
+            raw=True, event_callbacks=subscription_events(self.diagnostics, name),
+        )  # fmt: skip
+        self.get_logger().info(f"recording {name} ({message_type})")
+
+    def _write(self, name: str, data: bytes) -> None:
+        if self._recording is not None:
+            self._recording.write(name, self.get_clock().now().nanoseconds, data)
+
+    def _refuse(self, name: str, why: str) -> None:
+        self._refused.add(name)
+        self.diagnostics.report(f"topic {name}", WARN, f"{name} cannot be recorded: {why}")
+
+    def _report(self) -> Report:
+        counts = {} if self._recording is None else self._recording.counts
+        return Report(OK, f"recording {len(counts)} topics", {"messages": sum(counts.values()), **counts})
+
+
+def main() -> None:
+    """The executable `record_node`."""
+    run_node(RecordNode)
+
+
+if __name__ == "__main__":
+    main()

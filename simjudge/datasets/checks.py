@@ -17,6 +17,9 @@ from simjudge.masks import Masks
 DECIMALS = 9
 """Pixel coordinates are kept to a billionth of a pixel, so that a round trip through a formula is exact."""
 
+FARTHEST = 1e9
+"""Pixels. What lies further off is a slip, and would overflow where pixels are counted."""
+
 
 @dataclass(frozen=True)
 class RawRows:
@@ -83,6 +86,7 @@ def _usable(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: L
     with np.errstate(invalid="ignore"):
         tests: list[tuple[str, Any, FloatArray]] = [
             ("boxes with NaN or infinite coordinates", ~np.isfinite(raw.box).all(1), raw.box),
+            ("boxes with coordinates beyond a billion pixels", (np.abs(raw.box) > FARTHEST).any(1), raw.box),
             ("inverted boxes", (x1 < x0) | (y1 < y0), raw.box),
             ("boxes with zero area", (x1 == x0) | (y1 == y0), raw.box),
             ("boxes outside the picture", (x1 <= 0) | (y1 <= 0) | (x0 >= width) | (y0 >= height), raw.box),

@@ -157,7 +157,7 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar) -> FrameSet:
 def _class_names(content: dict[str, Any], path: Path) -> dict[int, str]:
     try:
         return {int(c["id"]): str(c["name"]) for c in content.get("categories", [])}
-    except (TypeError, KeyError, ValueError) as error:
+    except (TypeError, KeyError, ValueError, OverflowError) as error:
         raise SimjudgeError(f"{path}: a category without id and name; mend 'categories'") from error
 
 
@@ -173,7 +173,7 @@ def _frames(
             name = str(image.get("file_name") or f"{image['id']}.png")
             entries.append((name, int(image.get("width") or 0), int(image.get("height") or 0)))
             hash(image["id"])
-        except (TypeError, KeyError, ValueError, AttributeError):
+        except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
             losses.add("images without id, name or size", f"{path}: image {i} ({one_line(image)})")
             del entries[len(ids) :]
             continue

@@ -35,7 +35,8 @@ def rows_of_results(
             continue
         of = _frame(row, frame_of)
         if of is None:
-            losses.add("predictions for frames that the set lacks", f"{where} (image_id {one_line(row['image_id'])})")
+            named = one_line(row.get("image_id"))
+            losses.add("predictions for frames that the set lacks", f"{where} (image_id {named})")
             continue
         shape = box_and_mask(row, int(size[of, 0]), int(size[of, 1]), where, losses)
         if shape is not None:

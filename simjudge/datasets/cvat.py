@@ -14,7 +14,7 @@ from simjudge.datasets.cvat_shapes import add_shapes, read_shapes
 from simjudge.datasets.found import find_pictures
 from simjudge.datasets.pictures import file_stems, pictures_in, write_pictures
 from simjudge.datasets.sidecar import Sidecar, complete, load_sidecar, write_sidecar
-from simjudge.datasets.text import load_xml, number
+from simjudge.datasets.text import load_xml, whole_number
 from simjudge.datasets.yolo_text import used_ids
 from simjudge.errors import Losses, SimjudgeError
 from simjudge.files import writing_folder
@@ -125,8 +125,8 @@ def _annotations(file: Path) -> Element:
 
 
 def _entry(image: Element) -> Entry:
-    width, height = (number(image.get(key)) or 0 for key in ("width", "height"))
-    return str(image.get("name")), int(width), int(height)
+    width, height = (whole_number(image.get(key)) or 0 for key in ("width", "height"))
+    return str(image.get("name")), width, height
 
 
 def _call_alike(images: Sequence[Element], names: Sequence[str]) -> None:
@@ -158,9 +158,9 @@ def _stems(names: Sequence[str]) -> list[str]:
 def _class_names(root: Element) -> dict[int, str]:
     labels = root.findall("./meta//labels/label")
     names = [label.findtext("name", "") for label in labels]
-    ids = [number(label.findtext("class_id")) for label in labels]
+    ids = [whole_number(label.findtext("class_id")) for label in labels]
     if labels and all(i is not None for i in ids):
-        return {int(i): name for i, name in zip(ids, names, strict=True) if i is not None}
+        return {i: name for i, name in zip(ids, names, strict=True) if i is not None}
     if not labels:
         # A file without its list of labels: they are numbered as they come.
         shapes = root.iterfind("./image/*")

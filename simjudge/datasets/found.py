@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.datasets.pictures import sizes_of
+from simjudge.datasets.pictures import LONGEST_SIDE, sizes_of
 from simjudge.datasets.sidecar import Sidecar
 from simjudge.errors import Losses
 from simjudge.frames import IntArray
@@ -63,7 +63,7 @@ def find_pictures(
             losses.add("unreadable pictures", str(header))
         elif width and height and header != (width, height):
             losses.add("pictures of another size than annotated", f"{path} ({header}, said {(width, height)})")
-        elif header[0] < 1 or header[1] < 1:
+        elif not all(0 < side <= LONGEST_SIDE for side in header):
             losses.add("frames without a size", f"{where}: {name}")
         elif stem in seen:
             losses.add("pictures with the same name as another", f"{where}: {name}")

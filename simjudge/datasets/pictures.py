@@ -15,6 +15,8 @@ from simjudge.frames import FrameSet, IntArray
 from simjudge.images import SUFFIXES, ChosenImages, FileImages, ImageError, Images, encode_png, size_of
 
 THREADS = 4
+LONGEST_SIDE = 1_000_000
+"""Pixels. A size beyond is a slip."""
 LONGEST_STEM = 180
 """Bytes; file systems allow 255 for a name, and temporary names are longer than final ones."""
 _KEPT = " !#$&'()+,;=@[]^`{}~"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.datasets.checks import RawRows, objects_of, predictions_of
-from simjudge.datasets.pictures import file_of, file_stems, write_pictures
+from simjudge.datasets.pictures import LONGEST_SIDE, file_of, file_stems, write_pictures
 from simjudge.datasets.rows_json import raw_rows, row_lists
 from simjudge.datasets.text import load_json, one_line
 from simjudge.errors import Losses, SimjudgeError
@@ -142,7 +142,7 @@ def _class_names(content: Any, path: Path) -> dict[int, str]:
 def _usable(frame: Any, where: str, losses: Losses) -> bool:
     try:
         width, height = frame["size"]
-        good = bool(int(width) == width > 0 and int(height) == height > 0)
+        good = all(int(side) == side and 0 < side <= LONGEST_SIDE for side in (width, height))
     except (TypeError, KeyError, ValueError, OverflowError):
         good = False
     if not good:

@@ -56,7 +56,7 @@ def raw_rows(
                 x0, y0, x1, y1 = row["box"]
                 box = [float(x0), float(y0), float(x1), float(y1)]
                 score = float(row["score"]) if scored else 1.0
-                entry = (number, index, row["class"], box, score, int(row.get("instance", NO_INSTANCE)))
+                entry = (number, index, row["class"], box, score, _instance(row))
             except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
                 losses.add("malformed rows", f"{where(number, index)} ({one_line(row)})")
                 continue
@@ -72,6 +72,13 @@ def raw_rows(
         np.array(instances, np.int64),
         masks.masks(),
     )
+
+
+def _instance(row: dict[str, Any]) -> int:
+    instance = int(row.get("instance", NO_INSTANCE))
+    if not -(2**63) <= instance < 2**63:
+        raise OverflowError
+    return instance
 
 
 def _mask(runs: Any, width: int, height: int, where: str, losses: Losses) -> Crop:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.datasets.checks import objects_of, predictions_of
+from simjudge.datasets.pictures import LONGEST_SIDE
 from simjudge.datasets.rows_json import raw_rows, row_lists
 from simjudge.datasets.text import load_json
 from simjudge.errors import SimjudgeError
@@ -82,7 +83,7 @@ def load_sidecar(folder: Path) -> Sidecar:
     try:
         frames = {str(f.get("file", f["name"])): f for f in content["frames"]}
         good = all(_is_frame_entry(known) for known in frames.values())
-    except (TypeError, KeyError, ValueError, AttributeError) as error:
+    except (TypeError, KeyError, ValueError, AttributeError, OverflowError) as error:
         raise SimjudgeError(f"{path}: not a sidecar of simjudge; remove it to read the folder without it") from error
     if not good:
         raise SimjudgeError(f"{path}: a frame without name, size or stamp; remove it to read the folder without it")
@@ -95,7 +96,7 @@ def complete(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
         return plain
     try:
         return _complete(plain, sidecar)
-    except (TypeError, KeyError, ValueError, AttributeError, IndexError) as error:
+    except (TypeError, KeyError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise SimjudgeError(f"{sidecar.path}: damaged; remove it to read the folder without it") from error
 
 
@@ -136,7 +137,8 @@ def write_sidecar(
 
 def _is_frame_entry(known: dict[str, Any]) -> bool:
     width, height = (int(v) for v in known["size"])
-    return width > 0 and height > 0 and isinstance(known["name"], str) and int(known["stamp"]) >= NO_STAMP
+    named = isinstance(known["name"], str) and NO_STAMP <= int(known["stamp"]) < 2**63
+    return named and 0 < width <= LONGEST_SIDE and 0 < height <= LONGEST_SIDE
 
 
 def _frame_entry(frames: FrameSet, index: int, stem: str) -> dict[str, Any]:

@@ -75,6 +75,12 @@ def number(value: Any) -> float | None:
         return None
 
 
+def whole_number(value: Any) -> int | None:
+    """A value read from a file as a whole number, None where it is none."""
+    read = number(value)
+    return int(read) if read is not None and abs(read) < 2**53 and read == int(read) else None
+
+
 def one_line(text: object, limit: int = 60) -> str:
     """Any value as one short line, to be named in a message."""
     line = " ".join(str(text).split())

@@ -85,7 +85,7 @@ def class_names(content: Any, path: Path) -> dict[int, str]:
     try:
         pairs = names.items() if isinstance(names, dict) else enumerate(names)
         return {int(key): str(name) for key, name in pairs}
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise SimjudgeError(f"{path}: 'names' has a key that is no number; mend it") from error
 
 

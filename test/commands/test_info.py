@@ -87,6 +87,16 @@ def test_a_recording_without_pictures():
     assert "no frames: " in done.stdout
 
 
+def test_a_model():
+    path = Path(__file__).parents[2] / "models/real_signals_yolo11n.onnx"
+    if not path.exists():
+        pytest.skip("models/real_signals_yolo11n.onnx is not here")
+    done = run(path)
+    assert done.returncode == 0, done.stderr
+    assert "input        320 x 320 pixels" in done.stdout
+    assert "0 green, 1 left, 2 red, 3 right, 4 stop, 5 straight, 6 yellow" in done.stdout
+
+
 def test_losses(frames, tmp_path):
     write_set(frames, tmp_path / "y", "yolo")
     (tmp_path / "y/labels/zzz.txt").write_text("")

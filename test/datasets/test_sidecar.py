@@ -107,3 +107,21 @@ def test_damaged_rows_in_it(frames, tmp_path, damage):
         assert read_set(tmp_path / "s").losses
     except SimjudgeError as error:
         assert "simjudge.json" in str(error)  # noqa: PT017 - either is right, a traceback is not
+
+
+@pytest.mark.parametrize("kind", ["yolo", "coco", "cvat"])
+def test_what_the_format_holds_is_not_in_it(tmp_path, kind):
+    """Boxes, classes and scores stand in the format's own files only."""
+    random = np.random.default_rng(2)
+    low = np.round(random.uniform(0, 20, (20, 2)), 6)
+    box = np.concatenate([low, np.round(low + random.uniform(1, 9, (20, 2)), 6)], 1)
+    frame = np.sort(random.integers(0, 3, 20))
+    objects = Objects.build(frame, random.integers(0, 2, 20), box)
+    found = Predictions.build(frame, random.integers(0, 2, 20), box, random.random(20))
+    names = {0: "red", 1: "green"}
+    frames = FrameSet.build("x", [(40, 30)] * 3, objects, found, frame_name=["a", "b", "c"], class_names=names)
+    write_set(frames, tmp_path / "s", kind)
+    content = json.loads((tmp_path / "s/simjudge.json").read_text())
+    assert set(content) == {"format", "version", "frames"}
+    for entry in content["frames"]:
+        assert set(entry) == {"name", "size", "stamp", "picture"}

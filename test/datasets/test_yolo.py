@@ -89,6 +89,7 @@ def test_same_name_in_two_splits(yolo):
         (b"\xff\xfe\x00", {"malformed rows": 1}, 0),
         ("0 nan .5 .2 .2", {"boxes with NaN or infinite coordinates": 1}, 0),
         ("0 .5 .5 inf .2", {"boxes with NaN or infinite coordinates": 1}, 0),
+        ("0 .5 .5 1e9 .2", {"boxes with coordinates beyond a billion pixels": 1}, 0),
         ("0 .5 .5 -.2 .2", {"inverted boxes": 1}, 0),
         ("0 .5 .5 0 .2", {"boxes with zero area": 1}, 0),
         ("0 1.5 .5 .2 .2", {"boxes outside the picture": 1}, 0),

@@ -8,6 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from simjudge.frames import FrameSet, Objects, Predictions
@@ -73,7 +74,8 @@ def made_contexts(set_a: FrameSet, set_b: FrameSet, seed: int = 0) -> pa.Table:
 
 def made_entry(contexts: pa.Table, class_id: int | None, verdict: str = "gap") -> dict[str, object]:
     """The numbers of a class, or of all classes for None; the certainty fields are made up."""
-    rows = [r for r in contexts.to_pylist() if class_id in (None, r["class_id"])]
+    used = contexts.select(["set", "class_id", "performance", "in_overlap", "w1"])
+    rows = (used if class_id is None else used.filter(pc.equal(used["class_id"], class_id))).to_pylist()
     a, b = [r for r in rows if r["set"] == "a"], [r for r in rows if r["set"] == "b"]
     w1 = [r["w1"] for r in a if r["w1"] is not None]
     inside = {"a": sum(r["in_overlap"] for r in a), "b": sum(r["in_overlap"] for r in b)}

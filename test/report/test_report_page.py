@@ -170,9 +170,9 @@ def test_80_classes_and_100000_contexts_are_quick_and_small(tmp_path: Path, copi
     for n in range(1, copies):
         folders.append(tmp_path / str(n))
         folders[-1].symlink_to(made)
-    start = time.perf_counter()
+    start = time.process_time()
     write_report(folders, tmp_path / "out.html")
-    assert time.perf_counter() - start < 5 * copies
+    assert time.process_time() - start < 5 * copies
     assert (tmp_path / "out.html").stat().st_size < 10_000_000
 
 

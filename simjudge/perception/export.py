@@ -26,6 +26,10 @@ def export_onnx(weights: Path, out: Path, imgsz: int, *, half: bool) -> None:
     exported = Path(model.export(format="onnx", imgsz=imgsz, dynamic=True, simplify=True, device="cpu", verbose=False))
     network = onnx.load(str(exported))
     _fix_size(network, imgsz)
+    del network.graph.value_info[:]  # shapes in between, which every runtime finds out by itself
+    for entry in network.metadata_props:
+        if entry.key == "description":  # it names a temporary folder
+            entry.value = f"{out.stem}, trained by simjudge"
     if half:
         halve_weights(network)
     onnx.checker.check_model(network)

@@ -6,7 +6,8 @@ because the objects of a frame are not independent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class Certainty:
         floor_mean, floor_q95: mean W1 if A and B did not differ: mean and 95 % quantile over permutations.
         excess_w1: mean W1 less floor_mean.
         p_value: (1 + permutations with W1 at least as large) / (1 + permutations).
+        p_adjusted: p_value for one class among several (see `among_classes`); p_value itself for all together.
         verdict: GAP, NO_GAP, NO_OVERLAP or NOT_TESTED.
     """
 
@@ -37,6 +39,7 @@ class Certainty:
     floor_q95: float | None
     excess_w1: float | None
     p_value: float | None
+    p_adjusted: float | None
     verdict: str
 
 
@@ -86,7 +89,7 @@ def judge(mean_w1: float | None, resampled: ResampledW1 | None) -> Certainty:
         mean_w1: mean of the W1 list; None where nothing was compared.
         resampled: of one class, or the sum over classes.
     """
-    nothing = Certainty(None, None, None, None, None, None, NOT_TESTED if mean_w1 is not None else NO_OVERLAP)
+    nothing = Certainty(None, None, None, None, None, None, None, NOT_TESTED if mean_w1 is not None else NO_OVERLAP)
     if mean_w1 is None or resampled is None:
         return nothing
     low = high = floor = q95 = p_value = None
@@ -109,7 +112,27 @@ def judge(mean_w1: float | None, resampled: ResampledW1 | None) -> Certainty:
             floor, q95 = float(defined.mean()), float(np.quantile(defined, 0.95))
         verdict = GAP if p_value <= SIGNIFICANCE else NO_GAP
     excess = None if floor is None else mean_w1 - floor
-    return Certainty(low, high, floor, q95, excess, p_value, verdict)
+    return Certainty(low, high, floor, q95, excess, p_value, p_value, verdict)
+
+
+def among_classes(classes: Sequence[Certainty], overall: Certainty) -> list[Certainty]:
+    """Judge each class as one of several: of twenty classes that do not differ, one would have p <= 0.05 by chance.
+
+    p_adjusted is Holm's (Scand. J. Statist. 6, 1979), and at least the p of all classes together: a gap in a class is
+    called one only where the sets as a whole differ.
+
+    Args:
+        classes: of each class by itself.
+        overall: of all classes together.
+    """
+    tested = [i for i, one in enumerate(classes) if one.p_value is not None]
+    out = list(classes)
+    largest = 0.0 if overall.p_value is None else overall.p_value
+    for place, i in enumerate(sorted(tested, key=lambda i: classes[i].p_value or 0.0)):
+        largest = min(1.0, max(largest, (len(tested) - place) * (classes[i].p_value or 0.0)))
+        verdict = GAP if largest <= SIGNIFICANCE else NO_GAP
+        out[i] = replace(classes[i], p_adjusted=largest, verdict=verdict)
+    return out
 
 
 def _means(total: FloatArray, count: FloatArray) -> FloatArray:

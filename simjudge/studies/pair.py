@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from simjudge.context.algorithm import Comparison, Samples, compare_class
-from simjudge.context.certainty import Certainty, draw_resamples, judge
+from simjudge.context.certainty import Certainty, among_classes, draw_resamples, judge
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
 from simjudge.context.reductions import reduce_comparisons
@@ -164,26 +164,37 @@ def compare_pair(
         )
     ids = sorted(set(a.frames.objects.class_id.tolist()) | set(b.frames.objects.class_id.tolist()))
     work = len(a.frames.objects) + (len(b.frames.objects) if resamples is not None else 0)
-    classes: dict[int, ClassResult] = {}
-    by_class: dict[str, dict[str, Any]] = {}
     everything = None if resamples is None else ResampledW1.zeros(resamples)
+    alone: list[ClassResult] = []
     done = 0
     for class_id in ids:
         result, resampled = _compare_one(a, b, class_id, method, resamples, _shifted(advance, done, work))
         done += len(result.rows_a) + (len(result.rows_b) if resamples is not None else 0)
         if everything is not None and resampled is not None:
             everything.add(resampled)
-        classes[class_id] = result
-        sides = (side_numbers("a", a, class_id), side_numbers("b", b, class_id))
-        by_class[str(class_id)] = entry_numbers([result.comparison], result.certainty, *sides)
-    comparisons = [result.comparison for result in classes.values()]
-    reduced = reduce_comparisons(comparisons)
-    overall = judge(reduced["mean_w1"], everything)
-    together = entry_numbers(comparisons, overall, side_numbers("a", a, None), side_numbers("b", b, None))
-    numbers: dict[str, Any] = {"by_class": by_class, "overall": together}
+        alone.append(result)
+    overall = judge(reduce_comparisons([one.comparison for one in alone])["mean_w1"], everything)
+    settled = among_classes([one.certainty for one in alone], overall)
+    classes = {
+        class_id: replace(one, certainty=certainty)
+        for class_id, one, certainty in zip(ids, alone, settled, strict=True)
+    }
+    numbers = _numbers(a, b, classes, overall)
     if paired:
         _add_pointwise(a, b, numbers)
     return PairResult(a, b, classes, overall, numbers, losses)
+
+
+def _numbers(
+    a: JudgedSet, b: JudgedSet, classes: dict[int, ClassResult], overall: Certainty
+) -> dict[str, dict[str, Any]]:
+    by_class = {
+        str(k): entry_numbers([one.comparison], one.certainty, side_numbers("a", a, k), side_numbers("b", b, k))
+        for k, one in classes.items()
+    }
+    comparisons = [one.comparison for one in classes.values()]
+    together = entry_numbers(comparisons, overall, side_numbers("a", a, None), side_numbers("b", b, None))
+    return {"by_class": by_class, "overall": together}
 
 
 def _compare_one(

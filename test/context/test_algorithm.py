@@ -117,7 +117,8 @@ def test_nothing_compared_is_undefined_not_zero():
     numbers = reduce_comparisons([result])
     assert numbers["compared"] == 0
     assert numbers["overlap_a"] == 0.0
-    assert all(numbers[name] is None for name in ("mean_w1", "median_w1", "max_w1", "weighted_w1", "mean_abs_mean_diff"))
+    undefined = ("mean_w1", "median_w1", "max_w1", "weighted_w1", "mean_abs_mean_diff")
+    assert all(numbers[name] is None for name in undefined)
 
 
 def test_an_empty_set_compares_to_nothing():

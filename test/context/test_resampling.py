@@ -12,7 +12,7 @@ from naive_method import METHODS, frame_sets, samples_of
 from scipy.stats import kstest
 
 from simjudge.context.algorithm import Samples, compare_class
-from simjudge.context.certainty import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED, draw_resamples, judge
+from simjudge.context.certainty import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED, among_classes, draw_resamples, judge
 from simjudge.context.method import Method
 from simjudge.context.resampling import Resamples
 from simjudge.errors import UsageError
@@ -140,6 +140,26 @@ def test_the_interval_covers_what_other_samples_of_that_size_give():
         rows.append((value, sure.w1_low, sure.w1_high))
     values, low, high = np.array(rows).T
     assert np.mean((low <= values.mean()) & (values.mean() <= high)) >= 0.85
+
+
+@pytest.mark.parametrize(
+    ("overall", "classes", "adjusted"),
+    [
+        (0.001, [0.01, 0.04, 0.03], [0.03, 0.06, 0.06]),  # Holm: 3 x 0.01, 2 x 0.03, then no smaller
+        (0.2, [0.004, 0.5], [0.2, 0.5]),  # the sets as a whole do not differ
+        (0.01, [0.02], [0.02]),  # one class
+        (0.01, [0.02, None], [0.02, None]),  # a class without overlap is no test
+        (0.01, [0.9, 0.8], [1.0, 1.0]),
+    ],
+)
+def test_classes_among_several_are_judged_with_holm(overall, classes, adjusted):
+    nothing = judge(None, None)
+    given = [nothing if p is None else replace(nothing, p_value=p) for p in classes]
+    settled = among_classes(given, replace(nothing, p_value=overall))
+    assert [one.p_adjusted for one in settled] == pytest.approx(adjusted)
+    for one in settled:
+        expected = NO_OVERLAP if one.p_adjusted is None else GAP if one.p_adjusted <= 0.05 else NO_GAP
+        assert one.verdict == expected
 
 
 def test_without_tries_or_overlap_nothing_is_claimed():

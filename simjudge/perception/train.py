@@ -155,7 +155,7 @@ def _run(
             deterministic=True,
             amp=False,  # the check that comes with it downloads a model
             fliplr=0.5 if training.flipped else 0.0,
-            pretrained=False,
+            pretrained=options.start is not None,  # False would start from random weights, checkpoint or not
             plots=False,
             verbose=False,
             project=str(run.parent),

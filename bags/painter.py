@@ -1,4 +1,4 @@
-"""Paints a course of red and green cones as a small car's camera would frame it, with boxes that are known exactly.
+"""Paints a course of coloured cones as a small car's camera would frame it, with boxes that are known exactly.
 
 A picture is computed by casting one ray a pixel onto a floor, four walls and cones. There is no transport of light: no
 lamp, no reflection, no true shadow. It is a stand-in to try things on, not a photograph and not a simulator.
@@ -10,7 +10,8 @@ z forward.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
@@ -78,8 +79,12 @@ class Look:
 
     floor: tuple[float, float, float] = (0.52, 0.50, 0.47)
     wall: tuple[float, float, float] = (0.78, 0.78, 0.75)
-    red: tuple[float, float, float] = (0.80, 0.10, 0.08)
-    green: tuple[float, float, float] = (0.08, 0.52, 0.22)
+    cones: Mapping[int, tuple[float, float, float]] = field(
+        default_factory=lambda: {RED: (0.80, 0.10, 0.08), GREEN: (0.08, 0.52, 0.22)}
+    )
+    """By class id."""
+    stripe: tuple[float, float] = STRIPE
+    """Where the cones' white stripe is, as parts of the height; (0, 0) for none."""
     tile: float = 0.6
     """Side of a floor tile, metres."""
     texture: float = 0.0
@@ -95,7 +100,7 @@ class Course:
 
     Attributes:
         place: float64 (N, 2), where the cones stand.
-        class_id: int64 (N,), RED or GREEN.
+        class_id: int64 (N,), each with a colour in `Look.cones`.
         hall: x0, y0, x1, y1 of the walls.
     """
 
@@ -159,9 +164,9 @@ class _Canvas:
         reach, height, facing = _frustum(self.eye - [*course.place[cone], 0.0], self.rays[window].astype(np.float64))
         hit = np.isfinite(reach)
         self.outline[cone] = np.count_nonzero(hit)
-        colour = np.array(look.red if course.class_id[cone] == RED else look.green)
+        colour = np.array(look.cones[int(course.class_id[cone])])
         part = height / CONE_HEIGHT
-        stripe = (part > STRIPE[0]) & (part < STRIPE[1])
+        stripe = (part > look.stripe[0]) & (part < look.stripe[1])
         painted = np.where(stripe[..., None], 0.88, colour) * (0.55 + 0.45 * np.clip(facing, 0, 1))[..., None]
         self.picture[window][hit] = painted[hit]
         self.owner[window][hit] = cone

@@ -35,15 +35,26 @@ def test_every_filter_is_registered_and_keeps_type_shape_and_input():
                 assert np.abs(np.clip(out * 255, 0, 255) - exact).max() <= 0.51, name
 
 
-@pytest.mark.parametrize("sigma", [0.5, 1.0, 2.0, 3.7])
-def test_blur_has_the_line_spread_of_a_gaussian(sigma):
+def blurred_edge(sigma):
+    """A step between columns 39 and 40, blurred."""
     edge = np.zeros((40, 81, 3))
     edge[:, 40:] = 1.0
-    out = filters.gaussian_blur(edge, sigma=sigma)
-    # A step between columns 39 and 40 becomes the error function, but for sampling the kernel at the pixels: by the
-    # midpoint rule that is off by at most max|phi'| / 24 = 0.0101 pixels squared over sigma squared.
+    return filters.gaussian_blur(edge, sigma=sigma)[20, :, 0]
+
+
+@pytest.mark.parametrize("sigma", [1.0, 2.0, 3.7])
+def test_blur_has_the_line_spread_of_a_gaussian(sigma):
+    # The step becomes the error function, but for sampling the kernel at the pixels: by the midpoint rule that is off
+    # by at most max|phi'| / 24 = 0.0101 pixels squared over sigma squared.
     expected = ndtr((np.arange(81) - 39.5) / sigma)
-    assert np.abs(out[20, :, 0] - expected).max() < 0.0105 / sigma**2
+    assert np.abs(blurred_edge(sigma) - expected).max() < 0.0105 / sigma**2
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 2.0, 3.7])
+def test_blur_weighs_by_the_gaussian_at_the_pixels(sigma):
+    weight = np.exp(-((np.arange(81) - 40.0) ** 2) / (2 * sigma**2))
+    expected = np.cumsum(weight / weight.sum())
+    assert np.abs(blurred_edge(sigma) - expected).max() < 1e-4  # what lies beyond 4 sigma
 
 
 @pytest.mark.parametrize("sigma", [1.0, 2.0, 3.7])

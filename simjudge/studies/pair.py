@@ -19,6 +19,7 @@ from simjudge.frames import FloatArray, FrameSet, IntArray
 from simjudge.perception.assignment import Assignment, assign, assign_cpd
 from simjudge.studies.classes import same_classes
 from simjudge.studies.pointwise import paired_objects
+from simjudge.studies.units import Units, drawn_together
 
 Advance = Callable[[int, int], None]
 
@@ -157,10 +158,12 @@ def compare_pair(
     check_labelled(set_b)
     a = judged(set_a, method, metric, losses, precision=precision)
     b = judged(same_classes(a.frames, set_b), method, metric, losses, precision=precision)
+    of_a = drawn_together(a.frames)
+    units = (of_a, of_a if paired else drawn_together(b.frames))
     resamples = None
     if trials.permutations or trials.bootstrap:
         resamples = draw_resamples(
-            len(a.frames), len(b.frames), trials.permutations, trials.bootstrap, trials.seed, paired=paired
+            units[0].count, units[1].count, trials.permutations, trials.bootstrap, trials.seed, paired=paired
         )
     ids = sorted(set(a.frames.objects.class_id.tolist()) | set(b.frames.objects.class_id.tolist()))
     work = len(a.frames.objects) + (len(b.frames.objects) if resamples is not None else 0)
@@ -168,7 +171,7 @@ def compare_pair(
     alone: list[ClassResult] = []
     done = 0
     for class_id in ids:
-        result, resampled = _compare_one(a, b, class_id, method, resamples, _shifted(advance, done, work))
+        result, resampled = _compare_one(a, b, units, class_id, method, resamples, _shifted(advance, done, work))
         done += len(result.rows_a) + (len(result.rows_b) if resamples is not None else 0)
         if everything is not None and resampled is not None:
             everything.add(resampled)
@@ -198,12 +201,20 @@ def _numbers(
 
 
 def _compare_one(
-    a: JudgedSet, b: JudgedSet, class_id: int, method: Method, resamples: Resamples | None, advance: Advance | None
+    a: JudgedSet,
+    b: JudgedSet,
+    units: tuple[Units, Units],
+    class_id: int,
+    method: Method,
+    resamples: Resamples | None,
+    advance: Advance | None,
 ) -> tuple[ClassResult, ResampledW1 | None]:
     rows_a, rows_b = a.rows(class_id), b.rows(class_id)
-    (comparison,), resampled = compare_class(
-        samples(a, rows_a, method), samples(b, rows_b, method), method, None, resamples, advance
+    first, second = (
+        replace(chosen, frame=unit.of_frame[chosen.frame], frame_count=unit.count)
+        for chosen, unit in zip((samples(a, rows_a, method), samples(b, rows_b, method)), units, strict=True)
     )
+    (comparison,), resampled = compare_class(first, second, method, None, resamples, advance)
     certainty = judge(reduce_comparisons([comparison])["mean_w1"], resampled)
     return ClassResult(rows_a, rows_b, comparison, certainty), resampled
 

@@ -55,6 +55,8 @@ setup(
     entry_points={
         "console_scripts": [
             "simjudge = simjudge.cli:main",
+            "camera_bridge_node = simjudge.nodes.camera_bridge_node:main",
+            "detection_node = simjudge.nodes.detection_node:main",
             "play_node = simjudge.nodes.play_node:main",
             "record_node = simjudge.nodes.record_node:main",
         ]

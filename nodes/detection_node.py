@@ -1,0 +1,245 @@
+"""Runs a detector over pictures as they come."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import replace
+from threading import Thread
+from typing import Any
+
+from rclpy.duration import Duration
+from sensor_msgs.msg import Image
+from simjudge_msgs.msg import DetectionArray
+
+from simjudge.errors import SimjudgeError
+from simjudge.images import ImageError, RgbImage
+from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, Detector, load_detector
+
+from .detection_messages import detection_array, vision_array, vision_types
+from .diagnostics import OK, WARN, Flow, Report
+from .image_input import TRANSPORTS, ImageInput
+from .image_messages import image_message, place, stamp_of, to_rgb
+from .overlay import class_colour, draw_boxes
+from .parameters import Parameter
+from .picture_queue import PictureQueue, Waiting
+from .qos import RELIABILITIES, images, publisher_events, reliable
+from .runtime import SimjudgeNode, run_node
+
+_DRAIN = 3.0
+"""Seconds that pictures which wait are still worked on when the node is told to end."""
+_LIVE_DEPTH, _BAG_DEPTH = 5, 100
+_RECENT = 10.0
+_POLL = 0.002
+_SANE = 3600.0
+"""A picture older than this, in seconds, is not late: its stamp is from another clock."""
+
+
+class DetectionNode(SimjudgeNode):
+    """Finds things in a camera's pictures: camera/image_raw[/compressed] in, camera/detections out."""
+
+    NAME = "detection_node"
+    PARAMETERS = (
+        Parameter("model", "", "a .onnx, .pt or .yaml file, or the name of a detector that comes with simjudge",
+                  required=True, changeable=True),
+        Parameter("min_score", DEFAULT_MIN_SCORE, "detections below are not published; keep it low, a comparison"
+                  " chooses its own", low=0, high=1, changeable=True),
+        Parameter("iou", DEFAULT_IOU, "of two boxes of one class that overlap more, the better stays", low=0, high=1),
+        Parameter("imgsz", 0, "side of the net's input in pixels, where the model leaves it open; 0: as the model says",
+                  low=0, high=8192),
+        Parameter("device", "", "for .pt: cpu, 0, ..."),
+        Parameter("every_frame", default=False, description="false: always the newest picture, for live work;"
+                  " true: every picture in order, for recordings"),
+        Parameter("queue_mb", 1000.0, "every_frame: memory for pictures that wait, MB", low=1, high=1e6),
+        Parameter("transport", "auto", "which pictures: the raw ones, the compressed ones, or those that come",
+                  choices=TRANSPORTS),
+        Parameter("reliability", "auto", "of the pictures: auto takes what is offered", choices=RELIABILITIES),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        """Load the model and start.
+
+        Raises:
+            SimjudgeError: the model cannot be loaded.
+        """
+        super().__init__()
+        self._detector = self._load(self.settings["model"])
+        self._candidate: Detector | None = None
+        self.add_post_set_parameters_callback(self._swap)
+        self._every = bool(self.settings["every_frame"])
+        self._queue = PictureQueue(round(self.settings["queue_mb"] * 1e6) if self._every else None)
+        self._flow = Flow()
+        self._skipped = 0
+        self._last_loss = float("-inf")
+        self._delays: deque[float] = deque(maxlen=100)
+        self._detections = self.create_publisher(
+            DetectionArray,
+            "camera/detections",
+            reliable(_BAG_DEPTH),
+            event_callbacks=publisher_events(self.diagnostics, "camera/detections"),
+        )
+        self._vision = vision_types()
+        self._vision_detections = (
+            self.create_publisher(self._vision.array, "camera/detections/vision", reliable(_BAG_DEPTH))
+            if self._vision
+            else None
+        )
+        self._overlay = self.create_publisher(Image, "camera/detections/overlay", images())
+        self._input = ImageInput(
+            self,
+            "camera/image_raw",
+            self._take,
+            depth=_BAG_DEPTH if self._every else _LIVE_DEPTH,
+            has_room=self._queue.has_room,
+            on_lost=self._lost,
+        )
+        self.diagnostics.watch("detection", self._report)
+        self._thread = Thread(target=self._work, name="detection", daemon=True)
+        self._thread.start()
+
+    def changed(self, name: str, value: Any) -> None:
+        """Load a new model, while detection goes on with the old one."""
+        if name == "model":
+            self._candidate = self._load_meanwhile(value)
+
+    def close(self) -> None:
+        """Finish what waits, if that is quick; what is not finished is counted."""
+        if self._every:
+            self._input.pump()
+        else:
+            self._queue.clear()
+        self._queue.close()
+        self._thread.join(_DRAIN)
+        for left in self._queue.clear():
+            self.losses.add("pictures that still waited when the node was ended", place(left.message))
+        self._thread.join()
+        self._detections.wait_for_all_acked(Duration(seconds=1))
+
+    def _load(self, model: str) -> Detector:
+        return load_detector(
+            model,
+            min_score=self.settings["min_score"],
+            iou=self.settings["iou"],
+            imgsz=self.settings["imgsz"] or None,
+            device=self.settings["device"],
+        )
+
+    def _load_meanwhile(self, model: str) -> Detector:
+        """Load a model in another thread; this one goes on receiving."""
+        result: list[Detector | Exception] = []
+
+        def load() -> None:
+            try:
+                result.append(self._load(model))
+            except Exception as error:  # noqa: BLE001 - raised below, in the thread that answers
+                result.append(error)
+
+        thread = Thread(target=load, name="loading", daemon=True)
+        thread.start()
+        while thread.is_alive():
+            self._input.pump()
+            thread.join(_POLL)
+        outcome = result[0]
+        if isinstance(outcome, SimjudgeError):
+            raise outcome
+        if isinstance(outcome, Exception):
+            raise SimjudgeError(f"{model}: cannot be loaded: {_first_line(outcome)}") from outcome
+        return outcome
+
+    def _swap(self, parameters: list[Any]) -> None:
+        """Use what was accepted, from the next picture on."""
+        detector = self._detector
+        names = {parameter.name for parameter in parameters}
+        if "model" in names and self._candidate is not None:
+            detector, self._candidate = self._candidate, None
+            self.get_logger().info(f"detecting with {detector.name} from now on")
+        if names & {"model", "min_score"}:
+            self._detector = replace(detector, min_score=self.settings["min_score"])  # type: ignore[type-var]
+
+    def _take(self, message: Any) -> None:
+        self._flow.received += 1
+        self._skipped += self._queue.put(Waiting(message, time.monotonic()))
+
+    def _lost(self, topic: str, count: int) -> None:
+        """Pictures that never arrived; in live work a few always do not."""
+        if self._every:
+            self._lose("pictures lost on the way here", topic, count)
+
+    def _work(self) -> None:
+        while (item := self._queue.take()) is not None:
+            detector = self._detector
+            try:
+                picture = to_rgb(item.message, self._input.topic)
+            except ImageError as error:
+                self._lose("damaged pictures, not looked at", str(error))
+                continue
+            try:
+                found = detector([picture])[0]
+            except Exception as error:  # noqa: BLE001 - whatever a net raises for one picture
+                where = place(item.message, self._input.topic)
+                self._lose("pictures on which the detector failed", f"{where}: {_first_line(error)}")
+                continue
+            self._publish(item, picture, found, detector.class_names)
+
+    def _publish(self, item: Waiting, picture: RgbImage, found: Detections, names: dict[int, str]) -> None:
+        header = item.message.header
+        height, width, _ = picture.shape
+        self._detections.publish(detection_array(found, names, header, (width, height)))
+        if self._vision_detections is not None and self._vision is not None:
+            self._vision_detections.publish(vision_array(self._vision, found, names, header))
+        self._delays.append((self.get_clock().now().nanoseconds - stamp_of(item.message)) / 1e9)
+        self._flow.add(time.monotonic() - item.arrived)
+        if self._overlay.get_subscription_count():
+            self._overlay.publish(image_message(_drawn(picture, found, names), header))
+
+    def _lose(self, kind: str, where: str, count: int = 1) -> None:
+        self.losses.add(kind, where, count)
+        self._flow.dropped += count
+        self._last_loss = time.monotonic()
+        if self.losses.counts[kind] == count:
+            self.get_logger().warning(f"{kind}, the first one: {where}")
+
+    def _report(self) -> Report:
+        values = self._flow.values()
+        values["stamp to detections mean (ms)"] = self._stamp_delay()
+        values["waiting"] = f"{len(self._queue)} ({self._queue.megabytes:.1f} MB)"
+        values["skipped for a newer one"] = self._skipped
+        values["lost before arrival"] = self._input.lost
+        for kind, count in list(self.losses.counts.items()):
+            values[kind] = count
+        detector = self._detector
+        values.update(model=self.settings["model"], min_score=self.settings["min_score"], every_frame=self._every)
+        if time.monotonic() - self._last_loss < _RECENT:
+            return Report(WARN, "; ".join(f"{n} {kind}" for kind, n in list(self.losses.counts.items())), values)
+        if not self._queue.has_room():
+            waiting = f"{len(self._queue)} pictures wait, {self._queue.megabytes:.0f} MB"
+            return Report(WARN, f"pictures come faster than {detector.name} works: {waiting}, and newer ones wait in "
+                          "the middleware until it drops them; play more slowly or raise queue_mb", values)  # fmt: skip
+        return Report(OK, f"detecting with {detector.name}", values)
+
+    def _stamp_delay(self) -> str:
+        delays = list(self._delays)
+        if not delays:
+            return "none yet"
+        mean = sum(delays) / len(delays)
+        return f"{1e3 * mean:.1f}" if abs(mean) < _SANE else "unknown: the stamps are not of this node's clock"
+
+
+def _drawn(picture: RgbImage, found: Detections, names: dict[int, str]) -> RgbImage:
+    ids, scores = found.class_id.tolist(), found.score.tolist()
+    colours = [class_colour(number, names.get(number, "")) for number in ids]
+    labels = [f"{names.get(number, number)} {score:.2f}" for number, score in zip(ids, scores, strict=True)]
+    return draw_boxes(picture, found.box, colours, labels)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+
+
+def main() -> None:
+    """The executable."""
+    run_node(DetectionNode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""Pictures from a topic: raw or compressed, whichever is published, with whatever QoS they are offered."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.qos import ReliabilityPolicy
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import CompressedImage, Image
+
+from .diagnostics import OK, WARN
+from .qos import images, subscription_events
+from .runtime import SimjudgeNode
+
+TRANSPORTS = ("auto", "raw", "compressed")
+PATIENCE = 5.0
+"""Seconds without a picture until the node says what it waits for."""
+_PERIOD = 0.1
+_OVERLAP = 1.0
+_KINDS = {"raw": Image, "compressed": CompressedImage}
+_MOST_NAMED = 5
+
+
+class ImageInput:
+    """The pictures of one camera, raw or compressed.
+
+    With transport "auto" both topics are listened to until one of them brings a picture. With reliability "auto" it
+    asks for best effort, which fits every publisher, and for reliable as soon as every publisher is known to offer it.
+
+    Attributes:
+        received: pictures that came.
+        lost: pictures that publishers sent and that did not come: the gaps in the numbers that the middleware gives
+            them. Before the first picture nothing counts as lost.
+    """
+
+    def __init__(
+        self,
+        node: SimjudgeNode,
+        topic: str,
+        take: Callable[[Any], None],
+        *,
+        depth: int,
+        has_room: Callable[[], bool] = lambda: True,
+        on_lost: Callable[[str, int], None] = lambda _topic, _count: None,
+    ) -> None:
+        """Subscribe.
+
+        Args:
+            node: with the parameters `transport` and `reliability`.
+            topic: of the raw pictures; the compressed ones are on "{topic}/compressed".
+            take: given every message.
+            depth: messages that the middleware keeps.
+            has_room: while it says False, pictures are left in the middleware.
+            on_lost: told of topic and number where pictures are found missing.
+        """
+        self.received = self.lost = 0
+        self._node, self._take, self._depth, self._on_lost = node, take, depth, on_lost
+        self._topics = {"raw": node.resolve_topic_name(topic), "compressed": _compressed_topic(node, topic)}
+        transport = node.settings["transport"]
+        self._wanted = ("raw", "compressed") if transport == "auto" else (transport,)
+        self._automatic = node.settings["reliability"] == "auto"
+        first = "best_effort" if self._automatic else node.settings["reliability"]
+        self._reliability = dict.fromkeys(self._wanted, first)
+        self._chosen: str | None = None
+        self._group = _WhileRoom(has_room)
+        self._subscriptions: dict[str, Subscription[Any]] = {}
+        self._leaving: list[tuple[float, Subscription[Any]]] = []
+        self._last_number: dict[Any, int] = {}
+        self._last_time = time.monotonic()
+        for kind in self._wanted:
+            self._subscribe(kind)
+        node.create_timer(_PERIOD, self._look_after, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    @property
+    def topic(self) -> str:
+        """Where the pictures come from, or are waited for."""
+        if self._chosen is not None:
+            return self._topics[self._chosen]
+        return " or ".join(self._topics[kind] for kind in self._wanted)
+
+    def values(self) -> dict[str, object]:
+        """What is to be said of it in diagnostics."""
+        return {"topic": self.topic, "received": self.received, "lost before arrival": self.lost,
+                "reliability": ", ".join(self._reliability[kind] for kind in self._subscriptions)}  # fmt: skip
+
+    def pump(self) -> None:
+        """Take what has arrived, from a callback that keeps the executor busy for long, or after the last spin."""
+        subscription: Any
+        for subscription in [*(leaving for _, leaving in self._leaving), *self._subscriptions.values()]:
+            while self._group.has_room():
+                with subscription.handle:
+                    taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+                if taken is None:
+                    break
+                subscription.callback(*taken)
+
+    def _subscribe(self, kind: str) -> None:
+        topic = self._topics[kind]
+        # What is found out by itself needs no remedy.
+        events = None if self._automatic else subscription_events(self._node.diagnostics, topic, "reliability")
+        self._subscriptions[kind] = self._node.create_subscription(
+            _KINDS[kind],
+            topic,
+            partial(self._receive, kind),
+            images(self._reliability[kind], self._depth),
+            callback_group=self._group,
+            event_callbacks=events,
+        )
+
+    def _receive(self, kind: str, message: Any, info: Any) -> None:
+        if self._chosen is None:
+            self._chosen = kind
+            self._node.get_logger().info(f"pictures come from {self.topic}")
+        if kind != self._chosen or not self._is_new(kind, info):
+            return
+        self.received += 1
+        self._last_time = time.monotonic()
+        self._take(message)
+
+    def _is_new(self, kind: str, info: Any) -> bool:
+        """Whether a message has not come before, by another subscription; counts what is missing before it."""
+        number, publisher = info.get("publication_sequence_number"), info.get("publisher_gid")
+        # Before Kilted rclpy does not tell publishers apart.
+        if number is None or (publisher is None and self._node.count_publishers(self._topics[kind]) != 1):
+            return True
+        who = (kind, publisher and bytes(publisher["data"]))
+        before = self._last_number.get(who, number - 1)
+        if number <= before:
+            return False
+        self._last_number[who] = number
+        if number > before + 1:
+            self.lost += number - before - 1
+            self._on_lost(self._topics[kind], number - before - 1)
+        return True
+
+    def _follow_offers(self, kind: str) -> None:
+        """Subscribe anew where the publishers offer better, or less, than what is asked for."""
+        offers = self._node.get_publishers_info_by_topic(self._topics[kind])
+        if not offers:
+            return
+        good = all(each.qos_profile.reliability == ReliabilityPolicy.RELIABLE for each in offers)
+        best = "reliable" if good else "best_effort"
+        if best != self._reliability[kind]:
+            self._reliability[kind] = best
+            # The old one stays until the new one is surely served: nothing is lost between them.
+            self._leaving.append((time.monotonic(), self._subscriptions.pop(kind)))
+            self._subscribe(kind)
+
+    def _look_after(self) -> None:
+        if self._automatic:
+            for kind in list(self._subscriptions):
+                self._follow_offers(kind)
+        while self._leaving and time.monotonic() - self._leaving[0][0] > _OVERLAP:
+            self._node.destroy_subscription(self._leaving.pop(0)[1])
+        silent = time.monotonic() - self._last_time >= PATIENCE
+        if self._chosen is not None and not silent:
+            for kind in set(self._subscriptions) - {self._chosen}:
+                self._node.destroy_subscription(self._subscriptions.pop(kind))
+            self._node.diagnostics.report("pictures", OK, f"pictures come from {self.topic}", self.values())
+        elif silent:
+            self._listen_again()
+            self._node.diagnostics.report("pictures", WARN, self._silence(), self.values())
+
+    def _listen_again(self) -> None:
+        """Whoever published may have come back with the other transport."""
+        self._chosen = None
+        for kind in set(self._wanted) - set(self._subscriptions):
+            self._subscribe(kind)
+
+    def _silence(self) -> str:
+        """What is waited for, and what else there is."""
+        waited = "no picture yet" if not self.received else f"no picture for {PATIENCE:g} s"
+        published = [kind for kind in self._wanted if self._node.count_publishers(self._topics[kind])]
+        if published:
+            names = " and ".join(self._topics[kind] for kind in published)
+            return f"{waited}: {names} has a publisher, which sends nothing that arrives here"
+        hint = self._others()
+        return f"{waited}: waiting for {self.topic}, which nobody publishes; {hint}"
+
+    def _others(self) -> str:
+        """Topics with pictures that somebody else publishes, the most similar names first."""
+        names = {f"sensor_msgs/msg/{kind.__name__}" for kind in _KINDS.values()}
+        own = {name for name, _ in self._node.get_publisher_names_and_types_by_node(
+            self._node.get_name(), self._node.get_namespace())}  # fmt: skip
+        found = [
+            name
+            for name, types in self._node.get_topic_names_and_types()
+            if names & set(types) and name not in own and self._node.count_publishers(name)
+        ]
+        if not found:
+            return "nobody publishes pictures at all (another ROS_DOMAIN_ID, or the camera is off?)"
+        target = self._topics[self._wanted[0]]
+        found.sort(key=lambda name: difflib.SequenceMatcher(None, name, target).ratio(), reverse=True)
+        return f"pictures are published on {', '.join(found[:_MOST_NAMED])}: remap with -r {target}:={found[0]}"
+
+
+class _WhileRoom(CallbackGroup):
+    """Callbacks one after the other, and only while there is room for what they bring."""
+
+    def __init__(self, has_room: Callable[[], bool]) -> None:
+        super().__init__()
+        self.has_room = has_room
+
+    def can_execute(self, entity: Any) -> bool:
+        """Events and timers always, messages while there is room."""
+        return not isinstance(entity, Subscription) or self.has_room()
+
+    def beginning_execution(self, entity: Any) -> bool:
+        """Always: the message has been taken by then, and must not be lost."""
+        del entity
+        return True
+
+    def ending_execution(self, entity: Any) -> None:
+        """Nothing to free: the executor has one thread."""
+
+
+def _compressed_topic(node: SimjudgeNode, topic: str) -> str:
+    """The compressed topic: as remapped itself, else beside the raw one."""
+    name = f"{topic}/compressed"
+    own = str(node.resolve_topic_name(name))
+    remapped = own != node.resolve_topic_name(name, only_expand=True)
+    return own if remapped else f"{node.resolve_topic_name(topic)}/compressed"

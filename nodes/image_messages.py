@@ -1,0 +1,47 @@
+"""sensor_msgs images and arrays of pixels, one to the other, and what a header says."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import numpy as np
+from sensor_msgs.msg import CompressedImage, Image
+
+from simjudge.bags.pixels import compressed_to_rgb, raw_to_rgb
+from simjudge.bags.storage import seconds
+from simjudge.images import RgbImage
+
+
+def to_rgb(message: Any, topic: str = "") -> RgbImage:
+    """The pixels of a sensor_msgs Image or CompressedImage.
+
+    Args:
+        message: either kind.
+        topic: names the culprit, together with the stamp, where the message is damaged.
+
+    Raises:
+        ImageError: there is no whole picture in it, or not one that can be read.
+    """
+    where = place(message, topic)
+    return compressed_to_rgb(message, where) if isinstance(message, CompressedImage) else raw_to_rgb(message, where)
+
+
+def image_message(pixels: RgbImage, header: Any) -> Image:
+    """Pixels as an rgb8 image under a header."""
+    height, width, _ = pixels.shape
+    message = Image(header=header, height=height, width=width, encoding="rgb8", is_bigendian=0, step=3 * width)
+    # rclpy takes an array of bytes as it is, and checks a NumPy array element by element.
+    message.data = array("B", np.ascontiguousarray(pixels, np.uint8).tobytes())
+    return message
+
+
+def stamp_of(message: Any) -> int:
+    """The stamp of a message with a header, nanoseconds."""
+    stamp = message.header.stamp
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+
+
+def place(message: Any, topic: str = "") -> str:
+    """How to name a message to a person: its topic and stamp."""
+    return f"{topic or 'a picture'} at {seconds(stamp_of(message))}"

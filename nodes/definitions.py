@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
-from rosbags.interfaces import Nodetype
+from rosbags.interfaces import MessageDefinitionFormat, Nodetype
 from rosbags.typesys import TypesysError, get_types_from_idl, get_types_from_msg
 from rosbags.typesys.store import Typestore
 
-from simjudge.bags.interfaces import recorded_types, standard_types
+from simjudge.bags.interfaces import standard_types
 from simjudge.bags.storage import Topic
 from simjudge.errors import SimjudgeError
 
@@ -44,11 +44,13 @@ def installed_definition(name: str) -> Definition:
 
 def same_definition(topic: Topic) -> bool:
     """Whether a recorded topic's type is the installed one of that name; True where nobody can tell."""
-    if not topic.definition.data:
+    if topic.definition.format != MessageDefinitionFormat.MSG or not topic.definition.data:
         return True
     try:
-        recorded = recorded_types(((topic.type, topic.definition),)).hash_rihs01(topic.type)
-        return recorded == installed_definition(topic.type).digest
+        installed: dict[str, Any] = {}
+        _collect(topic.type, installed)
+        recorded = get_types_from_msg(topic.definition.data, topic.type)
+        return all(recorded.get(name, fields)[1] == fields[1] for name, fields in installed.items())
     except (SimjudgeError, TypesysError, KeyError, ValueError):
         return True
 

@@ -10,13 +10,14 @@ from threading import Thread
 from typing import Any
 
 from rclpy.duration import Duration
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.publisher import Publisher
 from rclpy.qos import ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 
 from simjudge.bags.recording import Recording
-from simjudge.bags.storage import Stored, Topic
+from simjudge.bags.storage import Stored, Topic, seconds
 from simjudge.errors import SimjudgeError
 
 from .definitions import same_definition
@@ -133,11 +134,19 @@ class PlayNode(SimjudgeNode):
                 first = False
             if not self._wait_until(message.time):
                 return
-            self._played[message.topic].publish(bytes(message.data))
-            self._count += 1
+            self._publish(message)
         if self._rounds == 0:
             self.losses.extend(recording.losses)
         self._rounds += 1
+
+    def _publish(self, message: Stored) -> None:
+        try:
+            self._played[message.topic].publish(bytes(message.data))
+            self._count += 1
+        except rclpy_implementation.RCLError as error:
+            if self._rounds == 0:
+                where = f"{message.topic} at {seconds(message.time)}: {str(error).partition(',')[0]}"
+                self.losses.add("messages that cannot be published", where)
 
     def _wait_until(self, due: int) -> bool:
         """Wait for a message's time, with /clock ticking and never ahead of the message; False if the node ends."""

@@ -22,7 +22,6 @@ CORE = [
     "typer>=0.12",
     "rich>=13",
     "jinja2>=3.1",
-    "matplotlib>=3.8",
 ]
 # ROS 2 Kilted as wheels, for machines without a ROS 2 installation; generated messages fit no other versions.
 ROS = ["ros-rclpy[fastrtps]>=9.1,<9.2", "ros-common-interfaces>=5.5,<5.6"]

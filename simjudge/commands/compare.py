@@ -38,9 +38,11 @@ def compare(
     """Compare a detector's performance on A and on B, context by context, and say how sure one can be."""
     method = options.method_of(preset, theta, patch, mask_factor, class_blind, min_score)
     from simjudge.studies.pair import Trials, compare_pair
-    from simjudge.studies.result_folder import check_result_place
+    from simjudge.studies.result_folder import SWEEP, check_result_place
 
     check_result_place(out)
+    if (out / SWEEP).exists():
+        say(f"note: the sweep in {out} goes with the result that is replaced; run it again afterwards")
     trials = Trials(bootstrap, permutations, seed)
     sides = options.read_sides(a, b, a_predictions, b_predictions, model)
     losses = Losses()

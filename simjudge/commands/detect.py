@@ -45,9 +45,9 @@ def detect(
     with progress("detecting") as advance:
         found = detect_set(frames, detector, batch, advance, say, renamed)
     seconds = time.monotonic() - begin
-    write_set(found, out, to)
+    lost = write_set(found, out, to)
     _print_summary(found, detector.name, seconds)
-    finish(found.losses)
+    finish(found.losses, lost)
 
 
 def _renames(pairs: list[str]) -> dict[str, str]:

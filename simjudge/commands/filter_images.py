@@ -45,10 +45,10 @@ def filter_images(
     whole, damaged = _whole(frames)
     seen = filtered(whole, steps, seed)
     with progress("filtering") as advance:
-        write_set(_watched(seen, advance), out, to)
+        lost = write_set(_watched(seen, advance), out, to)
     _write_provenance(out, source, frames, steps, seed, damaged)
     say(f"wrote {out}: {len(seen)} frames, {len(seen.objects)} objects")
-    finish(frames.losses, damaged)
+    finish(frames.losses, damaged, lost)
 
 
 def _steps(

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import finish, say
-from simjudge.errors import UsageError
+from simjudge.errors import Losses, UsageError
 
 
 def split(
@@ -33,12 +33,13 @@ def split(
     frames = read_set(source)
     groups = [source_photograph(name) if by_source else name for name in frames.frame_name]
     dealt = random_parts(groups, parts, seed)
+    lost = Losses()
     with writing_folder(out) as folder:
         for number, chosen in enumerate(dealt, 1):
             part = frames.take(chosen)
             name = f"{number}.{to}" if to in files else str(number)
-            write_set(part, folder / name, None if to in files else to)
+            lost.extend(write_set(part, folder / name, None if to in files else to))
             sys.stdout.write(f"{out / name}: {len(part)} frames, {len(part.objects)} objects\n")
     if len(set(groups)) < len(groups):
         say(f"{len(groups)} frames are variants of {len(set(groups))} photographs: kept together")
-    finish(frames.losses)
+    finish(frames.losses, lost)

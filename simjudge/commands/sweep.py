@@ -35,7 +35,7 @@ def sweep(
     sizes = [options.parse_patch(part) for part in patches.split(",") if part.strip()]
     from simjudge.commands.tables import print_sweep
     from simjudge.studies.inputs import model_described
-    from simjudge.studies.result_folder import SWEEP, check_result_place, write_json, writing_result
+    from simjudge.studies.result_folder import SWEEP, check_result_place, write_json
     from simjudge.studies.saving import method_parameters
     from simjudge.studies.sweep import sweep as run
 
@@ -61,8 +61,8 @@ def sweep(
         "curves": curves,
         "losses": losses.lines(),
     }
-    with writing_result(out) as folder:
-        write_json(folder / SWEEP, content)
+    # Beside a comparison of the same sets, where one is there: the report shows both.
+    write_json(out / SWEEP, content)
     print_sweep(curves)
     say(f"result in {out}; to look at it: simjudge report {out}")
     finish(losses)

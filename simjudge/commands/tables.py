@@ -16,8 +16,9 @@ PIPED_WIDTH = 160
 def print_comparison(numbers: Mapping[str, Any], class_names: Mapping[int, str]) -> None:
     """One line a class: what W1 is, what it would be by chance, how much of each set the other shows."""
     table = _table(
-        "class", "n A / B", "W1", "95 %", "floor", "p", "verdict", "overlap A / B", "perf. A / B", "mAP50 A / B"
-    )
+        "class", "n A / B", "W1", "95 %", "floor", "p", "p corr.", "verdict", "overlap A / B", "perf. A / B",
+        "mAP50 A / B",
+    )  # fmt: skip
     rows = [(class_names.get(int(key), key), entry) for key, entry in numbers["by_class"].items()]
     if len(rows) > 1:
         rows.append(("all", numbers["overall"]))
@@ -30,6 +31,7 @@ def print_comparison(numbers: Mapping[str, Any], class_names: Mapping[int, str])
             interval,
             _number(entry["floor_mean"]),
             _number(entry["p_value"]),
+            _number(entry["p_adjusted"]),
             entry["verdict"],
             _both(entry, "overlap", 2),
             _both(entry, "mean_performance", 3),

@@ -15,8 +15,8 @@ from simjudge.report.words import DASH, HEADLINES, count, number, p_text, percen
 QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 FIELDS = (
     "n_a", "n_b", "compared", "verdict", "mean_w1", "w1_low", "w1_high", "floor_mean", "floor_q95", "excess_w1",
-    "p_value", "median_w1", "max_w1", "weighted_w1", "mean_abs_mean_diff", "overlap_a", "overlap_b", "n_overlap_a",
-    "n_overlap_b", "mean_batch_a", "mean_batch_b", "mean_performance_a", "mean_performance_b",
+    "p_value", "p_adjusted", "median_w1", "max_w1", "weighted_w1", "mean_abs_mean_diff", "overlap_a", "overlap_b",
+    "n_overlap_a", "n_overlap_b", "mean_batch_a", "mean_batch_b", "mean_performance_a", "mean_performance_b",
     "mean_performance_outside_a", "std_performance_outside_a", "mean_performance_outside_b",
     "std_performance_outside_b", "false_positives_a", "false_positives_b", "map50_a", "map50_95_a", "map50_b",
     "map50_95_b",
@@ -49,8 +49,9 @@ class Cell:
 
 GROUPS: tuple[tuple[str, tuple[Row, ...]], ...] = (
     ("Verdict", (
-        Row("verdict", "a gap is called one where p ≤ 0.05", ("verdict",), "verdict"),
+        Row("verdict", "a gap is called one where the corrected p ≤ 0.05", ("verdict",), "verdict"),
         Row("p", "share of permutations with a W1 at least as large", ("p_value",), "p"),
+        Row("p, corrected", "as one of several classes (Holm), not below that of all together", ("p_adjusted",), "p"),
     )),
     ("W1, distance of the performance distributions in like contexts", (
         Row("mean W1", "mean over the compared contexts of A", ("mean_w1",)),

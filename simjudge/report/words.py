@@ -15,7 +15,7 @@ ALPHA = 0.05
 HEADLINES = {GAP: "Gap", NO_GAP: "No gap shown", NO_OVERLAP: "No overlap", NOT_TESTED: "Not tested"}
 
 _INTERVAL = ("w1_low", "w1_high")
-_FLOOR = ("floor_mean", "floor_q95", "excess_w1", "p_value")
+_FLOOR = ("floor_mean", "floor_q95", "excess_w1", "p_value", "p_adjusted")
 _NEED_OVERLAP = (
     "mean_w1", "median_w1", "max_w1", "weighted_w1", "w1_quantiles", "mean_abs_mean_diff", "mean_batch_a",
     "mean_batch_b", *_INTERVAL, *_FLOOR,
@@ -87,6 +87,7 @@ def verdict_sentence(entry: Entry, names: Names, permutations: int | None = None
     excess = w1 - floor if excess is None else excess
     smallest = permutations and p <= 1.0000001 / (1 + permutations)
     p_words = f"p = {p_text(p)}" + (f", the smallest that {permutations} permutations can show" if smallest else "")
+    p_words += adjusted_words(entry)
     if entry.verdict == GAP:
         return (
             f"mean W1 {number(w1)}{spread}, of which {number(excess)} stands above the floor of {number(floor)} to "
@@ -98,6 +99,14 @@ def verdict_sentence(entry: Entry, names: Names, permutations: int | None = None
         f"mean W1 {number(w1)}{spread} is {_from_floor(excess)} the floor of {number(floor)} to expect if the sets did "
         f"not differ; {p_words}.{unseen}"
     )
+
+
+def adjusted_words(entry: Entry) -> str:
+    """What p becomes where the class is one of several, to stand behind it; empty where it stays as it is."""
+    p, adjusted = entry.number("p_value"), entry.number("p_adjusted")
+    if p is None or adjusted is None or p_text(p) == p_text(adjusted):
+        return ""
+    return f" ({p_text(adjusted)} as one of several classes)"
 
 
 def _from_floor(excess: float) -> str:
@@ -126,7 +135,8 @@ def verdict_numbers(entry: Entry, names: Names) -> str:
         return f"mean W1 {number(w1)}{spread}, no floor and no p: permutations were 0; {shares}"
     side = "above" if w1 >= floor else "below"
     beside = f"floor {number(floor)}, {side} it {number(abs(w1 - floor))}"
-    return f"mean W1 {number(w1)}{spread}, {beside}, p{_TOGETHER}={_TOGETHER}{p_text(p)}; {shares}"
+    p_words = f"p{_TOGETHER}={_TOGETHER}{p_text(p)}{adjusted_words(entry)}"
+    return f"mean W1 {number(w1)}{spread}, {beside}, {p_words}; {shares}"
 
 
 def overlap_sentences(entry: Entry, names: Names) -> list[str]:
@@ -161,14 +171,14 @@ def performance_sentence(entry: Entry, names: Names) -> str:
 
 
 def chance_sentence(entries: Sequence[Entry]) -> str:
-    """How many classes would be called a gap by chance; empty for fewer than two tested classes."""
+    """How classes are judged among several; empty for fewer than two tested classes."""
     tested = [e for e in entries if e.number("p_value") is not None]
     if len(tested) < 2:
         return ""
     found = sum(e.verdict == GAP for e in tested)
     return (
-        f"{found} of {len(tested)} tested classes show a gap; each is tested on its own at p ≤ {ALPHA}, so about "
-        f"{ALPHA * len(tested):.1f} of {len(tested)} would by chance alone."
+        f"{found} of {len(tested)} tested classes show a gap; p of each is corrected for their number (Holm), and a "
+        f"class is called a gap only where all classes together are one, at p ≤ {ALPHA}."
     )
 
 

@@ -40,7 +40,7 @@ def read_side(path: Path, predictions: Path | None) -> Side:
     """Read a set, and predictions for it from elsewhere where given."""
     frames = read_set(path)
     if predictions is not None:
-        frames = read_predictions(predictions, frames)
+        frames = read_predictions(predictions, frames, path)
     return Side(path, predictions, frames)
 
 

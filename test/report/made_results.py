@@ -104,7 +104,7 @@ def made_entry(contexts: pa.Table, class_id: int | None, verdict: str = "gap") -
     p_value = (0.001 if verdict == "gap" else 0.41) if known else None
     out |= {"w1_low": mean * 0.9 if known else None, "w1_high": mean * 1.12 if known else None, "floor_mean": floor}
     out |= {"floor_q95": floor * 1.3 if known else None, "excess_w1": mean - floor if known else None}
-    out["p_value"] = p_value
+    out["p_value"] = out["p_adjusted"] = p_value
     return out
 
 
@@ -155,7 +155,8 @@ def write_sweep(folder: Path, contexts: pa.Table) -> Path:
             entry |= {"mean_w1": 0.3 - 0.1 * theta + 0.05 * c, "overlap_b": 1.1 - 0.6 * theta}
             entry |= {"overlap_a": 1.2 - 0.0045 * theta * patch[0], "mean_batch_a": 60 * (1 - theta) + c}
             entry |= {"mean_batch_b": 40 * (1 - theta)}
-            by_class[str(c)] = {k: v for k, v in entry.items() if k not in ("floor_mean", "floor_q95", "p_value")}
+            untested = ("floor_mean", "floor_q95", "p_value", "p_adjusted")
+            by_class[str(c)] = {k: v for k, v in entry.items() if k not in untested}
         curves.append({"theta": theta, "patch": patch, "by_class": by_class})
     content = {"version": "0.1.0", "parameters": {"theta": 0.8}, "inputs": {}, "curves": curves}
     content["class_names"] = {"1": "red", "2": "green"}

@@ -73,7 +73,8 @@ def test_nothing_is_loaded_from_anywhere(tmp_path: Path, table: pa.Table) -> Non
     ("verdict", "word"), [("gap", "Gap"), ("no gap shown", "No gap shown"), ("not tested", "Not tested")]
 )
 def test_word_and_numbers_stand_at_the_top(tmp_path: Path, table: pa.Table, verdict: str, word: str) -> None:
-    changes = {} if verdict != "not tested" else dict.fromkeys(("floor_mean", "floor_q95", "excess_w1", "p_value"))
+    untested = ("floor_mean", "floor_q95", "excess_w1", "p_value", "p_adjusted")
+    changes = dict.fromkeys(untested) if verdict == "not tested" else {}
     html = page(write_result(tmp_path / "r", table, verdict=verdict, **changes))
     hero = plain(html[html.index('class="hero') : html.index("Verdict by class")])
     assert hero.split(">")[-1].strip().startswith(word)

@@ -1,0 +1,137 @@
+"""Finding a detector, matching its classes with a set's, and running it over a set."""
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+import pytest
+
+from simjudge.errors import SimjudgeError
+from simjudge.frames import FrameSet, Objects
+from simjudge.images import ArrayImages, FileImages
+from simjudge.perception.class_map import map_classes
+from simjudge.perception.detector import Detections, detect_set, load_detector
+
+
+class Corner:
+    """Sees one thing of each of its classes: a box as large as the value of the picture's first pixel."""
+
+    name = "corner"
+
+    def __init__(self, class_names):
+        self.class_names = class_names
+        self.batches = []
+
+    def __call__(self, images: Sequence[np.ndarray]):
+        self.batches.append(len(images))
+        ids = list(self.class_names)
+        return [Detections.build(ids, [[0, 0, int(i[0, 0, 0]), 5]] * len(ids), [0.5] * len(ids)) for i in images]
+
+
+def picture(value, size=(40, 30)):
+    return np.full((size[1], size[0], 3), value, np.uint8)
+
+
+def make(images, names=None, classes=(1,)):
+    objects = Objects.build([0] * len(classes), list(classes), [[0, 0, 5, 5]] * len(classes))
+    return FrameSet.build("set", [(40, 30)] * len(images), objects, class_names=names, images=images)
+
+
+def test_every_picture_in_batches_lazily():
+    detector, steps = Corner({0: "red"}), []
+    frames = make(ArrayImages([picture(i + 1) for i in range(5)]), {1: "red"})
+    found = detect_set(frames, detector, batch=2, advance=lambda done, total: steps.append((done, total)))
+    assert detector.batches == [2, 2, 1]
+    assert steps == [(2, 5), (4, 5), (5, 5)]
+    assert found.predictions.frame.tolist() == [0, 1, 2, 3, 4]
+    assert found.predictions.box[:, 2].tolist() == [1, 2, 3, 4, 5]
+    assert found.predictions.class_id.tolist() == [1] * 5  # the set's id, not the model's
+    assert found.predicted.all()
+    assert not found.losses
+
+
+def test_missing_damaged_and_resized_pictures_are_not_predicted(tmp_path):
+    files = []
+    for i in range(5):
+        files.append(tmp_path / f"{i}.png")
+        cv2.imwrite(str(files[-1]), picture(10, (20, 30) if i == 3 else (40, 30)))
+    files[1].write_bytes(files[1].read_bytes()[:40])
+    files[2].write_bytes(b"")
+    files[4].unlink()
+    frames = make(FileImages([files[0], files[1], files[2], files[3], None, files[4]]), {1: "red"})
+    found = detect_set(frames, Corner({0: "red"}))
+    assert found.predicted.tolist() == [True, False, False, False, False, False]
+    assert found.predictions.frame.tolist() == [0]
+    assert dict(found.losses.counts) == {
+        "damaged pictures, not predicted": 3,
+        "pictures of another size than their labels say, not predicted": 1,
+        "frames without a picture, not predicted": 1,
+    }
+    assert not frames.losses  # what was read before stays as it was
+
+
+def test_all_pictures_damaged():
+    found = detect_set(make(ArrayImages([None, None]), {1: "red"}), Corner({0: "red"}))
+    assert not found.predicted.any()
+    assert len(found.predictions) == 0
+
+
+def test_a_set_without_pictures():
+    frames = FrameSet.build("set", [(40, 30)])
+    with pytest.raises(SimjudgeError, match="set: has no pictures"):
+        detect_set(frames, Corner({0: "red"}))
+
+
+@pytest.mark.parametrize(
+    ("model", "names", "labelled", "rename", "ids", "notes"),
+    [
+        ({0: "red", 1: "green"}, {1: "red", 2: "green"}, [1], {}, {0: 1, 1: 2}, 0),  # by name
+        ({0: "Red", 1: "GREEN cone"}, {1: "red", 2: "green_cone"}, [1], {}, {0: 1, 1: 2}, 0),  # however written
+        ({0: "red"}, {1: "red", 2: "green"}, [1], {}, {0: 1}, 1),  # the model does not know green
+        ({0: "red", 5: "car"}, {1: "red"}, [1], {}, {0: 1}, 1),  # cars are dropped
+        ({0: "blue"}, {3: "blue_cone"}, [3], {"blue": "blue_cone"}, {0: 3}, 0),  # renamed
+        ({0: "red"}, {}, [0], {}, None, 1),  # the set has no names: the same ids
+        ({}, {1: "red"}, [1], {}, None, 1),  # the model has none
+        ({0: "red"}, {}, [], {}, None, 0),  # bare pictures
+    ],
+)
+def test_classes_are_matched(model, names, labelled, rename, ids, notes):
+    found = map_classes("net", model, make(ArrayImages([picture(1)]), names, labelled), rename)
+    assert found.ids == ids
+    assert len(found.notes) == notes
+    assert found.names == (names or model)
+
+
+@pytest.mark.parametrize(
+    ("model", "names", "rename", "message"),
+    [
+        ({0: "car"}, {1: "red"}, {}, "no class in common .red in the set, car in the model."),
+        ({0: "car"}, {}, {}, r"no class in common: ids \[1\] in the set"),
+        ({0: "car"}, {1: "red"}, {"bus": "red"}, "net has no class 'bus': car"),
+    ],
+)
+def test_nothing_in_common(model, names, rename, message):
+    with pytest.raises(SimjudgeError, match=message):
+        map_classes("net", model, make(ArrayImages([picture(1)]), names), rename)
+
+
+def test_what_the_set_does_not_have_is_dropped_and_said():
+    said = []
+    found = detect_set(make(ArrayImages([picture(9)]), {1: "red"}), Corner({0: "red", 1: "car"}), note=said.append)
+    assert found.predictions.class_id.tolist() == [1]
+    assert said == ["set does not have car: what corner finds of it is dropped"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("absent.onnx", "there is no such file, and no detector of that name .known: .*cones_red_green"),
+        ("model.engine", "no detector: give a .onnx, a .pt, or a .yaml"),
+        ("folder", "no detector: a .onnx, .pt or .yaml file is needed"),
+    ],
+)
+def test_what_is_no_detector(tmp_path, name, message):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "model.engine").write_bytes(b"x")
+    with pytest.raises(SimjudgeError, match=message):
+        load_detector(tmp_path / name)

@@ -6,11 +6,12 @@ from array import array
 from typing import Any
 
 import numpy as np
-from sensor_msgs.msg import CompressedImage, Image
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from simjudge.bags.pixels import compressed_to_rgb, raw_to_rgb
 from simjudge.bags.storage import seconds
 from simjudge.images import RgbImage
+from simjudge.sensing.calibration import Calibration
 
 
 def to_rgb(message: Any, topic: str = "") -> RgbImage:
@@ -33,6 +34,16 @@ def image_message(pixels: RgbImage, header: Any) -> Image:
     message = Image(header=header, height=height, width=width, encoding="rgb8", is_bigendian=0, step=3 * width)
     # rclpy takes an array of bytes as it is, and checks a NumPy array element by element.
     message.data = array("B", np.ascontiguousarray(pixels, np.uint8).tobytes())
+    return message
+
+
+def camera_info_message(calibration: Calibration) -> CameraInfo:
+    """A calibration as a message, without a header."""
+    message = CameraInfo(width=calibration.size[0], height=calibration.size[1], distortion_model=calibration.model)
+    message.d = calibration.distortion.tolist()
+    message.k = calibration.matrix.reshape(-1).tolist()
+    message.r = calibration.rectification.reshape(-1).tolist()
+    message.p = calibration.projection.reshape(-1).tolist()
     return message
 
 

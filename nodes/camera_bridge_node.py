@@ -1,0 +1,213 @@
+"""Takes a real camera's topics over under the names that the other nodes know."""
+
+from __future__ import annotations
+
+import io
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PIL import Image as PillowImage
+from rclpy.publisher import Publisher
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+
+from simjudge.errors import SimjudgeError
+from simjudge.images import ImageError
+from simjudge.sensing.calibration import Calibration, Undistortion, read_calibration
+
+from .diagnostics import ERROR, OK, WARN, Flow, Report
+from .image_input import TRANSPORTS, ImageInput
+from .image_messages import camera_info_message, image_message, stamp_of, to_rgb
+from .parameters import Parameter
+from .qos import RELIABILITIES, images, publisher_events
+from .runtime import SimjudgeNode, run_node
+
+_DEPTH = 30
+
+
+@dataclass(frozen=True)
+class _Camera:
+    """What is said of pictures of one size."""
+
+    info: CameraInfo
+    undistortion: Undistortion
+
+
+class CameraBridgeNode(SimjudgeNode):
+    """Takes a real camera's pictures over: image[/compressed] in; camera/image_raw, camera_info, image_rect out."""
+
+    NAME = "camera_bridge_node"
+    PARAMETERS = (
+        Parameter("transport", "auto", "which pictures: the raw ones (image), the compressed ones (image/compressed),"
+                  " or those that come", choices=TRANSPORTS),
+        Parameter("reliability", "auto", "of the pictures taken: auto takes what is offered", choices=RELIABILITIES),
+        Parameter("publish_reliability", "auto", "of the pictures published: auto is best effort where large shared"
+                  " memory is set up, else reliable", choices=RELIABILITIES),
+        Parameter("calibration", "", "YAML file of ROS's camera_calibration; without one there is neither camera_info"
+                  " nor image_rect"),
+        Parameter("calibration_check", "refuse", "what to do about a principal point that does not suit the size that"
+                  " the calibration claims", choices=("refuse", "warn")),
+        Parameter("scale_calibration", default=False, description="scale the calibration to pictures of another size"
+                  " and the same shape"),
+        Parameter("frame_id", "", "coordinate frame of the headers; empty: as they come"),
+        Parameter("restamp", "never", "arrival: stamp pictures when they come, for cameras without a clock",
+                  choices=("never", "arrival")),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        """Read the calibration and start.
+
+        Raises:
+            SimjudgeError: the calibration cannot be used, or input and output are the same topic.
+        """
+        super().__init__()
+        self._calibration = self._read_calibration()
+        self._cameras: dict[tuple[int, int], _Camera | None] = {}
+        self._flow = Flow()
+        self._decoded = self._unstamped = self._backward = 0
+        self._last_stamp = -1
+        self._raw = self._publisher(Image, "camera/image_raw")
+        with_jpeg = self.settings["transport"] != "raw"
+        self._compressed = self._publisher(CompressedImage, "camera/image_raw/compressed") if with_jpeg else None
+        self._info = self._publisher(CameraInfo, "camera/camera_info") if self._calibration else None
+        self._rect = self._publisher(Image, "camera/image_rect") if self._calibration else None
+        self._input = ImageInput(self, "image", self._take, depth=_DEPTH)
+        mine = {each.topic_name for each in (self._raw, self._compressed) if each is not None}
+        loop = mine & set(self._input.topic.split(" or "))
+        if loop:
+            raise SimjudgeError(f"{min(loop)} is both taken and published; remap one of them")
+        self.diagnostics.watch("bridge", self._report)
+
+    def _read_calibration(self) -> Calibration | None:
+        if not self.settings["calibration"]:
+            return None
+        path = Path(self.settings["calibration"])
+        calibration = read_calibration(path)
+        doubt = calibration.doubt()
+        if doubt is None:
+            self.diagnostics.report("calibration", OK, f"{path}: {calibration.name}")
+        elif doubt.wrong and self.settings["calibration_check"] == "refuse":
+            remedy = "correct the file, or set calibration_check:=warn if the lens is really mounted so"
+            raise SimjudgeError(f"{path}: {doubt.message}; {remedy}")
+        else:
+            self.diagnostics.report("calibration", WARN, f"{path}: {doubt.message}")
+        return calibration
+
+    def _publisher(self, kind: type[Any], topic: str) -> Publisher[Any]:
+        name = "publish_reliability"
+        events = publisher_events(self.diagnostics, topic, name)
+        return self.create_publisher(kind, topic, images(self.settings[name], _DEPTH), event_callbacks=events)
+
+    def _take(self, message: Any) -> None:
+        begin = time.monotonic()
+        self._flow.received += 1
+        self._settle_header(message)
+        if isinstance(message, Image):
+            self._raw.publish(message)
+        elif self._compressed is not None:
+            self._compressed.publish(message)
+        camera = self._camera(message)
+        if camera is not None and self._info is not None:
+            camera.info.header = message.header
+            self._info.publish(camera.info)
+        self._publish_decoded(message, camera)
+        self._flow.add(time.monotonic() - begin)
+
+    def _settle_header(self, message: Any) -> None:
+        """Frame and stamp as wanted; what is odd about the stamps is counted."""
+        header = message.header
+        if self.settings["frame_id"]:
+            header.frame_id = self.settings["frame_id"]
+        if self.settings["restamp"] == "arrival":
+            header.stamp = self.get_clock().now().to_msg()
+            return
+        stamp = stamp_of(message)
+        self._unstamped += stamp == 0
+        self._backward += stamp < self._last_stamp
+        self._last_stamp = stamp
+
+    def _publish_decoded(self, message: Any, camera: _Camera | None) -> None:
+        """What needs the pixels, where somebody wants it."""
+        wants_raw = isinstance(message, CompressedImage) and self._raw.get_subscription_count() > 0
+        wants_rect = camera is not None and self._rect is not None and self._rect.get_subscription_count() > 0
+        if not wants_raw and not wants_rect:
+            return
+        try:
+            picture = to_rgb(message, self._input.topic)
+        except ImageError as error:
+            self.losses.add("damaged pictures, not decoded", str(error))
+            self._flow.dropped += 1
+            return
+        self._decoded += 1
+        if wants_raw:
+            self._raw.publish(image_message(picture, message.header))
+        if wants_rect and camera is not None and self._rect is not None:
+            self._rect.publish(image_message(camera.undistortion(picture), message.header))
+
+    def _camera(self, message: Any) -> _Camera | None:
+        """The calibration for a picture; None where there is none that fits."""
+        size = _size(message)
+        if self._calibration is None or size is None:
+            return None
+        if size not in self._cameras:
+            self._cameras[size] = self._fitted(self._calibration, size)
+        return self._cameras[size]
+
+    def _fitted(self, calibration: Calibration, size: tuple[int, int]) -> _Camera | None:
+        """The calibration for pictures of a size, scaled where that is wanted; else it is said what is wrong."""
+        have, want = (f"{width}x{height}" for width, height in (calibration.size, size))
+        if size != calibration.size:
+            task = f"calibration for {want}"
+            if not self.settings["scale_calibration"]:
+                self.diagnostics.report(
+                    task, ERROR, f"the calibration is for {have} and the pictures are {want}: no camera_info for them; "
+                    "calibrate at this size, or set scale_calibration:=true if they show the same scene, resized",
+                )  # fmt: skip
+                return None
+            try:
+                calibration = calibration.scaled(size)
+            except SimjudgeError as error:
+                self.diagnostics.report(task, ERROR, str(error))
+                return None
+            self.diagnostics.report(task, OK, f"the calibration is scaled from {have} to {want}")
+        return _Camera(camera_info_message(calibration), calibration.undistortion())
+
+    def _report(self) -> Report:
+        values = self._flow.values()
+        values.update({
+            "decoded": self._decoded,
+            "lost before arrival": self._input.lost,
+            "without a stamp": self._unstamped,
+            "stamps that jump back": self._backward,
+        })  # fmt: skip
+        for kind, count in self.losses.counts.items():
+            values[kind] = count
+        if self._unstamped:
+            return Report(WARN, "pictures come without a stamp: set restamp:=arrival", values)
+        if self._backward:
+            return Report(WARN, f"stamps jump back ({self._backward} times): a clock was set, or a recording loops",
+                          values)  # fmt: skip
+        if self.losses:
+            return Report(WARN, "; ".join(self.losses.lines()), values)
+        return Report(OK, f"pictures of {self._input.topic} are taken over", values)
+
+
+def _size(message: Any) -> tuple[int, int] | None:
+    """Width and height of a picture, from its message or its file's header; None where that is damaged."""
+    if isinstance(message, Image):
+        return int(message.width), int(message.height)
+    try:
+        with PillowImage.open(io.BytesIO(bytes(message.data))) as picture:
+            return picture.size
+    except (OSError, SyntaxError, ValueError):
+        return None
+
+
+def main() -> None:
+    """The executable."""
+    run_node(CameraBridgeNode)
+
+
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simjudge.datasets.coco import from_content as coco_from_content
@@ -35,6 +35,15 @@ _READERS: dict[str, Callable[[Path], FrameSet]] = {
 }
 
 
+@dataclass(frozen=True)
+class Topics:
+    """Topics to read from a recording; None finds them by type and name."""
+
+    image_topic: str | None = None
+    label_topic: str | None = None
+    detection_topic: str | None = None
+
+
 def sniff(path: Path) -> str:
     """The format of what is at `path`: "yolo", "coco", "cvat", "cpd", "json", "bag", "pictures", or "" for none.
 
@@ -44,26 +53,30 @@ def sniff(path: Path) -> str:
     return _sniff_folder(path) if path.is_dir() else _sniff_file(path)
 
 
-def read_set(path: Path, tolerance_ns: int = 0) -> FrameSet:
+def read_set(path: Path, tolerance_ns: int = 0, topics: Topics | None = None) -> FrameSet:
     """The data set at `path`, in whatever format it is.
 
     Args:
         path: a file or a folder.
         tolerance_ns: in a bag, how far the stamps of a picture and of its labels may lie apart.
+        topics: in a bag, which topics to read where several would do.
 
     Raises:
+        UsageError: topics are named for something that is no bag.
         SimjudgeError: nothing is there, it is of no known format, it is empty, or it is damaged beyond use.
     """
     path = Path(path)
     _must_exist(path)
     # JSON is parsed once: the parsed content tells the format.
+    if topics is not None and sniff(path) != "bag":
+        raise UsageError(f"{path}: is no recording; topics cannot be chosen in it")
     if path.is_file() and _first_byte(path) in (b"{", b"["):
         return _read_json(path)
     kind = sniff(path)
     if kind == "bag":
         from simjudge.bags import read_recording  # noqa: PLC0415 - bags pull in rosbags
 
-        found = read_recording(path, tolerance_ns=tolerance_ns)
+        found = read_recording(path, tolerance_ns=tolerance_ns, **vars(topics or Topics()))
     elif kind in _READERS:
         found = _READERS[kind](path)
     elif kind == "yolo-predictions":

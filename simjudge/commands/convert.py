@@ -18,18 +18,23 @@ def convert(
     label_tolerance: float = typer.Option(
         0.0, min=0, metavar="SECONDS", help="How far the stamps of a picture and its labels may lie apart."
     ),
+    image_topic: str | None = typer.Option(None, help="In a recording: the pictures, where several topics would do."),
+    label_topic: str | None = typer.Option(None, help="The labels, likewise."),
+    detection_topic: str | None = typer.Option(None, help="The detections, likewise."),
 ) -> None:
     """Convert a data set or a recording; nothing is lost on the way.
 
     To label a recording by hand: convert it to a folder (--to yolo or cvat), label there, then
     `simjudge convert RECORDING OUT.mcap --labels FOLDER`.
     """
-    from simjudge.sets import read_set, with_labels, write_set
+    from simjudge.sets import Topics, read_set, with_labels, write_set
 
     if out.exists() and out.resolve() == source.resolve():
         raise UsageError(f"{out}: is the input; choose another name")
     tolerance_ns = round(label_tolerance * 1e9)
-    frames = read_set(source, tolerance_ns)
+    named = image_topic or label_topic or detection_topic
+    topics = Topics(image_topic, label_topic, detection_topic) if named else None
+    frames = read_set(source, tolerance_ns, topics)
     if labels is not None:
         frames = with_labels(frames, read_set(labels), tolerance_ns)
     lost = write_set(frames, out, to)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simjudge.bags import describe_recording, is_recording, read_recording
-from simjudge.errors import SimjudgeError
+from simjudge.errors import SimjudgeError, UsageError
+from simjudge.sets import Topics, read_set
 
 MS = 1_000_000
 PIXELS = np.full((6, 8, 3), 7, np.uint8)
@@ -211,7 +214,7 @@ def test_a_class_with_two_names(tmp_path: Path) -> None:
     ("topics", "options", "expected"),
     [
         # (image topics, options, chosen image's grey level or what is said)
-        (["/a/image_raw", "/b/image_raw"], {}, "choose one with --image-topic: /a/image_raw, /b/image_raw"),
+        (["/a/image_raw", "/b/image_raw"], {}, "--image-topic TOPIC': /a/image_raw, /b/image_raw"),
         (["/a/image_raw", "/b/image_raw"], {"image_topic": "/b/image_raw"}, 1),
         (["/a/image_raw", "/b/image_raw"], {"image_topic": "b/image_raw"}, 1),
         (["/a/image_raw", "/a/semantic", "/a/depth/image"], {}, 0),
@@ -250,9 +253,14 @@ def test_labels_of_the_chosen_camera(tmp_path: Path) -> None:
 
 def test_several_label_topics(tmp_path: Path) -> None:
     path = recording(tmp_path, [("/image_raw", image(5)), ("/one", labels(5)), ("/two", labels(5, 2))])
-    with pytest.raises(SimjudgeError, match="several label topics; choose one with --label-topic: /one, /two"):
+    with pytest.raises(SimjudgeError, match="several label topics; choose one with .*--label-topic TOPIC': /one, /two"):
         read_recording(path)
     assert read_recording(path, label_topic="/two").objects.class_id.tolist() == [2]
+    command = [sys.executable, "-m", "simjudge", "convert", path, tmp_path / "out.json"]
+    assert subprocess.run([*command, "--label-topic", "/two"], check=False).returncode == 0
+    assert read_set(tmp_path / "out.json").objects.class_id.tolist() == [2]
+    with pytest.raises(UsageError, match="no recording"):
+        read_set(tmp_path / "out.json", topics=Topics(label_topic="/two"))
 
 
 def test_unusable_boxes_are_counted(tmp_path: Path) -> None:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import typer
 
 from simjudge.commands import options
 from simjudge.commands.common import finish, progress, say
-from simjudge.errors import Losses
-
-if TYPE_CHECKING:
-    from simjudge.frames import FrameSet
 
 
 def compare(
@@ -37,56 +32,22 @@ def compare(
 ) -> None:
     """Compare a detector's performance on A and on B, context by context, and say how sure one can be."""
     method = options.method_of(preset, theta, patch, mask_factor, class_blind, min_score)
-    from simjudge.studies.pair import Trials, compare_pair
+    from simjudge.studies.comparison import Request, compare_as_asked
+    from simjudge.studies.pair import Trials
     from simjudge.studies.result_folder import SWEEP, check_result_place
 
     check_result_place(out)
     if (out / SWEEP).exists():
         say(f"note: the sweep in {out} goes with the result that is replaced; run it again afterwards")
-    trials = Trials(bootstrap, permutations, seed)
-    sides = options.read_sides(a, b, a_predictions, b_predictions, model)
-    losses = Losses()
-    sets = [side.frames for side in sides]
-    for each in sets:
-        losses.extend(each.losses)
-    if paired:
-        sets = list(_paired(sets[0], sets[1], pair_tolerance, losses))
-    _warn_of_sizes(*sets)
-    with progress("comparing contexts") as advance:
-        result = compare_pair(sets[0], sets[1], method, trials, metric=metric, paired=paired, advance=advance)
-    losses.extend(result.losses)
+    request = Request(
+        a, b, preset.value, method, Trials(bootstrap, permutations, seed), a_predictions, b_predictions, model,
+        metric, paired, pair_tolerance,
+    )  # fmt: skip
+    compared = compare_as_asked(request, say, progress)
+    compared.save(out)
     from simjudge.commands.tables import print_comparison
-    from simjudge.studies.inputs import model_described
-    from simjudge.studies.saving import false_positives, parameters_of, save_comparison
 
-    inputs: dict[str, Any] = {
-        key: side.described(judged.frames, false_positives(judged))
-        for key, side, judged in zip(("a", "b"), sides, (result.a, result.b), strict=True)
-    }
-    inputs["model"] = model_described(model)
-    named_model = None if model is None else str(model)
-    parameters = parameters_of(preset.value, method, trials, metric=metric, paired=paired, model=named_model)
-    save_comparison(out, result, parameters, inputs, losses)
-
-    print_comparison(result.numbers, result.a.frames.class_names | result.b.frames.class_names)
+    a_names, b_names = (side.frames.class_names for side in (compared.result.a, compared.result.b))
+    print_comparison(compared.result.numbers, a_names | b_names)
     say(f"result in {out}; to look at it: simjudge report {out}")
-    finish(losses)
-
-
-def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:
-    """The frames of both sets that are pairs, in the same order; what has no partner is counted."""
-    from simjudge.errors import SimjudgeError
-    from simjudge.studies.pairs_of_frames import usable_pairs
-
-    in_a, in_b = usable_pairs(a, b, round(tolerance * 1e9), losses)
-    if len(in_a) == 0:
-        raise SimjudgeError(f"{a.name} and {b.name} have no frame in common by stamp or name; compare without --paired")
-    return a.take(in_a), b.take(in_b)
-
-
-def _warn_of_sizes(a: FrameSet, b: FrameSet) -> None:
-    size_a, size_b = (sorted({(int(w), int(h)) for w, h in each.size}) for each in (a, b))
-    if size_a != size_b:
-        shown = [", ".join(f"{w}x{h}" for w, h in sizes[:3]) + (", ..." if len(sizes) > 3 else "") for sizes in
-                 (size_a, size_b)]  # fmt: skip
-        say(f"note: pictures differ in size, A {shown[0]}, B {shown[1]}; patches are cut in pixels of each")
+    finish(compared.losses)

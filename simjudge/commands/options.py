@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-
-from simjudge.errors import UsageError
 
 if TYPE_CHECKING:
     from simjudge.context.method import Method
@@ -37,10 +34,9 @@ METRIC = typer.Option("iou", help="What performance is: iou, detected (IoU of 0.
 
 def parse_patch(text: str) -> tuple[int, int]:
     """Height and width from "120x120" or "120"."""
-    parts = text.lower().split("x")
-    if len(parts) <= 2 and all(part.strip().isdecimal() for part in parts):
-        return int(parts[0]), int(parts[-1])
-    raise UsageError(f"patch {text!r}: write height x width in pixels, as in 120x120")
+    from simjudge.context.method import patch_size
+
+    return patch_size(text)
 
 
 def method_of(
@@ -52,39 +48,16 @@ def method_of(
     min_score: float | None,
 ) -> Method:
     """The preset, with what was given changed."""
-    from simjudge.context.method import PRESETS
+    from simjudge.context.method import preset_with
 
-    method = PRESETS[preset.value]
-    return replace(
-        method,
-        theta=method.theta if theta is None else theta,
-        patch=method.patch if patch is None else parse_patch(patch),
-        mask_factor=method.mask_factor if mask_factor is None else mask_factor,
-        class_aware=not class_blind,
-        min_score=method.min_score if min_score is None else min_score,
-    )
+    return preset_with(preset.value, theta, patch, mask_factor, min_score, class_aware=not class_blind)
 
 
 def read_sides(
     a: Path, b: Path, a_predictions: Path | None, b_predictions: Path | None, model: Path | None
 ) -> tuple[Side, Side]:
     """Read both sets; where a model is given, run it on every side whose predictions were not given."""
-    from simjudge.studies.inputs import read_side
-
-    sides = (read_side(a, a_predictions), read_side(b, b_predictions))
-    if model is None:
-        return sides
     from simjudge.commands.common import progress, say
-    from simjudge.perception.detector import detect_set, load_detector
+    from simjudge.studies.comparison import read_sides as read
 
-    detector = load_detector(model)
-    done = []
-    for side in sides:
-        if side.predictions_path is not None:
-            done.append(side)
-            continue
-        if side.frames.predictions is not None:
-            say(f"{side.frames.name}: its own predictions are set aside, since --model was given")
-        with progress(f"detecting on {side.frames.name}") as advance:
-            done.append(replace(side, frames=detect_set(side.frames, detector, advance=advance)))
-    return done[0], done[1]
+    return read((a, a_predictions), (b, b_predictions), model, say, progress)

@@ -56,3 +56,32 @@ PRESETS = {
         theta=0.9, patch=(64, 64), mask_factor=1.5, strict=True, integer_boxes=True
     ),
 }
+
+
+def preset_with(
+    preset: str,
+    theta: float | None = None,
+    patch: str | None = None,
+    mask_factor: float | None = None,
+    min_score: float | None = None,
+    *,
+    class_aware: bool = True,
+) -> Method:
+    """A preset, with what is given changed; `patch` as in `patch_size`."""
+    method = PRESETS[preset]
+    return replace(
+        method,
+        theta=method.theta if theta is None else theta,
+        patch=method.patch if patch is None else patch_size(patch),
+        mask_factor=method.mask_factor if mask_factor is None else mask_factor,
+        class_aware=class_aware,
+        min_score=method.min_score if min_score is None else min_score,
+    )
+
+
+def patch_size(text: str) -> tuple[int, int]:
+    """Height and width in pixels from "120x120" or "120"."""
+    parts = text.lower().split("x")
+    if len(parts) <= 2 and all(part.strip().isdecimal() for part in parts):
+        return int(parts[0]), int(parts[-1])
+    raise UsageError(f"patch {text!r}: write height x width in pixels, as in 120x120")

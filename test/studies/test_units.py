@@ -1,0 +1,67 @@
+"""What is drawn as one thing: frames, and all variants of one photograph together."""
+
+import numpy as np
+import pytest
+
+from simjudge.context.method import Method
+from simjudge.datasets.parts import random_parts
+from simjudge.frames import FrameSet, Objects, Predictions
+from simjudge.studies.pair import Trials, compare_pair
+from simjudge.studies.units import drawn_together
+
+
+@pytest.mark.parametrize(
+    ("names", "unit", "count"),
+    [
+        (["a", "b", "c"], [0, 1, 2], 3),
+        (["b_jpg.rf.1f", "a_jpg.rf.2", "b_jpg.rf.3e"], [0, 1, 0], 2),  # in order of appearance
+        (["a_jpg.rf.1", "a", "a_png.rf.2"], [0, 0, 0], 1),  # the photograph itself beside its variants
+        (["10_000000001", "10_000000002"], [0, 1], 2),  # stamps
+    ],
+)
+def test_variants_are_one_unit(names, unit, count):
+    found = drawn_together(FrameSet.build("s", [[9, 9]] * len(names), frame_name=names))
+    assert found.of_frame.tolist() == unit
+    assert found.count == count
+
+
+def photographs(variants, name):
+    """Thirty photographs in some variants; how well the detector does is a matter of the photograph."""
+    rng = np.random.default_rng(1)
+    shift = np.repeat(rng.uniform(0, 15, 30), variants)
+    names = [name.format(photograph, variant) for photograph in range(30) for variant in range(variants)]
+    frames, box = np.arange(len(names)), np.array([[40.0, 40, 60, 60]] * len(names))
+    found = box + np.stack([shift, 0 * shift, shift, 0 * shift], 1) + rng.normal(0, 0.1, box.shape)
+    objects, zeros = Objects.build(frames, 0 * frames, box), 0 * frames
+    return FrameSet.build("s", [[100, 100]] * len(names), objects, Predictions.build(frames, zeros, found, zeros + 0.9),
+                          frame_name=names)  # fmt: skip
+
+
+def p_values(frames, groups):
+    out = []
+    for seed in range(30):
+        first, second = random_parts(groups, 2, seed)
+        result = compare_pair(
+            frames.take(first), frames.take(second), Method(), Trials(0, 99, seed), precision=False
+        )  # fmt: skip
+        out.append(result.numbers["overall"]["p_value"])
+    return np.array(out)
+
+
+def test_halves_of_augmented_data_are_no_gap():
+    """Five variants of a photograph tell nothing new: p stays uniform. Drawn one by one, they fake gaps."""
+    groups = [f"p{photograph}" for photograph in range(30) for _ in range(5)]
+    together = p_values(photographs(5, "p{}_jpg.rf.{}"), groups)
+    one_by_one = p_values(photographs(5, "p{}_{}"), groups)  # names that do not tell
+    assert np.count_nonzero(together <= 0.05) <= 4  # binomial(30, 0.05): above 4 once in 60
+    assert 0.3 <= together.mean() <= 0.7
+    assert np.count_nonzero(one_by_one <= 0.05) >= 8
+
+
+def test_pairs_of_variants_are_swapped_together():
+    """Paired, B's frames follow A's units, whatever their own names say."""
+    a = photographs(3, "p{}_jpg.rf.{}")
+    b = photographs(3, "q{}_{}")
+    both = compare_pair(a, b, Method(), Trials(20, 20, 0), paired=True, precision=False).numbers["overall"]
+    assert both["p_value"] is not None
+    assert both["w1_low"] <= both["mean_w1"] + 1e-9

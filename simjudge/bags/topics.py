@@ -150,4 +150,5 @@ def _kinship(topic: str, near: str) -> int:
 
 def _ambiguous(where: str, role: Role, found: list[str]) -> str:
     flag = role.option.replace(" ", "-")
-    return f"{where}: several {role.what} topics; choose one with 'simjudge convert IN OUT --{flag} TOPIC': {', '.join(sorted(found))}"
+    choose = f"choose one with 'simjudge convert IN OUT --{flag} TOPIC'"
+    return f"{where}: several {role.what} topics; {choose}: {', '.join(sorted(found))}"

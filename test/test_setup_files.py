@@ -17,7 +17,7 @@ import simjudge
 
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
-GROUPS = {"core": "CORE", "train": "TRAIN", "test": "TEST"}
+GROUPS = {"core": "CORE", "train": "TRAIN", "test": "TEST", "ros": "ROS"}
 KEYS_OF_ANOTHER_NAME = {"pillow": "pil", "opencv-python-headless": "opencv", "pyyaml": "yaml"}
 WITHOUT_A_KEY = {"apsw", "lz4", "mcap", "pyarrow", "pycocotools", "zstandard"}
 
@@ -111,9 +111,10 @@ def test_what_is_installed_is_whole(tmp_path):
         held = set(wheel.namelist())
     expected = {str(p.relative_to(ROOT)) for p in (ROOT / "simjudge").rglob("*.py")} | {"simjudge/py.typed"}
     expected |= {f"simjudge/report/templates/{p.name}" for p in (ROOT / "simjudge/report/templates").iterdir()}
+    expected |= {f"simjudge/nodes/{p.name}" for p in (ROOT / "nodes").glob("*.py")}
     expected |= {f"simjudge/bags/msg/{p.name}" for p in (ROOT / "msgs/msg").glob("*.msg")}
     share = f"simjudge-{simjudge.__version__}.data/data/share/simjudge"
-    shipped = [*(ROOT / "config/detectors").glob("*.yaml"), *(ROOT / "models").glob("*"), ROOT / "package.xml"]
+    shipped = [*(ROOT / "config").rglob("*.*"), *(ROOT / "models").glob("*"), ROOT / "package.xml"]
     expected |= {f"{share}/{p.relative_to(ROOT)}" for p in shipped}
     assert expected - held == set()
 

@@ -63,7 +63,7 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/simjudge"]),
         ("share/simjudge", ["package.xml"]),
-        ("share/simjudge/config", files("config/*.xml")),
+        ("share/simjudge/config", [*files("config/*.xml"), *files("config/*.yaml")]),
         ("share/simjudge/config/detectors", files("config/detectors/*.yaml")),
         ("share/simjudge/models", files("models/*")),
     ],

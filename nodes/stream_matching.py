@@ -214,11 +214,12 @@ class StreamMatcher:
     def _clusters(self) -> list[_Cluster]:
         """What waits, in groups that nothing within the tolerance leads out of."""
         out: list[_Cluster] = []
-        for turn, stamp, side in sorted((*key, side) for side in _SIDES for key in self._streams[side].waiting):
+        everything = [(*key, side) for side in _SIDES for key in self._streams[side].waiting]
+        for turn, stamp, each in sorted(everything):
             if not out or out[-1].turn != turn or stamp - out[-1].last > self.limits.tolerance:
                 out.append(_Cluster(turn, stamp, stamp))
             out[-1].last = stamp
-            out[-1].stamps[side].append(stamp)
+            out[-1].stamps[each].append(stamp)
         return out
 
     def _pair(self, cluster: _Cluster) -> list[Event]:
@@ -230,12 +231,11 @@ class StreamMatcher:
         return events
 
     def _alone(self, cluster: _Cluster) -> list[Event]:
-        events: list[Event] = []
+        left = []
         for side in _SIDES:
-            for stamp in cluster.stamps[side]:
-                if self._streams[side].waiting.pop((cluster.turn, stamp), None) is not None:
-                    events.append(Left(side, stamp, ALONE))
-        return events
+            waiting = self._streams[side].waiting
+            left += [(side, stamp) for stamp in cluster.stamps[side] if waiting.pop((cluster.turn, stamp), None)]
+        return [Left(side, stamp, ALONE) for side, stamp in left]
 
     def _give_up(self, side: int, key: tuple[int, int]) -> list[Event]:
         """Settle one message now, with the best partner there is so far."""

@@ -40,10 +40,19 @@ class News:
         w1: (N,) a W1 to colour each by, NaN where nothing similar was compared: its own where the live set is A; else
             the mean over the contexts of A that it is similar to, as last computed by `comparison`.
         shown: (N,) whether the reference holds anything similar.
+        difference, batch: (N,) mean performance of A_c less that of B_c, and (N, 2) the sizes of A_c and B_c, where the
+            live set is A; NaN and 0 where nothing was compared.
     """
 
     w1: FloatArray
     shown: BoolArray
+    difference: FloatArray
+    batch: IntArray
+
+    @classmethod
+    def not_compared(cls, w1: FloatArray, shown: BoolArray) -> News:
+        """For samples that are not themselves compared."""
+        return cls(w1, shown, np.full(len(w1), np.nan), np.zeros((len(w1), 2), np.int64))
 
 
 class LiveClass:
@@ -87,7 +96,7 @@ class LiveClass:
         """Take new live samples in, usually those of a frame."""
         count = len(performance)
         if count == 0:
-            return News(np.zeros(0), np.zeros(0, np.bool_))
+            return News.not_compared(np.zeros(0), np.zeros(0, np.bool_))
         first = self.live_count
         self._remember(performance)
         to_reference = self._join(contexts, self.reference)
@@ -97,7 +106,7 @@ class LiveClass:
             rows = to_reference.rank.astype(np.int64)
             self._in_b.append(rows, new)
             self._dirty[rows] = True
-            return News(_mean_known(self._w1[rows], to_reference.start), np.diff(to_reference.start) > 0)
+            return News.not_compared(_mean_known(self._w1[rows], to_reference.start), np.diff(to_reference.start) > 0)
         self._overlap_a = np.concatenate([self._overlap_a, np.zeros(count, np.bool_)])
         self._add_rows(count)
         _enter(self._in_b, to_reference, first, 0)
@@ -111,7 +120,14 @@ class LiveClass:
             self._in_a.append(others[earlier], new_rows[earlier].astype(np.int32))
             self._dirty[others] = True
         self._refresh(np.arange(first, first + count))
-        return News(self._w1[first:].copy(), np.diff(to_reference.start) > 0)
+        w1 = self._w1[first:].copy()
+        batch = np.column_stack([self._in_a.length, self._in_b.length])[first:]
+        return News(
+            w1,
+            np.diff(to_reference.start) > 0,
+            self._difference[first:].copy(),
+            np.where(np.isnan(w1)[:, None], 0, batch).astype(np.int64),
+        )
 
     def comparison(self) -> Comparison:
         """What Algorithm 1 gives for the reference and everything that has come in (without matches)."""

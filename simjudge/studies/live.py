@@ -12,7 +12,7 @@ from simjudge.context.live import LiveClass
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
 from simjudge.errors import Losses, SimjudgeError
-from simjudge.frames import FloatArray, FrameSet, Objects, Predictions
+from simjudge.frames import FloatArray, FrameSet, IntArray, Objects, Predictions
 from simjudge.masks import Masks
 from simjudge.perception.assignment import Assignment
 from simjudge.studies.classes import ClassNumbers
@@ -28,12 +28,15 @@ class JudgedFrame:
         assignment: performance of its objects, and the predictions assigned.
         w1: (N,) a W1 for each object to colour it by (see `LiveClass.add`), NaN where nothing similar was compared.
         in_overlap: (N,) whether the reference shows anything similar.
+        difference, batch: (N,) and (N, 2), where the live set is A (see `News`).
     """
 
     frames: FrameSet
     assignment: Assignment
     w1: FloatArray
     in_overlap: np.ndarray[Any, np.dtype[np.bool_]]
+    difference: FloatArray
+    batch: IntArray
 
 
 class LiveJudge:
@@ -69,6 +72,11 @@ class LiveJudge:
         return len(self._frames)
 
     @property
+    def false_positives(self) -> int:
+        """Predictions of the live frames left over after the assignment, of all classes."""
+        return sum(self._false_positives.values())
+
+    @property
     def class_names(self) -> dict[int, str]:
         """Names of all classes seen so far."""
         return self._numbers.names
@@ -90,13 +98,15 @@ class LiveJudge:
         for class_id, count in assignment.false_positives.items():
             self._false_positives[class_id] = self._false_positives.get(class_id, 0) + count
         w1 = np.full(len(numbered.objects), np.nan)
-        shown = np.zeros(len(numbered.objects), np.bool_)
+        difference, shown = w1.copy(), np.zeros(len(w1), np.bool_)
+        batch = np.zeros((len(w1), 2), np.int64)
         for class_id in np.unique(numbered.objects.class_id).tolist():
             rows = np.flatnonzero(numbered.objects.class_id == class_id)
             contexts = object_contexts(numbered, self.method, rows)
             news = self._class(class_id).add(contexts, assignment.performance[rows])
             w1[rows], shown[rows] = news.w1, news.shown
-        return JudgedFrame(numbered, assignment, w1, shown)
+            difference[rows], batch[rows] = news.difference, news.batch
+        return JudgedFrame(numbered, assignment, w1, shown, difference, batch)
 
     def numbers(self) -> dict[str, Any]:
         """The entries "by_class" and "overall" of docs/results.md, without average precision, nothing resampled."""

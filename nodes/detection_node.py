@@ -26,8 +26,6 @@ from .picture_queue import PictureQueue, Waiting
 from .qos import RELIABILITIES, images, publisher_events, reliable
 from .runtime import SimjudgeNode, run_node
 
-_DRAIN = 3.0
-"""Seconds that pictures which wait are still worked on when the node is told to end."""
 _LIVE_DEPTH, _BAG_DEPTH = 5, 100
 _RECENT = 10.0
 _POLL = 0.002
@@ -51,6 +49,8 @@ class DetectionNode(SimjudgeNode):
         Parameter("every_frame", default=False, description="false: always the newest picture, for live work;"
                   " true: every picture in order, for recordings"),
         Parameter("queue_mb", 1000.0, "every_frame: memory for pictures that wait, MB", low=1, high=1e6),
+        Parameter("drain", 3.0, "every_frame: seconds that pictures which wait are still worked on when the node is"
+                  " told to end", low=0, high=1e6),
         Parameter("transport", "auto", "which pictures: the raw ones, the compressed ones, or those that come",
                   choices=TRANSPORTS),
         Parameter("reliability", "auto", "of the pictures: auto takes what is offered", choices=RELIABILITIES),
@@ -109,7 +109,7 @@ class DetectionNode(SimjudgeNode):
         else:
             self._queue.clear()
         self._queue.close()
-        self._thread.join(_DRAIN)
+        self._thread.join(self.settings["drain"])
         for left in self._queue.clear():
             self.losses.add("pictures that still waited when the node was ended", place(left.message))
         self._thread.join()

@@ -88,7 +88,7 @@ class PlayNode(SimjudgeNode):
 
     def _playable(self, recording: Recording) -> list[Topic]:
         """The topics to play; those left out are told."""
-        wanted = [self.resolve_topic_name(name) for name in self.settings["topics"]]
+        wanted = [self._recorded(name) for name in self.settings["topics"]]
         for name in wanted:
             if name not in recording.topics:
                 held = ", ".join(sorted(recording.topics)) or "no topic at all"
@@ -107,6 +107,10 @@ class PlayNode(SimjudgeNode):
         if not out:
             raise SimjudgeError(f"{self._path}: holds no topic that can be played")
         return out
+
+    def _recorded(self, name: str) -> str:
+        """A topic as the recording knows it: remappings say what it is played as."""
+        return str(self.resolve_topic_name(name, only_expand=True))
 
     def _play_all(self) -> None:
         try:
@@ -164,7 +168,7 @@ class PlayNode(SimjudgeNode):
 
     def _wait_for_subscribers(self) -> None:
         names = self.settings["wait_for_subscribers"]
-        wanted = list(self._played) if names == ["all"] else [self.resolve_topic_name(name) for name in names]
+        wanted = list(self._played) if names == ["all"] else [self._recorded(name) for name in names]
         for name in wanted:
             if name not in self._played:
                 raise SimjudgeError(f"wait_for_subscribers: {name} is not played; played: {', '.join(self._played)}")

@@ -1,0 +1,11 @@
+"""Pictures from a camera or a recording, and a detector on them."""
+
+from launch import LaunchDescription
+
+from simjudge.graph.suite import DETECT
+from simjudge.nodes.launch_actions import launch_description
+
+
+def generate_launch_description() -> LaunchDescription:
+    """What `simjudge run detect` runs too."""
+    return launch_description(DETECT)

@@ -1,0 +1,94 @@
+"""A graph's description as actions of ROS 2's launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from launch import LaunchContext, LaunchDescription
+from launch.action import Action
+from launch.actions import (
+    DeclareLaunchArgument,
+    EmitEvent,
+    GroupAction,
+    LogInfo,
+    OpaqueFunction,
+    RegisterEventHandler,
+)
+from launch.event_handlers import OnProcessExit
+from launch.events import Shutdown, matches_action
+from launch.events.process import ProcessExited, ShutdownProcess
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node, PushRosNamespace
+from launch_ros.parameter_descriptions import ParameterValue
+
+from simjudge.graph.description import Graph, Process, Value, namespace_of
+
+_GOOD = (0, 3)
+"""Exit codes of a node whose work is done: 3 tells that input was left out."""
+_KINDS: dict[type, Any] = {bool: bool, int: int, float: float, str: str, list: list[str]}
+
+
+def launch_description(graph: Graph) -> LaunchDescription:
+    """The launch description of a graph: its arguments, and its programs once the arguments are known."""
+    declared = [
+        DeclareLaunchArgument(
+            each.name, default_value=each.default, description=each.description, choices=list(each.choices) or None
+        )
+        for each in graph.arguments
+    ]
+
+    def build(context: LaunchContext) -> list[Action]:
+        values = {each.name: LaunchConfiguration(each.name).perform(context) for each in graph.arguments}
+        return _actions(graph.processes(values), namespace_of(values["robot_ns"]))
+
+    return LaunchDescription([*declared, OpaqueFunction(function=build)])
+
+
+def _actions(processes: tuple[Process, ...], namespace: str) -> list[Action]:
+    nodes = [_node(process) for process in processes]
+    space = [PushRosNamespace(namespace)] if namespace else []
+    # Who takes data starts first, who makes it last.
+    ending = RegisterEventHandler(OnProcessExit(on_exit=_Ending(processes, nodes)))
+    return [ending, GroupAction([*space, *reversed(nodes)])]
+
+
+def _node(process: Process) -> Node:
+    return Node(
+        package=process.package,
+        executable=process.executable,
+        name=process.name,
+        exec_name=process.name,
+        arguments=list(process.arguments),
+        parameters=[*process.parameter_files, {name: _value(value) for name, value in process.parameters.items()}],
+        remappings=list(process.remappings),
+        sigterm_timeout=str(process.patience),
+        output="screen",
+    )
+
+
+def _value(value: Value) -> ParameterValue:
+    # With its type: launch would take the text "1" for a number.
+    return ParameterValue(value, value_type=_KINDS[type(value)])
+
+
+class _Ending:
+    """Ends one program after the other once the work is done, and all at once where one dies."""
+
+    def __init__(self, processes: tuple[Process, ...], nodes: list[Node]) -> None:
+        self._processes, self._nodes = processes, nodes
+        self._ending = False
+
+    def __call__(self, event: ProcessExited, context: LaunchContext) -> list[Action]:
+        """What to do when a program has ended."""
+        if context.is_shutdown or event.action not in self._nodes:
+            return []
+        index = self._nodes.index(event.action)
+        good = event.returncode in _GOOD
+        if not good or not (self._ending or self._processes[index].leads):
+            why = f"{self._processes[index].name} ended with exit code {event.returncode}"
+            return [LogInfo(msg=f"error: {why}"), EmitEvent(event=Shutdown(reason=why))]
+        self._ending = True
+        left = [node for node in self._nodes if node.process_details and node.return_code is None]
+        if not left:
+            return [EmitEvent(event=Shutdown(reason="the work is done"))]
+        return [EmitEvent(event=ShutdownProcess(process_matcher=matches_action(left[0])))]

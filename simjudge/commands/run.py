@@ -1,0 +1,89 @@
+"""`simjudge run detect|validate|live NAME:=VALUE ...`: the nodes of a launch file, without ROS's launch."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Callable
+from itertools import cycle
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import typer
+
+from simjudge.commands.common import say
+
+if TYPE_CHECKING:
+    from simjudge.graph.description import Graph
+
+_COLOURS = (36, 33, 35, 32, 34, 96, 93, 95)
+
+
+def run(
+    graph: str = typer.Argument(..., help="detect, validate or live."),
+    arguments: list[str] = typer.Argument(None, help="NAME:=VALUE, as ros2 launch takes them.", metavar="NAME:=VALUE"),
+    show_args: bool = typer.Option(False, "--show-args", "-s", help="Print the arguments and what they do."),
+) -> None:
+    """Run the nodes of a launch file together, where there is no `ros2 launch`; Ctrl-C ends all of them."""
+    from simjudge.errors import SimjudgeError, UsageError
+    from simjudge.graph.description import namespace_of, parse_arguments
+    from simjudge.graph.suite import GRAPHS
+
+    if graph not in GRAPHS:
+        raise UsageError(f"{graph}: there is no such graph; there are {', '.join(GRAPHS)}")
+    chosen = GRAPHS[graph]
+    if show_args:
+        sys.stdout.write(_table(chosen))
+        return
+    values = chosen.settle(parse_arguments(arguments or []))
+    if importlib.util.find_spec("rclpy") is None:
+        raise SimjudgeError("the nodes need rclpy: source your ROS 2 installation, or pip install 'simjudge[ros]'"
+                            " (in a checkout: make setup-ros)")  # fmt: skip
+    from simjudge.graph.running import Runner
+
+    processes = chosen.build(values)
+    names = [process.name for process in processes]
+    code = Runner(_shower(names), say).run(processes, namespace_of(values["robot_ns"]))
+    if code in (0, 3) and values.get("out"):
+        _show_result(Path(values["out"]))
+    if code:
+        raise typer.Exit(code)
+
+
+def _show_result(out: Path) -> None:
+    """The table that `simjudge compare` prints, from what the nodes wrote."""
+    if not (out / "result.json").is_file():
+        return
+    from simjudge.commands.tables import print_comparison
+
+    result = json.loads((out / "result.json").read_text(encoding="utf-8"))
+    names = {int(key): name for key, name in result.get("class_names", {}).items()}
+    print_comparison(result, names)
+    say(f"result in {out}; to look at it: simjudge report {out}")
+
+
+def _shower(names: list[str]) -> Callable[[str, str], None]:
+    """Writes lines to stderr, named by node, each node in a colour of its own on a terminal."""
+    width = max(len(name) for name in names) + 2
+    heads = {name: f"[{name}]".ljust(width) for name in names}
+    if sys.stderr.isatty():
+        colours = dict(zip(names, cycle(_COLOURS), strict=False))
+        heads = {name: f"\x1b[{colours[name]}m{head}\x1b[0m" for name, head in heads.items()}
+    lock = Lock()
+
+    def show(name: str, line: str) -> None:
+        with lock:
+            sys.stderr.write(f"{heads[name]} {line}\n")
+
+    return show
+
+
+def _table(graph: Graph) -> str:
+    lines = [f"{graph.name}: {graph.summary}", ""]
+    for each in graph.arguments:
+        default = "must be given" if each.default is None else f"default {each.default!r}"
+        choice = f"; one of {', '.join(each.choices)}" if each.choices else ""
+        lines.append(f"  {each.name}:=  ({default}{choice})\n      {each.description}")
+    return "\n".join(lines) + "\n"

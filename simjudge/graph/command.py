@@ -1,0 +1,51 @@
+"""A program of a graph as a command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+
+from simjudge.errors import SimjudgeError
+from simjudge.graph.description import Process, Value
+
+
+def command_line(process: Process, namespace: str = "") -> list[str]:
+    """What to run: nodes of simjudge as modules of this Python, other programs from PATH.
+
+    Args:
+        process: the program.
+        namespace: that its node lives in, "" for none.
+
+    Raises:
+        SimjudgeError: there is no such program here.
+    """
+    if process.package == "simjudge":
+        program = [sys.executable, "-m", f"simjudge.nodes.{process.executable}"]
+    else:
+        found = shutil.which(process.executable)
+        if found is None:
+            raise SimjudgeError(f"{process.executable} is not installed (or not on PATH): source your ROS installation")
+        program = [found]
+    return [*program, *process.arguments, *ros_arguments(process, namespace)]
+
+
+def ros_arguments(process: Process, namespace: str = "") -> list[str]:
+    """The arguments for ROS: name, namespace, parameters, remappings."""
+    out = ["--ros-args", "-r", f"__node:={process.name}"]
+    if namespace:
+        out += ["-r", f"__ns:={namespace}"]
+    for path in process.parameter_files:
+        out += ["--params-file", path]
+    for name, value in process.parameters.items():
+        out += ["-p", f"{name}:={parameter_text(value)}"]
+    for source, target in process.remappings:
+        out += ["-r", f"{source}:={target}"]
+    return out
+
+
+def parameter_text(value: Value) -> str:
+    """A parameter's value in YAML that can be read only one way: texts quoted, numbers with their kind."""
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False)

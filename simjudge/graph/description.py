@@ -1,0 +1,180 @@
+"""The words that graphs are described in: arguments, processes, and a graph made of both."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from simjudge.errors import UsageError
+
+Value: TypeAlias = "bool | int | float | str | list[str]"
+Values: TypeAlias = Mapping[str, str]
+"""The arguments of a run, all of them, as text; empty where nothing is given."""
+
+_TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What can be said when a graph is started, as NAME:=TEXT.
+
+    Attributes:
+        name: of the argument.
+        default: the text where none is given; None where it must be given.
+        description: what it does.
+        choices: the texts it may be; empty for any.
+    """
+
+    name: str
+    default: str | None
+    description: str
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Process:
+    """A program of a graph.
+
+    Attributes:
+        name: of its node; logs are named by it.
+        executable: its name in the package; nodes of simjudge are modules of that name too.
+        package: that it is installed with.
+        parameters: of the node, over those of parameter files.
+        remappings: (from, to) pairs of topic names, the first that fits counts.
+        arguments: of the program, before the ones for ROS.
+        parameter_files: YAML files of ROS parameters, later ones over earlier ones.
+        leads: its end, without an error, is the end of the run.
+        patience: seconds it may take to finish its work once it is told to end.
+    """
+
+    name: str
+    executable: str
+    package: str = "simjudge"
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    remappings: tuple[tuple[str, str], ...] = ()
+    arguments: tuple[str, ...] = ()
+    parameter_files: tuple[str, ...] = ()
+    leads: bool = False
+    patience: float = 15.0
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Programs that run together.
+
+    Attributes:
+        name: of the launch file and of the word behind `simjudge run`.
+        summary: what it is for, in a line.
+        arguments: what can be said.
+        build: the programs, from all arguments' texts. They stand in the order in which they are told to end once the
+            work is done: who makes data before who takes it.
+    """
+
+    name: str
+    summary: str
+    arguments: tuple[Argument, ...]
+    build: Callable[[Values], tuple[Process, ...]]
+
+    def settle(self, given: Mapping[str, str]) -> dict[str, str]:
+        """The texts of all arguments: as given, else the defaults.
+
+        Raises:
+            UsageError: an argument is unknown or lacking, or has a text that it may not have.
+        """
+        known = {argument.name: argument for argument in self.arguments}
+        for name in given:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f" (did you mean {near[0]}:= ?)" if near else ""
+                raise UsageError(f"{self.name} has no argument {name}:={hint}; it has {', '.join(known)}")
+        values = {}
+        for name, argument in known.items():
+            text = given.get(name, argument.default)
+            if text is None:
+                raise UsageError(f"{self.name} needs {name}:=... ({argument.description})")
+            if argument.choices and text not in argument.choices:
+                raise UsageError(f"{name}:={text}: must be one of {', '.join(argument.choices)}")
+            values[name] = text
+        return values
+
+    def processes(self, given: Mapping[str, str]) -> tuple[Process, ...]:
+        """The programs to run.
+
+        Raises:
+            UsageError: see `settle`, or arguments that do not go together.
+            SimjudgeError: a file that is named cannot be read.
+        """
+        return self.build(self.settle(given))
+
+
+def parse_arguments(words: Iterable[str]) -> dict[str, str]:
+    """The arguments of a command line, NAME:=TEXT each.
+
+    Raises:
+        UsageError: a word is not of that form, or a name comes twice.
+    """
+    out: dict[str, str] = {}
+    for word in words:
+        name, sign, text = word.partition(":=")
+        if not sign or not name:
+            raise UsageError(f"{word!r}: arguments are written NAME:=VALUE, without blanks")
+        if name in out:
+            raise UsageError(f"{name}:= is given twice")
+        out[name] = text
+    return out
+
+
+def truth(name: str, text: str) -> bool:
+    """What a text says of yes or no.
+
+    Raises:
+        UsageError: it says neither.
+    """
+    lowered = text.strip().lower()
+    if lowered in _TRUE or lowered in _FALSE:
+        return lowered in _TRUE
+    raise UsageError(f"{name}:={text}: must be true or false")
+
+
+def number(name: str, text: str) -> float:
+    """The number that a text says.
+
+    Raises:
+        UsageError: it says none.
+    """
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{name}:={text}: must be a number") from None
+
+
+def whole(name: str, text: str) -> int:
+    """The whole number that a text says.
+
+    Raises:
+        UsageError: it says none.
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(f"{name}:={text}: must be a whole number") from None
+
+
+def namespace_of(namespace: str) -> str:
+    """A namespace as ROS wants it, "" for none.
+
+    Raises:
+        UsageError: it cannot be one.
+    """
+    name = namespace.strip("/")
+    if name and not re.fullmatch(r"[A-Za-z_]\w*(/[A-Za-z_]\w*)*", name):
+        raise UsageError(f"robot_ns:={namespace}: a namespace is letters, digits and _, as in art1")
+    return f"/{name}" if name else ""
+
+
+def remapped(process: Process, pairs: Iterable[tuple[str, str]]) -> Process:
+    """The same program with more remappings, behind those it has."""
+    return replace(process, remappings=(*process.remappings, *pairs))

@@ -1,0 +1,33 @@
+"""The arguments of a comparison, and the node's parameters that they are."""
+
+from __future__ import annotations
+
+from simjudge.graph.description import Argument, Value, Values, number, truth, whole
+
+ARGUMENTS = (
+    Argument("preset", "paper", "paper: the method's defaults; cpd: as the authors' tool has it", ("paper", "cpd")),
+    Argument("theta", "", "similarity threshold; empty: the preset's"),
+    Argument("patch", "", "patch, height x width in pixels, as in 120x120; empty: the preset's"),
+    Argument("mask_factor", "", "blank the patch outside the box grown by this; empty: the preset's"),
+    Argument("class_blind", "false", "one mask for all classes", ("true", "false")),
+    Argument("min_score", "", "predictions below this score do not take part; empty: the preset's"),
+    Argument("metric", "iou", "what performance is", ("iou", "detected", "score")),
+    Argument("bootstrap", "", "bootstrap draws of frames for the 95 % interval; 0 for none"),
+    Argument("permutations", "", "relabellings of frames for the floor and p; 0 for none"),
+    Argument("seed", "", "of the resampling"),
+)  # fmt: skip
+
+
+def parameters(values: Values) -> dict[str, Value]:
+    """The parameters of validation_node that were given."""
+    out: dict[str, Value] = {"preset": values["preset"], "metric": values["metric"]}
+    for name in ("theta", "mask_factor", "min_score"):
+        if values[name]:
+            out[name] = number(name, values[name])
+    for name in ("bootstrap", "permutations", "seed"):
+        if values[name]:
+            out[name] = whole(name, values[name])
+    if values["patch"]:
+        out["patch"] = values["patch"]
+    out["class_blind"] = truth("class_blind", values["class_blind"])
+    return out

@@ -1,0 +1,209 @@
+"""Runs the programs of a graph without `ros2 launch`: starts them, shows what they say, ends them together."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO
+
+from simjudge.errors import SimjudgeError
+from simjudge.graph.command import command_line
+from simjudge.graph.description import Process
+
+Show = Callable[[str, str], None]
+"""Called with a program's name and a line that it wrote."""
+
+EXIT_LOST = 3
+_POLL = 0.05
+_LAST_LINES = 12
+_TERM_GRACE = 5.0
+_SET_PARENT_DEATH_SIGNAL = 1
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Running:
+    """A program that was started."""
+
+    def __init__(self, process: Process, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Start it.
+
+        Raises:
+            SimjudgeError: there is no such program.
+        """
+        self.process = process
+        self.last: deque[str] = deque(maxlen=_LAST_LINES)
+        self.told = False
+        try:
+            # In a session of its own: the terminal's Ctrl-C is for the runner, which ends all in their order.
+            self.child = subprocess.Popen(
+                command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509 - there are no other threads yet
+            )  # fmt: skip
+        except OSError as error:
+            raise SimjudgeError(f"{process.name}: {command[0]} cannot be started: {error.strerror}") from error
+        self.reader: threading.Thread | None = None
+
+    def read(self, show: Show) -> None:
+        """Show and keep what it writes, from now on."""
+        stream = self.child.stdout
+        if stream is not None:
+            self.reader = threading.Thread(target=self._read, args=(stream, show), daemon=True)
+            self.reader.start()
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code, None while it runs."""
+        return self.child.poll()
+
+    @property
+    def died(self) -> bool:
+        """Whether it ended with an error."""
+        return self.code not in (None, 0, EXIT_LOST)
+
+    def send(self, number: int) -> None:
+        """Send it a signal."""
+        self.told = True
+        if self.child.poll() is None:
+            self.child.send_signal(number)
+
+    def settle(self) -> None:
+        """Wait for what it wrote last."""
+        if self.reader is not None:
+            self.reader.join(1.0)
+
+    def _read(self, stream: IO[str], show: Show) -> None:
+        for line in stream:
+            text = line.rstrip("\n")
+            self.last.append(text)
+            show(self.process.name, text)
+
+
+class Runner:
+    """Runs programs together until their work is done, one of them dies, or a signal comes."""
+
+    def __init__(self, show: Show, tell: Callable[[str], None]) -> None:
+        """Nothing runs yet.
+
+        Args:
+            show: for what the programs write.
+            tell: for what the runner has to say.
+        """
+        self._show, self._tell = show, tell
+        self._signals = 0
+        self._running: list[Running] = []
+
+    def run(self, processes: Sequence[Process], namespace: str = "") -> int:
+        """Run programs to their end.
+
+        Args:
+            processes: in the order in which they are told to end.
+            namespace: that all of them live in, "" for none.
+
+        Returns:
+            0; 3 where one of them left input out; 1 where one died.
+
+        Raises:
+            SimjudgeError: one could not be started.
+        """
+        before = {number: signal.signal(number, self._count) for number in _SIGNALS}
+        try:
+            self._start(processes, namespace)
+            died = self._watch()
+            self._end_in_order(hurry=died is not None)
+            return self._verdict(died)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self._kill_all()
+
+    def _count(self, _number: int, _frame: object) -> None:
+        self._signals += 1
+
+    def _start(self, processes: Sequence[Process], namespace: str) -> None:
+        environment = dict(os.environ)
+        environment["PYTHONUNBUFFERED"] = "1"
+        environment.setdefault("RCUTILS_CONSOLE_OUTPUT_FORMAT", "{severity} {message}")
+        # Who takes data starts first, who makes it last.
+        for process in reversed(processes):
+            self._running.insert(0, Running(process, command_line(process, namespace), environment))
+        for each in self._running:
+            each.read(self._show)
+
+    def _watch(self) -> Running | None:
+        """Wait for the end of the work, for a signal, or for a program that ends when it should not; that one."""
+        while not self._signals:
+            for each in self._running:
+                if each.code is None:
+                    continue
+                return None if each.process.leads and not each.died else each
+            time.sleep(_POLL)
+        return None
+
+    def _end_in_order(self, *, hurry: bool) -> None:
+        """End one program after the other, each with the time to finish; all at once when hurried."""
+        signals = self._signals
+        if hurry:
+            for each in self._running:
+                each.send(signal.SIGINT)
+        for each in self._running:
+            each.send(signal.SIGINT)
+            end = time.monotonic() + each.process.patience
+            while each.code is None and self._signals == signals and time.monotonic() < end:
+                time.sleep(_POLL / 5)
+            if each.code is None:
+                self._insist(each)
+
+    def _insist(self, each: Running) -> None:
+        why = "asked again" if self._signals else f"still running after {each.process.patience:g} s"
+        self._tell(f"{each.process.name}: {why}; sent SIGTERM")
+        each.send(signal.SIGTERM)
+        signals = self._signals
+        end = time.monotonic() + _TERM_GRACE
+        while each.code is None and self._signals == signals and time.monotonic() < end:
+            time.sleep(_POLL)
+        if each.code is None:
+            self._tell(f"{each.process.name}: does not end; killed")
+            each.child.kill()
+            each.child.wait()
+
+    def _verdict(self, died: Running | None) -> int:
+        for each in self._running:
+            each.settle()
+        if died is not None:
+            self._report(died)
+            return 1
+        late = [each for each in self._running if each.died]
+        for each in late:
+            self._report(each)
+        if late:
+            return 1
+        return EXIT_LOST if any(each.code == EXIT_LOST for each in self._running) else 0
+
+    def _report(self, each: Running) -> None:
+        code = each.code or 0
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        when = "while the others ran" if not each.told or code >= 0 else "at the end"
+        lines = list(each.last)
+        self._tell(f"error: {each.process.name} {how} {when}" + ("; its last lines:" if lines else "; it said nothing"))
+        for line in lines:
+            self._tell(f"    {line}")
+
+    def _kill_all(self) -> None:
+        for each in self._running:
+            if each.code is None:
+                each.child.kill()
+                each.child.wait()
+
+
+def _end_with_parent() -> None:
+    """In a child, before it becomes the program: have it end when the runner is killed."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)

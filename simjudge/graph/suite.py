@@ -1,0 +1,224 @@
+"""The graphs: detect, validate, live."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from simjudge.errors import SimjudgeError, UsageError
+from simjudge.graph import method_arguments as method
+from simjudge.graph.description import Argument, Graph, Process, Value, Values, namespace_of, number, truth
+from simjudge.graph.places import has_rviz, installed_file, named_file
+from simjudge.graph.recorded import CAMERA_INFO, COMPRESSED, LABELS, PICTURES, Played, what_to_play
+from simjudge.graph.robot import Robot, read_robot
+
+_YES_NO = ("true", "false")
+_CLOCK = 50.0
+_DRAIN = 3600.0
+"""Seconds that pictures of a recording which still wait are given after its end."""
+_REPORT = 600.0
+"""Seconds that the resampling and the report at the end are given."""
+
+_MODEL = Argument("model", None, "the detector: a .onnx, .pt or .yaml file, or one that comes with simjudge by name")
+_BAG = Argument("bag", "", "play this recording; empty: pictures come from a camera")
+_RATE = Argument("rate", "1.0", "with bag: seconds of the recording played in a second")
+_LOOP = Argument("loop", "false", "with bag: start again at its end", _YES_NO)
+_EVERY = Argument("every_frame", "auto", "detect on every picture, in order; auto: with a bag that does not loop",
+                  ("auto", *_YES_NO))  # fmt: skip
+_CAMERA = Argument("camera", "", "the topic of a real camera, to be taken over by camera_bridge_node; empty: pictures"
+                   " are on camera/image_raw already, or the robot's file says where")  # fmt: skip
+_CALIBRATION = Argument("calibration", "", "YAML of ROS's camera_calibration, or the name of one in config/: adds"
+                        " camera_info and image_rect")  # fmt: skip
+_COMMON = (
+    Argument("robot", "", "YAML file of a robot's own topic names and parameters, or one in config/ by name: art1"),
+    Argument("robot_ns", "", "namespace of all nodes, e.g. art1"),
+    Argument("params_file", "", "YAML file of ROS parameters, over simjudge's own"),
+)  # fmt: skip
+
+
+def _rviz(default: str) -> Argument:
+    return Argument("rviz", default, "show it in RViz; auto: where there is one, and a screen", ("auto", *_YES_NO))
+
+
+_WATCH = (
+    Argument("watch", "false", "show it with rerun (pip install simjudge[watch])", _YES_NO),
+    Argument("save", "", "with watch: save what is shown to this .rrd file; there is no window then"),
+)
+
+
+def _detect(values: Values) -> tuple[Process, ...]:
+    if values["out"] and truth("loop", values["loop"]):
+        raise UsageError("out:= with loop:=true would record without an end")
+    robot = read_robot(values["robot"])
+    played = _played(values)
+    sources, detection = _pictures_and_detector(values, robot, played, labels_taken=bool(values["out"]))
+    recorder = (_recorder(values["out"], played),) if values["out"] else ()
+    return _finished(values, robot, (*sources, detection, *recorder, *_viewers(values)))
+
+
+def _recorder(out: str, played: Played | None) -> Process:
+    topics = ["camera/detections", LABELS, CAMERA_INFO]
+    if played is None:
+        topics += [PICTURES, COMPRESSED]
+    else:
+        topics.append(COMPRESSED if played.compressed else PICTURES)
+    return Process("record_node", "record_node", parameters={"out": out, "topics": topics})
+
+
+def _validate(values: Values) -> tuple[Process, ...]:
+    parameters: dict[str, Value] = {name: values[name] for name in ("a", "b")}
+    parameters |= {name: values[name] for name in ("out", "a_predictions", "b_predictions") if values[name]}
+    if values["model"]:
+        parameters["model"] = values["model"]
+    stays = truth("stay", values["stay"])
+    judge = Process("validation_node", "validation_node", leads=not stays, patience=_REPORT,
+                    parameters={**parameters, **method.parameters(values)})  # fmt: skip
+    return _finished(values, read_robot(values["robot"]), (judge, *_viewers(values)))
+
+
+def _live(values: Values) -> tuple[Process, ...]:
+    if bool(values["a"]) == bool(values["b"]):
+        raise UsageError("live needs either a:=REFERENCE, usually a real recording, which the live pictures predict, or"
+                         " b:=REFERENCE, which predicts the live pictures")  # fmt: skip
+    robot = read_robot(values["robot"])
+    played = _played(values)
+    if played is not None and not played.labels:
+        raise SimjudgeError(f"{values['bag']}: has no labels; without ground truth nothing can be compared")
+    sources, detection = _pictures_and_detector(values, robot, played, labels_taken=True)
+    side = "a" if values["a"] else "b"
+    parameters: dict[str, Value] = {"reference": values[side], "live_is_a": side == "b"}
+    predictions = values["reference_predictions"]
+    parameters |= {"reference_predictions": predictions} if predictions else {}
+    parameters |= {"out": values["out"]} if values["out"] else {}
+    judge = Process("validation_node", "validation_node", patience=_REPORT,
+                    parameters={**parameters, **method.parameters(values)})  # fmt: skip
+    return _finished(values, robot, (*sources, detection, judge, *_viewers(values)))
+
+
+def _played(values: Values) -> Played | None:
+    """What is played of the recording, None where pictures come from a camera."""
+    if not values["bag"]:
+        return None
+    return what_to_play(Path(values["bag"]), absolute=not namespace_of(values["robot_ns"]))
+
+
+def _pictures_and_detector(
+    values: Values, robot: Robot, played: Played | None, *, labels_taken: bool
+) -> tuple[tuple[Process, ...], Process]:
+    """What brings pictures, and the detector on them."""
+    loops = truth("loop", values["loop"])
+    every = values["every_frame"]
+    ordered = played is not None and not loops if every == "auto" else truth("every_frame", every)
+    parameters: dict[str, Value] = {"model": values["model"], "every_frame": ordered}
+    if values.get("detector_min_score"):
+        parameters["min_score"] = number("detector_min_score", values["detector_min_score"])
+    patience = Process.patience
+    if ordered and played is not None:
+        parameters["drain"] = patience = _DRAIN
+    detection = Process("detection_node", "detection_node", parameters=parameters, patience=patience)
+    bridged = bool(values["camera"] or values["calibration"] or (played is None and "image" in robot.remappings))
+    bridge = (_bridge(values),) if bridged else ()
+    if played is None:
+        return bridge, detection
+    return (_player(values, robot, played, into_bridge=bridged, labels_taken=labels_taken), *bridge), detection
+
+
+def _player(values: Values, robot: Robot, played: Played, *, into_bridge: bool, labels_taken: bool) -> Process:
+    pairs = dict(played.remappings)
+    if into_bridge:
+        pairs[played.pictures] = "image/compressed" if played.compressed else "image"
+    # Where the robot's file renames what the other nodes take, the recording must be played there.
+    names = {topic: pairs.get(topic, topic.lstrip("/")) for topic in played.topics}
+    pairs |= {topic: robot.remappings[name] for topic, name in names.items() if name in robot.remappings}
+    awaited = [topic for topic in (played.pictures, played.labels if labels_taken else "") if topic]
+    parameters: dict[str, Value] = {
+        "bag": values["bag"],
+        "rate": number("rate", values["rate"]),
+        "loop": truth("loop", values["loop"]),
+        "clock": _CLOCK,
+        "reliability": "reliable",
+        "topics": played.topics,
+        "wait_for_subscribers": awaited,
+    }
+    return Process("play_node", "play_node", parameters=parameters, remappings=tuple(pairs.items()), leads=True)
+
+
+def _bridge(values: Values) -> Process:
+    parameters: dict[str, Value] = {}
+    if values["calibration"]:
+        parameters["calibration"] = str(named_file(values["calibration"], "config", ".yaml"))
+    camera = values["camera"]
+    pairs = (("image", camera.removesuffix("/compressed")),) if camera else ()
+    if camera.endswith("/compressed"):
+        parameters["transport"] = "compressed"
+    return Process("camera_bridge_node", "camera_bridge_node", parameters=parameters, remappings=pairs)
+
+
+def _viewers(values: Values) -> tuple[Process, ...]:
+    out = []
+    if has_rviz() if values["rviz"] == "auto" else truth("rviz", values["rviz"]):
+        arguments = ("-d", str(installed_file("config/rviz/simjudge.rviz")))
+        out.append(Process("rviz2", "rviz2", package="rviz2", arguments=arguments, leads=True, patience=5.0))
+    if truth("watch", values.get("watch", "false")) or values.get("save"):
+        parameters: dict[str, Value] = {"save": values["save"]} if values["save"] else {}
+        out.append(Process("watch_node", "watch_node", parameters=parameters))
+    return tuple(out)
+
+
+def _finished(values: Values, robot: Robot, processes: Sequence[Process]) -> tuple[Process, ...]:
+    """The programs with what the arguments common to all graphs say."""
+    namespace_of(values["robot_ns"])
+    files: tuple[str, ...] = ()
+    if values["params_file"]:
+        if not Path(values["params_file"]).is_file():
+            raise UsageError(f"params_file:={values['params_file']}: there is no such file")
+        files = (values["params_file"],)
+    clock: dict[str, Value] = {"use_sim_time": True} if values.get("bag") else {}
+    out = []
+    for process in processes:
+        timed = process if process.name == "play_node" else replace(process, parameters={**clock, **process.parameters})
+        out.append(replace(robot.applied(timed), parameter_files=files))
+    return tuple(out)
+
+
+DETECT = Graph(
+    "detect",
+    "pictures from a camera or a recording, and a detector on them",
+    (
+        _MODEL, _BAG, Argument("out", "", "record pictures, labels and detections into this folder"), _RATE, _LOOP,
+        _EVERY, Argument("detector_min_score", "", "detections below are not published"), _CAMERA, _CALIBRATION,
+        _rviz("false"), *_WATCH, *_COMMON,
+    ),
+    _detect,
+)  # fmt: skip
+VALIDATE = Graph(
+    "validate",
+    "two recordings compared, as `simjudge compare` does it",
+    (
+        Argument("a", None, "the set to be predicted, usually real: any data set or recording"),
+        Argument("b", None, "the set that predicts, usually simulated"),
+        Argument("out", "", "folder for the result"),
+        Argument("a_predictions", "", "predictions for A, made before"),
+        Argument("b_predictions", "", "predictions for B, made before"),
+        Argument("model", "", "run this detector on both"),
+        *method.ARGUMENTS,
+        Argument("stay", "false", "go on serving the summary once it is there, until Ctrl-C", _YES_NO),
+        _rviz("false"), *_WATCH, *_COMMON,
+    ),
+    _validate,
+)  # fmt: skip
+LIVE = Graph(
+    "live",
+    "pictures, a detector, and the gap to a reference while they run",
+    (
+        _MODEL,
+        Argument("a", "", "the reference: a labelled and predicted set, usually real; the live pictures are B"),
+        Argument("b", "", "the reference, where the live pictures are A"),
+        Argument("reference_predictions", "", "predictions for the reference, made before"),
+        _BAG, Argument("out", "", "folder for the result, written at the end"), _RATE, _LOOP, _EVERY, _CAMERA,
+        _CALIBRATION, *method.ARGUMENTS, _rviz("auto"), *_WATCH, *_COMMON,
+    ),
+    _live,
+)  # fmt: skip
+GRAPHS = {graph.name: graph for graph in (DETECT, VALIDATE, LIVE)}

@@ -1,0 +1,208 @@
+"""detection_node on real DDS: the same numbers as `simjudge detect`, nothing lost, the model swapped, trouble said."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
+
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from rcl_interfaces.srv import SetParameters  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from rclpy.qos import qos_profile_sensor_data  # noqa: E402
+from sensor_msgs.msg import Image  # noqa: E402
+from simjudge_msgs.msg import DetectionArray  # noqa: E402
+
+from simjudge.nodes.image_messages import stamp_of, to_rgb  # noqa: E402
+from simjudge.sets import read_set  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+SOURCE = Path(__file__).with_name("camera_source.py")
+RED = "cones_red_green"
+NET = "real_signals_yolo11n"
+OK, WARN, ERROR = b"\0", b"\1", b"\2"
+
+
+@pytest.fixture
+def detections(graph):
+    """What arrives on camera/detections."""
+    heard = []
+    graph.node.create_subscription(DetectionArray, "camera/detections", heard.append, 1000)
+    return heard
+
+
+@pytest.fixture
+def diagnostics(graph):
+    """The latest state of each task on /diagnostics."""
+    states = {}
+
+    def take(message):
+        states.update({status.name: status for status in message.status})
+
+    graph.node.create_subscription(DiagnosticArray, "/diagnostics", take, 100)
+    return states
+
+
+def started(graph, **parameters):
+    """A detection node whose detections reach the test."""
+    node = graph.start("detection_node", **parameters)
+    assert graph.until(lambda: graph.node.count_publishers("camera/detections") or node.poll() is not None)
+    graph.until(lambda: False, timeout=0.5)
+    assert node.poll() is None, graph.output(node)
+    return node
+
+
+def values(status):
+    return {entry.key: entry.value for entry in status.values}
+
+
+def boxes(message):
+    return [(d.box.x0, d.box.y0, d.box.x1, d.box.y1) for d in message.detections]
+
+
+@pytest.mark.parametrize(("model", "min_score"), [(RED, 0.05), (NET, 0.001)])
+def test_detections_are_those_of_simjudge_detect(graph, detections, tmp_path, model, min_score):
+    bag = ROOT / "bags" / "sim.mcap"
+    node = started(graph, model=model, min_score=min_score, every_frame=True)
+    player = graph.start("play_node", bag=bag, rate=10.0, wait_for_subscribers=["/camera/image_raw/compressed"])
+    command = [sys.executable, "-m", "simjudge", "detect", bag, "--model", model, "--min-score", str(min_score)]
+    subprocess.run([*command, "--out", tmp_path / "found.mcap"], check=True, capture_output=True)
+    expected = read_set(tmp_path / "found.mcap")
+    assert graph.until(lambda: len(detections) == len(expected)), graph.output(node) + graph.output(player)
+    assert len(expected.predictions) > 40
+    names = expected.class_names
+    for frame, message in enumerate(detections):
+        rows = np.flatnonzero(expected.predictions.frame == frame)
+        # The command drops the model's classes that the set does not have.
+        found = [d for d in message.detections if d.class_name in names.values()]
+        assert stamp_of(message) == expected.stamp[frame]
+        assert message.header.frame_id == "camera_optical_frame"
+        assert (message.image_width, message.image_height) == tuple(expected.size[frame])
+        assert [(d.box.x0, d.box.y0, d.box.x1, d.box.y1) for d in found] == [
+            tuple(box) for box in expected.predictions.box[rows].tolist()
+        ]
+        assert [d.score for d in found] == expected.predictions.score[rows].tolist()
+        assert [d.class_name for d in found] == [names[i] for i in expected.predictions.class_id[rows].tolist()]
+        assert {c.name for c in message.class_names} >= set(names.values())
+    assert graph.stop(node) == 0, graph.output(node)
+
+
+@pytest.mark.parametrize("reliability", ["best_effort", "reliable"])
+def test_nothing_of_720p_at_30_hz_is_lost(graph, detections, diagnostics, reliability):
+    node = started(graph, model=RED, every_frame=True)
+    source = graph.start(SOURCE, reliability=reliability, width=1280, height=720)
+    graph.until(lambda: len(detections) == 90, timeout=45)
+    assert [m.header.stamp.sec for m in detections] == list(range(1, 91)), graph.output(node) + graph.output(source)
+    assert [boxes(m) for m in detections] == [[(i + 20, 80, i + 40, 120)] for i in range(1, 91)]
+    assert graph.until(lambda: values(diagnostics["detection_node: detection"])["done"] == "90")
+    said = values(diagnostics["detection_node: pictures"])
+    assert (said["received"], said["lost before arrival"], said["reliability"]) == ("90", "0", reliability)
+    assert graph.stop(node, signal.SIGTERM) == 0, graph.output(node)
+
+
+def test_the_model_is_swapped_while_it_runs_and_a_bad_one_refused(graph, detections, tmp_path):
+    other = tmp_path / "other.yaml"
+    other.write_text("classes:\n  7: {name: cherry, hue: [345, 15], saturation: [0.5, 1], value: [0.5, 1]}\n")
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(b"no net")
+    overlays = []
+    graph.node.create_subscription(Image, "camera/detections/overlay", overlays.append, qos_profile_sensor_data)
+    node = started(graph, model=RED)
+    graph.start(SOURCE, count=600, rate=20.0)
+    assert graph.until(lambda: detections), graph.output(node)
+    assert [c.name for c in detections[-1].class_names] == ["red", "green"]
+
+    def set_parameter(name, value):
+        request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+        return graph.call(SetParameters, "/detection_node/set_parameters", request).results[0]
+
+    for bad, reason in (("nothing.onnx", "there is no such file"), (str(broken), "not a readable ONNX model")):
+        answer = set_parameter("model", bad)
+        assert not answer.successful
+        assert bad in answer.reason
+        assert reason in answer.reason
+    count = len(detections)
+    assert graph.until(lambda: len(detections) > count + 3)
+    assert [d.class_name for d in detections[-1].detections] == ["red"]
+
+    assert set_parameter("model", str(other)).successful
+    assert graph.until(lambda: [c.name for c in detections[-1].class_names] == ["cherry"])
+    assert [(d.class_id, d.class_name, d.score) for d in detections[-1].detections] == [(7, "cherry", 1.0)]
+
+    assert not set_parameter("min_score", 1.5).successful
+    assert set_parameter("model", NET).successful
+    assert graph.until(lambda: len(detections[-1].class_names) == 7)
+    assert set_parameter("min_score", 0.001).successful
+    assert graph.until(lambda: len(detections[-1].detections) > 1)
+    assert graph.until(lambda: overlays)
+    assert (overlays[-1].width, overlays[-1].height, overlays[-1].header.frame_id) == (320, 240, "lens")
+    assert np.ptp(to_rgb(overlays[-1]).reshape(-1, 3).astype(int), axis=0).min() > 0
+    assert graph.stop(node) == 0, graph.output(node)
+
+
+def test_live_work_looks_at_the_newest_picture(graph, detections, diagnostics):
+    node = started(graph, model=NET, transport="raw")
+    graph.start(SOURCE, count=200, rate=100.0, width=240)
+    assert graph.until(lambda: detections and detections[-1].header.stamp.sec == 200), graph.output(node)
+    seen = [m.header.stamp.sec for m in detections]
+    assert seen == sorted(set(seen))
+    assert len(seen) < 150
+    assert graph.until(lambda: values(diagnostics["detection_node: detection"])["done"] == str(len(seen)))
+    said = values(diagnostics["detection_node: detection"])
+    assert int(said["skipped for a newer one"]) + int(said["lost before arrival"]) + len(seen) == 200
+    assert graph.stop(node) == 0, "what is skipped in live work is no loss"
+
+
+def test_damaged_pictures_are_counted_and_never_published_as_empty(graph, detections, diagnostics):
+    node = started(graph, model=RED, every_frame=True)
+    source = graph.start(SOURCE, compressed=True, count=9, damaged=3)
+    graph.wait_for(source, "all published")
+    assert graph.until(lambda: len(detections) == 6), graph.output(node)
+    name = "detection_node: detection"
+    assert graph.until(lambda: diagnostics[name].level == WARN and values(diagnostics[name])["received"] == "9")
+    assert [m.header.stamp.sec for m in detections] == [1, 2, 4, 5, 7, 8]
+    assert values(diagnostics[name])["damaged pictures, not looked at"] == "3"
+    assert graph.stop(node) == 3
+    assert "left out 3 damaged pictures, not looked at: /camera/image_raw/compressed at 3.000 s" in graph.output(node)
+
+
+def test_unfitting_qos_is_a_diagnostic_that_names_the_fix(graph, diagnostics):
+    node = started(graph, model=RED, reliability="reliable")
+    graph.start(SOURCE, reliability="best_effort", alone=True)
+    name = "detection_node: QoS of /camera/image_raw"
+    assert graph.until(lambda: name in diagnostics, timeout=20), graph.output(node)
+    assert diagnostics[name].level in (WARN, ERROR)
+    assert "set reliability:=best_effort here" in diagnostics[name].message
+
+
+def test_silence_is_explained_and_similar_topics_are_named(graph, diagnostics):
+    graph.start(SOURCE, topic="/front/camera/image", alone=True, count=1)
+    node = started(graph, model=RED)
+    name = "detection_node: pictures"
+    assert graph.until(lambda: name in diagnostics, timeout=20), graph.output(node)
+    assert diagnostics[name].level == WARN
+    assert "waiting for /camera/image_raw or /camera/image_raw/compressed, which nobody publishes" in (
+        diagnostics[name].message
+    )
+    assert "remap with -r /camera/image_raw:=/front/camera/image" in diagnostics[name].message
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"model": "nothing.onnx"}, "nothing.onnx: there is no such file"),
+        ({}, "parameter model must be given"),
+        ({"model": RED, "min_score": 2.0}, "min_score"),
+        ({"model": RED, "transport": "pigeon"}, "must be one of auto, raw, compressed"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(graph, given, reason):
+    code, output = graph.run("detection_node", **given)
+    assert code == 1
+    assert reason in output
+    assert output.startswith("error: detection_node: ")
+    assert output.count("\n") == 1

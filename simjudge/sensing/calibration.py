@@ -197,4 +197,4 @@ def _size_with_centre(centre: tuple[float, float]) -> tuple[int, int] | None:
     """The usual picture size whose middle is nearest to a point, if it is near at all."""
     off = {size: max(abs(2 * c + 1 - n) / n for c, n in zip(centre, size, strict=True)) for size in _SIZES}
     best = min(_SIZES, key=off.__getitem__)
-    return best if off[best] <= 2 * _ODD else None
+    return best if off[best] <= _ODD else None

@@ -9,9 +9,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 venv=.venv
 groups=("$@")
 
-# The key of a group: its pins, how the package installs, and where the checkout lies (the installation points to it).
+# The key of a group: its pins (for ros also the message types), how the package installs, and where the checkout lies (the installation points to it).
 key() {
-    { cat "requirements/$1.txt" setup.py; pwd; "$venv/bin/python" -V; [ "$1" != ros ] || cat scripts/msgs.sh $(find msgs -type f -not -path '*/__pycache__/*' | LC_ALL=C sort); } | sha256sum | cut -d' ' -f1
+    {
+        cat "requirements/$1.txt" setup.py
+        pwd
+        "$venv/bin/python" -V
+        if [ "$1" = ros ]; then find msgs scripts/msgs.sh -type f -not -path '*/__pycache__/*' -exec sha256sum {} + | LC_ALL=C sort; fi
+    } | sha256sum | cut -d' ' -f1
 }
 
 is_current() {

@@ -80,6 +80,10 @@ class LiveRecording:
         """Write the index and metadata.yaml."""
         self._guarded(self._writer.close)
 
+    def abort(self) -> None:
+        """Let go of the file as it is, without index and metadata.yaml."""
+        self._writer.abort()
+
     def _guarded(self, work: Any, *args: Any, **named: Any) -> Any:
         try:
             return work(*args, **named)

@@ -50,7 +50,10 @@ def test_what_was_flushed_can_be_read_though_never_closed(tmp_path, storage):
 
 def test_nothing_recorded_is_a_recording_too(tmp_path):
     opened(tmp_path / "r").close()
-    assert Recording(tmp_path / "r").counts == {"/note": 0}
+    read = Recording(tmp_path / "r")
+    assert read.span() is None
+    assert not read.losses
+    assert "message_count: 0" in (tmp_path / "r/metadata.yaml").read_text()
 
 
 def test_an_existing_name_is_refused(tmp_path):

@@ -58,6 +58,7 @@ setup(
             "detection_node = simjudge.nodes.detection_node:main",
             "play_node = simjudge.nodes.play_node:main",
             "record_node = simjudge.nodes.record_node:main",
+            "validation_node = simjudge.nodes.validation_node:main",
         ]
     },
     data_files=[

@@ -26,7 +26,7 @@ from simjudge.studies.saving import false_positives, parameters_of
 from .frame_bytes import pack, unpack
 from .journal import Journal
 from .live_frames import LIVE, FrameMaker
-from .stream_matching import DUPLICATE, Left, Match
+from .stream_matching import ALONE, DUPLICATE, UNSTAMPED, Left, Match
 
 SIDES = ("ground truth", "detections")
 IGNORE, RESET, COUNT = "ignore_repeats", "reset", "count"
@@ -76,6 +76,7 @@ class LiveSession:
         self.judge = LiveJudge(side.frames, plan.method, metric=plan.metric, live_is_a=plan.live_is_a)
         self._side = side
         self.described = side.described(self.judge.reference.frames, false_positives(self.judge.reference))
+        self._model = model_described(plan.model)
         self.resumed = 0
         self.trouble: str | None = None
         self._clear()
@@ -109,15 +110,31 @@ class LiveSession:
     def forget(self) -> int:
         """Forget the live frames; the reference stays. Returns how many there were."""
         count = self.judge.frame_count
-        reference = self.judge.reference.frames
-        self.judge = LiveJudge(
-            replace(reference, losses=self._side.frames.losses), self.plan.method, metric=self.plan.metric,
-            live_is_a=self.plan.live_is_a,
-        )  # fmt: skip
+        plan = self.plan
+        self.judge = LiveJudge(self._side.frames, plan.method, metric=plan.metric, live_is_a=plan.live_is_a)
         self._clear()
         if self._journal is not None and self.trouble is None:
             self._journal.restart(self._key)
         return count
+
+    def with_reference(self, side: Side) -> LiveSession:
+        """A session that starts anew with another reference; this one stays as it is where that cannot be.
+
+        Raises:
+            SimjudgeError: the other set has no labels or no predictions.
+        """
+        new = LiveSession(replace(self.plan, journal=None), side, self._maker, self._say)
+        new.plan = self.plan
+        new._key = new._journal_key()
+        new._journal, self._journal = self._journal, None
+        if new._journal is not None:
+            new._journal.restart(new._key)
+        return new
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether any live frame has something labelled in it."""
+        return self._objects > 0
 
     def close(self, *, finished: bool) -> None:
         """Leave the journal: deleted where what it holds is written elsewhere."""
@@ -134,7 +151,7 @@ class LiveSession:
             "false_positives": self.judge.false_positives, "predictions_path": None, "predictions_sha256": None,
         }  # fmt: skip
         both = {of_live: live, "b" if of_live == "a" else "a": self.described}
-        return {"a": both["a"], "b": both["b"], "model": model_described(self.plan.model)}
+        return {"a": both["a"], "b": both["b"], "model": self._model}
 
     def parameters(self) -> dict[str, Any]:
         """The entry `parameters` of result.json."""
@@ -151,9 +168,9 @@ class LiveSession:
 
     def unmatched(self) -> dict[str, int]:
         """How many messages of each kind found no partner, or came twice."""
-        out = {_kind(side, reason): 0 for side in (0, 1) for reason in ("alone", DUPLICATE)}
+        out = {_kind(side, reason): 0 for side in (0, 1) for reason in (ALONE, DUPLICATE, UNSTAMPED)}
         for side, stamp, reason in self._left:
-            out[_kind(side, reason)] += reason == DUPLICATE or stamp not in self._stamps
+            out[_kind(side, reason)] += reason != ALONE or stamp not in self._stamps
         return out
 
     def job(self, *, both: bool) -> Job:
@@ -201,7 +218,7 @@ class LiveSession:
         out.extend(self._lost)
         for side, stamp, reason in self._left:
             # What came in the end, in another pass of a looped recording, is not lost.
-            if reason == DUPLICATE or stamp not in self._stamps:
+            if reason != ALONE or stamp not in self._stamps:
                 out.add(_kind(side, reason), seconds(stamp))
         return out
 
@@ -237,7 +254,7 @@ class LiveSession:
         content = {**self.parameters(), "on_jump": self.plan.on_jump, "live_is_a": self.plan.live_is_a}
         for hashed in ("sha256", "predictions_sha256"):
             content[hashed] = self.described[hashed]
-        content["model_sha256"] = (model_described(self.plan.model) or {}).get("sha256")
+        content["model_sha256"] = (self._model or {}).get("sha256")
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -258,6 +275,8 @@ def load_reference(path: Path, predictions: Path | None, plan: Plan, say: Say, p
 def _kind(side: int, reason: str) -> str:
     if reason == DUPLICATE:
         return f"{SIDES[side]} messages whose stamp was used before"
+    if reason == UNSTAMPED:
+        return f"{SIDES[side]} messages without a stamp"
     return f"{SIDES[side]} messages without {SIDES[1 - side]}"
 
 

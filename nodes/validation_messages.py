@@ -1,0 +1,204 @@
+"""Numbers of a comparison to messages: the fields are those of result.json, NaN where a number is not defined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from builtin_interfaces.msg import Time
+from simjudge_msgs.msg import (
+    Box,
+    ClassSummary,
+    ComparisonParameters,
+    ContextPerformance,
+    ContextPerformanceArray,
+    SetSummary,
+    ValidationSummary,
+)
+from std_msgs.msg import ColorRGBA, Header
+from visualization_msgs.msg import Marker, MarkerArray
+
+from simjudge import __version__
+from simjudge.studies.live import JudgedFrame
+
+from .overlay import Colour
+
+LARGEST_W1 = 0.5
+"""Where the colour scale ends; W1 beyond it has the last colour."""
+_SCALE: tuple[Colour, ...] = ((0, 114, 178), (240, 228, 66), (213, 94, 0))
+UNKNOWN: Colour = (255, 255, 255)
+"""Of what is in the overlap while no W1 is known."""
+OUTSIDE: Colour = (204, 121, 167)
+"""Of what is not in the overlap."""
+_NAN = math.nan
+_MARKER_DISTANCE, _MARKER_HEIGHT = 1.0, 0.08
+
+
+def header(stamp: int, frame_id: str) -> Header:
+    """A header; `stamp` in nanoseconds."""
+    seconds, nanoseconds = divmod(max(stamp, 0), 1_000_000_000)
+    return Header(stamp=Time(sec=seconds, nanosec=nanoseconds), frame_id=frame_id)
+
+
+def summary_message(
+    head: Header,
+    numbers: Mapping[str, Any],
+    backward: Mapping[str, Any] | None,
+    about: Mapping[str, Any],
+    losses: list[str],
+    certainty_frames: int,
+) -> ValidationSummary:
+    """A summary.
+
+    Args:
+        head: stamp and frame.
+        numbers: "by_class" and "overall".
+        backward: the same for the other direction, None where it is not computed.
+        about: "parameters", "inputs" and "class_names" as in result.json.
+        losses: what was left out.
+        certainty_frames: live frames that the certainty is of.
+    """
+    names = about["class_names"]
+    out = ValidationSummary(header=head, version=__version__, losses=losses, certainty_frames=certainty_frames)
+    out.a, out.b = (_set(about["inputs"][side]) for side in ("a", "b"))
+    out.parameters = _parameters(about["parameters"])
+    out.by_class, out.overall = _direction(numbers, names)
+    if backward is None:
+        out.overall_reversed = _entry({}, -1, "")
+    else:
+        out.by_class_reversed, out.overall_reversed = _direction(backward, names)
+    return out
+
+
+def contexts_message(head: Header, judged: JudgedFrame, *, live_is_a: bool) -> ContextPerformanceArray:
+    """The contexts of a live frame."""
+    frames = judged.frames
+    width, height = (int(v) for v in frames.size[0])
+    out = ContextPerformanceArray(
+        header=head, frame_name=frames.frame_name[0], image_width=width, image_height=height
+    )
+    out.contexts = [_context(judged, row, live_is_a=live_is_a) for row in range(len(frames.objects))]
+    return out
+
+
+def w1_colour(w1: float) -> Colour:
+    """The colour of a W1: blue at 0, yellow at 0.25, orange red at 0.5 and beyond; the same in every run."""
+    if math.isnan(w1):
+        return UNKNOWN
+    place = min(max(w1 / LARGEST_W1, 0.0), 1.0) * (len(_SCALE) - 1)
+    first = min(int(place), len(_SCALE) - 2)
+    share = place - first
+    ends = zip(_SCALE[first], _SCALE[first + 1], strict=True)
+    red, green, blue = (round((1 - share) * low + share * high) for low, high in ends)
+    return red, green, blue
+
+
+def context_colours(judged: JudgedFrame) -> npt.NDArray[np.int64]:
+    """(N, 3) RGB of a frame's contexts: by W1, OUTSIDE where the reference shows nothing similar."""
+    known = zip(judged.w1.tolist(), judged.in_overlap.tolist(), strict=True)
+    paints = [w1_colour(w1) if shown else OUTSIDE for w1, shown in known]
+    return np.array(paints, np.int64).reshape(-1, 3)
+
+
+def marker_message(head: Header, numbers: Mapping[str, Any], names: Mapping[str, str]) -> MarkerArray:
+    """A line of text a class, and one for all, for RViz: in front of the camera, in its optical frame."""
+    entries = [("all classes", numbers["overall"])]
+    if len(numbers["by_class"]) > 1:
+        entries += [(names.get(key, key), entry) for key, entry in numbers["by_class"].items()]
+    out = MarkerArray(markers=[Marker(header=head, ns="validation", action=Marker.DELETEALL)])
+    for number, (name, entry) in enumerate(entries):
+        marker = Marker(header=head, ns="validation", id=number, type=Marker.TEXT_VIEW_FACING, action=Marker.ADD)
+        marker.pose.orientation.w = 1.0
+        marker.pose.position.y = -0.4 + 1.4 * _MARKER_HEIGHT * number
+        marker.pose.position.z = _MARKER_DISTANCE
+        marker.scale.z = _MARKER_HEIGHT
+        w1 = entry["mean_w1"]
+        red, green, blue = w1_colour(_NAN if w1 is None else w1)
+        marker.color = ColorRGBA(r=red / 255, g=green / 255, b=blue / 255, a=1.0)
+        marker.text = f"{name}: W1 {_shown(w1)}, overlap {_shown(entry['overlap_a'])} / {_shown(entry['overlap_b'])}"
+        out.markers.append(marker)
+    return out
+
+
+def _direction(numbers: Mapping[str, Any], names: Mapping[str, str]) -> tuple[list[ClassSummary], ClassSummary]:
+    ids = sorted(numbers["by_class"], key=int)
+    entries = [_entry(numbers["by_class"][key], int(key), names.get(key, "")) for key in ids]
+    return entries, _entry(numbers["overall"], -1, "")
+
+
+def _entry(numbers: Mapping[str, Any], class_id: int, class_name: str) -> ClassSummary:
+    out = ClassSummary(class_id=class_id, class_name=class_name)
+    for name, kind in ClassSummary.get_fields_and_field_types().items():
+        value = numbers.get(name)
+        if name in ("class_id", "class_name"):
+            continue
+        if name == "w1_quantiles":
+            setattr(out, name, [_number(v) for v in (value or dict.fromkeys(range(5))).values()])
+        elif kind == "double":
+            setattr(out, name, _number(value))
+        elif value is not None:
+            setattr(out, name, value)
+    return out
+
+
+def _set(described: Mapping[str, Any]) -> SetSummary:
+    fields = SetSummary.get_fields_and_field_types()
+    return SetSummary(**{name: described[name] for name in fields if described[name] is not None})
+
+
+def _parameters(parameters: Mapping[str, Any]) -> ComparisonParameters:
+    height, width = parameters["patch"]
+    out = ComparisonParameters(patch_height=height, patch_width=width)
+    for name in ComparisonParameters.get_fields_and_field_types():
+        if name == "mask_factor":
+            out.mask_factor = _number(parameters[name])
+        elif name not in ("patch_height", "patch_width"):
+            value = parameters[name]
+            setattr(out, name, "" if value is None else float(value) if name in ("theta", "min_score") else value)
+    return out
+
+
+def _context(judged: JudgedFrame, row: int, *, live_is_a: bool) -> ContextPerformance:
+    frames, objects = judged.frames, judged.frames.objects
+    class_id, w1 = int(objects.class_id[row]), float(judged.w1[row])
+    compared = live_is_a and not math.isnan(w1)
+    out = ContextPerformance(
+        set=ContextPerformance.SET_A if live_is_a else ContextPerformance.SET_B,
+        object=row,
+        class_id=class_id,
+        class_name=frames.class_names.get(class_id, ""),
+        instance_id=int(objects.instance[row]),
+        box=_box(objects.box[row].tolist()),
+        performance=float(judged.assignment.performance[row]),
+        in_overlap=bool(judged.in_overlap[row]),
+        compared=compared,
+        w1=w1 if compared else _NAN,
+        w1_around=w1,
+        mean_difference=float(judged.difference[row]) if compared else _NAN,
+        batch_a=int(judged.batch[row, 0]),
+        batch_b=int(judged.batch[row, 1]),
+    )
+    assigned = int(judged.assignment.prediction[row])
+    out.has_prediction = assigned >= 0 and frames.predictions is not None
+    if out.has_prediction and frames.predictions is not None:
+        out.predicted_box = _box(frames.predictions.box[assigned].tolist())
+        out.score = float(frames.predictions.score[assigned])
+    else:
+        out.predicted_box, out.score = _box([_NAN] * 4), _NAN
+    return out
+
+
+def _box(edges: list[float]) -> Box:
+    x0, y0, x1, y1 = edges
+    return Box(x0=x0, y0=y0, x1=x1, y1=y1)
+
+
+def _number(value: Any) -> float:
+    return _NAN if value is None else float(value)
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,164 @@
+"""The validation node's parameters, and what they mean to the library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from simjudge.context.method import PRESETS, Method, preset_with
+from simjudge.errors import SimjudgeError
+from simjudge.perception.assignment import metrics
+from simjudge.studies.comparison import Request
+from simjudge.studies.pair import Trials
+
+from .image_input import TRANSPORTS
+from .live_session import COUNT, IGNORE, RESET, Plan
+from .parameters import Parameter, Settings
+from .qos import RELIABILITIES
+from .stream_matching import Limits
+
+COMPARISON = (
+    Parameter("out", "", "folder for result.json, contexts.parquet and report.html; empty: nothing is written"),
+    Parameter("model", "", "run this detector on the sets: .onnx, .pt, .yaml, or one that comes with simjudge"),
+    Parameter("preset", "paper", "paper: the method's defaults; cpd: as the authors' public tool has it",
+              choices=tuple(PRESETS)),
+    Parameter("theta", -1.0, "similarity threshold; negative: the preset's"),
+    Parameter("patch", "", "patch, height x width in pixels, as in 120x120; empty: the preset's"),
+    Parameter("mask_factor", 0.0, "blank the patch outside the box grown by this; 0: as the preset does", low=0),
+    Parameter("class_blind", default=False, description="one mask for all classes: Eq. [2] read literally"),
+    Parameter("min_score", -1.0, "predictions below this score do not take part; negative: the preset's", high=1),
+    Parameter("metric", "iou", "what performance is", choices=tuple(metrics)),
+    Parameter("bootstrap", 1000, "bootstrap draws of frames for the 95 % interval; 0 for none", low=0, high=100_000),
+    Parameter("permutations", 1000, "relabellings of frames for the floor and p; 0 for none", low=0, high=100_000),
+    Parameter("seed", 0, "of the resampling", low=0),
+    Parameter("both_directions", default=True, description="also compute A predicting B, for the summary"),
+    Parameter("report", default=True, description="write report.html beside result.json"),
+)  # fmt: skip
+TWO_SETS = (
+    Parameter("a", "", "the set to be predicted, usually real: any data set or recording; with b"),
+    Parameter("b", "", "the set that predicts, usually simulated"),
+    Parameter("a_predictions", "", "predictions for A, made before"),
+    Parameter("b_predictions", "", "predictions for B, made before"),
+    Parameter("paired", default=False, description="a and b: frames with one stamp (or name) are pairs"),
+    Parameter("pair_tolerance", 0.0, "with paired: stamps may differ by so many seconds", low=0),
+    Parameter("once", default=False, description="a and b: end when the result is written; else stay, with the summary"
+              " for whoever comes late"),
+)  # fmt: skip
+LIVE = (
+    Parameter("reference", "", "the set that live frames are compared with, instead of a and b"),
+    Parameter("predictions", "", "predictions for the reference, made before"),
+    Parameter("live_is", "b", "a: live reality against a simulated reference; b: live simulation against a real one",
+              choices=("a", "b")),
+    Parameter("tolerance", 0.0, "stamps of ground truth and detections may differ by so many seconds", low=0, high=10),
+    Parameter("wait", 5.0, "seconds that ground truth waits for its detections, or they for it", low=0.01, high=3600),
+    Parameter("wait_count", 1000, "messages of each kind that wait at most", low=1, high=100_000),
+    Parameter("jump_back", 1.0, "seconds that a stamp must lie before the newest to be a jump back, not only out of"
+              " order", low=0),
+    Parameter("on_jump", IGNORE, "stamps jump back (looped recording): count each stamp once, forget the frames so"
+              " far, or count all frames", choices=(IGNORE, RESET, COUNT)),
+    Parameter("summary_period", 1.0, "seconds between summaries while frames come", low=0.05, high=3600),
+    Parameter("certainty_period", 0.0, "seconds between computations of certainty and the other direction, beside the"
+              " live work; 0: only at the end", low=0, high=86_400),
+    Parameter("resume", default=True, description="go on where a killed run ended, by the journal beside out; false:"
+              " begin anew"),
+    Parameter("image_size", "", "WIDTHxHEIGHT of the pictures, where the messages do not say it"),
+    Parameter("ground_truth_type", "simjudge_msgs/msg/LabelledObjectArray",
+              "of camera/ground_truth; or vision_msgs/msg/Detection2DArray"),
+    Parameter("detections_type", "simjudge_msgs/msg/DetectionArray",
+              "of camera/detections; or vision_msgs/msg/Detection2DArray"),
+    Parameter("boxes_reliability", "reliable", "of ground truth and detections", choices=("reliable", "best_effort")),
+    Parameter("transport", "auto", "which pictures the overlay is drawn on", choices=TRANSPORTS),
+    Parameter("reliability", "auto", "of those pictures: auto takes what is offered", choices=RELIABILITIES),
+)  # fmt: skip
+
+
+def is_live(settings: Settings) -> bool:
+    """Whether live streams are to be compared, rather than two sets.
+
+    Raises:
+        SimjudgeError: both or neither are asked for.
+    """
+    sets = [bool(settings[name]) for name in ("a", "b")]
+    if settings["reference"] and any(sets):
+        raise SimjudgeError("give either a and b, or reference; not both")
+    if not settings["reference"] and not all(sets):
+        raise SimjudgeError("give two sets as a and b, or a reference to compare camera/ground_truth and"
+                            " camera/detections with")  # fmt: skip
+    return bool(settings["reference"])
+
+
+def request_of(settings: Settings) -> Request:
+    """The comparison of two sets that is asked for."""
+    return Request(
+        Path(settings["a"]),
+        Path(settings["b"]),
+        settings["preset"],
+        _method(settings),
+        _trials(settings),
+        path_or_none(settings["a_predictions"]),
+        path_or_none(settings["b_predictions"]),
+        path_or_none(settings["model"]),
+        settings["metric"],
+        settings["paired"],
+        settings["pair_tolerance"],
+    )
+
+
+def plan_of(settings: Settings) -> Plan:
+    """How live frames are to be compared."""
+    out = path_or_none(settings["out"])
+    return Plan(
+        settings["preset"],
+        _method(settings),
+        _trials(settings),
+        settings["metric"],
+        path_or_none(settings["model"]),
+        live_is_a=settings["live_is"] == "a",
+        on_jump=settings["on_jump"],
+        journal=None if out is None else out.with_name(f"{out.name}.journal"),
+        resume=settings["resume"],
+    )
+
+
+def limits_of(settings: Settings) -> Limits:
+    """How the streams are to be matched."""
+    return Limits(
+        tolerance=round(settings["tolerance"] * 1e9),
+        wait=settings["wait"],
+        most=settings["wait_count"],
+        jump=round(settings["jump_back"] * 1e9),
+    )
+
+
+def image_size_of(settings: Settings) -> tuple[int, int]:
+    """Width and height, (0, 0) where they are not given.
+
+    Raises:
+        SimjudgeError: the text is no size.
+    """
+    text = settings["image_size"]
+    if not text:
+        return 0, 0
+    width, _, height = text.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal() and min(int(width), int(height)) > 0):
+        raise SimjudgeError(f"parameter image_size {text!r}: write width x height in pixels, as in 1280x720")
+    return int(width), int(height)
+
+
+def path_or_none(text: str) -> Path | None:
+    """A path, None where there is none."""
+    return Path(text) if text else None
+
+
+def _method(settings: Settings) -> Method:
+    given: dict[str, Any] = {
+        "theta": settings["theta"] if settings["theta"] >= 0 else None,
+        "patch": settings["patch"] or None,
+        "mask_factor": settings["mask_factor"] or None,
+        "min_score": settings["min_score"] if settings["min_score"] >= 0 else None,
+    }
+    return preset_with(settings["preset"], **given, class_aware=not settings["class_blind"])
+
+
+def _trials(settings: Settings) -> Trials:
+    return Trials(settings["bootstrap"], settings["permutations"], settings["seed"])

@@ -7,7 +7,20 @@ import sys
 import typer
 
 import simjudge
-from simjudge.commands import compare, convert, detect, filter_images, info, join, report, run, split, sweep, train
+from simjudge.commands import (
+    compare,
+    convert,
+    detect,
+    filter_images,
+    info,
+    join,
+    report,
+    run,
+    split,
+    sweep,
+    train,
+    watch,
+)
 from simjudge.commands.common import EXIT_FAILED, EXIT_USAGE, say
 from simjudge.errors import SimjudgeError, UsageError
 
@@ -29,6 +42,7 @@ app.command("join")(join.join)
 app.command("split")(split.split)
 app.command("filter")(filter_images.filter_images)
 app.command("run")(run.run)
+app.command("watch")(watch.watch)
 app.command("info")(info.info)
 
 

@@ -27,7 +27,7 @@ def run(
     show_args: bool = typer.Option(False, "--show-args", "-s", help="Print the arguments and what they do."),
 ) -> None:
     """Run the nodes of a launch file together, where there is no `ros2 launch`; Ctrl-C ends all of them."""
-    from simjudge.errors import SimjudgeError, UsageError
+    from simjudge.errors import UsageError
     from simjudge.graph.description import namespace_of, parse_arguments
     from simjudge.graph.suite import GRAPHS
 
@@ -38,14 +38,12 @@ def run(
         sys.stdout.write(_table(chosen))
         return
     values = chosen.settle(parse_arguments(arguments or []))
-    if importlib.util.find_spec("rclpy") is None:
-        raise SimjudgeError("the nodes need rclpy: source your ROS 2 installation, or pip install 'simjudge[ros]'"
-                            " (in a checkout: make setup-ros)")  # fmt: skip
+    need_ros()
     from simjudge.graph.running import Runner
 
     processes = chosen.build(values)
     names = [process.name for process in processes]
-    code = Runner(_shower(names), say).run(processes, namespace_of(values["robot_ns"]))
+    code = Runner(prefixed(names), say).run(processes, namespace_of(values["robot_ns"]))
     if code in (0, 3) and values.get("out"):
         _show_result(Path(values["out"]))
     if code:
@@ -64,7 +62,23 @@ def _show_result(out: Path) -> None:
     say(f"result in {out}; to look at it: simjudge report {out}")
 
 
-def _shower(names: list[str]) -> Callable[[str, str], None]:
+def need_ros() -> None:
+    """Make sure that nodes can run here.
+
+    Raises:
+        SimjudgeError: there is no ROS 2, or simjudge's message types are not built.
+    """
+    from simjudge.errors import SimjudgeError
+
+    if importlib.util.find_spec("rclpy") is None:
+        raise SimjudgeError("the nodes need rclpy: source your ROS 2 installation, or pip install 'simjudge[ros]'"
+                            " (in a checkout: make setup-ros)")  # fmt: skip
+    if importlib.util.find_spec("simjudge_msgs") is None:
+        raise SimjudgeError("the nodes need simjudge_msgs: build msgs/ with colcon, or pip install ./msgs"
+                            " (in a checkout: make setup-ros)")  # fmt: skip
+
+
+def prefixed(names: list[str]) -> Callable[[str, str], None]:
     """Writes lines to stderr, named by node, each node in a colour of its own on a terminal."""
     width = max(len(name) for name in names) + 2
     heads = {name: f"[{name}]".ljust(width) for name in names}

@@ -12,9 +12,9 @@ ARGUMENTS = (
     Argument("class_blind", "false", "one mask for all classes", ("true", "false")),
     Argument("min_score", "", "predictions below this score do not take part; empty: the preset's"),
     Argument("metric", "iou", "what performance is", ("iou", "detected", "score")),
-    Argument("bootstrap", "", "bootstrap draws of frames for the 95 % interval; 0 for none"),
-    Argument("permutations", "", "relabellings of frames for the floor and p; 0 for none"),
-    Argument("seed", "", "of the resampling"),
+    Argument("bootstrap", "1000", "bootstrap draws of frames for the 95 % interval; 0 for none"),
+    Argument("permutations", "1000", "relabellings of frames for the floor and p; 0 for none"),
+    Argument("seed", "0", "of the resampling"),
 )  # fmt: skip
 
 
@@ -25,8 +25,7 @@ def parameters(values: Values) -> dict[str, Value]:
         if values[name]:
             out[name] = number(name, values[name])
     for name in ("bootstrap", "permutations", "seed"):
-        if values[name]:
-            out[name] = whole(name, values[name])
+        out[name] = whole(name, values[name])
     if values["patch"]:
         out["patch"] = values["patch"]
     out["class_blind"] = truth("class_blind", values["class_blind"])

@@ -17,6 +17,7 @@ _YES_NO = ("true", "false")
 _CLOCK = 50.0
 _DRAIN = 3600.0
 """Seconds that pictures of a recording which still wait are given after its end."""
+_WAITING = 100_000
 _REPORT = 600.0
 """Seconds that the resampling and the report at the end are given."""
 
@@ -71,9 +72,9 @@ def _validate(values: Values) -> tuple[Process, ...]:
     parameters |= {name: values[name] for name in ("out", "a_predictions", "b_predictions") if values[name]}
     if values["model"]:
         parameters["model"] = values["model"]
-    stays = truth("stay", values["stay"])
-    judge = Process("validation_node", "validation_node", leads=not stays, patience=_REPORT,
-                    parameters={**parameters, **method.parameters(values)})  # fmt: skip
+    once = not truth("stay", values["stay"])
+    judge = Process("validation_node", "validation_node", leads=once, patience=_REPORT,
+                    parameters={**parameters, "once": once, **method.parameters(values)})  # fmt: skip
     return _finished(values, read_robot(values["robot"]), (judge, *_viewers(values)))
 
 
@@ -87,9 +88,13 @@ def _live(values: Values) -> tuple[Process, ...]:
         raise SimjudgeError(f"{values['bag']}: has no labels; without ground truth nothing can be compared")
     sources, detection = _pictures_and_detector(values, robot, played, labels_taken=True)
     side = "a" if values["a"] else "b"
-    parameters: dict[str, Value] = {"reference": values[side], "live_is_a": side == "b"}
-    predictions = values["reference_predictions"]
-    parameters |= {"reference_predictions": predictions} if predictions else {}
+    parameters: dict[str, Value] = {"reference": values[side], "live_is": "b" if side == "a" else "a"}
+    parameters |= {"predictions": values["reference_predictions"]} if values["reference_predictions"] else {}
+    if truth("detect_reference", values["detect_reference"]):
+        parameters["model"] = values["model"]
+    if played is not None:
+        # A recording may be played faster than the detector works: what waits for detections is not given up.
+        parameters |= {"wait": _DRAIN, "wait_count": _WAITING}
     parameters |= {"out": values["out"]} if values["out"] else {}
     judge = Process("validation_node", "validation_node", patience=_REPORT,
                     parameters={**parameters, **method.parameters(values)})  # fmt: skip
@@ -216,6 +221,8 @@ LIVE = Graph(
         Argument("a", "", "the reference: a labelled and predicted set, usually real; the live pictures are B"),
         Argument("b", "", "the reference, where the live pictures are A"),
         Argument("reference_predictions", "", "predictions for the reference, made before"),
+        Argument("detect_reference", "false", "run the detector on the reference too, in place of its own predictions",
+                 _YES_NO),
         _BAG, Argument("out", "", "folder for the result, written at the end"), _RATE, _LOOP, _EVERY, _CAMERA,
         _CALIBRATION, *method.ARGUMENTS, _rviz("auto"), *_WATCH, *_COMMON,
     ),

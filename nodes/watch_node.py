@@ -1,0 +1,146 @@
+"""Shows live work with rerun: pictures with boxes, W1 and overlap over time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sensor_msgs.msg import CompressedImage
+from simjudge_msgs.msg import ContextPerformanceArray, DetectionArray, LabelledObjectArray, ValidationSummary
+
+from simjudge.images import ImageError
+from simjudge.watch.screen import Boxes, ClassState, Screen, Where
+
+from .image_input import TRANSPORTS, ImageInput
+from .image_messages import stamp_of, to_rgb
+from .overlay import class_colour
+from .parameters import Parameter
+from .qos import RELIABILITIES, latched, reliable, subscription_events
+from .runtime import SimjudgeNode, run_node
+from .validation_messages import OUTSIDE, UNKNOWN, w1_colour
+
+_DEEP = 100
+_LABELS = (255, 255, 255)
+_ALL = "all classes"
+
+
+class WatchNode(SimjudgeNode):
+    """Shows pictures, labels, detections, contexts and the summary in rerun: a window, a browser, or a file."""
+
+    NAME = "watch_node"
+    PARAMETERS = (
+        Parameter("save", "", "save what is shown to this .rrd file; there is no window then"),
+        Parameter("where", "auto", "auto: a file where `save` is given, else a window where there is a screen, else a"
+                  " browser", choices=("auto", *(each.value for each in Where))),
+        Parameter("quality", 80, "of the JPEG pictures that are made of raw ones, percent", low=1, high=100),
+        Parameter("transport", "auto", "which pictures: the raw ones, the compressed ones, or those that come",
+                  choices=TRANSPORTS),
+        Parameter("reliability", "auto", "of the pictures: auto takes what is offered", choices=RELIABILITIES),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        """Open the screen and listen.
+
+        Raises:
+            SimjudgeError: rerun is not installed, or cannot show or save anything here.
+        """
+        super().__init__()
+        where, save = self._place()
+        self._screen = Screen(where, save, quality=self.settings["quality"])
+        self._pictures = ImageInput(self, "camera/image_raw", self._picture, depth=_DEEP)
+        self._listen(LabelledObjectArray, "camera/ground_truth", self._ground_truth)
+        self._listen(DetectionArray, "camera/detections", self._detections)
+        self._listen(ContextPerformanceArray, "validation/contexts", self._contexts)
+        self._listen(ValidationSummary, "validation/summary", self._summary, latched(_DEEP))
+        self.get_logger().info(f"shown in a {where.value}" + (f": {save}" if save else ""))
+
+    def close(self) -> None:
+        """Finish the file, if there is one."""
+        self._pictures.pump()
+        saved = self._screen.close()
+        if saved is not None:
+            self.get_logger().info(f"saved {saved}; to look at it: rerun {saved}")
+
+    def _place(self) -> tuple[Where, Path | None]:
+        save = Path(self.settings["save"]) if self.settings["save"] else None
+        where = self.settings["where"]
+        if where != "auto":
+            return Where(where), save
+        if save is not None:
+            return Where.FILE, save
+        has_screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        return (Where.WINDOW if has_screen else Where.BROWSER), None
+
+    def _listen(self, kind: type[Any], topic: str, take: Any, profile: Any = None) -> None:
+        events = subscription_events(self.diagnostics, topic)
+        self.create_subscription(kind, topic, take, profile or reliable(_DEEP), event_callbacks=events)
+
+    def _picture(self, message: Any) -> None:
+        if isinstance(message, CompressedImage):
+            kind = message.format.lower()
+            media = next((f"image/{name}" for name in ("jpeg", "png") if name in kind.replace("jpg", "jpeg")), "")
+            if media:
+                self._screen.encoded_picture(stamp_of(message), bytes(message.data), media)
+                return
+        try:
+            self._screen.picture(stamp_of(message), to_rgb(message, self._pictures.topic))
+        except ImageError as error:
+            self.losses.add("damaged pictures, not shown", str(error))
+
+    def _ground_truth(self, message: Any) -> None:
+        labels = [each.class_name or str(each.class_id) for each in message.objects]
+        colours = [_LABELS] * len(labels)
+        self._screen.boxes(stamp_of(message), "ground_truth", _boxes(message.objects, colours, labels))
+
+    def _detections(self, message: Any) -> None:
+        found = message.detections
+        colours = [class_colour(each.class_id, each.class_name) for each in found]
+        labels = [f"{each.class_name or each.class_id} {each.score:.2f}" for each in found]
+        self._screen.boxes(stamp_of(message), "detections", _boxes(found, colours, labels))
+
+    def _contexts(self, message: Any) -> None:
+        contexts = message.contexts
+        colours = [w1_colour(each.w1_around) if each.in_overlap else OUTSIDE for each in contexts]
+        labels = [_context_label(each) for each in contexts]
+        self._screen.boxes(stamp_of(message), "contexts", _boxes(contexts, colours, labels))
+
+    def _summary(self, message: Any) -> None:
+        states = [
+            _state(each, each.class_name or str(each.class_id), class_colour(each.class_id, each.class_name))
+            for each in message.by_class
+        ]
+        states.append(_state(message.overall, _ALL, UNKNOWN))
+        about = {
+            "A": f"{message.a.name}, {message.a.frames} frames, {message.a.objects} objects",
+            "B": f"{message.b.name}, {message.b.frames} frames, {message.b.objects} objects",
+            **({"left out": "; ".join(message.losses)} if message.losses else {}),
+        }
+        self._screen.summary(stamp_of(message), states, about)
+
+
+def _state(entry: Any, name: str, colour: tuple[int, int, int]) -> ClassState:
+    return ClassState(name, entry.mean_w1, entry.overlap_a, entry.overlap_b, colour)
+
+
+def _context_label(context: Any) -> str:
+    if not context.in_overlap:
+        return "outside"
+    return f"W1 {context.w1_around:.2f}" if np.isfinite(context.w1_around) else ""
+
+
+def _boxes(things: Any, colours: list[tuple[int, int, int]], labels: list[str]) -> Boxes:
+    edges = [(each.box.x0, each.box.y0, each.box.x1, each.box.y1) for each in things]
+    return Boxes(
+        np.asarray(edges, np.float64).reshape(-1, 4), np.asarray(colours, np.int64).reshape(-1, 3), labels
+    )
+
+
+def main() -> None:
+    """The executable."""
+    run_node(WatchNode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""`simjudge watch`: the live pictures, W1 and overlap, where RViz cannot be had."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from simjudge.commands.common import say
+
+
+def watch(
+    save: Path | None = typer.Option(None, "--save", help="Save what is shown to this .rrd file; there is no window."),
+    browser: bool = typer.Option(False, "--browser", help="Show it in a browser, also to other machines."),
+    robot: str = typer.Option("", "--robot", help="YAML file of a robot's own topic names, or one by name: art1."),
+    robot_ns: str = typer.Option("", "--robot-ns", help="Namespace of the robot's topics."),
+) -> None:
+    """Show what runs now: pictures with boxes, W1 and overlap over time; Ctrl-C ends it (and writes the file)."""
+    from simjudge.commands.run import need_ros, prefixed
+    from simjudge.errors import SimjudgeError, UsageError
+    from simjudge.graph.description import Process, Value, namespace_of
+    from simjudge.graph.robot import read_robot
+    from simjudge.graph.running import Runner
+    from simjudge.watch.screen import MISSING, is_installed
+
+    if save is not None and browser:
+        raise UsageError("give --save or --browser, not both")
+    need_ros()
+    if not is_installed():
+        raise SimjudgeError(MISSING)
+    parameters: dict[str, Value] = {"save": str(save)} if save is not None else {}
+    if browser:
+        parameters["where"] = "browser"
+    process = read_robot(robot).applied(Process("watch_node", "watch_node", parameters=parameters))
+    code = Runner(prefixed([process.name]), say).run([process], namespace_of(robot_ns))
+    if code:
+        raise typer.Exit(code)

@@ -1,0 +1,91 @@
+"""What every node publishes, subscribes to and serves: names, types, quality of service, purpose.
+
+A test holds this against the running nodes; the page on ROS and the RViz layout are checked against it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+CAMERA = "camera"
+"""Quality of service of pictures: best effort where large shared memory is set up, else reliable; taken as offered."""
+RELIABLE, LATCHED, RECORDED = "reliable", "latched", "as recorded"
+_IMAGE, _JPEG = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
+_DIAGNOSTICS = "diagnostic_msgs/msg/DiagnosticArray"
+
+
+class End(NamedTuple):
+    """A topic at a node: relative to the node's namespace unless it begins with a slash.
+
+    Attributes:
+        topic: its name.
+        type: of its messages.
+        quality: what is offered or asked for: CAMERA, RELIABLE, LATCHED (reliable and transient local), RECORDED.
+        purpose: what it is.
+        when: the condition, "" for always.
+    """
+
+    topic: str
+    type: str
+    quality: str
+    purpose: str
+    when: str = ""
+
+
+class Service(NamedTuple):
+    """A service of a node; ~ is the node's own name."""
+
+    name: str
+    type: str
+    purpose: str
+
+
+class NodeTopics(NamedTuple):
+    """A node's topics and services; all of them publish /diagnostics too."""
+
+    publishes: tuple[End, ...]
+    subscribes: tuple[End, ...]
+    serves: tuple[Service, ...] = ()
+
+
+DIAGNOSTICS = End("/diagnostics", _DIAGNOSTICS, RELIABLE, "state of every task of a node, once a second")
+_PICTURES = (
+    End("camera/image_raw", _IMAGE, CAMERA, "the camera's pictures"),
+    End("camera/image_raw/compressed", _JPEG, CAMERA, "the same, as JPEG or PNG"),
+)
+_LABELS = End("camera/ground_truth", "simjudge_msgs/msg/LabelledObjectArray", RELIABLE, "labels of a picture, by its stamp")
+_FOUND = End("camera/detections", "simjudge_msgs/msg/DetectionArray", RELIABLE, "what the detector found, by the same stamp")
+_SUMMARY = End("validation/summary", "simjudge_msgs/msg/ValidationSummary", LATCHED, "everything of result.json, so far")
+_CONTEXTS = End("validation/contexts", "simjudge_msgs/msg/ContextPerformanceArray", RELIABLE, "a frame's contexts and W1")
+_INFO = End("camera/camera_info", "sensor_msgs/msg/CameraInfo", CAMERA, "the lens", "with a calibration")
+
+NODES: dict[str, NodeTopics] = {
+    "camera_bridge_node": NodeTopics(
+        (*_PICTURES, _INFO, End("camera/image_rect", _IMAGE, CAMERA, "undistorted pictures", "with a calibration")),
+        (End("image", _IMAGE, CAMERA, "a real camera's pictures"),
+         End("image/compressed", _JPEG, CAMERA, "the same, as JPEG or PNG")),
+    ),
+    "detection_node": NodeTopics(
+        (_FOUND, End("camera/detections/overlay", _IMAGE, CAMERA, "the picture with detections drawn on it"),
+         End("camera/detections/vision", "vision_msgs/msg/Detection2DArray", RELIABLE, "the detections again",
+             "where vision_msgs is installed")),
+        _PICTURES,
+    ),
+    "validation_node": NodeTopics(
+        (_SUMMARY, _CONTEXTS,
+         End("validation/overlay", _IMAGE, CAMERA, "the picture, boxes coloured by W1", "live"),
+         End("validation/markers", "visualization_msgs/msg/MarkerArray", LATCHED, "the numbers, for RViz")),
+        (_LABELS._replace(when="live"), _FOUND._replace(when="live"),
+         *(each._replace(when="live, while somebody looks at the overlay") for each in _PICTURES)),
+        (Service("~/load_reference", "simjudge_msgs/srv/LoadReference", "compare with another set from now on"),
+         Service("~/reset", "simjudge_msgs/srv/Reset", "forget the live frames so far"),
+         Service("~/save_report", "simjudge_msgs/srv/SaveReport", "write the result so far")),
+    ),
+    "play_node": NodeTopics(
+        (*(each._replace(quality=RECORDED, when="recorded") for each in (*_PICTURES, _LABELS)),
+         End("/clock", "rosgraph_msgs/msg/Clock", RELIABLE, "the recording's time", "with `clock` above 0")),
+        (), (Service("~/pause", "std_srvs/srv/SetBool", "pause, or go on"),),
+    ),
+    "record_node": NodeTopics((), tuple(each._replace(when="named") for each in (*_PICTURES, _LABELS, _FOUND))),
+    "watch_node": NodeTopics((), (*_PICTURES, _LABELS, _FOUND, _CONTEXTS, _SUMMARY)),
+}  # fmt: skip

@@ -1,9 +1,10 @@
-"""Paints a hallway with blue and yellow cones: `python bags/paint_hallway.py FOLDER [PICTURES]`, a YOLO data set.
+"""Paints a hallway with blue and yellow cones: `paint_hallway.py FOLDER [PICTURES [MARGIN]]`, a YOLO data set.
 
 It stands beside real photographs of such a hallway, taken upright by a small car's telephone: 360x640 pixels, horizon
 at 45 % of the height, the camera 1.46 cone heights above a dark tiled floor (measured in those photographs: two cones
 of one picture give both). Lengths here are in units in which a cone is as high as the painter's, 0.077 m. Every picture
-is another course, seen from another place. No camera effects but JPEG; see painter.py for how little is painted.
+is another course, seen from another place. Labels are exact, or grown on each side by MARGIN of the box, as people draw
+them. No camera effects but JPEG; see painter.py for how little is painted.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def scene(rng: np.random.Generator) -> tuple[Course, Pose]:
     return course, Pose(rng.uniform(-0.2, 0.3), rng.normal(0, 0.08), EYE, yaw, pitch, roll)
 
 
-def hallway(count: int, seed: int = 5) -> FrameSet:
-    """`count` pictures with all near cones labelled."""
+def hallway(count: int, margin: float = 0.0, seed: int = 5) -> FrameSet:
+    """`count` pictures with all near cones labelled, boxes grown on each side by `margin` of their width and height."""
     rng = np.random.default_rng(seed)
     pictures: list[RgbImage | None] = []
     frames, classes, boxes = [], [], []
@@ -62,7 +63,9 @@ def hallway(count: int, seed: int = 5) -> FrameSet:
         pictures.append(as_uint8(painted.pixels))
         frames += [index] * int(labelled.sum())
         classes += course.class_id[painted.cone[labelled]].tolist()
-        boxes += painted.box[labelled].tolist()
+        box = painted.box[labelled]
+        grow = margin * np.tile(box[:, 2:] - box[:, :2], 2) * [-1, -1, 1, 1]
+        boxes += np.clip(box + grow, 0, np.tile([CAMERA.width, CAMERA.height], 2)).tolist()
     objects = Objects.build(frames, classes, boxes)
     names = {BLUE: "blue_cone", YELLOW: "yellow_cone"}
     size = [(CAMERA.width, CAMERA.height)] * count
@@ -71,11 +74,12 @@ def hallway(count: int, seed: int = 5) -> FrameSet:
 
 def main() -> None:
     """Write the data set."""
-    if len(sys.argv) not in (2, 3):
-        raise SystemExit("usage: python bags/paint_hallway.py FOLDER [PICTURES]")
-    made = hallway(int(sys.argv[2]) if len(sys.argv) == 3 else 120)
-    write_yolo(made, Path(sys.argv[1]))
-    sys.stderr.write(f"{sys.argv[1]}: {len(made)} pictures, {len(made.objects)} cones\n")
+    if not 2 <= len(sys.argv) <= 4:
+        raise SystemExit("usage: python bags/paint_hallway.py FOLDER [PICTURES [MARGIN]]")
+    folder, count, margin = (sys.argv[1:] + ["120", "0"][len(sys.argv) - 2 :])[:3]
+    made = hallway(int(count), float(margin))
+    write_yolo(made, Path(folder))
+    sys.stderr.write(f"{folder}: {len(made)} pictures, {len(made.objects)} cones\n")
 
 
 if __name__ == "__main__":

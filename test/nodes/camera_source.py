@@ -33,7 +33,7 @@ class CameraSource(SimjudgeNode):
     def __init__(self):
         super().__init__()
         kind, topic = (CompressedImage, "/compressed") if self.settings["compressed"] else (Image, "")
-        profile = images(self.settings["reliability"], 5)
+        profile = images(self.settings["reliability"], 100)
         self.out = self.create_publisher(kind, self.settings["topic"] + topic, profile)
         threading.Thread(target=self.publish_all, daemon=True).start()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from .runtime import SimjudgeNode, message_class, run_node
 _LOOK = 0.2
 _FLUSH = 1.0
 _DEEP = 100
+_IDLE, _PATIENCE = 10, 30
+"""At the end: so many turns without a message mean that none waits; seconds that taking them may last."""
 _OWN = {"/rosout", "/parameter_events", "/diagnostics"}
 """What every node publishes: recorded where it is named, not by a pattern."""
 
@@ -52,6 +55,7 @@ class RecordNode(SimjudgeNode):
         if not self._named and self._pattern is None:
             raise SimjudgeError("nothing to record: name `topics`, or give a `pattern` (.* for all)")
         self._refused: set[str] = set()
+        self._count = 0
         self._taken: set[str] = set()
         self._recording: LiveRecording | None = LiveRecording(Path(self.settings["out"]), self.settings["storage"])
         self.diagnostics.watch("recording", self._report)
@@ -61,7 +65,8 @@ class RecordNode(SimjudgeNode):
         self._look()
 
     def close(self) -> None:
-        """Finish the recording: index and metadata."""
+        """Write what has arrived already, then finish the recording: index and metadata."""
+        self._take_what_waits()
         recording, self._recording = self._recording, None
         if recording is not None:
             counts = recording.counts
@@ -70,6 +75,14 @@ class RecordNode(SimjudgeNode):
             self.get_logger().info(f"recorded {total}: {recording.path}")
             for name in sorted(self._named - counts.keys()):
                 self.get_logger().warning(f"{name} was never published")
+
+    def _take_what_waits(self) -> None:
+        """Serve what has arrived while the disk was busy, but wait for nothing new."""
+        end, idle, before = time.monotonic() + _PATIENCE, 0, self._count
+        while self.executor is not None and idle < _IDLE and time.monotonic() < end:
+            self.executor.spin_once(timeout_sec=0)
+            idle = idle + 1 if self._count == before else 0
+            before = self._count
 
     def _expression(self, name: str) -> re.Pattern[str] | None:
         text = self.settings[name]
@@ -116,6 +129,7 @@ class RecordNode(SimjudgeNode):
     def _write(self, name: str, data: bytes) -> None:
         if self._recording is not None:
             self._recording.write(name, self.get_clock().now().nanoseconds, data)
+            self._count += 1
 
     def _refuse(self, name: str, why: str) -> None:
         self._refused.add(name)

@@ -115,6 +115,7 @@ def test_refusals_are_one_line(graph, tmp_path, parameters, said):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("camera rate")
 @pytest.mark.parametrize("reliability", ["best_effort", "reliable"])
 def test_720p_at_30_hz_loses_nothing(graph, tmp_path, reliability):
     played = write_images(tmp_path / "played", 90, size=(1280, 720), period=33_333_333)

@@ -1,6 +1,7 @@
 """What is stated twice about the package agrees, and the pins satisfy what the package asks for."""
 
 import ast
+import importlib.metadata
 import re
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ import simjudge
 
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
-GROUPS = {"core": "CORE", "train": "TRAIN", "test": "TEST", "ros": "ROS"}
+GROUPS = {"core": "CORE", "train": "TRAIN", "test": "TEST", "ros": "ROS", "watch": "WATCH"}
 KEYS_OF_ANOTHER_NAME = {"pillow": "pil", "opencv-python-headless": "opencv", "pyyaml": "yaml"}
 WITHOUT_A_KEY = {"apsw", "lz4", "mcap", "pyarrow", "pycocotools", "zstandard"}
 
@@ -86,6 +87,24 @@ def test_the_pins_satisfy_setup_py(python):
             assert wanted.specifier.contains(held), f"{wanted} but {held} for Python {python}"
 
 
+@pytest.mark.parametrize("groups", [("core",), ("core", "train"), ("core", "train", "test")])
+def test_what_a_pinned_package_needs_is_pinned_too(groups):
+    """On the Python at hand, where the packages are installed and can be asked."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    held = {name for group in groups for name in pins(group, python)}
+    for name in sorted(held):
+        try:
+            needs = importlib.metadata.requires(name) or []
+        except importlib.metadata.PackageNotFoundError:
+            pytest.skip(f"{name} of requirements/{groups[-1]}.txt is not installed")
+        for need in map(Requirement, needs):
+            if need.marker is None or need.marker.evaluate({"extra": ""}):
+                wanted = canonicalize_name(need.name)
+                assert wanted in held or (name == "torch" and wanted.startswith(("nvidia-", "cuda-", "triton"))), (
+                    f"{name} needs {need}, which is not pinned"
+                )
+
+
 def test_the_core_needs_neither_torch_nor_ros():
     for python in PYTHONS:
         names = set(pins("core", python))
@@ -115,6 +134,7 @@ def test_what_is_installed_is_whole(tmp_path):
     expected |= {f"simjudge/bags/msg/{p.name}" for p in (ROOT / "msgs/msg").glob("*.msg")}
     share = f"simjudge-{simjudge.__version__}.data/data/share/simjudge"
     shipped = [*(ROOT / "config").rglob("*.*"), *(ROOT / "models").glob("*"), ROOT / "package.xml"]
+    shipped += (ROOT / "launch").glob("*.py")
     expected |= {f"{share}/{p.relative_to(ROOT)}" for p in shipped}
     assert expected - held == set()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ def train(
     ),
     half: bool = typer.Option(False, "--half", help="Store the weights as 16-bit floats: half the file."),
     keep: Path | None = typer.Option(None, help="Leave checkpoints and curves in this folder."),
+    step: int | None = typer.Option(None, min=1, help="Pictures to an optimizer step. [default: the batch]"),
     device: str = typer.Option("", help="cpu, 0, ...; the best there is by default."),
 ) -> None:
     """Train a detector with ultralytics, offline, and export its best weights to ONNX.
@@ -56,7 +58,7 @@ def train(
         say(f"warning: {split.moved} valid pictures moved to train: variants of their photograph are there")
     if split.kept_from_test:
         say(f"warning: {split.kept_from_test} pictures not used: variants of their photograph are on the test side")
-    options = TrainingOptions(epochs, imgsz, batch, seed, size, workers, start, half, keep, device)
+    options = TrainingOptions(epochs, imgsz, batch, seed, size, workers, start, half, keep, device, step or 0)
 
     class Shown(Watcher):
         def epoch_done(self, epoch: Epoch, of: int) -> None:
@@ -74,21 +76,28 @@ def train(
         say(f"stopped after {len(training.epochs)} of {epochs} epochs; the best weights so far are exported")
     facts = card(out, data, shlex.join(["simjudge", *sys.argv[1:]]), split, options, training)
     write_card(facts, out)
-    _print_result(out, training)
+    _print_result(out, training.best)
     finish(read_losses, losses)
 
 
 def _check(out: Path, imgsz: int, val_fraction: float | None) -> None:
     if out.suffix.lower() != ".onnx":
         raise UsageError(f"--out {out}: give a name that ends in .onnx")
+    try:  # now, not after hours of training
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out.parent):
+            pass
+    except OSError as error:
+        raise SimjudgeError(f"{out}: cannot be written to: {error.strerror}") from error
     if imgsz % 32:
         raise UsageError(f"--imgsz {imgsz}: must be a multiple of 32")
     if val_fraction is not None and not 0 < val_fraction < 1:
         raise UsageError(f"--val-fraction {val_fraction}: must lie between 0 and 1")
 
 
-def _print_result(out: Path, training: object) -> None:
-    best = getattr(training, "best", None)
+def _print_result(out: Path, best: Epoch | None) -> None:
     if best is None:
         raise SimjudgeError(f"{out}: training gave no validated weights")
+    if best.map50 == 0:
+        say(f"warning: {out} finds nothing on the validation side: train for more epochs, or look at the labels")
     sys.stdout.write(f"{out}: mAP50 {best.map50:.3f}, mAP50-95 {best.map50_95:.3f} on valid (epoch {best.number})\n")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.files import writing_file
 from simjudge.perception.ultralytics_setup import import_ultralytics
 
 
@@ -34,7 +35,9 @@ def export_onnx(weights: Path, out: Path, imgsz: int, *, half: bool) -> None:
         halve_weights(network)
     onnx.checker.check_model(network)
     onnx.save(network, str(exported))
-    shutil.move(exported, out)
+    with writing_file(out) as temporary:
+        shutil.copyfile(exported, temporary)
+    exported.unlink()
 
 
 def _fix_size(network: Any, imgsz: int) -> None:

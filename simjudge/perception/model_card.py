@@ -48,6 +48,7 @@ def card(
             "imgsz": options.imgsz,
             "epochs": options.epochs,
             "batch": options.batch,
+            "step": options.step or options.batch,
             "seed": options.seed,
             "mirrored": training.flipped,
             "weights": "16-bit" if options.half else "32-bit",
@@ -105,7 +106,8 @@ def markdown(facts: dict[str, Any]) -> str:
 def _training(facts: dict[str, Any]) -> str:
     options = facts["options"]
     return (
-        f"{len(facts['epochs'])} of {options['epochs']} epochs, batch {options['batch']}, seed {options['seed']}, "
+        f"{len(facts['epochs'])} of {options['epochs']} epochs, batch {options['batch']}, "
+        f"a step each {options['step']} pictures, seed {options['seed']}, "
         f"{'with' if options['mirrored'] else 'without'} left-right mirroring, {facts['seconds'] / 60:.0f} min on "
         f"{facts['machine']}{' (stopped early)' if facts['stopped_early'] else ''}"
     )

@@ -37,6 +37,8 @@ class TrainingOptions:
         half: store the exported weights as 16-bit floats.
         keep: where to leave ultralytics' own files (weights, curves), else nowhere.
         device: "cpu", "0", ...; empty for the best there is.
+        step: pictures to an optimizer step (nominal batch size, in ultralytics 64), 0 for the batch: from scratch and
+            for few epochs that learns far faster.
     """
 
     epochs: int = 100
@@ -49,6 +51,7 @@ class TrainingOptions:
     half: bool = False
     keep: Path | None = None
     device: str = ""
+    step: int = 0
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,7 @@ def _run(
             epochs=options.epochs,
             imgsz=options.imgsz,
             batch=options.batch,
+            nbs=options.step or options.batch,
             seed=options.seed,
             workers=options.workers,
             device=options.device or None,
@@ -166,7 +170,8 @@ def _run(
         training.stopped = True
     training.seconds = time.monotonic() - begin
     if training.epochs:
-        training.best = max(training.epochs, key=lambda e: e.map50_95)
+        # Of equally good ones ultralytics keeps the last.
+        training.best = max(training.epochs, key=lambda e: (e.map50_95, e.number))
 
 def _model(ultralytics: Any, folder: Path, options: TrainingOptions) -> Any:
     if options.start is not None:

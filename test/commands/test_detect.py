@@ -1,0 +1,88 @@
+"""`simjudge detect` as a command, with colour thresholds on painted pictures."""
+
+import json
+import subprocess
+import sys
+
+import cv2
+import numpy as np
+import pytest
+
+THRESHOLDS = """
+min_area: 20
+classes:
+  0: {name: red, hue: [345, 15], saturation: [0.4, 1], value: [0.2, 1]}
+  1: {name: green, hue: [90, 150], saturation: [0.4, 1], value: [0.2, 1]}
+"""
+
+
+def run(*arguments):
+    line = [sys.executable, "-c", "from simjudge.cli import main; main()", "detect", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Three pictures with a red square each, labelled; the set calls red 4."""
+    root = tmp_path / "data"
+    for kind in ("images", "labels"):
+        (root / kind).mkdir(parents=True)
+    for i in range(3):
+        picture = np.full((60, 80, 3), 128, np.uint8)
+        picture[10:30, 10 + i : 30 + i] = (0, 0, 255)
+        cv2.imwrite(str(root / "images" / f"{i}.png"), picture)
+        (root / "labels" / f"{i}.txt").write_text(f"4 {(20 + i) / 80} {20 / 60} {20 / 80} {20 / 60}\n")
+    (root / "data.yaml").write_text("train: images\nnames: {4: red}\n")
+    (tmp_path / "colours.yaml").write_text(THRESHOLDS)
+    return root
+
+
+def test_into_json(tmp_path, data):
+    out = tmp_path / "out.json"
+    done = run(data, "--model", tmp_path / "colours.yaml", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "3 of 3 pictures" in done.stdout
+    assert "1.000" in done.stdout
+    assert "data does not have green" in done.stderr
+    content = json.loads(out.read_text())
+    frames = content if isinstance(content, list) else content["frames"]
+    found = [[p["class"], *p["box"], p["score"]] for f in frames for p in f["predictions"]]
+    assert found == [[4, 10 + i, 10, 30 + i, 30, 1.0] for i in range(3)]
+
+
+@pytest.mark.parametrize(("name", "more"), [("out.mcap", []), ("out", ["--to", "yolo"]), ("out", ["--to", "coco"])])
+def test_into_other_formats_and_again(tmp_path, data, name, more):
+    out = tmp_path / name
+    assert run(data, "--model", tmp_path / "colours.yaml", "--out", out, *more).returncode == 0
+    again = run(out, "--model", tmp_path / "colours.yaml", "--out", tmp_path / "again.json")
+    assert again.returncode == 0, again.stderr
+    assert "3 of 3 pictures" in again.stdout
+
+
+def test_a_damaged_picture_is_counted(tmp_path, data):
+    picture = data / "images" / "1.png"
+    picture.write_bytes(picture.read_bytes()[:-60])
+    done = run(data, "--model", tmp_path / "colours.yaml", "--out", tmp_path / "out.json")
+    assert done.returncode == 3
+    assert "2 of 3 pictures" in done.stdout
+    assert "damaged pictures, not predicted" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--model", "absent.onnx", "--out", "out.json"], 1, "absent.onnx: there is no such file"),
+        (["--model", "colours.yaml", "--out", "out.json", "--rename", "red"], 2, "give MODEL=SET"),
+        (["--model", "colours.yaml", "--out", "out.json", "--rename", "red=cone"], 1, "no class in common"),
+        (["--model", "colours.yaml", "--out", "data"], 2, "is the input"),
+        (["--model", "cut.onnx", "--out", "out.json"], 1, "not a readable ONNX model"),
+    ],
+)
+def test_requests_that_make_no_sense(tmp_path, data, monkeypatch, arguments, code, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cut.onnx").write_bytes(b"\x08\x07")
+    done = run(data, *arguments)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out.json").exists()

@@ -6,7 +6,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup setup-train setup-ros setup-test demo test test-quick lint bench samples
+.PHONY: help setup setup-train setup-ros setup-watch setup-test demo test test-quick lint bench samples
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -20,8 +20,11 @@ setup-train: ## the same and torch with ultralytics, for training detectors and 
 setup-ros: ## the same and ROS 2 from wheels, for the nodes where there is no ROS 2 installation
 	@scripts/setup.sh core ros
 
+setup-watch: ## the same and rerun, the screen of simjudge watch
+	@scripts/setup.sh core ros watch
+
 setup-test:
-	@scripts/setup.sh core train test ros
+	@scripts/setup.sh core train test ros watch
 
 demo: setup ## the two sample recordings, judged: detect, compare, report
 	@scripts/demo.sh

@@ -27,8 +27,9 @@ CORE = [
 ROS = ["ros-rclpy[fastrtps]>=9.1,<9.2", "ros-common-interfaces>=5.5,<5.6"]
 # The torch and torchvision pinned together are a pair whose CPU build is small; see docs/install.md.
 TRAIN = ["torch==2.13.0", "torchvision==0.28.0", "ultralytics-opencv-headless>=8.4", "onnx>=1.16", "onnxslim>=0.1.50"]
+# The screen of `simjudge watch`: 0.5 GB, for it brings its own viewer.
+WATCH = ["rerun-sdk>=0.30"]
 TEST = ["pytest", "pytest-xdist", "pytest-timeout", "hypothesis", "ruff", "mypy", "types-PyYAML", "types-defusedxml"]
-
 
 
 def files(pattern: str) -> list[str]:
@@ -50,7 +51,7 @@ setup(
     package_dir={"simjudge.bags.msg": "msgs/msg", "simjudge.nodes": "nodes"},
     package_data={"simjudge": ["report/templates/*", "py.typed"], "simjudge.bags.msg": ["*.msg"]},
     install_requires=CORE,
-    extras_require={"ros": ROS, "train": TRAIN, "test": TEST, "all": [*ROS, *TRAIN]},
+    extras_require={"ros": ROS, "train": TRAIN, "test": TEST, "watch": WATCH, "all": [*ROS, *TRAIN, *WATCH]},
     entry_points={
         "console_scripts": [
             "simjudge = simjudge.cli:main",
@@ -59,6 +60,7 @@ setup(
             "play_node = simjudge.nodes.play_node:main",
             "record_node = simjudge.nodes.record_node:main",
             "validation_node = simjudge.nodes.validation_node:main",
+            "watch_node = simjudge.nodes.watch_node:main",
         ]
     },
     data_files=[
@@ -66,6 +68,8 @@ setup(
         ("share/simjudge", ["package.xml"]),
         ("share/simjudge/config", [*files("config/*.xml"), *files("config/*.yaml")]),
         ("share/simjudge/config/detectors", files("config/detectors/*.yaml")),
+        ("share/simjudge/config/rviz", files("config/rviz/*.rviz")),
+        ("share/simjudge/launch", files("launch/*.launch.py")),
         ("share/simjudge/models", files("models/*")),
     ],
     zip_safe=False,

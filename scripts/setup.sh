@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros]
+# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros] [watch]
 # PYTHON=python3.12 chooses the interpreter (any of 3.10-3.13; by default the first suitable one found).
 # Quick when nothing changed: each group leaves a stamp in .venv that names its pins and the Python they are for.
 set -euo pipefail
@@ -58,6 +58,7 @@ for group in "${groups[@]}"; do
         core) why="what simjudge itself needs" ;;
         train) why="torch and ultralytics, to train detectors and to run .pt files; large" ;;
         ros) why="ROS 2 (rclpy and its messages), for the nodes" ;;
+        watch) why="rerun, the screen of simjudge watch; large" ;;
         test) why="the test runner, the linter and the type checker" ;;
     esac
     say "installing the packages of requirements/$group.txt into $venv: $why"

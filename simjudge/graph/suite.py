@@ -15,9 +15,12 @@ from simjudge.graph.robot import Robot, read_robot
 
 _YES_NO = ("true", "false")
 _CLOCK = 50.0
+RVIZ_TOPICS = ("validation/overlay", "camera/detections/overlay", "validation/markers")
+"""What the layout in config/rviz shows."""
 _DRAIN = 3600.0
 """Seconds that pictures of a recording which still wait are given after its end."""
 _WAITING = 100_000
+"""Frames of a recording that may wait for their detections."""
 _REPORT = 600.0
 """Seconds that the resampling and the report at the end are given."""
 
@@ -38,8 +41,11 @@ _COMMON = (
 )  # fmt: skip
 
 
-def _rviz(default: str) -> Argument:
-    return Argument("rviz", default, "show it in RViz; auto: where there is one, and a screen", ("auto", *_YES_NO))
+def _rviz(default: str) -> tuple[Argument, ...]:
+    return (
+        Argument("rviz", default, "show it in RViz; auto: where there is one, and a screen", ("auto", *_YES_NO)),
+        Argument("rviz_frame", "camera_optical_frame", "RViz's fixed frame: that of the pictures' headers"),
+    )
 
 
 _WATCH = (
@@ -163,8 +169,10 @@ def _bridge(values: Values) -> Process:
 def _viewers(values: Values) -> tuple[Process, ...]:
     out = []
     if has_rviz() if values["rviz"] == "auto" else truth("rviz", values["rviz"]):
-        arguments = ("-d", str(installed_file("config/rviz/simjudge.rviz")))
-        out.append(Process("rviz2", "rviz2", package="rviz2", arguments=arguments, leads=True, patience=5.0))
+        arguments = ("-d", str(installed_file("config/rviz/simjudge.rviz")), "-f", values["rviz_frame"])
+        # The layout has absolute names.
+        here = tuple((f"/{name}", name) for name in RVIZ_TOPICS) if namespace_of(values["robot_ns"]) else ()
+        out.append(Process("rviz2", "rviz2", package="rviz2", arguments=arguments, remappings=here, leads=True))
     if truth("watch", values.get("watch", "false")) or values.get("save"):
         parameters: dict[str, Value] = {"save": values["save"]} if values["save"] else {}
         out.append(Process("watch_node", "watch_node", parameters=parameters))
@@ -193,7 +201,7 @@ DETECT = Graph(
     (
         _MODEL, _BAG, Argument("out", "", "record pictures, labels and detections into this folder"), _RATE, _LOOP,
         _EVERY, Argument("detector_min_score", "", "detections below are not published"), _CAMERA, _CALIBRATION,
-        _rviz("false"), *_WATCH, *_COMMON,
+        *_rviz("false"), *_WATCH, *_COMMON,
     ),
     _detect,
 )  # fmt: skip
@@ -209,7 +217,7 @@ VALIDATE = Graph(
         Argument("model", "", "run this detector on both"),
         *method.ARGUMENTS,
         Argument("stay", "false", "go on serving the summary once it is there, until Ctrl-C", _YES_NO),
-        _rviz("false"), *_WATCH, *_COMMON,
+        *_rviz("false"), *_WATCH, *_COMMON,
     ),
     _validate,
 )  # fmt: skip
@@ -224,7 +232,7 @@ LIVE = Graph(
         Argument("detect_reference", "false", "run the detector on the reference too, in place of its own predictions",
                  _YES_NO),
         _BAG, Argument("out", "", "folder for the result, written at the end"), _RATE, _LOOP, _EVERY, _CAMERA,
-        _CALIBRATION, *method.ARGUMENTS, _rviz("auto"), *_WATCH, *_COMMON,
+        _CALIBRATION, *method.ARGUMENTS, *_rviz("auto"), *_WATCH, *_COMMON,
     ),
     _live,
 )  # fmt: skip

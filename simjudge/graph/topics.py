@@ -38,6 +38,7 @@ class Service(NamedTuple):
     name: str
     type: str
     purpose: str
+    when: str = ""
 
 
 class NodeTopics(NamedTuple):
@@ -53,10 +54,10 @@ _PICTURES = (
     End("camera/image_raw", _IMAGE, CAMERA, "the camera's pictures"),
     End("camera/image_raw/compressed", _JPEG, CAMERA, "the same, as JPEG or PNG"),
 )
-_LABELS = End("camera/ground_truth", "simjudge_msgs/msg/LabelledObjectArray", RELIABLE, "labels of a picture, by its stamp")
-_FOUND = End("camera/detections", "simjudge_msgs/msg/DetectionArray", RELIABLE, "what the detector found, by the same stamp")
-_SUMMARY = End("validation/summary", "simjudge_msgs/msg/ValidationSummary", LATCHED, "everything of result.json, so far")
-_CONTEXTS = End("validation/contexts", "simjudge_msgs/msg/ContextPerformanceArray", RELIABLE, "a frame's contexts and W1")
+_LABELS = End("camera/ground_truth", "simjudge_msgs/msg/LabelledObjectArray", RELIABLE, "labels, by a picture's stamp")
+_FOUND = End("camera/detections", "simjudge_msgs/msg/DetectionArray", RELIABLE, "what a detector found, by that stamp")
+_SUMMARY = End("validation/summary", "simjudge_msgs/msg/ValidationSummary", LATCHED, "all of result.json, so far")
+_CONTEXTS = End("validation/contexts", "simjudge_msgs/msg/ContextPerformanceArray", RELIABLE, "a frame's contexts, W1")
 _INFO = End("camera/camera_info", "sensor_msgs/msg/CameraInfo", CAMERA, "the lens", "with a calibration")
 
 NODES: dict[str, NodeTopics] = {
@@ -72,14 +73,14 @@ NODES: dict[str, NodeTopics] = {
         _PICTURES,
     ),
     "validation_node": NodeTopics(
-        (_SUMMARY, _CONTEXTS,
+        (_SUMMARY, _CONTEXTS._replace(when="live"),
          End("validation/overlay", _IMAGE, CAMERA, "the picture, boxes coloured by W1", "live"),
          End("validation/markers", "visualization_msgs/msg/MarkerArray", LATCHED, "the numbers, for RViz")),
         (_LABELS._replace(when="live"), _FOUND._replace(when="live"),
          *(each._replace(when="live, while somebody looks at the overlay") for each in _PICTURES)),
-        (Service("~/load_reference", "simjudge_msgs/srv/LoadReference", "compare with another set from now on"),
-         Service("~/reset", "simjudge_msgs/srv/Reset", "forget the live frames so far"),
-         Service("~/save_report", "simjudge_msgs/srv/SaveReport", "write the result so far")),
+        (Service("~/load_reference", "simjudge_msgs/srv/LoadReference", "compare with another set from now on", "live"),
+         Service("~/reset", "simjudge_msgs/srv/Reset", "forget the live frames so far", "live"),
+         Service("~/save_report", "simjudge_msgs/srv/SaveReport", "write the result so far", "live")),
     ),
     "play_node": NodeTopics(
         (*(each._replace(quality=RECORDED, when="recorded") for each in (*_PICTURES, _LABELS)),

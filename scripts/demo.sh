@@ -21,6 +21,7 @@ run simjudge info bags/real_stand_in.mcap
 run simjudge detect bags/real_stand_in.mcap --model "$model" --out "$out/real.mcap"
 run simjudge detect bags/sim.mcap --model "$model" --out "$out/sim.mcap"
 run simjudge compare "$out/real.mcap" "$out/sim.mcap" --patch 60x60 --theta 0.7 --out "$out/result"
+run simjudge sweep "$out/real.mcap" "$out/sim.mcap" --patch 60x60 --theta 0.7 --patches 40,60,80,100,120 --out "$out/result"
 run simjudge report "$out/result" --out "$out/report.html"
 
 printf '\n'

@@ -26,6 +26,7 @@ def compare(
     metric: str = options.METRIC,
     bootstrap: int = typer.Option(1000, min=0, help="Bootstrap draws of frames for the 95 % interval; 0 for none."),
     permutations: int = typer.Option(1000, min=0, help="Relabellings of frames for the floor and p; 0 for none."),
+    block: float = typer.Option(0.0, min=0.0, help="Draw frames of so many seconds together: neighbours are alike."),
     paired: bool = typer.Option(False, "--paired", help="Frames of A and B with one stamp (or name) are pairs."),
     pair_tolerance: float = typer.Option(0.0, min=0.0, help="With --paired: stamps may differ by so many seconds."),
     seed: int = typer.Option(0, min=0, help="Of the resampling."),
@@ -40,7 +41,7 @@ def compare(
     if (out / SWEEP).exists():
         say(f"note: the sweep in {out} goes with the result that is replaced; run it again afterwards")
     request = Request(
-        a, b, preset.value, method, Trials(bootstrap, permutations, seed), a_predictions, b_predictions, model,
+        a, b, preset.value, method, Trials(bootstrap, permutations, seed, block), a_predictions, b_predictions, model,
         metric, paired, pair_tolerance,
     )  # fmt: skip
     compared = compare_as_asked(request, say, progress)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from simjudge.context.compiled import is_compiled
 from simjudge.context.method import Method
 from simjudge.errors import Losses, SimjudgeError
 from simjudge.frames import FrameSet
@@ -15,6 +16,10 @@ from simjudge.studies.inputs import Side, model_described, read_side
 from simjudge.studies.pair import Advance, PairResult, Trials, compare_pair
 from simjudge.studies.pairs_of_frames import usable_pairs
 from simjudge.studies.saving import false_positives, parameters_of, save_comparison
+from simjudge.studies.units import usual_spacing
+
+STILL_ALIKE = 0.5
+"""Seconds within which the frames of a moving camera are taken to look much alike."""
 
 Say = Callable[[str], None]
 Progress = Callable[[str], AbstractContextManager[Advance]]
@@ -82,14 +87,17 @@ def compare_as_asked(request: Request, say: Say, progress: Progress) -> Comparis
     if request.paired:
         sets = _paired(*sets, request.pair_tolerance, losses)
     _tell_sizes(*sets, say)
+    _tell_neighbours(*sets, request.trials, say)
+    if not is_compiled():
+        say("compiling for this machine, once: about half a minute")
     with progress("comparing contexts") as advance:
         result = compare_pair(
             *sets, request.method, request.trials, metric=request.metric, paired=request.paired, advance=advance
         )
     losses.extend(result.losses)
     inputs: dict[str, Any] = {
-        key: side.described(judged.frames, false_positives(judged))
-        for key, side, judged in zip(("a", "b"), sides, (result.a, result.b), strict=True)
+        key: side.described(judged.frames, false_positives(judged)) | {"units": units}
+        for key, side, judged, units in zip(("a", "b"), sides, (result.a, result.b), result.units, strict=True)
     }
     inputs["model"] = model_described(request.model)
     model = None if request.model is None else str(request.model)
@@ -132,9 +140,24 @@ def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple
     return a.take(in_a), b.take(in_b)
 
 
+def _tell_neighbours(a: FrameSet, b: FrameSet, trials: Trials, say: Say) -> None:
+    """Warn where p would take the many like frames of a recording for as many independent ones."""
+    if trials.block > 0 or not (trials.permutations or trials.bootstrap):
+        return
+    for frames in (a, b):
+        spacing = usual_spacing(frames)
+        if spacing is not None and spacing < STILL_ALIKE:
+            say(
+                f"note: frames of {frames.name} follow each other by {spacing:.2g} s; where neighbours look alike, p is "
+                "too small and the interval too narrow: --block 2 draws two seconds together"
+            )
+
+
 def _tell_sizes(a: FrameSet, b: FrameSet, say: Say) -> None:
     size_a, size_b = (sorted({(int(w), int(h)) for w, h in each.size}) for each in (a, b))
     if size_a != size_b:
-        shown = [", ".join(f"{w}x{h}" for w, h in sizes[:3]) + (", ..." if len(sizes) > 3 else "") for sizes in
-                 (size_a, size_b)]  # fmt: skip
+        shown = []
+        for sizes in (size_a, size_b):
+            more = ", ..." if len(sizes) > 3 else ""
+            shown.append(", ".join(f"{w}x{h}" for w, h in sizes[:3]) + more)
         say(f"note: pictures differ in size, A {shown[0]}, B {shown[1]}; patches are cut in pixels of each")

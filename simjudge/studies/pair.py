@@ -26,11 +26,12 @@ Advance = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Trials:
-    """How much is tried to know how sure one can be."""
+    """How much is tried to know how sure one can be, and what is drawn as one (block: seconds, see `Units`)."""
 
     bootstrap: int = 1000
     permutations: int = 1000
     seed: int = 0
+    block: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class PairResult:
         overall: certainty over all classes together.
         numbers: "by_class" and "overall" as docs/results.md has them.
         losses: frames that could not take part.
+        units: how many things of each set were drawn independently: frames, photographs or blocks of time.
     """
 
     a: JudgedSet
@@ -80,6 +82,7 @@ class PairResult:
     overall: Certainty
     numbers: dict[str, Any]
     losses: Losses
+    units: tuple[int, int]
 
 
 def judged(frames: FrameSet, method: Method, metric: str, losses: Losses, *, precision: bool = True) -> JudgedSet:
@@ -158,8 +161,8 @@ def compare_pair(
     check_labelled(set_b)
     a = judged(set_a, method, metric, losses, precision=precision)
     b = judged(same_classes(a.frames, set_b), method, metric, losses, precision=precision)
-    of_a = drawn_together(a.frames)
-    units = (of_a, of_a if paired else drawn_together(b.frames))
+    of_a = drawn_together(a.frames, trials.block)
+    units = (of_a, of_a if paired else drawn_together(b.frames, trials.block))
     resamples = None
     if trials.permutations or trials.bootstrap:
         resamples = draw_resamples(
@@ -185,7 +188,7 @@ def compare_pair(
     numbers = _numbers(a, b, classes, overall)
     if paired:
         _add_pointwise(a, b, numbers)
-    return PairResult(a, b, classes, overall, numbers, losses)
+    return PairResult(a, b, classes, overall, numbers, losses, (units[0].count, units[1].count))
 
 
 def _numbers(

@@ -28,6 +28,7 @@ def parameters_of(
         "permutations": trials.permutations,
         "paired": paired,
         "seed": trials.seed,
+        "block": trials.block,
         "metric": metric,
         "model": model,
     }

@@ -1,4 +1,4 @@
-"""What is drawn at random as one thing, to know how sure one can be: a frame, or all variants of one photograph."""
+"""What is drawn at random as one thing, to know how sure one can be: a frame, variants of a photograph, or a while."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.frames import FrameSet, IntArray
+from simjudge.frames import NO_STAMP, FrameSet, IntArray
 from simjudge.perception.training_data import source_photograph
 
 
@@ -23,12 +23,27 @@ class Units:
     count: int
 
 
-def drawn_together(frames: FrameSet) -> Units:
+def drawn_together(frames: FrameSet, block: float = 0.0) -> Units:
     """One unit a frame, but one for all variants that augmentation made of one photograph (Roboflow's names tell).
 
     Variants are not independent: where each is drawn by itself, a set that holds every photograph three times looks
-    three times as large as it is, and chance differences come out as gaps.
+    three times as large as it is, and chance differences come out as gaps. Nor are neighbours in a recording.
+
+    Args:
+        frames: the set.
+        block: frames with stamps are drawn together by so many seconds from the first stamp on; 0 for one by one.
     """
     number: dict[str, int] = {}
-    of_frame = [number.setdefault(source_photograph(name), len(number)) for name in frames.frame_name]
+    begin = int(frames.stamp[frames.stamp != NO_STAMP].min(initial=np.iinfo(np.int64).max))
+    keys = []
+    for name, stamp in zip(frames.frame_name, frames.stamp.tolist(), strict=True):
+        in_time = block > 0 and stamp != NO_STAMP
+        keys.append(f"block {int((stamp - begin) / 1e9 // block)}" if in_time else source_photograph(name))
+    of_frame = [number.setdefault(key, len(number)) for key in keys]
     return Units(np.array(of_frame, np.int64), len(number))
+
+
+def usual_spacing(frames: FrameSet) -> float | None:
+    """Median time between neighbouring frames, seconds; None for fewer than two frames with stamps."""
+    stamps = np.sort(frames.stamp[frames.stamp != NO_STAMP])
+    return float(np.median(np.diff(stamps))) / 1e9 if len(stamps) > 1 else None

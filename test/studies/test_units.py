@@ -1,5 +1,7 @@
 """What is drawn as one thing: frames, and all variants of one photograph together."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from simjudge.context.method import Method
 from simjudge.datasets.parts import random_parts
 from simjudge.frames import FrameSet, Objects, Predictions
 from simjudge.studies.pair import Trials, compare_pair
-from simjudge.studies.units import drawn_together
+from simjudge.studies.units import drawn_together, usual_spacing
 
 
 @pytest.mark.parametrize(
@@ -65,3 +67,28 @@ def test_pairs_of_variants_are_swapped_together():
     both = compare_pair(a, b, Method(), Trials(20, 20, 0), paired=True, precision=False).numbers["overall"]
     assert both["p_value"] is not None
     assert both["w1_low"] <= both["mean_w1"] + 1e-9
+
+
+def test_a_while_of_a_recording_is_one_unit():
+    stamps = (np.array([10.0, 10.4, 11.9, 12.0, 15.9]) * 1e9).astype(np.int64)
+    frames = FrameSet.build("s", [[9, 9]] * 6, stamp=[*stamps, -1], frame_name=list("abcdef"))
+    assert drawn_together(frames, 2.0).of_frame.tolist() == [0, 0, 0, 1, 2, 3]
+    assert drawn_together(frames).count == 6
+    assert usual_spacing(frames) == pytest.approx(0.95)
+    assert usual_spacing(frames.take([0])) is None
+
+
+def test_neighbours_in_a_recording_fake_gaps_unless_drawn_together():
+    """Ten like frames a second, then another place: halves by place are no gap where a second is one unit."""
+    alike = photographs(10, "p{}_{}")
+    stamps = np.arange(300) * 100_000_000
+    frames = replace(alike, stamp=stamps, frame_name=[f"f{i}" for i in range(300)])
+    values = {0.0: [], 1.0: []}
+    for seed in range(20):
+        first, second = random_parts([str(i // 10) for i in range(300)], 2, seed)
+        for block, out in values.items():
+            halves = (frames.take(first), frames.take(second))
+            result = compare_pair(*halves, Method(), Trials(0, 99, seed, block), precision=False)
+            out.append(result.numbers["overall"]["p_value"])
+    assert np.count_nonzero(np.array(values[0.0]) <= 0.05) >= 10
+    assert np.count_nonzero(np.array(values[1.0]) <= 0.05) <= 4

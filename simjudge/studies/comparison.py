@@ -148,8 +148,8 @@ def _tell_neighbours(a: FrameSet, b: FrameSet, trials: Trials, say: Say) -> None
         spacing = usual_spacing(frames)
         if spacing is not None and spacing < STILL_ALIKE:
             say(
-                f"note: frames of {frames.name} follow each other by {spacing:.2g} s; where neighbours look alike, p is "
-                "too small and the interval too narrow: --block 2 draws two seconds together"
+                f"note: frames of {frames.name} follow each other by {spacing:.2g} s; where neighbours look alike, p "
+                "is too small and the interval too narrow: --block 2 draws two seconds together"
             )
 
 

@@ -10,6 +10,8 @@ import os
 import tempfile
 from types import ModuleType
 
+from PIL import Image
+
 from simjudge.errors import SimjudgeError
 from simjudge.perception import torchvision_nms
 
@@ -28,6 +30,7 @@ def import_ultralytics() -> ModuleType:
     if "YOLO_CONFIG_DIR" not in os.environ:
         _settings.append(tempfile.TemporaryDirectory(prefix="simjudge-ultralytics-"))
         os.environ["YOLO_CONFIG_DIR"] = _settings[0].name
+    picture_open = Image.open
     try:
         torchvision_nms.ensure()
         import ultralytics  # noqa: PLC0415
@@ -36,6 +39,9 @@ def import_ultralytics() -> ModuleType:
         raise SimjudgeError(
             f"training and .pt detectors need ultralytics (AGPL-3.0): pip install 'simjudge[train]' ({error})"
         ) from error
+    finally:
+        # Ultralytics replaces it by one that, at a damaged picture, wants to install a package.
+        Image.open = picture_open
     LOGGER.setLevel(logging.ERROR)
     dict.update(SETTINGS, dict.fromkeys([key for key, value in SETTINGS.items() if value is True], False))  # no loggers
     return ultralytics  # type: ignore[no-any-return]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from simjudge.errors import SimjudgeError
+from simjudge.images import ImageError, decode
 from simjudge.perception.detector import load_detector
 from simjudge.perception.export import export_onnx
 from simjudge.perception.ultralytics_setup import import_ultralytics
@@ -98,6 +99,12 @@ def test_half_weights_give_the_same_net(weights, tmp_path):
     pixels = np.random.default_rng(0).random((1, 3, SIZE, SIZE), np.float32)
     if full.head == "classes":  # the others sort by score
         assert np.abs(full.run(pixels)[:, :4] - half.run(pixels)[:, :4]).max() < 0.5
+
+
+def test_damaged_pictures_are_still_told_after_ultralytics_was_imported():
+    import_ultralytics()
+    with pytest.raises(ImageError, match="cut off or damaged"):
+        decode(b"no picture", "here")
 
 
 @pytest.mark.parametrize("content", [b"", b"no checkpoint", b"PK\x03\x04cut off"])

@@ -24,6 +24,7 @@ EXIT_LOST = 3
 _POLL = 0.05
 _LAST_LINES = 12
 _TERM_GRACE = 5.0
+_AGAIN = 0.5
 _SET_PARENT_DEATH_SIGNAL = 1
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -39,13 +40,12 @@ class Running:
         """
         self.process = process
         self.last: deque[str] = deque(maxlen=_LAST_LINES)
-        self.told = False
         try:
             # In a session of its own: the terminal's Ctrl-C is for the runner, which ends all in their order.
             self.child = subprocess.Popen(
                 command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
-                preexec_fn=_end_with_parent,  # noqa: PLW1509 - there are no other threads yet
+                preexec_fn=_prepare,  # noqa: PLW1509 - there are no other threads yet
             )  # fmt: skip
         except OSError as error:
             raise SimjudgeError(f"{process.name}: {command[0]} cannot be started: {error.strerror}") from error
@@ -69,15 +69,23 @@ class Running:
         return self.code not in (None, 0, EXIT_LOST)
 
     def send(self, number: int) -> None:
-        """Send it a signal."""
-        self.told = True
+        """Send it a signal, unless it has ended."""
         if self.child.poll() is None:
             self.child.send_signal(number)
 
     def settle(self) -> None:
-        """Wait for what it wrote last."""
+        """Wait for what it wrote last; something it left behind may hold the pipe open."""
         if self.reader is not None:
             self.reader.join(1.0)
+
+    def close(self) -> None:
+        """Make sure that it has ended."""
+        if self.code is None:
+            self.child.kill()
+            self.child.wait()
+        self.settle()
+        if self.child.stdout is not None and (self.reader is None or not self.reader.is_alive()):
+            self.child.stdout.close()
 
     def _read(self, stream: IO[str], show: Show) -> None:
         for line in stream:
@@ -122,7 +130,8 @@ class Runner:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-            self._kill_all()
+            for each in self._running:
+                each.close()
 
     def _count(self, _number: int, _frame: object) -> None:
         self._signals += 1
@@ -132,8 +141,9 @@ class Runner:
         environment["PYTHONUNBUFFERED"] = "1"
         environment.setdefault("RCUTILS_CONSOLE_OUTPUT_FORMAT", "{severity} {message}")
         # Who takes data starts first, who makes it last.
-        for process in reversed(processes):
-            self._running.insert(0, Running(process, command_line(process, namespace), environment))
+        commands = [command_line(process, namespace) for process in processes]
+        for process, command in zip(reversed(processes), reversed(commands), strict=True):
+            self._running.insert(0, Running(process, command, environment))
         for each in self._running:
             each.read(self._show)
 
@@ -156,8 +166,13 @@ class Runner:
         for each in self._running:
             each.send(signal.SIGINT)
             end = time.monotonic() + each.process.patience
+            again = time.monotonic() + _AGAIN
             while each.code is None and self._signals == signals and time.monotonic() < end:
                 time.sleep(_POLL / 5)
+                if time.monotonic() > again:
+                    # A program that was still starting has not heard it.
+                    each.send(signal.SIGINT)
+                    again += _AGAIN
             if each.code is None:
                 self._insist(each)
 
@@ -178,32 +193,29 @@ class Runner:
         for each in self._running:
             each.settle()
         if died is not None:
-            self._report(died)
+            self._report(died, "while the others ran")
             return 1
         late = [each for each in self._running if each.died]
         for each in late:
-            self._report(each)
+            self._report(each, "at the end")
         if late:
             return 1
         return EXIT_LOST if any(each.code == EXIT_LOST for each in self._running) else 0
 
-    def _report(self, each: Running) -> None:
+    def _report(self, each: Running, when: str) -> None:
         code = each.code or 0
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        when = "while the others ran" if not each.told or code >= 0 else "at the end"
         lines = list(each.last)
         self._tell(f"error: {each.process.name} {how} {when}" + ("; its last lines:" if lines else "; it said nothing"))
         for line in lines:
             self._tell(f"    {line}")
 
-    def _kill_all(self) -> None:
-        for each in self._running:
-            if each.code is None:
-                each.child.kill()
-                each.child.wait()
 
+def _prepare() -> None:
+    """In a child, before it becomes the program: have it end when the runner is killed, and start undisturbed.
 
-def _end_with_parent() -> None:
-    """In a child, before it becomes the program: have it end when the runner is killed."""
+    A Python that is interrupted while it starts ends with a traceback; a node takes signals from when it is ready.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)

@@ -1,0 +1,219 @@
+"""The description of the graphs: arguments checked, the right programs with parameters that their nodes know."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from simjudge.errors import SimjudgeError, UsageError
+from simjudge.graph.command import command_line, parameter_text, ros_arguments
+from simjudge.graph.description import Process, namespace_of, parse_arguments
+from simjudge.graph.recorded import what_to_play
+from simjudge.graph.robot import read_robot
+from simjudge.graph.suite import GRAPHS
+
+ROOT = Path(__file__).parents[2]
+BAG = str(ROOT / "bags/sim.mcap")
+DETECT = {"model": "cones_red_green"}
+LIVE = {**DETECT, "bag": BAG, "a": "real", "rviz": "false"}
+VALIDATE = {"a": "real", "b": "sim"}
+
+
+def processes(graph, **given):
+    return {each.name: each for each in GRAPHS[graph].processes({"rviz": "false", **given})}
+
+
+@pytest.mark.parametrize(
+    ("graph", "given", "message"),
+    [
+        ("detect", {}, "detect needs model:=... (the detector: "),
+        ("detect", {"modle": "x"}, "detect has no argument modle:= (did you mean model:= ?); it has model, bag, out"),
+        ("detect", {**DETECT, "rviz": "maybe"}, "rviz:=maybe: must be one of auto, true, false"),
+        ("detect", {**DETECT, "bag": BAG, "rate": "fast"}, "rate:=fast: must be a number"),
+        ("detect", {**DETECT, "bag": BAG, "loop": "true", "out": "x"}, "out:= with loop:=true would record without"),
+        ("detect", {**DETECT, "robot_ns": "my car"}, "robot_ns:=my car: a namespace is letters, digits and _"),
+        ("detect", {**DETECT, "params_file": "no.yaml"}, "params_file:=no.yaml: there is no such file"),
+        ("validate", {"a": "x"}, "validate needs b:=..."),
+        ("validate", {**VALIDATE, "seed": "1.5"}, "seed:=1.5: must be a whole number"),
+        ("live", DETECT, "live needs either a:=REFERENCE"),
+        ("live", {**DETECT, "a": "x", "b": "y"}, "live needs either a:=REFERENCE"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_usage_errors(graph, given, message):
+    with pytest.raises(UsageError, match=re.escape(message)):
+        GRAPHS[graph].processes(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"robot": "nobody"}, "nobody: no such file; those that come with simjudge: .*art1"),
+        ({"calibration": "nothing"}, "nothing: no such file"),
+        ({"bag": "nothing.mcap"}, "nothing.mcap"),
+    ],
+)
+def test_files_that_are_not_there(given, message):
+    with pytest.raises(SimjudgeError, match=message):
+        GRAPHS["detect"].processes({**DETECT, **given})
+
+
+@pytest.mark.parametrize("word", ["a", "a=b", ":=b", "--a"])
+def test_words_that_are_no_arguments(word):
+    with pytest.raises(UsageError, match="NAME:=VALUE"):
+        parse_arguments([word])
+
+
+def test_words_that_are_arguments():
+    assert parse_arguments(["a:=1", "b:=", "c:=x:=y"]) == {"a": "1", "b": "", "c": "x:=y"}
+    with pytest.raises(UsageError, match="given twice"):
+        parse_arguments(["a:=1", "a:=2"])
+
+
+@pytest.mark.parametrize(
+    ("graph", "given", "names"),
+    [
+        ("detect", DETECT, ["detection_node"]),
+        ("detect", {**DETECT, "bag": BAG}, ["play_node", "detection_node"]),
+        ("detect", {**DETECT, "bag": BAG, "out": "x"}, ["play_node", "detection_node", "record_node"]),
+        ("detect", {**DETECT, "camera": "/cam"}, ["camera_bridge_node", "detection_node"]),
+        ("detect", {**DETECT, "robot": "art1"}, ["camera_bridge_node", "detection_node"]),
+        ("detect", {**DETECT, "robot": "art1", "bag": BAG}, ["play_node", "detection_node"]),
+        ("detect", {**DETECT, "calibration": "art1_camera", "bag": BAG},
+         ["play_node", "camera_bridge_node", "detection_node"]),
+        ("validate", VALIDATE, ["validation_node"]),
+        ("validate", {**VALIDATE, "rviz": "true"}, ["validation_node", "rviz2"]),
+        ("live", LIVE, ["play_node", "detection_node", "validation_node"]),
+        ("live", {**LIVE, "watch": "true"}, ["play_node", "detection_node", "validation_node", "watch_node"]),
+    ],
+)  # fmt: skip
+def test_the_programs_in_the_order_in_which_they_end(graph, given, names):
+    assert list(processes(graph, **given)) == names
+
+
+def test_rviz_where_there_is_one_and_a_screen(monkeypatch, tmp_path):
+    program = tmp_path / "rviz2"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    for path, screen, shown in ((str(tmp_path), "", False), ("", ":0", False), (str(tmp_path), ":0", True)):
+        monkeypatch.setenv("PATH", path)
+        monkeypatch.setenv("DISPLAY", screen)
+        assert ("rviz2" in processes("live", **(LIVE | {"rviz": "auto"}))) == shown
+
+
+def test_a_recording_is_played_whole_and_detected_on_whole():
+    found = processes("live", **LIVE)
+    play, detection, judge = found.values()
+    assert play.parameters["topics"] == ["/camera/image_raw/compressed", "/camera/ground_truth"]
+    assert play.parameters["wait_for_subscribers"] == ["/camera/image_raw/compressed", "/camera/ground_truth"]
+    assert play.parameters["reliability"] == "reliable"
+    assert play.leads
+    assert not detection.leads
+    assert detection.parameters["every_frame"] is True
+    assert detection.parameters["use_sim_time"] is True
+    assert detection.patience == detection.parameters["drain"] > 600
+    assert judge.parameters["wait"] > 600
+    assert (judge.parameters["reference"], judge.parameters["live_is"]) == ("real", "b")
+    other = processes("live", **{**LIVE, "a": "", "b": "sim"})["validation_node"].parameters
+    assert (other["reference"], other["live_is"]) == ("sim", "a")
+
+
+def test_a_camera_and_a_looped_recording_are_taken_live():
+    for given in ({}, {"bag": BAG, "loop": "true"}):
+        detection = processes("detect", **DETECT, **given)["detection_node"]
+        assert detection.parameters["every_frame"] is False
+    assert processes("detect", **DETECT, every_frame="true")["detection_node"].parameters["every_frame"] is True
+
+
+def test_in_a_namespace_recorded_topics_become_relative():
+    assert what_to_play(Path(BAG), absolute=True).remappings == ()
+    play = processes("live", **LIVE, robot_ns="car")["play_node"]
+    assert dict(play.remappings) == {
+        "/camera/image_raw/compressed": "camera/image_raw/compressed",
+        "/camera/ground_truth": "camera/ground_truth",
+    }
+    rviz = processes("live", **(LIVE | {"rviz": "true"}), robot_ns="car")["rviz2"]
+    assert ("/validation/markers", "validation/markers") in rviz.remappings
+    assert namespace_of("/car/") == "/car"
+
+
+def test_into_the_bridge_the_recording_is_played_as_a_camera():
+    play = processes("detect", **DETECT, bag=BAG, calibration="art1_camera")["play_node"]
+    assert dict(play.remappings)["/camera/image_raw/compressed"] == "image/compressed"
+
+
+def test_the_real_car_by_names_alone():
+    robot = read_robot("art1")
+    assert robot.parameters == {}
+    bridge = processes("detect", **DETECT, robot="art1")["camera_bridge_node"]
+    assert dict(bridge.remappings)["image"] == "sensing/front_facing_camera/raw"
+    assert bridge.parameters == {}
+    other = processes("detect", **DETECT, robot="art1", camera="/rear/image/compressed")["camera_bridge_node"]
+    assert dict(other.remappings)["image"] == "/rear/image"
+    assert other.parameters["transport"] == "compressed"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "cannot be read as YAML"),
+        ("[]", "has none of them"),
+        ("remap: {}", "this one has remap"),
+        ("remappings: {a: 1}", "must be a table of topic names"),
+        ("parameters: {a: 1}", "must be a table of nodes"),
+    ],
+)
+def test_files_that_describe_no_robot(tmp_path, text, message):
+    (tmp_path / "r.yaml").write_text(text)
+    with pytest.raises(SimjudgeError, match=message) as error:
+        read_robot(str(tmp_path / "r.yaml"))
+    assert "\n" not in str(error.value)
+
+
+def test_a_robots_file_sets_parameters(tmp_path):
+    (tmp_path / "r.yaml").write_text("parameters: {detection_node: {min_score: 0.5}}")
+    detection = processes("detect", **DETECT, robot=str(tmp_path / "r.yaml"))["detection_node"]
+    assert detection.parameters["min_score"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(True, "true"), (1, "1"), (1.0, "1.0"), (1e-5, "1e-05"), ("1", '"1"'), ('a "b"', '"a \\"b\\""'),
+     (["a", "1"], '["a", "1"]')],
+)  # fmt: skip
+def test_parameters_keep_their_type_on_the_command_line(value, text):
+    assert parameter_text(value) == text
+
+
+def test_a_command_line():
+    process = Process("n", "play_node", parameters={"a": 1}, remappings=(("x", "y"),), parameter_files=("f",))
+    assert ros_arguments(process, "/ns") == [
+        "--ros-args", "-r", "__node:=n", "-r", "__ns:=/ns", "--params-file", "f", "-p", "a:=1", "-r", "x:=y",
+    ]  # fmt: skip
+    assert command_line(process)[1:3] == ["-m", "simjudge.nodes.play_node"]
+    with pytest.raises(SimjudgeError, match="no_such_program is not installed"):
+        command_line(Process("n", "no_such_program", package="other"))
+
+
+EVERYTHING = [
+    ("detect", {**DETECT, "bag": BAG, "out": "x", "detector_min_score": "0.1", "calibration": "art1_camera",
+                "watch": "true", "save": "x.rrd"}),
+    ("validate", {**VALIDATE, "out": "x", "a_predictions": "p", "b_predictions": "q", "model": "m", "theta": "0.5",
+                  "patch": "60x60", "mask_factor": "1.5", "min_score": "0.1", "class_blind": "true"}),
+    ("live", {**LIVE, "out": "x", "reference_predictions": "p", "detect_reference": "true", "camera": "/c"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("graph", "given"), EVERYTHING)
+def test_every_parameter_is_one_of_the_nodes_with_its_type_and_range(graph, given):
+    pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
+    for process in processes(graph, **given).values():
+        module = importlib.import_module(f"simjudge.nodes.{process.executable}")
+        node = next(each for each in vars(module).values() if getattr(each, "NAME", "") == process.executable)
+        table = {row.name: row for row in node.PARAMETERS}
+        for name, value in process.parameters.items():
+            if name != "use_sim_time":
+                assert type(value) is type(table[name].default), f"{process.name} {name}"
+                assert table[name].problem(value) is None

@@ -142,8 +142,8 @@ class LiveSession:
             (self._journal.remove if finished else self._journal.close)()
             self._journal = None
 
-    def inputs(self) -> dict[str, Any]:
-        """The entry `inputs` of result.json."""
+    def inputs(self, units: tuple[int, int] = (0, 0)) -> dict[str, Any]:
+        """The entry `inputs` of result.json; `units` of A and B as in `PairResult`."""
         of_live = "a" if self.plan.live_is_a else "b"
         live = {
             "path": "", "name": LIVE, "sha256": "", "format": LIVE, "frames": self.judge.frame_count,
@@ -151,7 +151,8 @@ class LiveSession:
             "false_positives": self.judge.false_positives, "predictions_path": None, "predictions_sha256": None,
         }  # fmt: skip
         both = {of_live: live, "b" if of_live == "a" else "a": self.described}
-        return {"a": both["a"], "b": both["b"], "model": self._model}
+        sides = {side: both[side] | {"units": count} for side, count in zip(("a", "b"), units, strict=True)}
+        return {**sides, "model": self._model}
 
     def parameters(self) -> dict[str, Any]:
         """The entry `parameters` of result.json."""
@@ -190,7 +191,7 @@ class LiveSession:
         losses = Losses()
         for part in (self._side.frames.losses, self._live_losses(), result.losses):
             losses.extend(part)
-        return Comparison(result, self.parameters(), self.inputs(), losses)
+        return Comparison(result, self.parameters(), self.inputs(result.units), losses)
 
     def _clear(self) -> None:
         self._done: dict[tuple[int, int], int] = {}

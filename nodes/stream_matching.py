@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from simjudge.bags.pairing import pair_stamps
 
-ALONE, DUPLICATE = "alone", "duplicate"
+ALONE, DUPLICATE, UNSTAMPED = "alone", "duplicate", "unstamped"
 _REMEMBERED = 200_000
 _SIDES = (0, 1)
 
@@ -35,7 +35,13 @@ class Match:
 
 @dataclass(frozen=True)
 class Left:
-    """A message without partner (ALONE), or whose stamp its stream had before (DUPLICATE)."""
+    """A message that is not matched.
+
+    Attributes:
+        side: its stream.
+        stamp: nanoseconds; only a count where it has none.
+        reason: ALONE (no partner), DUPLICATE (its stream had the stamp before) or UNSTAMPED.
+    """
 
     side: int
     stamp: int
@@ -63,10 +69,11 @@ class _Waiting:
 
 @dataclass
 class _Stream:
-    """One stream: its pass, its newest stamp, what waits and which stamps of this pass it had (oldest first)."""
+    """One stream: its pass, its newest stamp (of this pass, and before its last jump), what waits, what was there."""
 
     turn: int = 0
     newest: int | None = None
+    before: int | None = None
     last: float = 0.0
     waiting: dict[tuple[int, int], _Waiting] = field(default_factory=dict)
     seen: dict[tuple[int, int], None] = field(default_factory=dict)
@@ -187,15 +194,27 @@ class StreamMatcher:
             # It was not there when the other one jumped.
             mine.turn, mine.newest = other.turn, None
         mine.last = now
+        if mine.turn > other.turn and mine.before is not None and stamp > mine.before:
+            # It has caught up with itself while the other one went on: one wrong stamp, not a new pass.
+            self._rejoin(mine.turn)
+            mine.newest, mine.before = stamp, None
         if mine.newest is None or stamp > mine.newest:
             mine.newest = stamp
         elif stamp < mine.newest - self.limits.jump:
-            before, mine.newest = mine.newest, stamp
+            before = mine.before = mine.newest
+            mine.newest = stamp
             mine.turn += 1
             mine.seen = dict.fromkeys(mine.waiting)
             yield Jump(side, before, stamp, mine.turn)
         elif stamp < mine.newest:
             self.out_of_order[side] += 1
+
+    def _rejoin(self, turn: int) -> None:
+        """Put both streams into one pass, with all that waits."""
+        for stream in self._streams:
+            stream.turn = turn
+            stream.waiting = {(turn, key[1]): each for key, each in stream.waiting.items()}
+            stream.seen = {(turn, key[1]): None for key in stream.seen}
 
     def _settle(self) -> list[Event]:
         """Match, within the tolerance, what no later message can come nearer to while stamps are in order."""

@@ -282,17 +282,25 @@ class LiveValidation:
             entries += [(numbers["by_class"][key], entry) for key, entry in sure.forward["by_class"].items()]
             for entry, of_snapshot in entries:
                 entry.update({name: of_snapshot[name] for name in _SURE})
-        self._publish(session, numbers, None if sure is None else sure.backward, frames)
+        about = self._about(session, session.inputs())
+        self._publish(session, numbers, None if sure is None else sure.backward, about, frames)
+
+    def _about(self, session: LiveSession, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        names = {str(k): name for k, name in session.judge.class_names.items()}
+        return {"parameters": session.parameters(), "inputs": inputs, "class_names": names}
 
     def _publish(
-        self, session: LiveSession, numbers: Mapping[str, Any], reverse: Mapping[str, Any] | None, frames: int
+        self,
+        session: LiveSession,
+        numbers: Mapping[str, Any],
+        reverse: Mapping[str, Any] | None,
+        about: Mapping[str, Any],
+        frames: int,
     ) -> None:
-        names = {str(k): name for k, name in session.judge.class_names.items()}
-        about = {"parameters": session.parameters(), "inputs": session.inputs(), "class_names": names}
         lines = session.losses().lines()
         self._node.publish_summary(
             summary_message(self._head, numbers, reverse, about, lines, frames),
-            marker_message(self._head, numbers, names),
+            marker_message(self._head, numbers, about["class_names"]),
         )
 
     def _start_certainty(self) -> None:
@@ -336,7 +344,7 @@ class LiveValidation:
             raise
         for line in compared.losses.lines():
             node.get_logger().warning(f"left out {line}")
-        self._publish(session, compared.result.numbers, reverse, frames)
+        self._publish(session, compared.result.numbers, reverse, self._about(session, compared.inputs), frames)
         session.close(finished=node.out is not None)
 
 

@@ -34,6 +34,7 @@ UNKNOWN: Colour = (255, 255, 255)
 OUTSIDE: Colour = (204, 121, 167)
 """Of what is not in the overlap."""
 _NAN = math.nan
+_REAL = ("theta", "min_score", "block")
 _MARKER_DISTANCE, _MARKER_HEIGHT = 1.0, 0.08
 
 
@@ -157,7 +158,7 @@ def _parameters(parameters: Mapping[str, Any]) -> ComparisonParameters:
             out.mask_factor = _number(parameters[name])
         elif name not in ("patch_height", "patch_width"):
             value = parameters[name]
-            setattr(out, name, "" if value is None else float(value) if name in ("theta", "min_score") else value)
+            setattr(out, name, "" if value is None else float(value) if name in _REAL else value)
     return out
 
 

@@ -30,6 +30,7 @@ COMPARISON = (
     Parameter("metric", "iou", "what performance is", choices=tuple(metrics)),
     Parameter("bootstrap", 1000, "bootstrap draws of frames for the 95 % interval; 0 for none", low=0, high=100_000),
     Parameter("permutations", 1000, "relabellings of frames for the floor and p; 0 for none", low=0, high=100_000),
+    Parameter("block", 0.0, "draw frames of so many seconds together: neighbours are alike", low=0),
     Parameter("seed", 0, "of the resampling", low=0),
     Parameter("both_directions", default=True, description="also compute A predicting B, for the summary"),
     Parameter("report", default=True, description="write report.html beside result.json"),
@@ -161,4 +162,4 @@ def _method(settings: Settings) -> Method:
 
 
 def _trials(settings: Settings) -> Trials:
-    return Trials(settings["bootstrap"], settings["permutations"], settings["seed"])
+    return Trials(settings["bootstrap"], settings["permutations"], settings["seed"], settings["block"])

@@ -135,6 +135,21 @@ def test_a_jump_that_one_stream_does_not_notice_does_not_part_them_for_good():
     assert pairs(events) == [(SECOND, SECOND), (SECOND + 1, SECOND + 1), (SECOND + 2, SECOND + 2)]
 
 
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("at", range(1, 6))
+@pytest.mark.parametrize("lag", [0, 2])
+def test_one_wrong_stamp_does_not_part_the_streams(side, at, lag):
+    stamps = [s * SECOND for s in range(10, 20)]
+    order = [(0, s) for s in stamps[:lag]]
+    order += [each for n, s in enumerate(stamps[lag:]) for each in ((0, s), (1, stamps[n]))]
+    order += [(1, s) for s in stamps[len(stamps) - lag :]]
+    order.insert([n for n, each in enumerate(order) if each[0] == side][at], (side, SECOND))
+    events, _ = run(order, Limits(wait=1e9))
+    assert len([e for e in events if isinstance(e, Jump)]) == 1
+    assert pairs(events) == [(s, s) for s in stamps]
+    assert left(events) == [(side, SECOND)]
+
+
 @pytest.mark.parametrize("tolerance", [0, 5])
 def test_the_nearest_come_together(tolerance):
     events, _ = run([(0, 100), (1, 104), (1, 101), (0, 200), (1, 200)], Limits(tolerance, 1e9))

@@ -15,6 +15,7 @@ ARGUMENTS = (
     Argument("bootstrap", "1000", "bootstrap draws of frames for the 95 % interval; 0 for none"),
     Argument("permutations", "1000", "relabellings of frames for the floor and p; 0 for none"),
     Argument("seed", "0", "of the resampling"),
+    Argument("block", "0", "draw frames of so many seconds together: neighbours are alike"),
 )  # fmt: skip
 
 
@@ -24,6 +25,7 @@ def parameters(values: Values) -> dict[str, Value]:
     for name in ("theta", "mask_factor", "min_score"):
         if values[name]:
             out[name] = number(name, values[name])
+    out["block"] = number("block", values["block"])
     for name in ("bootstrap", "permutations", "seed"):
         out[name] = whole(name, values[name])
     if values["patch"]:

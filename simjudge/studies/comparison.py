@@ -129,7 +129,7 @@ def detected(side: Side, detector: Any, say: Say, progress: Progress) -> Side:
     if side.frames.predictions is not None:
         say(f"{side.frames.name}: its own predictions are set aside, since --model was given")
     with progress(f"detecting on {side.frames.name}") as advance:
-        return replace(side, frames=detect_set(side.frames, detector, advance=advance))
+        return replace(side, frames=detect_set(side.frames, detector, advance=advance, note=say))
 
 
 def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:

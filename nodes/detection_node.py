@@ -70,7 +70,7 @@ class DetectionNode(SimjudgeNode):
         self._queue = PictureQueue(round(self.settings["queue_mb"] * 1e6) if self._every else None)
         self._flow = Flow()
         self._skipped = 0
-        self._last_loss = float("-inf")
+        self._last_loss = self._last_full = float("-inf")
         self._delays: deque[float] = deque(maxlen=100)
         self._detections = self.create_publisher(
             DetectionArray,
@@ -104,16 +104,25 @@ class DetectionNode(SimjudgeNode):
 
     def close(self) -> None:
         """Finish what waits, if that is quick; what is not finished is counted."""
+        end = time.monotonic() + self.settings["drain"]
+        self._pump()
+        while len(self._queue) and time.monotonic() < end:
+            time.sleep(_POLL)
+            self._pump()
+        self._queue.close()
+        while left := self._queue.clear():
+            for item in left:
+                self.losses.add("pictures that still waited when the node was ended", place(item.message))
+            self._pump()
+        self._thread.join()
+        self._detections.wait_for_all_acked(Duration(seconds=1))
+
+    def _pump(self) -> None:
+        """Take over what the middleware still holds; in live work the newest picture is as good as any."""
         if self._every:
             self._input.pump()
         else:
             self._queue.clear()
-        self._queue.close()
-        self._thread.join(self.settings["drain"])
-        for left in self._queue.clear():
-            self.losses.add("pictures that still waited when the node was ended", place(left.message))
-        self._thread.join()
-        self._detections.wait_for_all_acked(Duration(seconds=1))
 
     def _load(self, model: str) -> Detector:
         return load_detector(
@@ -159,6 +168,8 @@ class DetectionNode(SimjudgeNode):
     def _take(self, message: Any) -> None:
         self._flow.received += 1
         self._skipped += self._queue.put(Waiting(message, time.monotonic()))
+        if not self._queue.has_room():
+            self._last_full = time.monotonic()
 
     def _lost(self, topic: str, count: int) -> None:
         """Pictures that never arrived; in live work a few always do not."""
@@ -211,10 +222,12 @@ class DetectionNode(SimjudgeNode):
         values.update(model=self.settings["model"], min_score=self.settings["min_score"], every_frame=self._every)
         if time.monotonic() - self._last_loss < _RECENT:
             return Report(WARN, "; ".join(f"{n} {kind}" for kind, n in list(self.losses.counts.items())), values)
-        if not self._queue.has_room():
-            waiting = f"{len(self._queue)} pictures wait, {self._queue.megabytes:.0f} MB"
-            return Report(WARN, f"pictures come faster than {detector.name} works: {waiting}, and newer ones wait in "
-                          "the middleware until it drops them; play more slowly or raise queue_mb", values)  # fmt: skip
+        if time.monotonic() - self._last_full < _RECENT:
+            text = (
+                f"pictures come faster than {detector.name} works: queue_mb is used up, and newer ones wait in the "
+                "middleware until it drops them; play more slowly or raise queue_mb"
+            )
+            return Report(WARN, text, values)
         return Report(OK, f"detecting with {detector.name}", values)
 
     def _stamp_delay(self) -> str:

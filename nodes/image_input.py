@@ -165,8 +165,8 @@ class ImageInput:
                 self._node.destroy_subscription(self._subscriptions.pop(kind))
             self._node.diagnostics.report("pictures", OK, f"pictures come from {self.topic}", self.values())
         elif silent:
-            self._listen_again()
             self._node.diagnostics.report("pictures", WARN, self._silence(), self.values())
+            self._listen_again()
 
     def _listen_again(self) -> None:
         """Whoever published may have come back with the other transport."""
@@ -178,6 +178,8 @@ class ImageInput:
         """What is waited for, and what else there is."""
         waited = "no picture yet" if not self.received else f"no picture for {PATIENCE:g} s"
         published = [kind for kind in self._wanted if self._node.count_publishers(self._topics[kind])]
+        if set(published) - set(self._subscriptions):
+            return f"{waited} from {self.topic}: trying the other transport"
         if published:
             names = " and ".join(self._topics[kind] for kind in published)
             return f"{waited}: {names} has a publisher, which sends nothing that arrives here"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from diagnostic_states import States
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 
-from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.qos import qos_profile_sensor_data  # noqa: E402
@@ -37,14 +37,7 @@ def detections(graph):
 
 @pytest.fixture
 def diagnostics(graph):
-    """The latest state of each task on /diagnostics."""
-    states = {}
-
-    def take(message):
-        states.update({status.name: status for status in message.status})
-
-    graph.node.create_subscription(DiagnosticArray, "/diagnostics", take, 100)
-    return states
+    return States(graph.node)
 
 
 def started(graph, **parameters):
@@ -62,10 +55,6 @@ def slow_detector(folder):
     each = "{name: red, hue: [345, 15], saturation: [0.5, 1], value: [0.5, 1], closing: 25}"
     path.write_text("classes:\n" + "".join(f"  {number}: {each}\n" for number in range(30)))
     return path
-
-
-def values(status):
-    return {entry.key: entry.value for entry in status.values}
 
 
 def boxes(message):
@@ -106,10 +95,11 @@ def test_nothing_of_720p_at_30_hz_is_lost(graph, detections, diagnostics, reliab
     graph.until(lambda: len(detections) == 90, timeout=45)
     assert [m.header.stamp.sec for m in detections] == list(range(1, 91)), graph.output(node) + graph.output(source)
     assert [boxes(m) for m in detections] == [[(i + 20, 80, i + 40, 120)] for i in range(1, 91)]
-    assert graph.until(lambda: values(diagnostics["detection_node: detection"])["done"] == "90")
-    assert graph.until(lambda: values(diagnostics["detection_node: pictures"])["received"] == "90")
-    said = values(diagnostics["detection_node: pictures"])
-    assert (said["lost before arrival"], said["reliability"]) == ("0", reliability)
+    assert graph.until(lambda: diagnostics.value("detection_node: detection", "done") == "90")
+    name = "detection_node: pictures"
+    assert graph.until(lambda: diagnostics.value(name, "received") == "90")
+    assert diagnostics.value(name, "lost before arrival") == "0"
+    assert diagnostics.value(name, "reliability") == reliability
     assert graph.stop(node, signal.SIGTERM) == 0, graph.output(node)
 
 
@@ -160,26 +150,22 @@ def test_live_work_looks_at_the_newest_picture(graph, detections, diagnostics):
     seen = [m.header.stamp.sec for m in detections]
     assert seen == sorted(set(seen))
     assert len(seen) < 150
-    assert graph.until(lambda: values(diagnostics["detection_node: detection"])["done"] == str(len(seen)))
-    said = values(diagnostics["detection_node: detection"])
-    assert int(said["skipped for a newer one"]) + int(said["lost before arrival"]) + len(seen) == 200
+    assert graph.until(lambda: diagnostics.value("detection_node: detection", "done") == str(len(seen)))
+    skipped, lost = (
+        int(diagnostics.value("detection_node: detection", key))
+        for key in ("skipped for a newer one", "lost before arrival")
+    )
+    assert skipped + lost + len(seen) == 200
     assert graph.stop(node) == 0, "what is skipped in live work is no loss"
 
 
 def test_a_slow_detector_makes_pictures_wait_and_loses_none(graph, detections, diagnostics, tmp_path):
-    warned = []
     node = started(graph, model=slow_detector(tmp_path), every_frame=True, queue_mb=1.0)
     graph.start(SOURCE, count=40, rate=200.0)
     name = "detection_node: detection"
-
-    def all_here():
-        if name in diagnostics and diagnostics[name].level == WARN:
-            warned.append(diagnostics[name].message)
-        return len(detections) == 40
-
-    graph.until(all_here)
+    graph.until(lambda: len(detections) == 40)
     assert [m.header.stamp.sec for m in detections] == list(range(1, 41)), graph.output(node)
-    assert any("pictures come faster than slow works" in text for text in warned)
+    assert graph.until(lambda: "pictures come faster than slow works" in diagnostics[name].message)
     assert graph.stop(node) == 0, graph.output(node)
 
 
@@ -202,9 +188,9 @@ def test_damaged_pictures_are_counted_and_never_published_as_empty(graph, detect
     graph.wait_for(source, "all published")
     assert graph.until(lambda: len(detections) == 6), graph.output(node)
     name = "detection_node: detection"
-    assert graph.until(lambda: diagnostics[name].level == WARN and values(diagnostics[name])["received"] == "9")
+    assert graph.until(lambda: diagnostics[name].level == WARN and diagnostics.value(name, "received") == "9")
     assert [m.header.stamp.sec for m in detections] == [1, 2, 4, 5, 7, 8]
-    assert values(diagnostics[name])["damaged pictures, not looked at"] == "3"
+    assert diagnostics.value(name, "damaged pictures, not looked at") == "3"
     assert graph.stop(node) == 3
     assert "left out 3 damaged pictures, not looked at: /camera/image_raw/compressed at 3.000 s" in graph.output(node)
 

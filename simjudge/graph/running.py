@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import IO
 
 from simjudge.errors import SimjudgeError
@@ -24,7 +25,6 @@ EXIT_LOST = 3
 _POLL = 0.05
 _LAST_LINES = 12
 _TERM_GRACE = 5.0
-_AGAIN = 0.5
 _SET_PARENT_DEATH_SIGNAL = 1
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -39,6 +39,7 @@ class Running:
             SimjudgeError: there is no such program.
         """
         self.process = process
+        self._asked = False
         self.last: deque[str] = deque(maxlen=_LAST_LINES)
         try:
             # In a session of its own: the terminal's Ctrl-C is for the runner, which ends all in their order.
@@ -72,6 +73,12 @@ class Running:
         """Send it a signal, unless it has ended."""
         if self.child.poll() is None:
             self.child.send_signal(number)
+
+    def interrupt(self) -> None:
+        """Ask it to end, once: with SIGINT, as soon as it listens to that."""
+        if not self._asked and _listens(self.child.pid):
+            self._asked = True
+            self.send(signal.SIGINT)
 
     def settle(self) -> None:
         """Wait for what it wrote last; something it left behind may hold the pipe open."""
@@ -162,17 +169,12 @@ class Runner:
         signals = self._signals
         if hurry:
             for each in self._running:
-                each.send(signal.SIGINT)
+                each.interrupt()
         for each in self._running:
-            each.send(signal.SIGINT)
             end = time.monotonic() + each.process.patience
-            again = time.monotonic() + _AGAIN
             while each.code is None and self._signals == signals and time.monotonic() < end:
+                each.interrupt()
                 time.sleep(_POLL / 5)
-                if time.monotonic() > again:
-                    # A program that was still starting has not heard it.
-                    each.send(signal.SIGINT)
-                    again += _AGAIN
             if each.code is None:
                 self._insist(each)
 
@@ -209,6 +211,16 @@ class Runner:
         self._tell(f"error: {each.process.name} {how} {when}" + ("; its last lines:" if lines else "; it said nothing"))
         for line in lines:
             self._tell(f"    {line}")
+
+
+def _listens(pid: int) -> bool:
+    """Whether a program has a handler for SIGINT by now; True where that cannot be told."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+        return bool(int(caught.split()[1], 16) >> (signal.SIGINT - 1) & 1)
+    except (OSError, StopIteration, ValueError, IndexError):
+        return True
 
 
 def _prepare() -> None:

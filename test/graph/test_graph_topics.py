@@ -1,0 +1,190 @@
+"""What the description says of topics, types, quality and services, held against the nodes while they run."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import count
+from pathlib import Path
+
+import pytest
+import yaml
+
+from simjudge.graph.command import command_line
+from simjudge.graph.suite import GRAPHS, RVIZ_TOPICS
+from simjudge.graph.topics import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED
+
+rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
+pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip install ./msgs")
+
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+RVIZ = ROOT / "config/rviz/simjudge.rviz"
+TYPES = {
+    "rviz_default_plugins/Image": "sensor_msgs/msg/Image",
+    "rviz_default_plugins/MarkerArray": "visualization_msgs/msg/MarkerArray",
+}
+WAIT = 30
+_number = count()
+
+
+@pytest.fixture
+def listener(monkeypatch, tmp_path):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str((os.getpid() * 7 + next(_number)) % 101 + 1))
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "ros_log"))
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = rclpy.create_node("listener", context=context)
+    yield node
+    node.destroy_node()
+    context.shutdown()
+
+
+@pytest.fixture
+def start(tmp_path):
+    started = []
+
+    def run(process):
+        log = (tmp_path / f"{process.name}.txt").open("w")
+        started.append(subprocess.Popen(command_line(process), stdout=log, stderr=subprocess.STDOUT))
+        log.close()
+
+    yield run
+    for each in started:
+        each.send_signal(signal.SIGINT)
+    for each in started:
+        each.wait(30)
+
+
+@pytest.fixture(scope="session")
+def labelled(tmp_path_factory):
+    out = tmp_path_factory.mktemp("detected") / "real.mcap"
+    command = ["detect", "bags/real_stand_in.mcap", "--model", "cones_red_green", "--out", str(out)]
+    subprocess.run([sys.executable, "-m", "simjudge", *command], cwd=ROOT, check=True, capture_output=True)
+    return out
+
+
+def settled(look):
+    """What look() finds, once it is true."""
+    end = time.monotonic() + WAIT
+    while True:
+        found = look()
+        if found or time.monotonic() > end:
+            return found
+        time.sleep(0.1)
+
+
+def ends_of(listener, node):
+    """Names and types of what a node publishes, subscribes to and serves, without what every node has."""
+    own = ("/parameter_events", "/rosout", "/clock")
+
+    def topics(pairs):
+        return {(name, kind) for name, kinds in pairs for kind in kinds if name not in own}
+
+    services = listener.get_service_names_and_types_by_node(node, "/")
+    kept = {(name, kind) for name, kinds in services for kind in kinds if kind.split("/")[0] != "rcl_interfaces"}
+    return (
+        topics(listener.get_publisher_names_and_types_by_node(node, "/")),
+        topics(listener.get_subscriber_names_and_types_by_node(node, "/")),
+        {(name, kind) for name, kind in kept if not kind.startswith("type_description")},
+    )
+
+
+def stated(node, conditions):
+    def holds(each):
+        return not each.when or each.when in conditions
+
+    def name(each):
+        return each.topic if each.topic.startswith("/") else f"/{each.topic}"
+
+    topics = NODES[node]
+    return (
+        {(name(each), each.type) for each in (*topics.publishes, DIAGNOSTICS) if holds(each)},
+        {(name(each), each.type) for each in topics.subscribes if holds(each)},
+        {(each.name.replace("~", f"/{node}"), each.type) for each in topics.serves if holds(each)},
+    )
+
+
+def without_clock(ends):
+    return ends[0] - {("/clock", "rosgraph_msgs/msg/Clock")}, *ends[1:]
+
+
+CASES = [
+    ("detection_node", "detect", {"calibration": "art1_camera"}, set()),
+    ("camera_bridge_node", "detect", {"calibration": "art1_camera"}, {"with a calibration"}),
+    ("validation_node", "live", {"bootstrap": "0", "permutations": "0"}, {"live"}),
+]
+
+
+@pytest.mark.parametrize(("node", "graph", "given", "conditions"), CASES)
+def test_a_node_has_the_topics_and_services_that_are_stated(listener, start, labelled, node, graph, given, conditions):
+    given = {"model": "cones_red_green", "rviz": "false", **given}
+    if graph == "live":
+        given["a"] = str(labelled)
+    process = next(each for each in GRAPHS[graph].processes(given) if each.name == node)
+    start(process)
+    wanted = stated(node, conditions)
+    settled(lambda: node in listener.get_node_names() and without_clock(ends_of(listener, node)) == wanted)
+    assert without_clock(ends_of(listener, node)) == wanted
+    for each in NODES[node].publishes:
+        if not each.when or each.when in conditions:
+            check_quality(listener, each)
+
+
+def test_the_player_offers_what_is_stated(listener, start):
+    bag = str(ROOT / "bags/sim.mcap")
+    play = GRAPHS["detect"].processes({"model": "m", "bag": bag, "rviz": "false"})[0]
+    start(play)
+    found = settled(lambda: ends_of(listener, "play_node")[0] if "play_node" in listener.get_node_names() else None)
+    assert found <= stated("play_node", {"recorded"})[0]
+    names = {name for name, _ in found}
+    assert {"/camera/image_raw/compressed", "/camera/ground_truth"} <= names
+    assert settled(lambda: listener.get_publishers_info_by_topic("/clock"))
+    assert ends_of(listener, "play_node")[2] == stated("play_node", set())[2]
+
+
+def check_quality(listener, end):
+    info = settled(lambda: listener.get_publishers_info_by_topic(f"/{end.topic}"))
+    profile = info[0].qos_profile
+    latched = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
+    assert latched == (end.quality == LATCHED), end.topic
+    if end.quality not in (CAMERA, RECORDED):
+        assert profile.reliability == ReliabilityPolicy.RELIABLE, end.topic
+
+
+def published():
+    return {end.topic: end for node in NODES.values() for end in node.publishes}
+
+
+def displays():
+    layout = yaml.safe_load(RVIZ.read_text())
+    return layout["Visualization Manager"]["Displays"]
+
+
+def test_every_display_shows_a_topic_that_is_published_with_its_type():
+    shown = []
+    for display in displays():
+        if "Topic" not in display:
+            assert display["Class"] == "rviz_default_plugins/TF"
+            continue
+        topic = display["Topic"]["Value"]
+        end = published()[topic.lstrip("/")]
+        assert end.type == TYPES[display["Class"]], display["Name"]
+        shown.append(topic.lstrip("/"))
+        asks_latched = display["Topic"]["Durability Policy"] == "Transient Local"
+        asks_reliable = display["Topic"]["Reliability Policy"] == "Reliable"
+        assert asks_latched <= (end.quality == LATCHED), topic
+        assert asks_reliable <= (end.quality not in (CAMERA, RECORDED)), topic
+    assert sorted(shown) == sorted(RVIZ_TOPICS)
+
+
+def test_the_layouts_frame_is_that_of_the_samples():
+    from simjudge.bags.messages import FRAME_ID  # noqa: PLC0415
+
+    layout = yaml.safe_load(RVIZ.read_text())
+    assert layout["Visualization Manager"]["Global Options"]["Fixed Frame"] == FRAME_ID
+    defaults = {each.name: each.default for each in GRAPHS["live"].arguments}
+    assert defaults["rviz_frame"] == FRAME_ID

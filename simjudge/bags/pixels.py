@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.bags import cv_bridge_pixels
 from simjudge.images import EncodedImage, ImageError, RgbImage, decode
 
 # Encoding: channels, bytes a channel, OpenCV's conversion to RGB (None: they are RGB already).
@@ -50,26 +51,51 @@ _FORMATS = {".jpg": "jpeg", ".jpeg": "jpeg", ".tif": "tiff"}
 def raw_to_rgb(message: Any, where: str) -> RgbImage:
     """The pixels of a sensor_msgs/Image; Bayer patterns are demosaiced (bilinear), 16 bit are scaled to 8.
 
+    Encodings that are not known here are left to cv_bridge, where a ROS installation has it.
+
     Raises:
         ImageError: the encoding is not that of a picture, or the message holds too few bytes.
     """
-    if message.encoding not in _ENCODINGS:
-        raise ImageError(f"{where}: encoding {message.encoding!r} is not that of a picture that simjudge can read")
-    channels, depth, conversion = _ENCODINGS[message.encoding]
+    known = _ENCODINGS.get(message.encoding)
+    if known is None:
+        return _by_cv_bridge(message, where)
+    channels, depth, conversion = known
+    pixels = _packed(message, np.dtype((f"u{depth}", (channels,))), where)
+    if conversion is not None:
+        pixels = _converted(pixels, conversion, message.encoding, where)
+    # Colours first, then 8 bit, as cv_bridge does: demosaicing rounds.
+    return pixels if depth == 1 else ((pixels.astype(np.uint32) + 128) // 257).astype(np.uint8)
+
+
+def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:
+    """Pixels of a type as an array (height, width, channels) without padding, in this machine's byte order."""
+    base, channels = pixel.base, pixel.shape[0]
     width, height, step = int(message.width), int(message.height), int(message.step)
-    row = width * channels * depth
+    row = width * channels * base.itemsize
     if width < 1 or height < 1 or step < row or len(message.data) < step * (height - 1) + row:
         have = f"{width}x{height}, {step} bytes a row, {len(message.data)} bytes"
         raise ImageError(f"{where}: the picture's size does not fit its data ({message.encoding}, {have})")
-    strides = (step, channels * depth, depth, 1)
+    strides = (step, channels * base.itemsize, base.itemsize, 1)
     buffer = np.ascontiguousarray(message.data, np.uint8)
-    view = np.lib.stride_tricks.as_strided(buffer, (height, width, channels, depth), strides, writeable=False)
-    pixels = np.ascontiguousarray(view)
-    if depth == 2:
-        words = pixels.reshape(height, width, channels, 2).view(">u2" if message.is_bigendian else "<u2")
-        pixels = ((words.astype(np.uint32) + 128) // 257).astype(np.uint8)
-    pixels = pixels.reshape(height, width, channels)
-    return pixels if conversion is None else _converted(pixels, conversion, message.encoding, where)
+    shape = (height, width, channels, base.itemsize)
+    view = np.lib.stride_tricks.as_strided(buffer, shape, strides, writeable=False)
+    sent = base.newbyteorder(">" if message.is_bigendian else "<")
+    return np.ascontiguousarray(view).view(sent).reshape(height, width, channels).astype(base, copy=False)
+
+
+def _by_cv_bridge(message: Any, where: str) -> RgbImage:
+    said = f"{where}: encoding {message.encoding!r} is not that of a picture that simjudge can read"
+    pixel = cv_bridge_pixels.layout(message.encoding)
+    if pixel is not None:
+        pixels = cv_bridge_pixels.to_rgb(_packed(message, pixel, where), message.encoding)
+        if pixels is not None:
+            return pixels
+    usable, why_not = cv_bridge_pixels.bridge()
+    if usable is not None:
+        said += ", nor cv_bridge"
+    elif why_not:
+        said += f" (cv_bridge is installed and does not work here: {why_not})"
+    raise ImageError(said)
 
 
 def compressed_to_rgb(message: Any, where: str) -> RgbImage:
@@ -110,8 +136,8 @@ def _is_swapped(message: Any) -> bool:
     return "compressed rgb" in stored
 
 
-def _converted(pixels: npt.NDArray[np.uint8], conversion: int, encoding: str, where: str) -> RgbImage:
+def _converted(pixels: npt.NDArray[Any], conversion: int, encoding: str, where: str) -> npt.NDArray[Any]:
     try:
-        return np.asarray(cv2.cvtColor(pixels, conversion), np.uint8)
+        return np.asarray(cv2.cvtColor(pixels, conversion))
     except cv2.error as error:
         raise ImageError(f"{where}: a picture of this size cannot be {encoding}") from error

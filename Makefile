@@ -26,7 +26,7 @@ setup-watch: ## the same and rerun, the screen of simjudge watch
 setup-test:
 	@scripts/setup.sh core train test ros watch
 
-demo: setup ## the two sample recordings, judged: detect, compare, report
+demo: setup ## the two sample recordings, judged: detect, compare, report; then live, on a ROS 2 graph
 	@scripts/demo.sh
 
 test: setup-test ## lint, types, all tests

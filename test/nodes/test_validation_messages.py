@@ -1,0 +1,162 @@
+"""Numbers to messages: every field of result.json has its place, undefined is NaN, colours are fixed."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
+pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: make setup-ros")
+
+from simjudge_msgs.msg import ClassSummary, ComparisonParameters, SetSummary
+
+from simjudge.context.method import PRESETS, Method
+from simjudge.frames import FrameSet, Objects, Predictions
+from simjudge.nodes.validation_messages import (
+    OUTSIDE,
+    UNKNOWN,
+    context_colours,
+    contexts_message,
+    header,
+    marker_message,
+    summary_message,
+    w1_colour,
+)
+from simjudge.nodes.validation_overlay import overlay_picture
+from simjudge.studies.live import LiveJudge
+from simjudge.studies.pair import Trials, compare_pair
+from simjudge.studies.saving import parameters_of
+
+HEAD = header(1_500_000_000, "camera")
+SIDE = {
+    "path": "", "name": "x", "sha256": "", "format": "yolo", "frames": 3, "objects": 4, "predictions": 5,
+    "false_positives": 6, "predictions_path": None, "predictions_sha256": None, "units": 3,
+}  # fmt: skip
+
+
+def made(seed, frames=6, far=False):
+    random = np.random.default_rng(seed)
+    count = frames * 4
+    corner = random.uniform(0, 90, (count, 2))
+    size = random.uniform(2, 3, (count, 2)) if far else random.uniform(20, 30, (count, 2))
+    box = np.hstack([corner, corner + size])
+    frame, kind = np.repeat(np.arange(frames), 4), random.integers(0, 2, count)
+    return FrameSet.build(
+        f"set {seed}", np.tile([640, 480], (frames, 1)), Objects.build(frame, kind, box),
+        Predictions.build(frame, kind, box + random.normal(0, 4, box.shape), random.uniform(0.3, 1, count)),
+        stamp=np.arange(frames) * 10**9 + seed, class_names={0: "cone", 1: "post"},
+    )  # fmt: skip
+
+
+def about(method=None, preset="paper", model=None):
+    parameters = parameters_of(preset, method or Method(), Trials(), metric="iou", paired=False, model=model)
+    return {"parameters": parameters, "inputs": {"a": SIDE, "b": SIDE}, "class_names": {"0": "cone", "1": "post"}}
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_a_summary_holds_every_number(far):
+    numbers = compare_pair(made(1), made(2, far=far), Method(theta=0.3), Trials(20, 20)).numbers
+    message = summary_message(HEAD, numbers, None, about(), ["1 thing: here"], 6)
+    entries = [*zip(message.by_class, numbers["by_class"].values(), strict=True), (message.overall, numbers["overall"])]
+    undefined = 0
+    for entry, wanted in entries:
+        fields = set(ClassSummary.get_fields_and_field_types())
+        assert set(wanted) <= fields
+        assert fields - set(wanted) == {"class_id", "class_name", "pointwise_pairs", "pointwise_mean_difference"}
+        for name, value in wanted.items():
+            said = getattr(entry, name)
+            if name == "w1_quantiles":
+                np.testing.assert_array_equal(said, [math.nan if v is None else v for v in value.values()])
+            elif value is None:
+                undefined += 1
+                assert math.isnan(said)
+            else:
+                assert said == value
+    assert (undefined > 0) == far
+    assert [(e.class_id, e.class_name) for e in message.by_class] == [(0, "cone"), (1, "post")]
+    assert (message.overall.class_id, message.losses, message.certainty_frames) == (-1, ["1 thing: here"], 6)
+    assert list(message.by_class_reversed) == []
+    assert math.isnan(message.overall_reversed.mean_w1)
+    assert (message.header.stamp.sec, message.header.stamp.nanosec) == (1, 500_000_000)
+    assert message.header.frame_id == "camera"
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_parameters_and_sets_have_their_places(preset):
+    method = PRESETS[preset]
+    empty = {"by_class": {}, "overall": {}}
+    message = summary_message(HEAD, empty, empty, about(method, preset, model="x.onnx"), [], 0)
+    said = message.parameters
+    given = about(method, preset, model="x.onnx")["parameters"]
+    assert {"patch_height", "patch_width", *given} - {"patch"} == set(ComparisonParameters.get_fields_and_field_types())
+    assert [said.patch_height, said.patch_width] == given["patch"]
+    for name in set(given) - {"patch", "mask_factor"}:
+        assert getattr(said, name) == given[name]
+    assert said.mask_factor == given["mask_factor"] or (math.isnan(said.mask_factor) and given["mask_factor"] is None)
+    assert set(SIDE) == set(SetSummary.get_fields_and_field_types())
+    for name, value in SIDE.items():
+        assert getattr(message.a, name) == ("" if value is None else value)
+
+
+@pytest.mark.parametrize("live_is_a", [False, True])
+def test_contexts_of_live_frames(live_is_a):
+    judge = LiveJudge(made(1), Method(theta=0.3), live_is_a=live_is_a)
+    live = made(2)
+    judged = None
+    for index in range(len(live)):
+        judged = judge.add_frame(live.take([index]))
+        judge.numbers()
+    message = contexts_message(HEAD, judged, live_is_a=live_is_a)
+    assert (message.image_width, message.image_height) == (640, 480)
+    assert message.frame_name == live.frame_name[-1]
+    assert len(message.contexts) == 4
+    comparisons = {k: judge._classes[k].comparison() for k in (0, 1)}
+    for row, context in enumerate(message.contexts):
+        assert (context.set, context.object) == (0 if live_is_a else 1, row)
+        assert context.class_name == {0: "cone", 1: "post"}[context.class_id]
+        assert [context.box.x0, context.box.y1] == judged.frames.objects.box[row][[0, 3]].tolist()
+        assert context.performance == judged.assignment.performance[row]
+        assert context.has_prediction == (judged.assignment.prediction[row] >= 0)
+        assert math.isnan(context.score) != context.has_prediction
+        same = [i for i in range(4) if judged.frames.objects.class_id[i] == context.class_id]
+        at = same.index(row) - len(same)
+        if live_is_a and context.compared:
+            comparison = comparisons[context.class_id]
+            assert (context.w1, context.mean_difference) == (comparison.w1[at], comparison.difference[at])
+            assert [context.batch_a, context.batch_b] == comparison.batch[at].tolist()
+        else:
+            assert math.isnan(context.w1)
+            assert (context.batch_a, context.batch_b) == (0, 0)
+        assert context.in_overlap == judged.in_overlap[row]
+    assert any(c.in_overlap for c in message.contexts)
+
+
+def test_colours_are_fixed_and_told_apart():
+    assert [w1_colour(w) for w in (0.0, 0.25, 0.5, 1.0)] == [(0, 114, 178), (240, 228, 66), (213, 94, 0), (213, 94, 0)]
+    assert w1_colour(0.125) == (120, 171, 122)
+    assert w1_colour(math.nan) == UNKNOWN
+    judge = LiveJudge(made(1), Method(theta=0.3))
+    judged = judge.add_frame(made(2, frames=1))
+    judged = dataclasses.replace(
+        judged, w1=np.array([0.0, 0.5, np.nan, np.nan]), in_overlap=np.array([True, True, True, False])
+    )
+    assert context_colours(judged).tolist() == [[0, 114, 178], [213, 94, 0], list(UNKNOWN), list(OUTSIDE)]
+    picture = overlay_picture(np.zeros((480, 640, 3), np.uint8), judged)
+    seen = {tuple(colour) for colour in picture.reshape(-1, 3).tolist()}
+    assert {(0, 114, 178), (213, 94, 0), UNKNOWN, OUTSIDE} <= seen
+    left, _, _, bottom = np.floor(judged.frames.objects.box + 0.5).astype(int)[1]
+    assert tuple(picture[bottom - 1, left]) == (213, 94, 0)
+    small = overlay_picture(np.zeros((240, 320, 3), np.uint8), judged)
+    assert small.shape == (240, 320, 3)
+
+
+def test_markers_say_w1_and_overlap():
+    numbers = compare_pair(made(1), made(2, far=True), Method(), Trials(0, 0)).numbers
+    markers = marker_message(HEAD, numbers, {"0": "cone", "1": "post"}).markers
+    assert markers[0].action == markers[0].DELETEALL
+    assert [m.text for m in markers[1:]] == [
+        f"{name}: W1 -, overlap 0.000 / 0.000" for name in ("all classes", "cone", "post")
+    ]
+    assert {m.header.frame_id for m in markers} == {"camera"}
+    assert [m.id for m in markers[1:]] == [0, 1, 2]

@@ -1,0 +1,323 @@
+"""validation_node as a real process on real DDS: the numbers of `simjudge compare`, whatever happens on the way."""
+
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from node_graph import ROOT, content
+
+rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
+pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: make setup-ros")
+
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
+from sensor_msgs.msg import Image  # noqa: E402
+from simjudge_msgs.msg import (  # noqa: E402
+    ContextPerformanceArray,
+    DetectionArray,
+    LabelledObjectArray,
+    ValidationSummary,
+)
+from simjudge_msgs.srv import LoadReference, Reset, SaveReport  # noqa: E402
+from visualization_msgs.msg import MarkerArray  # noqa: E402
+
+from simjudge.context.method import Method  # noqa: E402
+from simjudge.sets import read_set  # noqa: E402
+from simjudge.studies.pair import Trials, compare_pair  # noqa: E402
+
+LATCHED = QoSProfile(
+    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
+)
+LABELS, DETECTIONS = "/camera/ground_truth", "/camera/detections"
+FEW = {"bootstrap": 50, "permutations": 50}
+
+
+def simjudge(*arguments):
+    program = [sys.executable, "-c", "from simjudge.cli import main; main()"]
+    subprocess.run([*program, *map(str, arguments)], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory):
+    """The sample recordings with predictions, as (real, simulated)."""
+    folder = tmp_path_factory.mktemp("sets")
+    for name in ("real_stand_in", "sim"):
+        model = ROOT / "config" / "detectors" / "cones_red_green.yaml"
+        simjudge("detect", ROOT / "bags" / f"{name}.mcap", "--model", model, "--out", folder / f"{name}.mcap")
+    return folder / "real_stand_in.mcap", folder / "sim.mcap"
+
+
+@pytest.fixture(scope="module")
+def expected(sets, tmp_path_factory):
+    """The result folder of `simjudge compare`."""
+    out = tmp_path_factory.mktemp("expected") / "result"
+    simjudge("compare", *sets, "--out", out, "--bootstrap", 50, "--permutations", 50)
+    return out
+
+
+@pytest.fixture(scope="module")
+def messages(sets):
+    """Ground truth and detections of the simulated recording, frame by frame, as bytes."""
+    held = content(sets[1])
+    return held[LABELS], held[DETECTIONS]
+
+
+class Ears:
+    """What the test hears of the node."""
+
+    def __init__(self, graph):
+        self.graph, self.summaries, self.diagnostics = graph, [], {}
+        graph.node.create_subscription(ValidationSummary, "/validation/summary", self.summaries.append, LATCHED)
+        graph.node.create_subscription(DiagnosticArray, "/diagnostics", self._hear, 100)
+
+    def _hear(self, message):
+        for status in message.status:
+            self.diagnostics[status.name.partition(": ")[2]] = status
+
+    def value(self, key):
+        """What the node's diagnostics say of something."""
+        return {v.key: v.value for v in self.diagnostics["validation"].values}.get(key)
+
+    def frames(self, count, timeout=30):
+        """Wait for a summary over so many live frames."""
+        heard = self.graph.until(lambda: self.summaries and self.summaries[-1].b.frames == count, timeout)
+        assert heard, [s.b.frames for s in self.summaries]
+        return self.summaries[-1]
+
+
+class Feed:
+    """Publishes single frames of a recording."""
+
+    def __init__(self, graph, messages, reliability=ReliabilityPolicy.RELIABLE):
+        qos = QoSProfile(depth=200, reliability=reliability)
+        self.graph, self.messages = graph, messages
+        self.publishers = [graph.node.create_publisher(kind, topic, qos) for kind, topic in
+                           ((LabelledObjectArray, LABELS), (DetectionArray, DETECTIONS))]  # fmt: skip
+
+    def wait(self):
+        assert self.graph.until(lambda: all(p.get_subscription_count() for p in self.publishers))
+        self.graph.until(lambda: False, timeout=0.5)
+
+    def send(self, side, *frames):
+        for frame in frames:
+            self.publishers[side].publish(self.messages[side][frame])
+
+    def send_both(self, frames):
+        for frame in frames:
+            self.send(0, frame)
+            self.send(1, frame)
+
+
+def result(folder):
+    return json.loads((folder / "result.json").read_text())
+
+
+def assert_says(entry, numbers):
+    """A message says what an entry of result.json says."""
+    for name, value in numbers.items():
+        said = getattr(entry, name)
+        if name == "w1_quantiles":
+            assert list(said) == [math.nan if v is None else v for v in value.values()]
+        elif value is None:
+            assert math.isnan(said), name
+        else:
+            assert said == value, name
+
+
+def assert_says_all(summary, numbers):
+    assert [str(entry.class_id) for entry in summary.by_class] == list(numbers["by_class"])
+    for entry, wanted in zip(summary.by_class, numbers["by_class"].values(), strict=True):
+        assert_says(entry, wanted)
+    assert_says(summary.overall, numbers["overall"])
+
+
+def assert_same_numbers(out, expected):
+    ours, theirs = result(out), result(expected)
+    for key in ("parameters", "class_names", "by_class", "overall", "losses"):
+        assert ours[key] == theirs[key], key
+    assert ours["inputs"]["a"] == theirs["inputs"]["a"]
+    counts = ("frames", "objects", "predictions", "false_positives")
+    assert [ours["inputs"]["b"][k] for k in counts] == [theirs["inputs"]["b"][k] for k in counts]
+
+
+def test_two_sets_give_the_result_of_compare_and_wait_for_whoever_comes_late(graph, sets, expected, tmp_path):
+    process = graph.start("validation_node", a=sets[0], b=sets[1], out=tmp_path / "out", **FEW)
+    graph.wait_for(process, "result in")
+    time.sleep(2)
+    ears = Ears(graph)
+    summary = ears.frames(40)
+    assert_says_all(summary, result(expected))
+    real, simulated = (read_set(path) for path in sets)
+    other_way = compare_pair(simulated, real, Method(), Trials(50, 50)).numbers
+    assert_says(summary.overall_reversed, other_way["overall"])
+    for entry, wanted in zip(summary.by_class_reversed, other_way["by_class"].values(), strict=True):
+        assert_says(entry, wanted)
+    assert (summary.a.sha256, summary.b.path, summary.certainty_frames) == (
+        result(expected)["inputs"]["a"]["sha256"], str(sets[1]), 80,
+    )  # fmt: skip
+    assert graph.stop(process) == 0, graph.output(process)
+    for name in ("result.json", "contexts.parquet"):
+        assert (tmp_path / "out" / name).read_bytes() == (expected / name).read_bytes()
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_model_makes_the_predictions_and_once_ends(graph, expected, tmp_path):
+    bags = ROOT / "bags"
+    code, output = graph.run(
+        "validation_node", a=bags / "real_stand_in.mcap", b=bags / "sim.mcap", out=tmp_path / "out", once=True,
+        model=ROOT / "config" / "detectors" / "cones_red_green.yaml", report=False, both_directions=False, **FEW,
+    )  # fmt: skip
+    assert code == 0, output
+    assert result(tmp_path / "out")["by_class"] == result(expected)["by_class"]
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_played_recording_gives_the_result_of_compare(graph, sets, expected, tmp_path):
+    node = graph.start("validation_node", reference=sets[0], out=tmp_path / "out", summary_period=0.2,
+                       certainty_period=1.0, **FEW)  # fmt: skip
+    ears = Ears(graph)
+    contexts, markers, pictures = [], [], []
+    graph.node.create_subscription(ContextPerformanceArray, "/validation/contexts", contexts.append, 100)
+    graph.node.create_subscription(MarkerArray, "/validation/markers", markers.append, LATCHED)
+    lossy = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+    graph.node.create_subscription(Image, "/validation/overlay", pictures.append, lossy)
+    graph.wait_for(node, "reference ")
+    graph.until(lambda: False, timeout=1)
+    wanted = [LABELS, DETECTIONS, "/camera/image_raw/compressed"]
+    player = graph.start("play_node", bag=sets[1], rate=4.0, wait_for_subscribers=wanted)
+    assert graph.until(lambda: player.poll() is not None, 60), graph.output(player)
+    live = ears.frames(40)
+    numbers = result(expected)
+    for name in ("mean_w1", "n_a", "n_b", "overlap_a", "overlap_b", "mean_performance_b", "false_positives_b"):
+        assert getattr(live.overall, name) == numbers["overall"][name]
+    assert graph.until(lambda: ears.summaries[-1].certainty_frames == 40, 60)
+    assert_says_all(ears.summaries[-1], numbers)
+    assert graph.until(lambda: len(contexts) == 40)
+    assert sum(len(c.contexts) for c in contexts) == numbers["overall"]["n_b"]
+    assert all(c.contexts[0].set == 1 and not c.contexts[0].compared for c in contexts)
+    assert any(not math.isnan(c.contexts[0].w1_around) for c in contexts[20:])
+    assert "W1" in markers[-1].markers[1].text
+    assert graph.until(lambda: len(pictures) >= 20), len(pictures)
+    assert (pictures[-1].width, pictures[-1].height, pictures[-1].encoding) == (640, 360, "rgb8")
+    ears.summaries.clear()
+    node.send_signal(signal.SIGTERM)
+    assert graph.until(lambda: node.poll() is not None, 60)
+    assert node.returncode == 0, graph.output(node)
+    assert_says_all(ears.summaries[-1], numbers)
+    assert_same_numbers(tmp_path / "out", expected)
+    assert (tmp_path / "out" / "report.html").exists()
+    assert not (tmp_path / "out.journal").exists()
+
+
+def test_killed_and_started_again_and_a_recording_that_loops(graph, sets, messages, expected, tmp_path):
+    parameters = {"reference": sets[0], "out": tmp_path / "out", "summary_period": 0.2, "both_directions": False, **FEW}
+    ears, feed = Ears(graph), Feed(graph, messages)
+    first = graph.start("validation_node", **parameters)
+    feed.wait()
+    feed.send_both(range(17))
+    ears.frames(17)
+    first.kill()
+    first.wait()
+    # A record that the kill cut in two.
+    with (tmp_path / "out.journal").open("ab") as journal:
+        journal.write(b"\x00\x10\x00\x00torn")
+    ears.summaries.clear()
+    second = graph.start("validation_node", **parameters)
+    # The killed one counts until its lease ends.
+    assert graph.until(lambda: all(p.get_subscription_count() == 2 for p in feed.publishers))
+    feed.wait()
+    feed.send_both(range(40))
+    summary = ears.frames(40)
+    assert "resumed after 17 frames" in graph.output(second)
+    assert "cut off; its 8 bytes are dropped" in graph.output(second)
+    feed.send_both(range(10))
+    assert graph.until(lambda: "stamps" in ears.diagnostics), graph.output(second)
+    assert "jumped back" in ears.diagnostics["stamps"].message
+    assert ears.diagnostics["stamps"].level == b"\x01"
+    assert graph.until(lambda: ears.value("repeated") == "27"), ears.value("repeated")
+    assert ears.summaries[-1].b.frames == summary.b.frames == 40
+    assert graph.stop(second) == 0, graph.output(second)
+    assert_same_numbers(tmp_path / "out", expected)
+
+
+def test_what_has_no_partner_is_counted_and_never_paired(graph, sets, messages, tmp_path):
+    node = graph.start("validation_node", reference=sets[0], out=tmp_path / "out", summary_period=0.2, wait=1.5,
+                       jump_back=30.0, **FEW)  # fmt: skip
+    ears, feed = Ears(graph), Feed(graph, messages)
+    feed.wait()
+    feed.send(0, 0, 1, 2)
+    feed.send(1, 3, 4)
+    feed.send(0, *range(10, 20), 12)
+    feed.send(1, *range(19, 9, -1))
+    ears.frames(10)
+    lines = {
+        "3 ground truth messages without detections", "2 detections messages without ground truth",
+        "1 ground truth messages whose stamp was used before",
+    }  # fmt: skip
+    assert graph.until(lambda: {x.partition(":")[0] for x in ears.summaries[-1].losses} == lines)
+    assert graph.stop(node) == 0, graph.output(node)
+    real, simulated = (read_set(path) for path in sets)
+    known = compare_pair(real, simulated.take(range(10, 20)), Method(), Trials(50, 50)).numbers
+    ours = result(tmp_path / "out")
+    assert (ours["by_class"], ours["overall"]) == (known["by_class"], known["overall"])
+    assert {line.partition(":")[0] for line in ours["losses"]} == lines
+
+
+def test_services(graph, sets, messages, tmp_path):
+    node = graph.start("validation_node", reference=sets[1], summary_period=0.2, **FEW)
+    ears, feed = Ears(graph), Feed(graph, messages)
+    feed.wait()
+
+    def load(path):
+        return graph.call(LoadReference, "/validation_node/load_reference", LoadReference.Request(path=str(path)))
+
+    refused = load(tmp_path / "nowhere")
+    assert (refused.success, "nowhere" in refused.message) == (False, True)
+    loaded = load(sets[0])
+    assert (loaded.success, loaded.frames, loaded.objects) == (True, 40, 535), loaded.message
+    feed.send_both(range(5))
+    assert ears.frames(5).a.name == "real_stand_in.mcap"
+    save = SaveReport.Request()
+    assert "name a folder" in graph.call(SaveReport, "/validation_node/save_report", save).message
+    save.folder = str(tmp_path / "saved")
+    assert graph.call(SaveReport, "/validation_node/save_report", save).success
+    assert result(tmp_path / "saved")["inputs"]["b"]["frames"] == 5
+    assert (tmp_path / "saved" / "report.html").exists()
+    done = graph.call(Reset, "/validation_node/reset", Reset.Request())
+    assert (done.success, done.frames) == (True, 5)
+    feed.send_both(range(3))
+    ears.frames(3)
+    assert graph.stop(node) == 0, graph.output(node)
+
+
+def test_unfitting_qos_is_told_with_the_fix(graph, sets, messages):
+    node = graph.start("validation_node", reference=sets[0])
+    ears = Ears(graph)
+    Feed(graph, messages, ReliabilityPolicy.BEST_EFFORT)
+    key = f"QoS of {LABELS}"
+    assert graph.until(lambda: key in ears.diagnostics, 20), graph.output(node)
+    assert "boxes_reliability:=best_effort" in ears.diagnostics[key].message
+    assert graph.stop(node) == 0, graph.output(node)
+    assert "nothing labelled" in graph.output(node)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({}, "give two sets as a and b, or a reference"),
+        ({"a": "one", "b": "two", "reference": "three"}, "not both"),
+        ({"reference": "nowhere.mcap"}, "nowhere.mcap"),
+        ({"reference": "x", "patch": "12by12"}, "write height x width"),
+    ],
+)
+def test_refusals_are_one_line(graph, parameters, said):
+    code, output = graph.run("validation_node", **parameters)
+    assert code == 1
+    errors = [line for line in output.splitlines() if line.startswith("error:")]
+    assert len(errors) == 1, output
+    assert said in errors[0]
+    assert "Traceback" not in output

@@ -59,7 +59,7 @@ def _node(process: Process) -> Node:
         name=process.name,
         exec_name=process.name,
         arguments=list(process.arguments),
-        parameters=[*process.parameter_files, {name: _value(value) for name, value in process.parameters.items()}],
+        parameters=[{name: _value(value) for name, value in process.parameters.items()}, *process.parameter_files],
         remappings=list(process.remappings),
         sigterm_timeout=str(process.patience),
         output="screen",

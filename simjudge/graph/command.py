@@ -35,10 +35,10 @@ def ros_arguments(process: Process, namespace: str = "") -> list[str]:
     out = ["--ros-args", "-r", f"__node:={process.name}"]
     if namespace:
         out += ["-r", f"__ns:={namespace}"]
-    for path in process.parameter_files:
-        out += ["--params-file", path]
     for name, value in process.parameters.items():
         out += ["-p", f"{name}:={parameter_text(value)}"]
+    for path in process.parameter_files:
+        out += ["--params-file", path]
     for source, target in process.remappings:
         out += ["-r", f"{source}:={target}"]
     return out

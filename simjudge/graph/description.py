@@ -42,10 +42,10 @@ class Process:
         name: of its node; logs are named by it.
         executable: its name in the package; nodes of simjudge are modules of that name too.
         package: that it is installed with.
-        parameters: of the node, over those of parameter files.
+        parameters: of the node.
         remappings: (from, to) pairs of topic names, the first that fits counts.
         arguments: of the program, before the ones for ROS.
-        parameter_files: YAML files of ROS parameters, later ones over earlier ones.
+        parameter_files: YAML files of ROS parameters, over `parameters`, later ones over earlier ones.
         leads: its end, without an error, is the end of the run.
         patience: seconds it may take to finish its work once it is told to end.
     """

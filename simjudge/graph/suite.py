@@ -37,7 +37,7 @@ _CALIBRATION = Argument("calibration", "", "YAML of ROS's camera_calibration, or
 _COMMON = (
     Argument("robot", "", "YAML file of a robot's own topic names and parameters, or one in config/ by name: art1"),
     Argument("robot_ns", "", "namespace of all nodes, e.g. art1"),
-    Argument("params_file", "", "YAML file of ROS parameters, over simjudge's own"),
+    Argument("params_file", "", "YAML file of ROS parameters, over what the graph sets"),
 )  # fmt: skip
 
 

@@ -190,7 +190,7 @@ def test_parameters_keep_their_type_on_the_command_line(value, text):
 def test_a_command_line():
     process = Process("n", "play_node", parameters={"a": 1}, remappings=(("x", "y"),), parameter_files=("f",))
     assert ros_arguments(process, "/ns") == [
-        "--ros-args", "-r", "__node:=n", "-r", "__ns:=/ns", "--params-file", "f", "-p", "a:=1", "-r", "x:=y",
+        "--ros-args", "-r", "__node:=n", "-r", "__ns:=/ns", "-p", "a:=1", "--params-file", "f", "-r", "x:=y",
     ]  # fmt: skip
     assert command_line(process)[1:3] == ["-m", "simjudge.nodes.play_node"]
     with pytest.raises(SimjudgeError, match="no_such_program is not installed"):

@@ -1,0 +1,48 @@
+"""docs/ros.md is what its maker makes, and what it points to is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from simjudge.errors import SimjudgeError
+from simjudge.graph.page import picture, services_table, topics_table, with_made_parts
+from simjudge.graph.suite import GRAPHS
+from simjudge.graph.topics import NODES
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/ros.md"
+
+
+def test_the_page_is_up_to_date():
+    pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
+    text = PAGE.read_text()
+    assert with_made_parts(text) == text, "run: python scripts/ros_page.py"
+
+
+def test_the_page_has_every_part():
+    parts = set(re.findall(r"<!-- made: ([\w-]+) -->", PAGE.read_text()))
+    assert parts == {"picture", "topics", "services", "parameters", *(f"arguments-{name}" for name in GRAPHS)}
+
+
+def test_a_part_that_nobody_makes():
+    with pytest.raises(SimjudgeError, match="nothing makes the part weather"):
+        with_made_parts("<!-- made: weather -->\n<!-- end -->")
+
+
+def test_every_topic_is_in_the_picture_and_the_table():
+    for node in NODES.values():
+        for end in (*node.publishes, *node.subscribes):
+            assert f'(["{end.topic.removesuffix("/compressed")}"])' in picture()
+            assert f"| `{end.topic}` | `{end.type}` |" in topics_table()
+        for service in node.serves:
+            assert f"`{service.type}`" in services_table()
+
+
+def test_what_the_page_points_to_is_there():
+    targets = re.findall(r"\]\(([^)#]+)\)", PAGE.read_text())
+    missing = [each for each in targets if "://" not in each and not (PAGE.parent / each).exists()]
+    assert missing == []
+    headings = re.findall(r"^#+ (.*)$", PAGE.read_text(), re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+    assert set(re.findall(r"\]\(#([^)]+)\)", PAGE.read_text())) <= anchors

@@ -83,7 +83,11 @@ class LiveSession:
         self._key = self._journal_key()
         self._journal = Journal(plan.journal, self._key, resume=plan.resume) if plan.journal else None
         if self._journal is not None:
-            self._replay(self._journal)
+            try:
+                self._replay(self._journal)
+            except Exception:
+                self._journal.close()
+                raise
 
     def add(self, match: Match) -> JudgedFrame | None:
         """Take a matched pair of messages in; None where the frame does not count (again)."""

@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 
 STORAGE_SUFFIXES = (".mcap", ".db3")
 METADATA = "metadata.yaml"
+_OWN_STORAGES = ("mcap", "sqlite3")
+_OWN_COMPRESSION = "zstd"
 
 
 @dataclass
@@ -27,12 +29,16 @@ class Layout:
         message_count: how many messages metadata.yaml promises, None where there is no (whole) metadata.yaml.
         notes: what is worth saying although nothing is lost.
         losses: files that metadata.yaml names and that are not there.
+        needs: what simjudge cannot read itself and a plugin of rosbag2 may, empty where there is nothing.
+        info: what metadata.yaml says, empty where there is no (whole) metadata.yaml.
     """
 
     files: list[Path]
     message_count: int | None = None
     notes: list[str] = field(default_factory=list)
     losses: Losses = field(default_factory=Losses)
+    needs: str = ""
+    info: dict[str, Any] = field(default_factory=dict)
 
 
 def is_recording(path: Path) -> bool:
@@ -64,7 +70,10 @@ def find_layout(path: Path) -> Layout:
 
 
 def _listed(path: Path, info: dict[str, Any], found: list[Path]) -> Layout:
-    layout = Layout([], int(info["message_count"]))
+    layout = Layout([], int(info["message_count"]), needs=_needs(info), info=info)
+    if layout.needs:
+        layout.files = [path / Path(str(name)).name for name in info["relative_file_paths"]]
+        return layout
     for name in info["relative_file_paths"]:
         file = path / Path(str(name)).name
         if file.is_file():
@@ -80,6 +89,22 @@ def _listed(path: Path, info: dict[str, Any], found: list[Path]) -> Layout:
     if unlisted:
         layout.notes.append(f"{path}: not named in {METADATA} and not read: {_names(unlisted)}")
     return layout
+
+
+def is_compressed(info: dict[str, Any]) -> bool:
+    """Whether metadata.yaml says that files or messages are compressed by rosbag2 (not by the storage itself)."""
+    return str(info.get("compression_mode") or "").upper() in ("FILE", "MESSAGE")
+
+
+def _needs(info: dict[str, Any]) -> str:
+    """Storage or compression that only a plugin of rosbag2 reads."""
+    storage = info.get("storage_identifier") or _OWN_STORAGES[0]
+    if storage not in _OWN_STORAGES:
+        return f"storage {storage!r}"
+    compression = info.get("compression_format")
+    if is_compressed(info) and compression != _OWN_COMPRESSION:
+        return f"compression {compression!r}"
+    return ""
 
 
 def _names(files: list[Path]) -> str:

@@ -16,6 +16,7 @@ import zstandard
 from simjudge.bags.db3_file import Db3File
 from simjudge.bags.layout import find_layout
 from simjudge.bags.mcap_file import McapFile
+from simjudge.bags.plugin_file import PluginFile
 from simjudge.bags.storage import Place, Storage, Stored, Topic
 from simjudge.errors import Losses, SimjudgeError
 
@@ -77,7 +78,9 @@ class Recording:
         self.layout = layout
         self.notes, self.losses = list(layout.notes), layout.losses
         self.files: list[Storage] = []
-        for file in layout.files:
+        if layout.needs:
+            self._add(PluginFile(path, layout.info, layout.needs))
+        for file in [] if layout.needs else layout.files:
             self._open(file, alone=len(layout.files) == 1)
         if not self.files:
             raise SimjudgeError(f"{path}: none of its {len(layout.files)} storage files can be read")
@@ -129,6 +132,9 @@ class Recording:
             return
         except OSError as error:
             raise SimjudgeError(f"{file}: cannot be read: {error.strerror}") from error
+        self._add(storage)
+
+    def _add(self, storage: Storage) -> None:
         self.notes.extend(storage.notes)
         self.files.append(storage)
 

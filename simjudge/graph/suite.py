@@ -78,6 +78,8 @@ def _validate(values: Values) -> tuple[Process, ...]:
     parameters |= {name: values[name] for name in ("out", "a_predictions", "b_predictions") if values[name]}
     if values["model"]:
         parameters["model"] = values["model"]
+    if truth("paired", values["paired"]):
+        parameters |= {"paired": True, "pair_tolerance": number("pair_tolerance", values["pair_tolerance"])}
     once = not truth("stay", values["stay"])
     judge = Process("validation_node", "validation_node", leads=once, patience=_REPORT,
                     parameters={**parameters, "once": once, **method.parameters(values)})  # fmt: skip
@@ -216,6 +218,8 @@ VALIDATE = Graph(
         Argument("b_predictions", "", "predictions for B, made before"),
         Argument("model", "", "run this detector on both"),
         *method.ARGUMENTS,
+        Argument("paired", "false", "frames with one stamp (or name) are pairs", _YES_NO),
+        Argument("pair_tolerance", "0.0", "with paired: stamps may differ by so many seconds"),
         Argument("stay", "false", "go on serving the summary once it is there, until Ctrl-C", _YES_NO),
         *_rviz("false"), *_WATCH, *_COMMON,
     ),

@@ -201,7 +201,8 @@ EVERYTHING = [
     ("detect", {**DETECT, "bag": BAG, "out": "x", "detector_min_score": "0.1", "calibration": "art1_camera",
                 "watch": "true", "save": "x.rrd"}),
     ("validate", {**VALIDATE, "out": "x", "a_predictions": "p", "b_predictions": "q", "model": "m", "theta": "0.5",
-                  "patch": "60x60", "mask_factor": "1.5", "min_score": "0.1", "class_blind": "true"}),
+                  "patch": "60x60", "mask_factor": "1.5", "min_score": "0.1", "class_blind": "true",
+                  "paired": "true", "pair_tolerance": "0.01"}),
     ("live", {**LIVE, "out": "x", "reference_predictions": "p", "detect_reference": "true", "camera": "/c"}),
 ]  # fmt: skip
 

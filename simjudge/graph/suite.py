@@ -60,17 +60,16 @@ def _detect(values: Values) -> tuple[Process, ...]:
     robot = read_robot(values["robot"])
     played = _played(values)
     sources, detection = _pictures_and_detector(values, robot, played, labels_taken=bool(values["out"]))
-    recorder = (_recorder(values["out"], played),) if values["out"] else ()
+    recorder = (_recorder(values, played),) if values["out"] else ()
     return _finished(values, robot, (*sources, detection, *recorder, *_viewers(values)))
 
 
-def _recorder(out: str, played: Played | None) -> Process:
+def _recorder(values: Values, played: Played | None) -> Process:
     topics = ["camera/detections", LABELS, CAMERA_INFO]
-    if played is None:
-        topics += [PICTURES, COMPRESSED]
-    else:
-        topics.append(COMPRESSED if played.compressed else PICTURES)
-    return Process("record_node", "record_node", parameters={"out": out, "topics": topics})
+    wanted = values["record"] if played is None else "compressed" if played.compressed else "raw"
+    topics += [COMPRESSED] if wanted != "raw" else []
+    topics += [PICTURES] if wanted != "compressed" else []
+    return Process("record_node", "record_node", parameters={"out": values["out"], "topics": topics})
 
 
 def _validate(values: Values) -> tuple[Process, ...]:
@@ -201,9 +200,11 @@ DETECT = Graph(
     "detect",
     "pictures from a camera or a recording, and a detector on them",
     (
-        _MODEL, _BAG, Argument("out", "", "record pictures, labels and detections into this folder"), _RATE, _LOOP,
-        _EVERY, Argument("detector_min_score", "", "detections below are not published"), _CAMERA, _CALIBRATION,
-        *_rviz("false"), *_WATCH, *_COMMON,
+        _MODEL, _BAG, Argument("out", "", "record pictures, labels and detections into this folder"),
+        Argument("record", "both", "of a camera, with out: the raw pictures, the compressed ones, or both",
+                 ("both", "raw", "compressed")),
+        _RATE, _LOOP, _EVERY, Argument("detector_min_score", "", "detections below are not published"), _CAMERA,
+        _CALIBRATION, *_rviz("false"), *_WATCH, *_COMMON,
     ),
     _detect,
 )  # fmt: skip

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from simjudge.graph.command import command_line
+from simjudge.graph.description import Process
+
 ROOT = Path(__file__).parents[2]
 BAG = ROOT / "bags/sim.mcap"
 MODEL = "cones_red_green"
@@ -90,6 +93,33 @@ def test_detect_records_what_detect_on_the_file_finds(judged, tmp_path):
     assert (recorded.predictions.box == file.predictions.box).all()
     assert (recorded.predictions.score == file.predictions.score).all()
     assert (recorded.objects.box == file.objects.box).all()
+
+
+@pytest.mark.usefixtures("domain")
+@pytest.mark.parametrize("namespace", ["", "art_3"])
+def test_on_a_robot_by_names_alone(judged, tmp_path, namespace, running):
+    """play_node stands in for the robot's own camera driver, with the robot's names."""
+    process, log = running(
+        "detect", robot="art1", robot_ns=namespace, model=MODEL, every_frame="true", out=tmp_path / "out",
+        record="compressed", calibration="art1_camera", **NO_SCREEN,
+    )  # fmt: skip
+    wait_for(log, "recording ", process)
+    camera = f"/{namespace}/sensing/front_facing_camera/raw/compressed".replace("//", "/")
+    robot = Process(
+        "camera_driver", "play_node",
+        parameters={"bag": str(BAG), "rate": 8.0, "topics": ["/camera/image_raw/compressed"],
+                    "wait_for_subscribers": ["/camera/image_raw/compressed"], "reliability": "reliable"},
+        remappings=(("/camera/image_raw/compressed", camera),),
+    )  # fmt: skip
+    played = subprocess.run(command_line(robot), capture_output=True, text=True, timeout=60, check=False)
+    assert played.returncode == 0, played.stderr
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0, log.read_text()
+    from simjudge.sets import read_set  # noqa: PLC0415
+
+    recorded, file = read_set(tmp_path / "out"), read_set(judged / "sim.mcap")
+    assert (recorded.stamp == file.stamp).all()
+    assert (recorded.predictions.box == file.predictions.box).all()
 
 
 @pytest.fixture

@@ -244,6 +244,25 @@ def test_killed_and_started_again_and_a_recording_that_loops(graph, sets, messag
     assert_same_numbers(tmp_path / "out", expected)
 
 
+def test_a_jump_back_begins_anew_where_that_is_asked_for(graph, sets, messages):
+    node = graph.start("validation_node", reference=sets[0], summary_period=0.2, on_jump="reset", live_is="a", **FEW)
+    ears, feed = Ears(graph), Feed(graph, messages)
+    feed.wait()
+    feed.send_both(range(6))
+    assert graph.until(lambda: ears.summaries and ears.summaries[-1].a.frames == 6), graph.output(node)
+    feed.send_both(range(3))
+    assert graph.until(lambda: ears.summaries[-1].a.frames == 3), graph.output(node)
+    assert "the frames so far are forgotten" in ears.diagnostics["stamps"].message
+    assert (ears.summaries[-1].a.name, ears.summaries[-1].b.name) == ("live", "real_stand_in.mcap")
+    ears.summaries.clear()
+    node.send_signal(signal.SIGINT)
+    assert graph.until(lambda: node.poll() is not None and ears.summaries, 60)
+    real, simulated = (read_set(path) for path in sets)
+    known = compare_pair(simulated.take(range(3)), real, Method(), Trials(50, 50)).numbers
+    assert_says_all(ears.summaries[-1], known)
+    assert node.returncode == 0, graph.output(node)
+
+
 def test_what_has_no_partner_is_counted_and_never_paired(graph, sets, messages, tmp_path):
     node = graph.start("validation_node", reference=sets[0], out=tmp_path / "out", summary_period=0.2, wait=1.5,
                        jump_back=30.0, **FEW)  # fmt: skip

@@ -31,7 +31,7 @@ def test_package_manifest() -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_every_field_has_a_comment_and_a_lawful_name(file: Path) -> None:
-    lines = [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
+    lines = [line for line in file.read_text().splitlines() if line and not line.lstrip().startswith("#")]
     assert file.read_text().startswith("# ")
     constants = [line for line in lines if re.fullmatch(r"[a-z0-9]+ [A-Z][A-Z0-9_]* ?=.+", line)]
     for line in lines:

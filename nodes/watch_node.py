@@ -54,7 +54,8 @@ class WatchNode(SimjudgeNode):
         self._listen(DetectionArray, "camera/detections", self._detections)
         self._listen(ContextPerformanceArray, "validation/contexts", self._contexts)
         self._listen(ValidationSummary, "validation/summary", self._summary, latched(_DEEP))
-        self.get_logger().info(f"shown in a {where.value}" + (f": {save}" if save else ""))
+        place = self._screen.address or save
+        self.get_logger().info(f"shown in a {where.value}" + (f": {place}" if place else ""))
 
     def close(self) -> None:
         """Finish the file, if there is one."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ MISSING = "rerun is not installed, which shows it: pip install 'simjudge[watch]'
 TIMELINE = "stamp"
 _LAYERS = ("ground_truth", "detections", "contexts")
 _SHADE = 0.7
+_WEB_PORT = 9090
 
 
 class Where(str, Enum):
@@ -53,7 +55,11 @@ def is_installed() -> bool:
 
 
 class Screen:
-    """A screen; all times are stamps in nanoseconds. Not for several threads at once."""
+    """A screen; all times are stamps in nanoseconds. Not for several threads at once.
+
+    Attributes:
+        address: to open in a browser; "" where it is not shown in one.
+    """
 
     def __init__(self, where: Where, save: Path | None = None, *, quality: int = 80) -> None:
         """Open it.
@@ -71,6 +77,7 @@ class Screen:
         import rerun  # noqa: PLC0415 - an extra
 
         self._rerun: Any = rerun
+        self.address = ""
         self._quality = quality
         self._known: set[str] = set()
         self._save = save
@@ -93,8 +100,17 @@ class Screen:
                 raise SimjudgeError("there is no screen for a window; show it in a browser, or save it to a file")
             self._recording.spawn(default_blueprint=self._layout())
         else:
-            address = self._recording.serve_grpc(default_blueprint=self._layout())
-            self._rerun.serve_web_viewer(open_browser=True, connect_to=address)
+            self._serve()
+
+    def _serve(self) -> None:
+        """Show it in a browser."""
+        try:
+            source = self._recording.serve_grpc(default_blueprint=self._layout())
+            self._rerun.serve_web_viewer(web_port=_WEB_PORT, open_browser=True, connect_to=source)
+        except (RuntimeError, OSError, ValueError) as error:
+            reason = " ".join(str(error).split())
+            raise SimjudgeError(f"cannot be shown in a browser: {reason}; another simjudge watch runs?") from error
+        self.address = f"http://localhost:{_WEB_PORT}/?url={quote(source, safe='')}"
 
     def picture(self, stamp: int, picture: RgbImage) -> None:
         """Show a picture: (H, W, 3), RGB."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from pathlib import Path
 
-import simjudge
 from simjudge.errors import SimjudgeError
+from simjudge.installed import roots
 
 
 def installed_file(name: str) -> Path:
@@ -17,7 +16,7 @@ def installed_file(name: str) -> Path:
     Raises:
         SimjudgeError: it is nowhere.
     """
-    for root in _roots():
+    for root in roots():
         if (root / name).is_file():
             return root / name
     raise SimjudgeError(f"{name} is not where simjudge is installed; install simjudge again")
@@ -32,10 +31,10 @@ def named_file(spec: str, folder: str, suffix: str) -> Path:
     if Path(spec).is_file():
         return Path(spec)
     if "/" not in spec:
-        for root in _roots():
+        for root in roots():
             if (root / folder / f"{spec.removesuffix(suffix)}{suffix}").is_file():
                 return root / folder / f"{spec.removesuffix(suffix)}{suffix}"
-    known = sorted({p.stem for root in _roots() for p in (root / folder).glob(f"*{suffix}")})
+    known = sorted({p.stem for root in roots() for p in (root / folder).glob(f"*{suffix}")})
     raise SimjudgeError(f"{spec}: no such file; those that come with simjudge: {', '.join(known) or 'none'}")
 
 
@@ -43,11 +42,3 @@ def has_rviz() -> bool:
     """Whether RViz can be shown: it is installed, and there is a screen."""
     screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     return bool(screen) and shutil.which("rviz2") is not None
-
-
-def _roots() -> list[Path]:
-    package = Path(simjudge.__file__).resolve().parent
-    prefixes = [Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if each]
-    prefixes += [Path(sys.prefix), *package.parents[:5]]
-    shares = [prefix / "share" / "simjudge" for prefix in prefixes]
-    return [package.parent, *(share for share in shares if share.is_dir())]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-import simjudge
 from simjudge.errors import Losses, SimjudgeError
 from simjudge.frames import BoolArray, FloatArray, FrameSet, IntArray, Predictions
 from simjudge.images import ImageError, RgbImage
+from simjudge.installed import roots
 from simjudge.perception.class_map import map_classes
 
 DEFAULT_MIN_SCORE = 0.05
@@ -104,9 +103,8 @@ def load_detector(
 
 def shipped() -> dict[str, Path]:
     """The detectors that come with simjudge, by name."""
-    roots = (Path(simjudge.__file__).parents[1], Path(sys.prefix) / "share" / "simjudge")
     found: dict[str, Path] = {}
-    for root in roots:
+    for root in roots():
         for pattern in ("config/detectors/*.yaml", "models/*.onnx"):
             for file in sorted(root.glob(pattern)):
                 found.setdefault(file.stem, file)

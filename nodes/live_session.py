@@ -136,6 +136,11 @@ class LiveSession:
         return new
 
     @property
+    def newest(self) -> int:
+        """The newest stamp that was judged, nanoseconds; 0 where none was."""
+        return max(self._stamps, default=0)
+
+    @property
     def has_objects(self) -> bool:
         """Whether any live frame has something labelled in it."""
         return self._objects > 0

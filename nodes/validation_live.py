@@ -67,7 +67,7 @@ class LiveValidation:
         self._flow, self._counts, self._arrived = Flow(), dict[str, object](), [0, 0]
         self._last = [time.monotonic()] * 2
         self._unstamped, self._turn = 0, 0
-        self._head = header(0, "")
+        self._head = header(0, settings["frame_id"])
         self._changed = self._summing = False
         self._apart: tuple[Apart, int] | None = None
         self._sure: tuple[Numbers, int] | None = None
@@ -226,6 +226,7 @@ class LiveValidation:
             self._session = before.with_reference(side)
             self._drop_certainty()
         described = self._session.described
+        self._head = header(self._session.newest, self._head.frame_id)
         self._changed = True
         node.tell(f"reference {path}: {described['objects']} contexts in {described['frames']} frames")
         return described
@@ -237,6 +238,7 @@ class LiveValidation:
         if judged is not None:
             self._flow.add(time.monotonic() - since)
             head = match.first.header
+            head.frame_id = head.frame_id or match.second.header.frame_id or self._head.frame_id
             self._contexts.publish(contexts_message(head, judged, live_is_a=self._plan.live_is_a))
             self._overlay.add(judged)
             if stamp_of(match.first) >= stamp_of_header(self._head):

@@ -129,7 +129,7 @@ class ValidationNode(SimjudgeNode):
         names = {str(k): name for k, name in (result.b.frames.class_names | result.a.frames.class_names).items()}
         about = {"parameters": compared.parameters, "inputs": compared.inputs, "class_names": names}
         frames = len(result.a.frames) + len(result.b.frames)
-        head = header(max(_newest(result.a.frames), _newest(result.b.frames)), "")
+        head = header(max(_newest(result.a.frames), _newest(result.b.frames)), self.settings["frame_id"])
         self.publish_summary(
             summary_message(head, result.numbers, reverse, about, compared.losses.lines(), frames),
             marker_message(head, result.numbers, names),

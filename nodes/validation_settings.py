@@ -33,6 +33,7 @@ COMPARISON = (
     Parameter("block", 0.0, "draw frames of so many seconds together: neighbours are alike", low=0),
     Parameter("seed", 0, "of the resampling", low=0),
     Parameter("both_directions", default=True, description="also compute A predicting B, for the summary"),
+    Parameter("frame_id", "camera_optical_frame", "of summary and markers where no message names a frame"),
     Parameter("report", default=True, description="write report.html beside result.json"),
 )  # fmt: skip
 TWO_SETS = (

@@ -38,7 +38,8 @@ class News:
 
     Attributes:
         w1: (N,) a W1 to colour each by, NaN where nothing similar was compared: its own where the live set is A; else
-            the mean over the contexts of A that it is similar to, as last computed by `comparison`.
+            the mean over the contexts of A that it is similar to: for those that were compared before as last computed
+            by `comparison`, for the others as it is now.
         shown: (N,) whether the reference holds anything similar.
         difference, batch: (N,) mean performance of A_c less that of B_c, and (N, 2) the sizes of A_c and B_c, where the
             live set is A; NaN and 0 where nothing was compared.
@@ -106,6 +107,7 @@ class LiveClass:
             rows = to_reference.rank.astype(np.int64)
             self._in_b.append(rows, new)
             self._dirty[rows] = True
+            self._refresh(np.unique(rows[np.isnan(self._w1[rows])]))
             return News.not_compared(_mean_known(self._w1[rows], to_reference.start), np.diff(to_reference.start) > 0)
         self._overlap_a = np.concatenate([self._overlap_a, np.zeros(count, np.bool_)])
         self._add_rows(count)

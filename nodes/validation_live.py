@@ -187,7 +187,7 @@ class LiveValidation:
         try:
             paths = Path(request.path), path_or_none(request.predictions)
             described = await self._node.worker.ask(lambda: self._load(*paths))
-        except SimjudgeError as error:
+        except (SimjudgeError, OSError) as error:
             response.message = str(error)
             return response
         response.success, response.message = True, f"loaded {described['name']} from {request.path}"
@@ -209,7 +209,7 @@ class LiveValidation:
         try:
             check_result_place(folder)
             await self._node.worker.ask(lambda: self._save(folder))
-        except SimjudgeError as error:
+        except (SimjudgeError, OSError) as error:
             response.message = str(error)
             return response
         response.success, response.folder, response.message = True, str(folder), f"result in {folder}"

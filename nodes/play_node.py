@@ -49,6 +49,7 @@ class PlayNode(SimjudgeNode):
         Parameter("reliability", "recorded", "of the publishers", choices=("recorded", "reliable", "best_effort")),
         Parameter("start_paused", default=False, description="wait for the service ~/pause before the first message"),
         Parameter("wait_for_subscribers", [], "start once these topics have a subscriber; `all`: every played topic"),
+        Parameter("wait_for", [], "start once these subscriptions are there, each as `NODE TOPIC`"),
         Parameter("wait_timeout", 30.0, "seconds to wait for subscribers before giving up", low=0),
     )  # fmt: skip
 
@@ -172,17 +173,30 @@ class PlayNode(SimjudgeNode):
         for name in wanted:
             if name not in self._played:
                 raise SimjudgeError(f"wait_for_subscribers: {name} is not played; played: {', '.join(self._played)}")
+        pairs = [_pair(text) for text in self.settings["wait_for"]]
+        if not wanted and not pairs:
+            return
         end = time.monotonic() + self.settings["wait_timeout"]
-        lacking = wanted
-        while lacking and not self.ended:
-            lacking = [name for name in lacking if self._played[name].get_subscription_count() == 0]
-            if lacking and time.monotonic() > end:
+        while not self.ended:
+            wanted = [name for name in wanted if self._played[name].get_subscription_count() == 0]
+            pairs = [pair for pair in pairs if not self._subscribes(*pair)]
+            if not wanted and not pairs:
+                # A publisher may know of a subscriber before that knows of the publisher.
+                time.sleep(_SETTLE)
+                return
+            if time.monotonic() > end:
+                lacking = [*(f"nobody subscribed to {name}" for name in wanted),
+                           *(f"{node} did not subscribe to {topic}" for node, topic in pairs)]  # fmt: skip
                 raise SimjudgeError(
-                    f"nobody subscribed to {', '.join(lacking)} within {self.settings['wait_timeout']:g} s;"
-                    " start the subscriber, or play without wait_for_subscribers"
+                    f"{', '.join(lacking)} within {self.settings['wait_timeout']:g} s; start the subscriber, or play"
+                    f" without {'wait_for_subscribers' if wanted else 'wait_for'}"
                 )
-            # A publisher may know of a subscriber before that knows of the publisher.
-            time.sleep(_SETTLE if wanted and not lacking else _WAKE / 2)
+            time.sleep(_WAKE / 2)
+
+    def _subscribes(self, node: str, topic: str) -> bool:
+        """Whether a node of that name takes a topic."""
+        infos = self.get_subscriptions_info_by_topic(self._recorded(topic))
+        return any(each.node_name == node for each in infos)
 
     def _let_arrive(self) -> None:
         """Leave subscribers the time to take what was published last."""
@@ -212,6 +226,14 @@ def in_time_order(messages: Iterable[Stored], window: int = _WINDOW) -> Iterator
             yield heapq.heappop(waiting)[2]
     while waiting:
         yield heapq.heappop(waiting)[2]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """Node and topic of an item of `wait_for`."""
+    node, _, topic = text.partition(" ")
+    if not node or not topic.strip():
+        raise SimjudgeError(f"parameter wait_for: {text!r}: write each item as `NODE TOPIC`")
+    return node, topic.strip()
 
 
 def _trouble(topic: Topic) -> str | None:

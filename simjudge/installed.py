@@ -13,7 +13,7 @@ def roots() -> list[Path]:
     """The folders that have config/ and models/ in them, the checkout first."""
     package = Path(simjudge.__file__).resolve().parent
     prefixes = [Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if each]
-    # colcon installs into PREFIX/lib/pythonX.Y/site-packages, Debian's Python into .../local/lib/pythonX.Y/dist-packages.
+    # colcon and pip install into PREFIX/lib/pythonX.Y/site-packages, Debian sometimes a folder deeper.
     prefixes += [Path(sys.prefix), *package.parents[:6]]
     shares = [prefix / "share" / "simjudge" for prefix in prefixes]
     return [package.parent, *(share for share in dict.fromkeys(shares) if share.is_dir())]

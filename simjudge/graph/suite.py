@@ -21,6 +21,8 @@ _DRAIN = 3600.0
 """Seconds that pictures of a recording which still wait are given after its end."""
 _WAITING = 100_000
 """Frames of a recording that may wait for their detections."""
+_PATIENCE = 120.0
+"""Seconds that a recording waits for the nodes that take it: a detector may have to load torch."""
 _REPORT = 600.0
 """Seconds that the resampling and the report at the end are given."""
 
@@ -59,9 +61,9 @@ def _detect(values: Values) -> tuple[Process, ...]:
         raise UsageError("out:= with loop:=true would record without an end")
     robot = read_robot(values["robot"])
     played = _played(values)
-    sources, detection = _pictures_and_detector(values, robot, played, labels_taken=bool(values["out"]))
+    sources, detection = _pictures_and_detector(values, robot, played)
     recorder = (_recorder(values, played),) if values["out"] else ()
-    return _finished(values, robot, (*sources, detection, *recorder, *_viewers(values)))
+    return _finished(values, robot, (*sources, detection, *recorder, *_viewers(values)), played)
 
 
 def _recorder(values: Values, played: Played | None) -> Process:
@@ -93,7 +95,7 @@ def _live(values: Values) -> tuple[Process, ...]:
     played = _played(values)
     if played is not None and not played.labels:
         raise SimjudgeError(f"{values['bag']}: has no labels; without ground truth nothing can be compared")
-    sources, detection = _pictures_and_detector(values, robot, played, labels_taken=True)
+    sources, detection = _pictures_and_detector(values, robot, played)
     side = "a" if values["a"] else "b"
     parameters: dict[str, Value] = {"reference": values[side], "live_is": "b" if side == "a" else "a"}
     parameters |= {"predictions": values["reference_predictions"]} if values["reference_predictions"] else {}
@@ -105,7 +107,7 @@ def _live(values: Values) -> tuple[Process, ...]:
     parameters |= {"out": values["out"]} if values["out"] else {}
     judge = Process("validation_node", "validation_node", patience=_REPORT,
                     parameters={**parameters, **method.parameters(values)})  # fmt: skip
-    return _finished(values, robot, (*sources, detection, judge, *_viewers(values)))
+    return _finished(values, robot, (*sources, detection, judge, *_viewers(values)), played)
 
 
 def _played(values: Values) -> Played | None:
@@ -116,7 +118,7 @@ def _played(values: Values) -> Played | None:
 
 
 def _pictures_and_detector(
-    values: Values, robot: Robot, played: Played | None, *, labels_taken: bool
+    values: Values, robot: Robot, played: Played | None
 ) -> tuple[tuple[Process, ...], Process]:
     """What brings pictures, and the detector on them."""
     loops = truth("loop", values["loop"])
@@ -133,17 +135,18 @@ def _pictures_and_detector(
     bridge = (_bridge(values),) if bridged else ()
     if played is None:
         return bridge, detection
-    return (_player(values, robot, played, into_bridge=bridged, labels_taken=labels_taken), *bridge), detection
+    if values["camera"]:
+        raise UsageError("give either bag:= or camera:=, not both")
+    return (_player(values, robot, played, into_bridge=bridged), *bridge), detection
 
 
-def _player(values: Values, robot: Robot, played: Played, *, into_bridge: bool, labels_taken: bool) -> Process:
+def _player(values: Values, robot: Robot, played: Played, *, into_bridge: bool) -> Process:
     pairs = dict(played.remappings)
     if into_bridge:
         pairs[played.pictures] = "image/compressed" if played.compressed else "image"
     # Where the robot's file renames what the other nodes take, the recording must be played there.
     names = {topic: pairs.get(topic, topic.lstrip("/")) for topic in played.topics}
     pairs |= {topic: robot.remappings[name] for topic, name in names.items() if name in robot.remappings}
-    awaited = [topic for topic in (played.pictures, played.labels if labels_taken else "") if topic]
     parameters: dict[str, Value] = {
         "bag": values["bag"],
         "rate": number("rate", values["rate"]),
@@ -151,7 +154,7 @@ def _player(values: Values, robot: Robot, played: Played, *, into_bridge: bool, 
         "clock": _CLOCK,
         "reliability": "reliable",
         "topics": played.topics,
-        "wait_for_subscribers": awaited,
+        "wait_timeout": _PATIENCE,
     }
     return Process("play_node", "play_node", parameters=parameters, remappings=tuple(pairs.items()), leads=True)
 
@@ -180,7 +183,27 @@ def _viewers(values: Values) -> tuple[Process, ...]:
     return tuple(out)
 
 
-def _finished(values: Values, robot: Robot, processes: Sequence[Process]) -> tuple[Process, ...]:
+def _awaited(processes: Sequence[Process], played: Played, robot: Robot) -> list[str]:
+    """Which subscriptions a recording waits for, so that nothing of it is missed: nodes and topics."""
+    pictures = COMPRESSED if played.compressed else PICTURES
+    labels = [LABELS] if played.labels else []
+    takes = {
+        "camera_bridge_node": ["image/compressed" if played.compressed else "image"],
+        "detection_node": [pictures],
+        "validation_node": [*labels, "camera/detections"],
+        "record_node": [pictures, *labels, "camera/detections"],
+        "watch_node": [pictures, *labels, "camera/detections"],
+    }
+    return [
+        f"{process.name} {robot.remappings.get(topic, topic)}"
+        for process in processes
+        for topic in takes.get(process.name, [])
+    ]
+
+
+def _finished(
+    values: Values, robot: Robot, processes: Sequence[Process], played: Played | None = None
+) -> tuple[Process, ...]:
     """The programs with what the arguments common to all graphs say."""
     namespace_of(values["robot_ns"])
     files: tuple[str, ...] = ()
@@ -191,8 +214,11 @@ def _finished(values: Values, robot: Robot, processes: Sequence[Process]) -> tup
     clock: dict[str, Value] = {"use_sim_time": True} if values.get("bag") else {}
     out = []
     for process in processes:
-        timed = process if process.name == "play_node" else replace(process, parameters={**clock, **process.parameters})
-        out.append(replace(robot.applied(timed), parameter_files=files))
+        more = clock
+        if process.name == "play_node":
+            more = {"wait_for": _awaited(processes, played, robot)} if played is not None else {}
+        changed = replace(process, parameters={**more, **process.parameters})
+        out.append(replace(robot.applied(changed), parameter_files=files))
     return tuple(out)
 
 

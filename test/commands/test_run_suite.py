@@ -10,9 +10,11 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from saved_screens import chunks, column
 
 from simjudge.graph.command import command_line
 from simjudge.graph.description import Process
+from simjudge.watch.screen import is_installed
 
 ROOT = Path(__file__).parents[2]
 BAG = ROOT / "bags/sim.mcap"
@@ -72,14 +74,22 @@ def test_validate_writes_what_compare_writes(judged, tmp_path):
 
 @pytest.mark.usefixtures("domain")
 def test_live_ends_with_the_numbers_of_compare(judged, tmp_path):
+    saved = {"save": tmp_path / "live.rrd"} if is_installed() else {}
     done = run("run", "live", bag=BAG, a=judged / "real_stand_in.mcap", model=MODEL, rate="4", out=tmp_path / "out",
-               **METHOD, **NO_SCREEN)  # fmt: skip
+               **METHOD, **NO_SCREEN, **saved)  # fmt: skip
     assert done.returncode == 0, done.stderr
     live, batch = result(tmp_path / "out"), result(judged / "result")
     for key in ("by_class", "overall", "class_names", "losses"):
         assert live[key] == batch[key], key
     assert live["inputs"]["b"]["format"] == "live"
     assert live["inputs"]["b"]["frames"] == 40
+    if saved:
+        found = chunks(saved["save"])
+        for plot, number in (("w1/all\\ classes", "mean_w1"), ("overlap/all\\ classes\\ A", "overlap_a")):
+            curve = [value[0] for _, value in column(found, f"/{plot}", "Scalars:scalars")]
+            assert len(curve) > 3
+            assert live["overall"][number] in curve
+        assert len(column(found, "/camera/contexts", "Boxes2D:centers")) > 5
 
 
 @pytest.mark.usefixtures("domain")
@@ -103,7 +113,7 @@ def test_on_a_robot_by_names_alone(judged, tmp_path, namespace, running):
         "detect", robot="art1", robot_ns=namespace, model=MODEL, every_frame="true", out=tmp_path / "out",
         record="compressed", calibration="art1_camera", **NO_SCREEN,
     )  # fmt: skip
-    wait_for(log, "recording ", process)
+    wait_for(log, f"recording /{namespace}/camera/detections".replace("//", "/"), process)
     camera = f"/{namespace}/sensing/front_facing_camera/raw/compressed".replace("//", "/")
     robot = Process(
         "camera_driver", "play_node",

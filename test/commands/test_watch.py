@@ -1,6 +1,5 @@
 """`simjudge watch`: what it saves, read back with rerun; what it says where it cannot show anything."""
 
-import importlib
 import os
 import signal
 import subprocess
@@ -11,35 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from saved_screens import chunks, column
 
 from simjudge.errors import SimjudgeError
 from simjudge.watch.screen import Boxes, ClassState, Screen, Where, is_installed
 
 ROOT = Path(__file__).parents[2]
 _number = count()
-
-
-def chunks(path):
-    """(entity, rows) of a saved file, through rerun's own reader."""
-    for place in ("rerun.chunk", "rerun.experimental"):
-        try:
-            reader = importlib.import_module(place).RrdReader(path)
-        except (ImportError, AttributeError):
-            continue
-        return [(str(chunk.entity_path), chunk.to_record_batch()) for chunk in reader.stream()]
-    pytest.skip("this rerun has no reader of its files")
-    return None
-
-
-def column(found, entity, name):
-    """All values of a component of an entity, in the order of their stamps, without the static ones."""
-    out = []
-    for path, batch in found:
-        if path == entity and "stamp" in batch.schema.names and any(each.endswith(name) for each in batch.schema.names):
-            field = next(each for each in batch.schema.names if each.endswith(name))
-            stamps = batch.column("stamp").cast("int64").to_pylist()
-            out += zip(stamps, batch.column(field).to_pylist(), strict=True)
-    return sorted(out, key=lambda pair: pair[0])
 
 
 @pytest.fixture

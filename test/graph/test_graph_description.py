@@ -37,6 +37,7 @@ def processes(graph, **given):
         ("validate", {"a": "x"}, "validate needs b:=..."),
         ("validate", {**VALIDATE, "seed": "1.5"}, "seed:=1.5: must be a whole number"),
         ("live", DETECT, "live needs either a:=REFERENCE"),
+        ("live", {**LIVE, "camera": "/c"}, "give either bag:= or camera:=, not both"),
         ("live", {**DETECT, "a": "x", "b": "y"}, "live needs either a:=REFERENCE"),
     ],
 )
@@ -107,7 +108,11 @@ def test_a_recording_is_played_whole_and_detected_on_whole():
     found = processes("live", **LIVE)
     play, detection, judge = found.values()
     assert play.parameters["topics"] == ["/camera/image_raw/compressed", "/camera/ground_truth"]
-    assert play.parameters["wait_for_subscribers"] == ["/camera/image_raw/compressed", "/camera/ground_truth"]
+    assert play.parameters["wait_for"] == [
+        "detection_node camera/image_raw/compressed",
+        "validation_node camera/ground_truth",
+        "validation_node camera/detections",
+    ]
     assert play.parameters["reliability"] == "reliable"
     assert play.leads
     assert not detection.leads
@@ -203,7 +208,7 @@ EVERYTHING = [
     ("validate", {**VALIDATE, "out": "x", "a_predictions": "p", "b_predictions": "q", "model": "m", "theta": "0.5",
                   "patch": "60x60", "mask_factor": "1.5", "min_score": "0.1", "class_blind": "true",
                   "paired": "true", "pair_tolerance": "0.01"}),
-    ("live", {**LIVE, "out": "x", "reference_predictions": "p", "detect_reference": "true", "camera": "/c"}),
+    ("live", {**LIVE, "out": "x", "reference_predictions": "p", "detect_reference": "true", "watch": "true"}),
 ]  # fmt: skip
 
 

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -21,14 +20,13 @@ BAG = ROOT / "bags/sim.mcap"
 MODEL = "cones_red_green"
 METHOD = {"patch": "60x60", "theta": "0.7", "bootstrap": "50", "permutations": "50"}
 NO_SCREEN = {"rviz": "false"}
-_number = count()
 
 
 @pytest.fixture
-def domain(monkeypatch, tmp_path):
+def domain(monkeypatch, tmp_path, ros_domain):
     pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
     pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip install ./msgs")
-    monkeypatch.setenv("ROS_DOMAIN_ID", str((os.getpid() * 7 + next(_number)) % 101 + 1))
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(ros_domain))
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "ros_log"))
 

@@ -1,11 +1,9 @@
 """`simjudge watch`: what it saves, read back with rerun; what it says where it cannot show anything."""
 
-import os
 import signal
 import subprocess
 import sys
 import time
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +14,6 @@ from simjudge.errors import SimjudgeError
 from simjudge.watch.screen import Boxes, ClassState, Screen, Where, is_installed
 
 ROOT = Path(__file__).parents[2]
-_number = count()
 
 
 @pytest.fixture
@@ -84,10 +81,10 @@ def test_save_or_browser():
 
 
 @pytest.mark.usefixtures("rerun_is_here")
-def test_a_live_run_is_saved_and_ctrl_c_ends_it(tmp_path, monkeypatch):
+def test_a_live_run_is_saved_and_ctrl_c_ends_it(tmp_path, monkeypatch, ros_domain):
     pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
     pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip install ./msgs")
-    monkeypatch.setenv("ROS_DOMAIN_ID", str((os.getpid() * 7 + next(_number)) % 101 + 1))
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(ros_domain))
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "ros_log"))
     saved, log = tmp_path / "live.rrd", tmp_path / "log.txt"

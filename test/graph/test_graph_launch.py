@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -31,11 +30,10 @@ given = [tuple(word.split(":=", 1)) for word in sys.argv[2:]]
 service.include_launch_description(LaunchDescription([IncludeLaunchDescription(source, launch_arguments=given)]))
 raise SystemExit(service.run())
 """
-_number = count()
 
 
 @pytest.fixture(autouse=True)
-def environment(monkeypatch, tmp_path):
+def environment(monkeypatch, tmp_path, ros_domain):
     # The folder launch/ of the checkout is a package to Python as well, but an empty one.
     found = importlib.util.find_spec("launch")
     if found is None or found.origin is None or importlib.util.find_spec("launch_ros") is None:
@@ -44,7 +42,7 @@ def environment(monkeypatch, tmp_path):
     prefix = installation(tmp_path / "prefix")
     before = os.environ.get("AMENT_PREFIX_PATH")
     monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join([str(prefix), *([before] if before else [])]))
-    monkeypatch.setenv("ROS_DOMAIN_ID", str((os.getpid() * 7 + next(_number)) % 101 + 1))
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(ros_domain))
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "ros_log"))
 

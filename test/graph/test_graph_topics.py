@@ -1,11 +1,9 @@
 """What the description says of topics, types, quality and services, held against the nodes while they run."""
 
-import os
 import signal
 import subprocess
 import sys
 import time
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -27,12 +25,11 @@ TYPES = {
     "rviz_default_plugins/MarkerArray": "visualization_msgs/msg/MarkerArray",
 }
 WAIT = 30
-_number = count()
 
 
 @pytest.fixture
-def listener(monkeypatch, tmp_path):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str((os.getpid() * 7 + next(_number)) % 101 + 1))
+def listener(monkeypatch, tmp_path, ros_domain):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(ros_domain))
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "ros_log"))
     context = rclpy.Context()
@@ -138,12 +135,17 @@ def test_the_player_offers_what_is_stated(listener, start):
     bag = str(ROOT / "bags/sim.mcap")
     play = GRAPHS["detect"].processes({"model": "m", "bag": bag, "rviz": "false"})[0]
     start(play)
-    found = settled(lambda: ends_of(listener, "play_node")[0] if "play_node" in listener.get_node_names() else None)
-    assert found <= stated("play_node", {"recorded"})[0]
-    names = {name for name, _ in found}
-    assert {"/camera/image_raw/compressed", "/camera/ground_truth"} <= names
+    recorded = {"/camera/image_raw/compressed", "/camera/ground_truth"}
+    # Its ends become known one by one.
+    settled(lambda: "play_node" in listener.get_node_names() and recorded <= _names_of(listener, "play_node"))
+    assert recorded <= _names_of(listener, "play_node")
+    assert ends_of(listener, "play_node")[0] <= stated("play_node", {"recorded"})[0]
     assert settled(lambda: listener.get_publishers_info_by_topic("/clock"))
     assert ends_of(listener, "play_node")[2] == stated("play_node", set())[2]
+
+
+def _names_of(listener, node):
+    return {name for name, _ in ends_of(listener, node)[0]}
 
 
 def check_quality(listener, end):

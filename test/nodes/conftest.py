@@ -1,19 +1,14 @@
 """A ROS graph and recordings for each test."""
 
-import os
-from itertools import count
 from pathlib import Path
 
 import pytest
 from node_graph import Graph, write_images
 
-_number = count()
-
 
 @pytest.fixture
-def graph(tmp_path):
-    # 1 to 101: above, ports may collide with those that Linux hands out. The process keeps parallel runs apart.
-    made = Graph(tmp_path, (os.getpid() * 7 + next(_number)) % 101 + 1)
+def graph(tmp_path, ros_domain):
+    made = Graph(tmp_path, ros_domain)
     yield made
     made.close()
 

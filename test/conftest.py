@@ -1,0 +1,25 @@
+"""What all tests share: a ROS domain that no other test on this machine uses at the same time."""
+
+import fcntl
+import tempfile
+from pathlib import Path
+
+import pytest
+
+# Above 101, ports may collide with those that Linux hands out.
+DOMAINS = range(1, 102)
+
+
+@pytest.fixture
+def ros_domain():
+    folder = Path(tempfile.gettempdir()) / "simjudge_ros_domains"
+    folder.mkdir(exist_ok=True)
+    for number in DOMAINS:
+        with (folder / f"{number}.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            yield number
+            return
+    pytest.fail("all ROS domains are in use")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.boxes import snapped, whole_pixel_boxes
 from simjudge.context.bits import BLOCK, WORD
 from simjudge.context.method import Method
 from simjudge.context.raster import count_planes, fill_planes, pack_label_patches
@@ -63,24 +64,6 @@ class Contexts:
         return out
 
 
-def snapped(box: npt.NDArray[np.float64]) -> IntArray:
-    """Box edges on the pixel grid, floor(v + 0.5): int64 (N, 4), not clipped."""
-    return np.floor(box + 0.5).astype(np.int64)
-
-
-def integer_boxes(box: npt.NDArray[np.float64], size: IntArray) -> IntArray:
-    """Integer boxes as the authors' tool has them (method, section 7): rounded half to even, kept inside the picture.
-
-    Args:
-        box: (N, 4) pixels.
-        size: (N, 2), width and height of each object's picture.
-    """
-    rounded = np.rint(box).astype(np.int64)
-    low = np.clip(rounded[:, :2], 0, size - 2)
-    high = np.clip(rounded[:, 2:], low + 1, size - 1)
-    return np.concatenate([low, high], axis=1)
-
-
 def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Contexts:
     """The contexts of some objects of a set.
 
@@ -91,7 +74,7 @@ def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Cont
     """
     objects = frames.objects
     size = frames.size[objects.frame]
-    edges = integer_boxes(objects.box, size) if method.integer_boxes else snapped(objects.box)
+    edges = whole_pixel_boxes(objects.box, size) if method.integer_boxes else snapped(objects.box)
     masks = Masks.none(len(objects)) if objects.masks is None else objects.masks
     shown = _shown(edges, size, masks)
     height, width = method.patch

@@ -10,6 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
+from simjudge.boxes import whole_pixel_boxes
 from simjudge.errors import UsageError
 from simjudge.frames import BoolArray, FloatArray, FrameSet, IntArray, Objects, Predictions
 from simjudge.perception.iou import pair_iou
@@ -99,7 +100,7 @@ def assign_cpd(frames: FrameSet, min_score: float) -> Assignment:
     objects = frames.objects
     boxes = (t.box for t in (objects, predictions))
     sizes = (frames.size[t.frame] for t in (objects, predictions))
-    snapped = [whole_pixel_boxes(box, size) for box, size in zip(boxes, sizes, strict=True)]
+    snapped = [whole_pixel_boxes(box, size).astype(np.float64) for box, size in zip(boxes, sizes, strict=True)]
     rows, columns, iou = _overlapping_pairs(
         replace(objects, box=snapped[0], masks=None),
         replace(predictions, box=snapped[1], masks=None),
@@ -118,22 +119,6 @@ def assign_cpd(frames: FrameSet, min_score: float) -> Assignment:
         partner[row] = column
         performance[row] = iou[i] if objects.class_id[row] == predictions.class_id[column] else 0.0
     return Assignment(performance, partner, taking_part, _left_over(frames, predictions, chosen, partner))
-
-
-def whole_pixel_boxes(box: FloatArray, size: IntArray) -> FloatArray:
-    """Boxes as the authors' tool has them: edges rounded half to even, then clipped to the picture.
-
-    Args:
-        box: float64 (N, 4), x0, y0, x1, y1.
-        size: int64 (N, 2), width and height of each box's picture.
-
-    Returns:
-        float64 (N, 4), whole numbers: x0 in [0, W - 2], x1 in [x0 + 1, W - 1], y likewise.
-    """
-    edge = np.rint(box)
-    low = np.clip(edge[:, :2], 0, size - 2)
-    high = np.clip(edge[:, 2:], low + 1, size - 1)
-    return np.concatenate([low, high], axis=1)
 
 
 def _participants(frames: FrameSet, min_score: float) -> tuple[BoolArray, IntArray, Predictions]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from naive_method import METHODS, frame_sets, naive_patch
 
 from simjudge.context.method import Method
-from simjudge.context.patches import integer_boxes, label_contexts, object_contexts, snapped
+from simjudge.context.patches import label_contexts, object_contexts
 from simjudge.errors import UsageError
 from simjudge.frames import FrameSet, Objects
 
@@ -42,28 +42,6 @@ def test_block_counts_are_those_of_the_pixels(made, method):
             for j, k in zip(*np.nonzero(pixels), strict=True):
                 blocks[j // 8, k // 8] += 1
             np.testing.assert_array_equal(contexts.blocks[plane].reshape(down, across), blocks)
-
-
-@pytest.mark.parametrize(
-    ("value", "edge"),
-    [(0.5, 1), (0.49999, 0), (1.5, 2), (2.5, 3), (-0.5, 0), (-0.50001, -1), (7.0, 7)],
-)
-def test_edges_are_snapped_half_up(value, edge):
-    assert snapped(np.full((1, 4), value))[0, 0] == edge
-
-
-@pytest.mark.parametrize(
-    ("box", "whole"),
-    [
-        ((0.5, 1.5, 10.5, 11.5), (0, 2, 10, 12)),  # half to even
-        ((-3, -3, 5, 5), (0, 0, 5, 5)),  # clipped low
-        ((35, 25, 60, 60), (35, 25, 39, 29)),  # clipped high: to W - 1, H - 1
-        ((39.4, 29.4, 39.6, 29.6), (38, 28, 39, 29)),  # x0 at most W - 2
-        ((4.1, 4.1, 4.2, 4.2), (4, 4, 5, 5)),  # at least one pixel
-    ],
-)
-def test_integer_boxes_of_the_authors_tool(box, whole):
-    assert integer_boxes(np.array([box], float), np.array([[40, 30]])).tolist() == [list(whole)]
 
 
 def test_the_patch_is_centred_on_the_unclipped_anchor():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simjudge.errors import UsageError
 from simjudge.frames import FrameSet, Objects, Predictions
 from simjudge.masks import Masks
-from simjudge.perception.assignment import assign, assign_cpd, metrics, whole_pixel_boxes
+from simjudge.perception.assignment import assign, assign_cpd, metrics
 
 GOLDEN = Path(__file__).parents[2] / ".." / "shared" / "golden"
 
@@ -208,19 +208,6 @@ def test_cpd_equal_pairs_go_by_prediction_then_object():
     box = [10, 10, 20, 20]
     frames = make([(0, 1, box), (0, 2, box)], [(0, 2, box, 0.5), (0, 1, box, 0.9)])
     assert assign_cpd(frames, 0.25).prediction.tolist() == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("box", "expected"),
-    [
-        ([0.5, 1.5, 10.5, 11.5], [0, 2, 10, 12]),  # half to even
-        ([-3, -0.4, 200, 60], [0, 0, 99, 49]),  # clipped to W - 1, H - 1
-        ([99, 49, 99.4, 49.4], [98, 48, 99, 49]),  # at least a pixel
-        ([10.2, 10.2, 10.4, 10.4], [10, 10, 11, 11]),  # rounds to nothing
-    ],
-)
-def test_whole_pixel_boxes(box, expected):
-    assert whole_pixel_boxes(np.array([box]), np.array([[100, 50]])).tolist() == [expected]
 
 
 @pytest.mark.parametrize("name", ["a", "b"])

@@ -20,7 +20,7 @@ class Step:
     """One filter of a chain, by name, with its parameters (all but the seed)."""
 
     name: str
-    parameters: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, float | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check that the filter exists and has these parameters."""

@@ -20,6 +20,12 @@ def test_every_filter_is_registered_and_keeps_type_shape_and_input():
         "white_balance": {"red": 1.2},
         "gamma": {"exponent": 1.5},
         "jpeg": {"quality": 80},
+        "shot_noise": {"shot": 6, "read": 2, "seed": 1},
+        "bayer": {"pattern": "GRBG"},
+        "quantization": {"bits": 5},
+        "match_exposure": {"mean": 120, "deviation": 30},
+        "gray_world": {},
+        "inverse_gray_world": {"red": 90, "green": 100, "blue": 70},
     }
     assert set(filters.FILTERS) == set(parameters)
     picture = np.random.default_rng(0).integers(0, 256, (31, 40, 3), np.uint8)
@@ -154,7 +160,7 @@ def test_senseless_parameters_are_refused(name, given, says):
 
 
 def test_unknown_filter_and_odd_type_are_refused():
-    with pytest.raises(UsageError, match=r"no filter is called 'sepia'; there are gamma"):
+    with pytest.raises(UsageError, match=r"no filter is called 'sepia'; there are bayer, gamma"):
         filters.named_filter("sepia")
     with pytest.raises(UsageError, match="int64"):
         filters.gamma(np.zeros((2, 2, 3), np.int64), exponent=2)

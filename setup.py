@@ -67,6 +67,7 @@ setup(
         ("share/ament_index/resource_index/packages", ["resource/simjudge"]),
         ("share/simjudge", ["package.xml"]),
         ("share/simjudge/config", [*files("config/*.xml"), *files("config/*.yaml")]),
+        ("share/simjudge/config/cameras", files("config/cameras/*.yaml")),
         ("share/simjudge/config/detectors", files("config/detectors/*.yaml")),
         ("share/simjudge/config/rviz", files("config/rviz/*.rviz")),
         ("share/simjudge/launch", files("launch/*.launch.py")),

@@ -17,6 +17,7 @@ from simjudge.images import EncodedImage, ImageError, Images, RgbImage
 
 if TYPE_CHECKING:
     from simjudge.frames import FrameSet
+    from simjudge.sensing.camera import Camera
     from simjudge.sensing.chain import Step
 
 
@@ -30,25 +31,44 @@ def filter_images(
     white_balance: str | None = typer.Option(None, metavar="R,G,B", help="Gains of red, green and blue."),
     gamma: float | None = typer.Option(None, help="Exponent; above 1 darkens the mid tones."),
     jpeg: int | None = typer.Option(None, help="Store as JPEG of this quality, 1..100 (else without loss)."),
+    camera: str | None = typer.Option(None, metavar="FILE|NAME", help="A camera's filters, in place of those above."),
     seed: int = typer.Option(0, min=0, help="Of the noise."),
 ) -> None:
     """Copy a set with its pictures seen through camera filters.
 
     The filters act in a camera's order, which is the order of the options above, whatever their order on the command
-    line. Labels are kept, predictions dropped. OUT.filter.json tells what was done.
+    line; --camera takes the chain of a camera (docs/camera.md), of which the lens is not applied: pictures that exist
+    have been through one. Labels are kept, predictions dropped. OUT.filter.json tells what was done.
     """
     from simjudge.sensing.chain import filtered
     from simjudge.sets import read_set, write_set
 
-    steps = _steps(blur, vignetting, noise, white_balance, gamma, jpeg)
+    options = (blur, vignetting, noise, white_balance, gamma, jpeg)
+    if camera is not None and any(option is not None for option in options):
+        raise UsageError("--camera brings its own filters: leave out --blur, --noise and the like, or write them there")
+    described = _camera(camera) if camera is not None else None
+    steps = list(described.steps) if described else _steps(*options)
     frames = read_set(source)
     whole, damaged = _whole(frames)
     seen = filtered(whole, steps, seed)
     with progress("filtering") as advance:
         lost = write_set(_watched(seen, advance), out, to)
-    _write_provenance(out, source, frames, steps, seed, damaged)
+    losses = [*frames.losses.lines(), *damaged.lines()]
+    _write_provenance(out, {**_provenance(source, len(frames), steps, seed, described), "losses": losses})
     say(f"wrote {out}: {len(seen)} frames, {len(seen.objects)} objects")
     finish(frames.losses, damaged, lost)
+
+
+def _camera(given: str) -> Camera:
+    """The camera, and a word where its lens is one that leaves a mark."""
+    from simjudge.sensing.camera import read_camera
+
+    camera = read_camera(given)
+    if not camera.steps:
+        raise UsageError(f"camera {camera.name} has no filters ({camera.path}): its pictures would be a mere copy")
+    if camera.lens.model != "pinhole":
+        say(f"the {camera.lens.model} lens of camera {camera.name} is not applied, only its filters are")
+    return camera
 
 
 def _steps(
@@ -110,16 +130,24 @@ def _whole(frames: FrameSet) -> tuple[FrameSet, Losses]:
     return frames.take(kept), losses
 
 
-def _write_provenance(out: Path, source: Path, frames: FrameSet, steps: list[Step], seed: int, lost: Losses) -> None:
-    from simjudge.files import content_hash, writing_file
+def _provenance(
+    source: Path, frames: int, steps: list[Step], seed: int, camera: Camera | None
+) -> dict[str, object]:
+    from simjudge.files import content_hash
 
-    content = {
+    used = {"name": camera.name, "path": str(camera.path), "sha256": content_hash(camera.path)} if camera else None
+    return {
         "version": simjudge.__version__,
-        "source": {"path": str(source), "sha256": content_hash(source), "frames": len(frames)},
+        "source": {"path": str(source), "sha256": content_hash(source), "frames": frames},
+        "camera": used,
         "filters": [{"name": step.name, "parameters": dict(step.parameters)} for step in steps],
         "seed": seed,
-        "losses": [*frames.losses.lines(), *lost.lines()],
     }
+
+
+def _write_provenance(out: Path, content: dict[str, object]) -> None:
+    from simjudge.files import writing_file
+
     with writing_file(out.with_name(out.name + ".filter.json")) as temporary:
         temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -89,8 +89,7 @@ def fov_slope(radius: npt.ArrayLike, half_tangent: float) -> FloatArray:
         return np.where(rho < math.pi / 2, half_tangent * np.tan(rho) / math.tan(half_tangent), np.nan)
 
 
-@dataclass(frozen=True)
-class CameraInfo:
+class CameraInfo(NamedTuple):
     """A calibration that stands for a lens.
 
     Attributes:

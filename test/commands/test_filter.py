@@ -125,3 +125,41 @@ def test_bad_requests_are_one_line_and_leave_nothing(source, tmp_path, arguments
     assert len(done.stderr.strip().splitlines()) == 1
     assert not list(tmp_path.glob("o*"))
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_camera_s_chain_is_run_and_recorded(source, tmp_path):
+    done = run(source, tmp_path / "out", "--to", "yolo", "--camera", "reference", "--seed", "4")
+    assert done.returncode == 0, done.stderr
+    assert "the radial lens of camera reference is not applied" in done.stderr
+    chain = [
+        Step("shot_noise", {"shot": 10, "read": 2.5}),
+        Step("bayer", {"pattern": "GRBG"}),
+        Step("white_balance", {"red": 1.15, "green": 1.0, "blue": 0.85}),
+    ]
+    expected = filtered(read_set(source), chain, 4)
+    after = read_set(tmp_path / "out")
+    assert all(np.array_equal(after.images.read(i), expected.images.read(i)) for i in range(4))
+    told = json.loads((tmp_path / "out.filter.json").read_text())
+    assert [Step(f["name"], f["parameters"]) for f in told["filters"]] == chain
+    assert told["camera"]["name"] == "reference"
+    assert len(told["camera"]["sha256"]) == 64
+
+
+def test_a_camera_of_one_s_own_and_what_is_wrong_with_it(source, tmp_path):
+    own = tmp_path / "own.yaml"
+    own.write_text("{size: [32, 24], field_of_view: 60, rate: 5, filters: [gray_world]}")
+    done = run(source, tmp_path / "out.mcap", "--camera", own)
+    assert done.returncode == 0, done.stderr
+    assert "lens" not in done.stderr
+    for options, code, says in (
+        (["--camera", "plain"], 2, "camera plain has no filters"),
+        (["--camera", "none"], 2, "neither a camera's file nor the name"),
+        (["--camera", own, "--blur", "1"], 2, "--camera brings its own filters"),
+    ):
+        refused = run(source, tmp_path / "never", "--to", "yolo", *options)
+        assert (refused.returncode, len(refused.stderr.splitlines())) == (code, 1), refused.stderr
+        assert says in refused.stderr
+    own.write_text("{size: [32, 24], field_of_view: 60, filters: [gray_world]}")
+    refused = run(source, tmp_path / "never", "--to", "yolo", "--camera", own)
+    assert (refused.returncode, refused.stderr) == (1, f"error: {own}: rate: a number is needed; nothing is given\n")
+    assert not (tmp_path / "never").exists()

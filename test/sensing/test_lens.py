@@ -44,6 +44,17 @@ def test_corners_of_a_board_are_where_opencv_puts_them_by_the_camera_info(name):
     assert info.calibration.model == ("plumb_bob" if name != "fov" else "rational_polynomial")
 
 
+@pytest.mark.parametrize(("field", "limit"), [(60, 1e-6), (80, 1e-4), (100, 0.05)])
+def test_the_rational_polynomial_misses_the_fov_lens_by_no_more_than_it_says(field, limit):
+    lens = lens_with_field("fov", SIZE, field)
+    calibration, error = lens.camera_info()
+    u, v = (side.ravel() for side in np.meshgrid(np.linspace(-0.5, 1279.5, 161), np.linspace(-0.5, 719.5, 91)))
+    pixels = np.stack([u, v], -1)
+    off = np.linalg.norm(by_opencv(lens.rays_at(pixels), calibration) - pixels, axis=-1).max()
+    assert 0.9 * error < off < 1.01 * error + 1e-9
+    assert error < limit
+
+
 def test_corners_of_a_board_follow_the_formulas():
     points = checker_board()
     for x, y, z in points:

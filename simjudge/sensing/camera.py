@@ -1,0 +1,207 @@
+"""A camera as a person writes it down: size, field of view, lens, filters, rate and lag, in one YAML file.
+
+    size: [1280, 720]              # pixels
+    field_of_view: 80              # degrees between the left and the right edge, distortion included; or focal_length
+    lens: {model: radial, k1: -0.369, k2: 0.1257, k3: -0.0194}       # or pinhole (the default), or fov
+    rate: 30                       # pictures a second
+    lag: 0.03                      # seconds from a picture's stamp until it is handed over; 0 by default
+    filters:                       # in the order in which light and signal take them; none by default
+      - shot_noise: {shot: 6, read: 1.5}
+      - bayer: {pattern: GRBG}
+      - gray_world
+
+In place of size, field_of_view and lens, `calibration: FILE` takes them from a calibration that ROS wrote; the path is
+relative to the camera's file.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import yaml
+
+from simjudge.errors import SimjudgeError, UsageError
+from simjudge.installed import roots
+from simjudge.sensing.calibration import read_calibration
+from simjudge.sensing.chain import Step, apply_steps
+from simjudge.sensing.filters import named_filter
+from simjudge.sensing.lens import Lens, lens_of, lens_with_field, lens_with_focal_length
+
+_LENS_FIELDS = ("size", "field_of_view", "focal_length", "lens")
+_FIELDS = ("name", *_LENS_FIELDS, "calibration", "rate", "lag", "filters")
+_LENS_KEYS = {"pinhole": {"model"}, "fov": {"model"}, "radial": {"model", "k1", "k2", "k3"}}
+_LARGEST_SIDE, _LARGEST = 20000, 1e300
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A camera.
+
+    Attributes:
+        name: its name, the file's unless it has one of its own.
+        path: the file it was read from.
+        lens: the lens, which knows the picture's size.
+        steps: the chain of filters, in order.
+        rate: pictures a second.
+        lag: seconds from a picture's stamp until it is handed over.
+    """
+
+    name: str
+    path: Path
+    lens: Lens
+    steps: tuple[Step, ...]
+    rate: float
+    lag: float
+
+
+def shipped_cameras() -> dict[str, Path]:
+    """The cameras that come with simjudge, by name."""
+    found = [path for root in roots() for path in sorted((root / "config" / "cameras").glob("*.yaml"))]
+    return {path.stem: path for path in reversed(found)}
+
+
+def read_camera(given: str | Path) -> Camera:
+    """Read a camera's file, or the shipped camera of a name.
+
+    Raises:
+        UsageError: there is no such file, nor a camera of that name.
+        SimjudgeError: the file is no camera; the message names file and field.
+    """
+    path = Path(given)
+    if not path.is_file():
+        shipped = shipped_cameras()
+        if str(given) not in shipped:
+            names = ", ".join(sorted(shipped)) or "none"
+            raise UsageError(f"{given}: neither a camera's file nor the name of one that is shipped ({names})")
+        path = shipped[str(given)]
+    entry = _content(path)
+    name = entry.get("name", path.stem)
+    if not isinstance(name, str) or not name:
+        raise _wrong(path, "name", "a text is needed", name)
+    rate, lag = _number(path, entry, "rate"), _number(path, entry, "lag") if "lag" in entry else 0.0
+    if rate <= 0:
+        raise _wrong(path, "rate", "more than 0 pictures a second are needed", rate)
+    if lag < 0:
+        raise _wrong(path, "lag", "0 seconds or more are needed", lag)
+    return Camera(name, path, _lens(path, entry), _steps(path, entry.get("filters", [])), rate, lag)
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        entry = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SimjudgeError(f"{path}: no YAML: {' '.join(str(error).split())[:200]}") from error
+    if not isinstance(entry, dict):
+        raise SimjudgeError(f"{path}: no camera: fields such as size, field_of_view and rate are needed")
+    _only(path, "", entry, _FIELDS)
+    return entry
+
+
+def _lens(path: Path, entry: dict[str, Any]) -> Lens:
+    """The lens from its own fields, or from a calibration."""
+    if "calibration" in entry:
+        return _calibrated_lens(path, entry)
+    size = _size(path, entry)
+    given = entry.get("lens", {"model": "pinhole"})
+    if not isinstance(given, dict) or str(given.get("model")) not in _LENS_KEYS:
+        raise _wrong(path, "lens", f"a model is needed, one of {', '.join(_LENS_KEYS)}", given)
+    model = str(given["model"])
+    _only(path, "lens.", given, _LENS_KEYS[model])
+    k1, k2, k3 = (_number(path, given, key, "lens.") if key in given else 0.0 for key in ("k1", "k2", "k3"))
+    if ("field_of_view" in entry) == ("focal_length" in entry):
+        raise SimjudgeError(f"{path}: field_of_view (degrees) or focal_length (pixels) is needed, one of the two")
+    field = "field_of_view" if "field_of_view" in entry else "focal_length"
+    make = lens_with_field if field == "field_of_view" else lens_with_focal_length
+    try:
+        return make(model, size, _number(path, entry, field), (k1, k2, k3))
+    except UsageError as error:
+        raise SimjudgeError(f"{path}: {field}, lens: {error}") from error
+
+
+def _calibrated_lens(path: Path, entry: dict[str, Any]) -> Lens:
+    both = [field for field in _LENS_FIELDS if field in entry]
+    if both:
+        raise SimjudgeError(f"{path}: {both[0]}: comes from the calibration; remove one of the two")
+    if not isinstance(entry["calibration"], str):
+        raise _wrong(path, "calibration", "the path of a file is needed", entry["calibration"])
+    calibration = read_calibration(path.parent / entry["calibration"])
+    doubt = calibration.doubt()
+    if doubt and doubt.wrong:
+        raise SimjudgeError(f"{path}: calibration: {doubt.message}")
+    try:
+        return lens_of(calibration)
+    except UsageError as error:
+        raise SimjudgeError(f"{path}: calibration: {error}") from error
+
+
+def _size(path: Path, entry: dict[str, Any]) -> tuple[int, int]:
+    size = entry.get("size")
+    whole = isinstance(size, list) and len(size) == 2 and all(type(side) is int for side in size)
+    if not isinstance(size, list) or not whole or not all(1 <= side <= _LARGEST_SIDE for side in size):
+        raise _wrong(path, "size", f"[width, height] is needed, whole pixels from 1 to {_LARGEST_SIDE}", size)
+    return size[0], size[1]
+
+
+def _steps(path: Path, given: Any) -> tuple[Step, ...]:
+    """The chain, each filter checked by name, parameters and their types, and by running it on a small picture."""
+    if not isinstance(given, list):
+        raise _wrong(path, "filters", "a list is needed", given)
+    steps = []
+    for number, item in enumerate(given):
+        where = f"filters[{number}]"
+        name, parameters = next(iter(item.items())) if isinstance(item, dict) and len(item) == 1 else (item, {})
+        if not isinstance(name, str) or not isinstance(parameters, dict) or not all(map(_is_text, parameters)):
+            raise _wrong(path, where, "a filter's name is needed, or one name: {parameter: value, ...}", item)
+        try:
+            step = Step(name, parameters)
+            _check_types(path, where, step)
+            apply_steps(np.full((8, 8, 3), 0.5), [step])
+        except (UsageError, cv2.error, ValueError, OverflowError) as error:
+            raise SimjudgeError(f"{path}: {where}: {' '.join(str(error).split())}") from error
+        steps.append(step)
+    return tuple(steps)
+
+
+def _check_types(path: Path, where: str, step: Step) -> None:
+    """Refuse parameters that are missing, or that are text where a number is needed or the other way round."""
+    function = named_filter(step.name)
+    hints = typing.get_type_hints(function)
+    for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+        if name not in step.parameters:
+            if parameter.default is inspect.Parameter.empty and name != "seed":
+                raise SimjudgeError(f"{path}: {where}.{step.name}: {name} is missing")
+        elif hints.get(name) in {int, float}:
+            _number(path, step.parameters, name, f"{where}.{step.name}.")
+        elif hints.get(name) is str and not isinstance(step.parameters[name], str):
+            raise _wrong(path, f"{where}.{step.name}.{name}", "a text is needed", step.parameters[name])
+
+
+def _number(path: Path, entry: Mapping[str, Any], field: str, before: str = "") -> float:
+    value = entry.get(field)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _LARGEST:
+        raise _wrong(path, before + field, "a number is needed", value)
+    return float(value)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _only(path: Path, before: str, entry: dict[Any, Any], known: typing.Collection[str]) -> None:
+    unknown = [key for key in entry if key not in known]
+    if unknown:
+        raise SimjudgeError(f"{path}: {before}{unknown[0]}: no such field; there are {', '.join(sorted(known))}")
+
+
+def _wrong(path: Path, field: str, needed: str, value: object) -> SimjudgeError:
+    shown = "nothing is given" if value is None else f"this is {' '.join(str(value).split())[:60]}"
+    return SimjudgeError(f"{path}: {field}: {needed}; {shown}")

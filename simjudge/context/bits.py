@@ -9,6 +9,8 @@ from numba import njit, types, uint64
 from numba.extending import intrinsic
 
 WORD = 64
+CACHE_LINE = 64
+"""Bytes."""
 BLOCK = 8
 """Side of the square blocks, in pixels, whose counts bound an intersection from above. 8 x 8 fits a byte."""
 
@@ -42,20 +44,21 @@ def set_run(words, start, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def intersection(a, b):  # type: ignore[no-untyped-def]
-    """How many bits two rows of words have in common."""
+def intersection(a, p, b, q):  # type: ignore[no-untyped-def]
+    """How many bits row p of words `a` and row q of words `b` have in common."""
+    # Rows by number, not as slices: a slice counts references, which costs more than the row.
     count = 0
-    for i in range(a.shape[0]):
-        count += count_ones(a[i] & b[i])
+    for i in range(a.shape[1]):
+        count += count_ones(a[p, i] & b[q, i])
     return count
 
 
 @njit(cache=True, nogil=True)
-def least_sum(a, b):  # type: ignore[no-untyped-def]
+def least_sum(a, p, b, q):  # type: ignore[no-untyped-def]
     """Sum of the element-wise minimum of two rows of block counts: no intersection can be larger."""
     total = 0
-    for i in range(a.shape[0]):
-        total += min(a[i], b[i])
+    for i in range(a.shape[1]):
+        total += min(a[p, i], b[q, i])
     return total
 
 

@@ -86,7 +86,7 @@ def similar_blocks(
     for begin in range(0, len(ordered_rows), per_block):
         block = ordered_rows[begin : begin + per_block]
         levels = np.zeros((len(block), len(contexts)), np.uint8)
-        _fill_levels(tables, tables, order, block, rank_of, limits, strict, levels, side, best.index, best.similarity)
+        _fill_levels(*tables, *tables, order, block, rank_of, limits, strict, levels, side, best.index, best.similarity)
         yield _listed(block, levels)
 
 
@@ -107,7 +107,7 @@ def similar_between(
     levels = np.zeros((len(rows), len(columns)), np.uint8)
     nothing = (np.zeros(0, np.bool_), np.zeros(0, np.int64), np.zeros(0))
     same = np.arange(len(columns))
-    _fill_levels(_arrays(rows), _arrays(columns), order, numbers, same, np.array([theta]), strict, levels, *nothing)
+    _fill_levels(*_arrays(rows), *_arrays(columns), order, numbers, same, np.array([theta]), strict, levels, *nothing)
     return _listed(numbers, levels)
 
 
@@ -158,15 +158,15 @@ def _window(area, order, own, theta):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _intersection_bounded(rows, columns, i, j, theta):  # type: ignore[no-untyped-def]
+def _intersection_bounded(  # type: ignore[no-untyped-def]
+    start, plane_class, words, blocks, area, start_j, plane_class_j, words_j, blocks_j, area_j, i, j, theta
+):
     """The intersection of two contexts, or -1 where the block counts rule out S >= theta."""
-    start, plane_class, words, blocks, area = rows
-    start_j, plane_class_j, words_j, blocks_j, area_j = columns
     both = area[i] + area_j[j]
     bound, p, q = 0, start[i], start_j[j]
     while p < start[i + 1] and q < start_j[j + 1]:
         if plane_class[p] == plane_class_j[q]:
-            bound += least_sum(blocks[p], blocks_j[q])
+            bound += least_sum(blocks, p, blocks_j, q)
             p, q = p + 1, q + 1
         elif plane_class[p] < plane_class_j[q]:
             p += 1
@@ -177,7 +177,7 @@ def _intersection_bounded(rows, columns, i, j, theta):  # type: ignore[no-untype
     inter, p, q = 0, start[i], start_j[j]
     while p < start[i + 1] and q < start_j[j + 1]:
         if plane_class[p] == plane_class_j[q]:
-            inter += intersection(words[p], words_j[q])
+            inter += intersection(words, p, words_j, q)
             p, q = p + 1, q + 1
         elif plane_class[p] < plane_class_j[q]:
             p += 1
@@ -188,12 +188,12 @@ def _intersection_bounded(rows, columns, i, j, theta):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True, parallel=True)
 def _fill_levels(  # type: ignore[no-untyped-def]
-    row_table, column_table, order, rows, rank_of, thetas, strict, levels, side, best_index, best_similarity
-):
+    start, plane_class, words, blocks, area, start_j, plane_class_j, words_j, blocks_j, area_j,
+    order, rows, rank_of, thetas, strict, levels, side, best_index, best_similarity,
+):  # fmt: skip
     """levels[r, rank_of[j]] = how many thetas the pair (rows[r], j) passes."""
     groups = (len(rows) + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
     lowest = thetas[0]
-    area, area_j = row_table[4], column_table[4]
     for group in prange(groups):
         row_from, row_to = group * ROWS_AT_ONCE, min((group + 1) * ROWS_AT_ONCE, len(rows))
         first, last = np.empty(ROWS_AT_ONCE, np.int64), np.empty(ROWS_AT_ONCE, np.int64)
@@ -205,7 +205,10 @@ def _fill_levels(  # type: ignore[no-untyped-def]
                 i = rows[r]
                 for column in range(max(tile, first[r - row_from]), min(tile + COLUMN_TILE, last[r - row_from])):
                     j = order[column]
-                    inter = _intersection_bounded(row_table, column_table, i, j, lowest)
+                    inter = _intersection_bounded(
+                        start, plane_class, words, blocks, area,
+                        start_j, plane_class_j, words_j, blocks_j, area_j, i, j, lowest,
+                    )  # fmt: skip
                     if inter < 0:
                         continue
                     union = area[i] + area_j[j] - inter

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.boxes import snapped, whole_pixel_boxes
-from simjudge.context.bits import BLOCK, WORD
+from simjudge.context.bits import BLOCK, CACHE_LINE, WORD
 from simjudge.context.method import Method
 from simjudge.context.raster import count_planes, fill_planes, pack_label_patches
 from simjudge.frames import FrameSet, IntArray, rows_by_frame
@@ -23,8 +23,8 @@ class Contexts:
     Attributes:
         start: int64 (N + 1,).
         plane_class: int64 (P,), the class a plane is of, ascending within a context.
-        words: uint64 (P, W), the plane's height x width pixels, row-major, 64 a word.
-        blocks: uint8 (P, K), set pixels of each 8 x 8 block.
+        words: uint64 (P, W), the plane's height x width pixels, row-major, 64 a word; zeros up to whole cache lines.
+        blocks: uint8 (P, K), set pixels of each 8 x 8 block, row-major; zeros likewise.
         plane_area: int64 (P,), set pixels of each plane.
         area: int64 (N,), set pixels of all planes of a context.
     """
@@ -148,14 +148,20 @@ def _window(edges: IntArray, method: Method) -> IntArray:
 def _empty_planes(
     count: int, height: int, width: int
 ) -> tuple[IntArray, npt.NDArray[np.uint64], npt.NDArray[np.uint8], IntArray]:
-    words = (height * width + WORD - 1) // WORD
-    across, down = (width + BLOCK - 1) // BLOCK, (height + BLOCK - 1) // BLOCK
+    words = -(-height * width // WORD)
+    blocks = -(-width // BLOCK) * -(-height // BLOCK)
     return (
         np.zeros(count, np.int64),
-        np.zeros((count, words), np.uint64),
-        np.zeros((count, across * down), np.uint8),
+        np.zeros((count, _whole_lines(words, 8)), np.uint64),
+        np.zeros((count, _whole_lines(blocks, 1)), np.uint8),
         np.zeros(count, np.int64),
     )
+
+
+def _whole_lines(length: int, item_bytes: int) -> int:
+    """A row length that fills cache lines: what is left over a vector register would be counted one by one."""
+    items = CACHE_LINE // item_bytes
+    return -(-length // items) * items
 
 
 def _areas(start: IntArray, plane_area: IntArray) -> IntArray:

@@ -25,8 +25,9 @@ class Samples:
     Attributes:
         contexts: the patches.
         performance: (N,) in [0, 1].
-        frame: (N,) the frame, by its number in the set, that each is from.
-        frame_count: frames of the set, whether or not they hold a sample.
+        frame: (N,) the frame, by its number in the set, that each is from; frames that chance must draw together (see
+            `studies.units`) share a number.
+        frame_count: how many numbers there are, whether or not they hold a sample.
     """
 
     contexts: Contexts

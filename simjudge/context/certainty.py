@@ -46,10 +46,10 @@ class Certainty:
 def draw_resamples(
     frames_a: int, frames_b: int, permutations: int, bootstrap: int, seed: int, *, paired: bool = False
 ) -> Resamples:
-    """Draw relabellings and reweightings of frames.
+    """Draw relabellings and reweightings of frames, or of whatever is drawn as one (photographs, blocks of time).
 
     Args:
-        frames_a, frames_b: frames of each set.
+        frames_a, frames_b: frames of each set, or how many such things it has.
         permutations: relabellings beside the truth. The sizes of both sets stay as they are.
         bootstrap: draws with replacement, within each set.
         seed: of the random numbers.

@@ -24,6 +24,8 @@ CHUNKS = 16
 class Resamples:
     """How the frames of both sets (A's first, then B's: F in all) are relabelled and reweighted.
 
+    A frame here is what `Samples.frame` numbers: several frames that are drawn as one have one number.
+
     Attributes:
         labels: uint8 (F, P), 1 where a frame counts for A. Column 0 is the truth.
         weights: uint8 (F, D), how often a frame was drawn. Column 0 is all ones.

@@ -1,0 +1,1 @@
+"""Worlds: scenes that a person writes, the car, and the engines that move and light them."""

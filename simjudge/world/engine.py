@@ -128,7 +128,13 @@ class Engine(Protocol):
         """Classes, instances and depth through the pixels' centres."""
 
     def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
-        """First hits of N rays: origins and unit directions (N, 3), world; bodies as in `Moment`, None: as they are now."""
+        """What rays hit first.
+
+        Args:
+            origins: (N, 3), metres, world.
+            directions: (N, 3), unit, world.
+            bodies: as in `Moment`; None: everything where it is now.
+        """
 
     def close(self) -> None:
         """Give back what it holds. It cannot be used afterwards."""

@@ -34,7 +34,7 @@ class Mesh:
         vertices: float64 (V, 3), metres.
         faces: int64 (F, 3), counter-clockwise seen from outside.
         uv: float64 (V, 2), texture coordinates, v upwards as in OBJ; beyond 0..1 the texture repeats.
-        normals: float64 (V, 3), unit, per vertex; where an edge is sharp its vertices are doubled, with each face's normal.
+        normals: float64 (V, 3), unit, per vertex; at sharp edges the vertices are doubled.
     """
 
     vertices: FloatArray

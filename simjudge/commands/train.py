@@ -35,6 +35,14 @@ def train(
     keep: Path | None = typer.Option(None, help="Leave checkpoints and curves in this folder."),
     step: int | None = typer.Option(None, min=1, help="Pictures to an optimizer step. [default: the batch]"),
     device: str = typer.Option("", help="cpu, 0, ...; the best there is by default."),
+    windows: int = typer.Option(
+        0,
+        min=0,
+        help="Learn from so many windows of imgsz x imgsz cut out of each picture, not from whole ones scaled.",
+    ),
+    input_size: str | None = typer.Option(
+        None, "--input", help="WIDTHxHEIGHT of the exported model's input, multiples of 32. [default: imgsz x imgsz]"
+    ),
 ) -> None:
     """Train a detector with ultralytics, offline, and export its best weights to ONNX.
 
@@ -42,6 +50,7 @@ def train(
     best weights so far. Ultralytics is AGPL-3.0.
     """
     _check(out, imgsz, val_fraction)
+    size_of_input = _input_size(input_size)
     from simjudge.perception.model_card import card, write_card
     from simjudge.perception.train import TrainingOptions, Watcher
     from simjudge.perception.train import train as run
@@ -58,7 +67,9 @@ def train(
         say(f"warning: {split.moved} valid pictures moved to train: variants of their photograph are there")
     if split.kept_from_test:
         say(f"warning: {split.kept_from_test} pictures not used: variants of their photograph are on the test side")
-    options = TrainingOptions(epochs, imgsz, batch, seed, size, workers, start, half, keep, device, step or 0)
+    options = TrainingOptions(
+        epochs, imgsz, batch, seed, size, workers, start, half, keep, device, step or 0, windows, size_of_input
+    )
 
     class Shown(Watcher):
         def epoch_done(self, epoch: Epoch, of: int) -> None:
@@ -93,6 +104,17 @@ def _check(out: Path, imgsz: int, val_fraction: float | None) -> None:
         raise UsageError(f"--imgsz {imgsz}: must be a multiple of 32")
     if val_fraction is not None and not 0 < val_fraction < 1:
         raise UsageError(f"--val-fraction {val_fraction}: must lie between 0 and 1")
+
+
+def _input_size(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    width, sign, height = text.lower().partition("x")
+    if not sign or not width.isdecimal() or not height.isdecimal() or int(width) % 32 or int(height) % 32:
+        raise UsageError(f"--input {text}: WIDTHxHEIGHT is needed, multiples of 32, e.g. 640x384")
+    if not int(width) or not int(height):
+        raise UsageError(f"--input {text}: must be more than 0")
+    return int(width), int(height)
 
 
 def _print_result(out: Path, best: Epoch | None) -> None:

@@ -12,21 +12,24 @@ from simjudge.files import writing_file
 from simjudge.perception.ultralytics_setup import import_ultralytics
 
 
-def export_onnx(weights: Path, out: Path, imgsz: int, *, half: bool) -> None:
+def export_onnx(weights: Path, out: Path, size: tuple[int, int], *, half: bool) -> None:
     """Export ultralytics weights to ONNX with class names and input size in its metadata, for any batch size.
 
     Args:
         weights: an ultralytics `.pt` file.
         out: the file to write.
-        imgsz: side of the square input, pixels.
+        size: width and height of the input, pixels, multiples of 32.
         half: store the weights as 16-bit floats; input, output and arithmetic stay 32-bit.
     """
     import onnx  # noqa: PLC0415 - an extra
 
     model = import_ultralytics().YOLO(str(weights), task="detect", verbose=False)
-    exported = Path(model.export(format="onnx", imgsz=imgsz, dynamic=True, simplify=True, device="cpu", verbose=False))
+    height_width = (size[1], size[0])
+    exported = Path(
+        model.export(format="onnx", imgsz=height_width, dynamic=True, simplify=True, device="cpu", verbose=False)
+    )
     network = onnx.load(str(exported))
-    _fix_size(network, imgsz)
+    _fix_size(network, height_width)
     del network.graph.value_info[:]  # shapes in between, which every runtime finds out by itself
     for entry in network.metadata_props:
         if entry.key == "description":  # it names a temporary folder
@@ -40,11 +43,11 @@ def export_onnx(weights: Path, out: Path, imgsz: int, *, half: bool) -> None:
     exported.unlink()
 
 
-def _fix_size(network: Any, imgsz: int) -> None:
-    """Only the batch stays free: height and width are those the net was trained for."""
-    for dim in network.graph.input[0].type.tensor_type.shape.dim[2:]:
+def _fix_size(network: Any, height_width: tuple[int, int]) -> None:
+    """Only the batch stays free."""
+    for dim, side in zip(network.graph.input[0].type.tensor_type.shape.dim[2:], height_width, strict=True):
         dim.Clear()
-        dim.dim_value = imgsz
+        dim.dim_value = side
 
 
 def halve_weights(network: Any, smallest: int = 256) -> int:

@@ -46,6 +46,8 @@ def card(
         "options": {
             "size": options.size if options.start is None else f"as in {options.start.name}",
             "imgsz": options.imgsz,
+            "windows": options.windows,
+            "input": list(options.input_size or (options.imgsz, options.imgsz)),
             "epochs": options.epochs,
             "batch": options.batch,
             "step": options.step or options.batch,
@@ -88,7 +90,8 @@ def markdown(facts: dict[str, Any]) -> str:
         f"| trained on | {data['train_pictures']} pictures, {data['train_objects']} objects |",
         f"| validated on | {data['valid_pictures']} pictures, {data['valid_objects']} objects |",
         f"| classes | {', '.join(facts['classes'])} |",
-        f"| size | {options['size']}, input {options['imgsz']} x {options['imgsz']}, {options['weights']} weights |",
+        f"| size | {options['size']}, input {' x '.join(map(str, options['input']))}, {options['weights']} weights |",
+        f"| pictures | {_pictures(options)} |",
         f"| training | {_training(facts)} |",
         f"| versions | {', '.join(f'{k} {v}' for k, v in facts['versions'].items())} |",
     ]
@@ -101,6 +104,13 @@ def markdown(facts: dict[str, Any]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _pictures(options: dict[str, Any]) -> str:
+    side = options["imgsz"]
+    if options["windows"]:
+        return f"{options['windows']} windows of {side} x {side} pixels cut out of each, for training and validation"
+    return f"whole, scaled to {side} pixels"
 
 
 def _training(facts: dict[str, Any]) -> str:

@@ -189,5 +189,3 @@ def _head(path: Path, shape: tuple[int, ...], classes: int, *, end_to_end: bool)
 
 def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-
-

@@ -10,13 +10,14 @@ import re
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from simjudge.errors import Losses, SimjudgeError
+from simjudge.perception.crops import windows_of
 from simjudge.perception.export import export_onnx
 from simjudge.perception.training_data import TrainingSplit, write_working_folder
 from simjudge.perception.ultralytics_setup import import_ultralytics
@@ -39,6 +40,9 @@ class TrainingOptions:
         device: "cpu", "0", ...; empty for the best there is.
         step: pictures to an optimizer step (nominal batch size, in ultralytics 64), 0 for the batch: from scratch and
             for few epochs that learns far faster.
+        windows: learn from (and validate on) so many windows of imgsz x imgsz pixels cut out of each picture, at the
+            picture's own scale; 0: from whole pictures, scaled to imgsz.
+        input_size: width and height of the exported model's input; None: imgsz x imgsz.
     """
 
     epochs: int = 100
@@ -52,6 +56,8 @@ class TrainingOptions:
     keep: Path | None = None
     device: str = ""
     step: int = 0
+    windows: int = 0
+    input_size: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -124,7 +130,8 @@ def train(
     with tempfile.TemporaryDirectory(prefix="simjudge-train-") as temporary:
         folder = Path(temporary)
         (folder / "data").mkdir()
-        names = list(write_working_folder(split, folder / "data", losses).values())
+        shown = _windowed(split, options) if options.windows else split
+        names = list(write_working_folder(shown, folder / "data", losses).values())
         training = Training(class_names=names, flipped=not any(_SIDED.search(n) for n in names))
         training.versions = {"ultralytics": str(ultralytics.__version__), **_torch_version()}
         # Ultralytics prints to stdout, which is for results.
@@ -135,8 +142,16 @@ def train(
             if not best.exists():
                 raise SimjudgeError("training was stopped before the first epoch was done; there is nothing to export")
             out.parent.mkdir(parents=True, exist_ok=True)
-            export_onnx(best, out, options.imgsz, half=options.half)
+            export_onnx(best, out, options.input_size or (options.imgsz, options.imgsz), half=options.half)
     return training, losses
+
+
+def _windowed(split: TrainingSplit, options: TrainingOptions) -> TrainingSplit:
+    train, valid = (
+        [windows_of(frames, options.imgsz, options.windows, options.seed) for frames in side]
+        for side in (split.train, split.valid)
+    )
+    return replace(split, train=train, valid=valid)
 
 
 def _run(
@@ -172,6 +187,7 @@ def _run(
     if training.epochs:
         # Of equally good ones ultralytics keeps the last.
         training.best = max(training.epochs, key=lambda e: (e.map50_95, e.number))
+
 
 def _model(ultralytics: Any, folder: Path, options: TrainingOptions) -> Any:
     if options.start is not None:

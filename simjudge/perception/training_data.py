@@ -128,9 +128,7 @@ def class_names(sets: Sequence[FrameSet]) -> dict[int, str]:
     return dict(sorted(out.items()))
 
 
-def _write_set(
-    frames: FrameSet, part: int, images: Path, labels: Path, number: dict[int, int], losses: Losses
-) -> int:
+def _write_set(frames: FrameSet, part: int, images: Path, labels: Path, number: dict[int, int], losses: Losses) -> int:
     start = rows_by_frame(frames.objects.frame, len(frames))
     written = 0
     for i in range(len(frames)):

@@ -74,7 +74,7 @@ def assert_same(first, second):
 def test_same_boxes_of_every_head(weights, tmp_path):
     """Without suppression, which in a random net hangs on rounding, and with the score cut where no score is near."""
     exported = tmp_path / "m.onnx"
-    export_onnx(weights, exported, SIZE, half=False)
+    export_onnx(weights, exported, (SIZE, SIZE), half=False)
     everything = load_detector(exported, min_score=0.0, iou=1.0)
     for picture in pictures():
         (found,) = everything([picture])
@@ -91,7 +91,7 @@ def test_same_boxes_of_every_head(weights, tmp_path):
 
 def test_half_weights_give_the_same_net(weights, tmp_path):
     for half in (False, True):
-        export_onnx(weights, tmp_path / f"{half}.onnx", SIZE, half=half)
+        export_onnx(weights, tmp_path / f"{half}.onnx", (SIZE, SIZE), half=half)
     assert (tmp_path / "True.onnx").stat().st_size < 0.55 * (tmp_path / "False.onnx").stat().st_size
     content = (tmp_path / "True.onnx").read_bytes()
     assert str(tmp_path).encode() not in content

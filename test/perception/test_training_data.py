@@ -64,9 +64,7 @@ def test_unlabelled_frames_are_not_learnt_from():
 
 
 def test_a_leak_is_counted_and_moved():
-    split = repaired(
-        named(["a_jpg.rf.1", "b_jpg.rf.1"]), named(["a_jpg.rf.2", "c_jpg.rf.1", "a_jpg.rf.3"])
-    )
+    split = repaired(named(["a_jpg.rf.1", "b_jpg.rf.1"]), named(["a_jpg.rf.2", "c_jpg.rf.1", "a_jpg.rf.3"]))
     assert (split.moved, split.own) == (2, True)
     assert sources(split.train) == {"a", "b"}
     assert split.valid[0].frame_name == ["c_jpg.rf.1"]
@@ -89,9 +87,7 @@ def test_working_folder(tmp_path):
     train = FrameSet.build(
         "train", [(20, 10)] * 2, boxes, class_names={2: "red", 7: "green"}, images=FileImages([file, damaged])
     )
-    valid = FrameSet.build(
-        "valid", [(20, 10)], Objects.empty(), images=ArrayImages([np.zeros((10, 20, 3), np.uint8)])
-    )
+    valid = FrameSet.build("valid", [(20, 10)], Objects.empty(), images=ArrayImages([np.zeros((10, 20, 3), np.uint8)]))
     losses = Losses()
     split = repaired(train, FrameSet.build("valid", [(20, 10)], Objects.empty(), frame_name=["v"], images=valid.images))
     assert write_working_folder(split, folder, losses) == {2: "red", 7: "green"}

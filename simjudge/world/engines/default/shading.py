@@ -1,0 +1,109 @@
+"""How surfaces reflect light, as plain functions of cosines. They take NumPy arrays and Mitsuba's alike.
+
+The metallic-roughness convention: a mix of a metal, whose reflectance is its colour, and a dielectric of reflectance
+0.04 above a diffuse base. The gloss is a Cook-Torrance lobe: the GGX distribution of Trowbridge and Reitz with Smith's
+height-correlated shadowing and Schlick's Fresnel term (Walter et al., "Microfacet models for refraction through rough
+surfaces", 2007; Heitz, "Understanding the masking-shadowing function", 2014). What the dielectric's gloss reflects
+never reaches its base: the base is scaled by what is left on the way in and on the way out (Kelemen and
+Szirmay-Kalos, 2001), which is reciprocal and keeps white white in a uniform light.
+
+Every `xp` is the module that does the arithmetic: `numpy` or `drjit`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+DIELECTRIC = 0.04
+"""Reflectance at normal incidence of what is no metal (refractive index 1.5)."""
+SMOOTHEST = 0.02
+"""GGX alpha below which the gloss of a lamp does not shrink: it stands for the lamp's own size."""
+TABLE = 64
+"""Cosines in a table of `gloss_table`."""
+_LEVELS = 32
+FULL = 0.9
+"""Part of a lamp's range up to which it falls off with 1/d^2 exactly."""
+
+
+def lamp_window(xp: Any, distance: Any, reach: Any) -> Any:
+    """The factor that takes a lamp to nothing at its range: 1 up to FULL of it, then a smooth step."""
+    t = xp.minimum(xp.maximum((distance / reach - FULL) / (1 - FULL), 0.0), 1.0)
+    return 1 - t * t * (3 - 2 * t)
+
+
+def schlick(cosine: Any) -> Any:
+    """Schlick's (1 - cosine)^5: the part of the way from a reflectance at normal incidence to 1."""
+    m = 1 - cosine
+    square = m * m
+    return square * square * m
+
+
+def gloss(xp: Any, alpha: Any, n_h: Any, n_l: Any, n_v: Any) -> Any:
+    """D V = D G2 / (4 n_l n_v) of GGX and Smith, height-correlated, from the cosines of half way, lamp and viewer."""
+    a2 = alpha * alpha
+    d = n_h * n_h * (a2 - 1) + 1
+    smith = n_l * xp.sqrt(n_v * n_v * (1 - a2) + a2) + n_v * xp.sqrt(n_l * n_l * (1 - a2) + a2)
+    return a2 / (d * d * smith) * (0.5 / math.pi)
+
+
+@cache
+def gloss_table(alpha: float) -> npt.NDArray[np.float32]:
+    """What the gloss reflects of a uniform light, by the viewer's cosine: (TABLE, 2).
+
+    Row i is for the cosine i / (TABLE - 1) (0 is taken as a thousandth). A surface of reflectance r at normal
+    incidence reflects r * column 0 + column 1, in all directions together. Integrated over the visible normals of GGX
+    (Heitz, "Sampling the GGX distribution of visible normals", 2018) on a fixed lattice.
+    """
+    n_v = np.maximum(np.linspace(0, 1, TABLE), 1e-3)[:, None]
+    k = np.arange(_LEVELS * _LEVELS)
+    u1, u2 = (k + 0.5) / k.size, np.modf(k * 0.6180339887498949 + 0.5)[0]
+    v_h, n_l = visible_half(alpha, n_v, u1[None], u2[None])
+    a2 = alpha * alpha
+    lit = np.maximum(n_l, 1e-9)
+    lambda_v = np.sqrt(1 + a2 * (1 / n_v**2 - 1))
+    lambda_l = np.sqrt(1 + a2 * (1 / lit**2 - 1))
+    weight = np.where(n_l > 0, (1 + lambda_v) / (lambda_v + lambda_l), 0)  # G2 / G1
+    f = schlick(np.clip(v_h, 0, 1))
+    return np.stack([(weight * (1 - f)).mean(1), (weight * f).mean(1)], 1).astype(np.float32)
+
+
+def visible_half(
+    alpha: float, n_v: npt.NDArray[np.float64], u1: npt.NDArray[np.float64], u2: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Cosines viewer-to-half-way and normal-to-mirrored ray of visible GGX normals for uniform numbers u1, u2."""
+    sine = np.sqrt(1 - n_v**2)
+    x, z = alpha * sine, n_v  # the viewer, stretched; it lies in the plane y = 0
+    length = np.sqrt(x * x + z * z)
+    x, z = x / length, z / length
+    r, phi = np.sqrt(u1), 2 * math.pi * u2
+    t1, t2 = r * np.cos(phi), r * np.sin(phi)
+    s = (1 + z) / 2
+    t2 = (1 - s) * np.sqrt(1 - t1**2) + s * t2
+    t3 = np.sqrt(np.maximum(1 - t1**2 - t2**2, 0))
+    # Basis: T1 = y, T2 = view x T1 = (-z, 0, x).
+    hx, hy, hz = -t2 * z + t3 * x, t1, t2 * x + t3 * z
+    hx, hy, hz = alpha * hx, alpha * hy, np.maximum(hz, 1e-9)
+    norm = np.sqrt(hx**2 + hy**2 + hz**2)
+    hx, hz = hx / norm, hz / norm
+    v_h = sine * hx + n_v * hz
+    return v_h, 2 * v_h * hz - n_v
+
+
+def left_for_base(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], float]:
+    """What a dielectric's gloss lets through to its base, by cosine (TABLE,), and its mean over a hemisphere."""
+    left = (1 - DIELECTRIC * table[:, 0] - table[:, 1]).astype(np.float32)
+    return left, hemisphere_mean(left)
+
+
+def hemisphere_mean(values: npt.NDArray[np.float32]) -> float:
+    """The cosine-weighted mean over a hemisphere of a function that is linear between a table's cosines: exact."""
+    n = len(values) - 1
+    mu = np.linspace(0, 1, n + 1)
+    low, high, a, b = mu[:-1], mu[1:], values[:-1].astype(np.float64), values[1:].astype(np.float64)
+    # The integral of 2 mu (a + (b - a)(mu - low) / h) over each cell.
+    return float(np.sum((high - low) * (low * (2 * a + b) + high * (a + 2 * b)) / 3))

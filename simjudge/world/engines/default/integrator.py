@@ -126,9 +126,9 @@ class Tracer:
         light = self._direct(spot, left) + self._ambient * spot.base * left
         light += mirrored * (self._ambient * (1 - keep) + seen * keep)
         light = dr.select(spot.valid, light, self._background)
+        dr.eval(light)  # at once: each channel's sum would follow all rays anew
         if block > 1:
             light = mi.Color3f(*[dr.block_sum(light[k], block) / block for k in range(3)])
-        dr.eval(light)
         return np.array(light).T
 
     def _shoot(self, rays: Any, rotation: FloatArray, origin: FloatArray) -> tuple[Any, Any, Any]:

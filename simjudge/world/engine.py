@@ -70,19 +70,23 @@ class Engine(Protocol):
 
     Attributes:
         name: "default", "chrono".
-        variant: what it runs on, for people: "MuJoCo 4.0.0, Mitsuba 3.9.1 llvm_ad_rgb".
         scene: the scene as it was read.
         names: everything that rays can hit: the scene's things in their order, then the car's parts.
-        time: simulated seconds since the start.
     """
 
     name: str
-    variant: str
     scene: Scene
     names: tuple[str, ...]
-    time: float
+
+    @property
+    def variant(self) -> str:
+        """What it runs on, for people: "MuJoCo 4.0.0, Mitsuba 3.9.1 llvm_ad_rgb"."""
 
     # Bodies.
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds since the start."""
 
     def step(self, seconds: float) -> None:
         """Let physics run for a positive multiple of the engine's step (`step_size`, to 1 ns)."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from simjudge.errors import SimjudgeError
 from simjudge.poses import Pose
 
 
@@ -16,11 +18,21 @@ class Command:
         steering: -1 (full right) to 1 (full left).
         throttle: 0 to 1.
         braking: 0 to 1.
+
+    Raises:
+        SimjudgeError: a number is not finite or beyond its range.
     """
 
     steering: float = 0.0
     throttle: float = 0.0
     braking: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        for name, low in (("steering", -1.0), ("throttle", 0.0), ("braking", 0.0)):
+            value = getattr(self, name)
+            if not low <= value <= 1:
+                raise SimjudgeError(f"{name} {value}: a number from {low:g} to 1 is needed")
 
 
 @dataclass(frozen=True)
@@ -58,11 +70,18 @@ class Vehicle:
         steering_rate: rad/s.
         motor_kv: rpm per volt without load.
         voltage: V, at full throttle.
+        battery_voltage: V; `voltage` is the part of it that full throttle asks for.
         gear_ratio: wheel turns per motor turn.
         stall_torque: N m at the motor, at full throttle.
         rolling_resistance: coefficient, no unit.
         brake_torque: N m on each wheel, at full braking.
         friction: of tyre and floor, no unit.
+        centre_of_mass: of the body without wheels, x, y, z in base_link, metres.
+        inertia: of the body without wheels about its centre of mass, x, y, z, kg m^2.
+        wheel_mass: kg, of one wheel.
+        wheel_inertia: of one wheel about its axle, kg m^2.
+        suspension_stiffness, suspension_damping: of each wheel, N/m and N s/m.
+        suspension_travel: metres up, and down, from where it rests.
         mounts: poses of sensors in base_link by name; "camera" is the camera's body (x ahead), not its optical frame.
     """
 
@@ -76,9 +95,36 @@ class Vehicle:
     steering_rate: float
     motor_kv: float
     voltage: float
+    battery_voltage: float
     gear_ratio: float
     stall_torque: float
     rolling_resistance: float
     brake_torque: float
     friction: float
+    centre_of_mass: tuple[float, float, float]
+    inertia: tuple[float, float, float]
+    wheel_mass: float
+    wheel_inertia: float
+    suspension_stiffness: float
+    suspension_damping: float
+    suspension_travel: float
     mounts: Mapping[str, Pose]
+
+    @property
+    def top_wheel_speed(self) -> float:
+        """Rad/s of the wheels at which the motor at full throttle has no torque left."""
+        return self.motor_kv * self.voltage * 2 * math.pi / 60 * self.gear_ratio
+
+    @property
+    def tightest_radius(self) -> float:
+        """Metres from the middle of the rear axle to the point it turns about at full steering."""
+        return self.wheelbase / math.tan(self.steering_limit)
+
+    def wheel_angles(self, steering_angle: float) -> tuple[float, float]:
+        """Ackermann's angles of the front wheels, left and right, radians, for the bicycle's angle.
+
+        Their axles meet the rear axle's line where the bicycle's does: cot(left) = cot(angle) - track / (2 wheelbase).
+        """
+        tangent = math.tan(steering_angle)
+        half = self.track / (2 * self.wheelbase) * tangent
+        return math.atan2(tangent, 1 - half), math.atan2(tangent, 1 + half)

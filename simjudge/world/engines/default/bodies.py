@@ -1,0 +1,142 @@
+"""What moves: the bodies of a scene, and perhaps a car, under MuJoCo's physics."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+
+from simjudge.errors import SimjudgeError, UsageError
+from simjudge.poses import Pose
+from simjudge.world.car_looks import PARTS, VEHICLE
+from simjudge.world.engine import Poses
+from simjudge.world.engines.default.car import Car
+from simjudge.world.engines.default.model import STEP, build_model
+from simjudge.world.scene.model import NO_CLASS, Scene
+from simjudge.world.vehicle import Command, Vehicle, VehicleState
+
+_FATAL = (
+    mujoco.mjtWarning.mjWARN_BADQPOS,
+    mujoco.mjtWarning.mjWARN_BADQVEL,
+    mujoco.mjtWarning.mjWARN_BADQACC,
+    mujoco.mjtWarning.mjWARN_CNSTRFULL,
+    mujoco.mjtWarning.mjWARN_CONTACTFULL,
+)
+
+
+class Bodies:
+    """The bodies of a scene; as in `simjudge.world.engine.Engine`, without the light.
+
+    Args:
+        scene: what stands where.
+        vehicle: the car's figures; None: no car.
+        start: of the car's base_link; None: the start of the scene's course, or the origin.
+
+    Attributes:
+        start: of the car's base_link.
+    """
+
+    def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:
+        """Build the model; raises SimjudgeError where a thing of the scene cannot be a body."""
+        if start is None:
+            start = scene.course.start() if scene.course is not None else Pose()
+        self.start = start
+        self._scene = scene
+        self._model = build_model(scene, vehicle, start)
+        self._data = mujoco.MjData(self._model)
+        self._car = Car(self._model, self._data, vehicle) if vehicle is not None else None
+        self._free = {thing.name: self._model.joint(thing.name) for thing in scene.things if thing.motion == "free"}
+        names = [*self._free, *(PARTS if self._car else ())]
+        self._bodies = {name: int(self._model.body(name).id) for name in names}
+        self._of_car = np.zeros(self._model.ngeom, bool)
+        if self._car:
+            self._of_car = self._model.body_rootid[self._model.geom_bodyid] == self._car.root
+        worth = {thing.name for thing in scene.things if thing.motion == "free" or thing.class_id != NO_CLASS}
+        geoms = [self._model.geom(number).name for number in range(self._model.ngeom)]
+        self._names = [name if name in worth else "" for name in geoms]
+        self._steps = 0
+        self._touched: set[str] = set()
+        self.reset()
+
+    @property
+    def step_size(self) -> float:
+        """Seconds of one step of physics."""
+        return STEP
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds since the start."""
+        return self._steps * STEP
+
+    def step(self, seconds: float) -> None:
+        """Let physics run."""
+        steps = round(seconds / STEP) if math.isfinite(seconds) else 0
+        if steps < 1 or abs(steps * STEP - seconds) > 1e-9:
+            raise UsageError(f"{seconds} s: a positive multiple of a physics step, {STEP} s, is needed")
+        for _ in range(steps):
+            if self._car:
+                self._car.before_step()
+            mujoco.mj_step(self._model, self._data)
+            self._steps += 1
+            if self._car:
+                self._note_touched()
+        if any(self._data.warning[kind].number for kind in _FATAL):
+            raise SimjudgeError(f"{self._scene.name}: physics came apart at {self.time:.3f} s; do things overlap?")
+        mujoco.mj_kinematics(self._model, self._data)
+
+    def place(self, name: str, pose: Pose) -> None:
+        """Put a free thing, or the car, somewhere, at rest."""
+        if name == VEHICLE and self._car:
+            self._car.place(pose)
+        elif name in self._free:
+            x, y, z, w = pose.orientation
+            joint = self._data.joint(name)
+            joint.qpos[:] = [*pose.position, w, x, y, z]
+            joint.qvel[:] = 0
+        else:
+            known = any(thing.name == name for thing in self._scene.things)
+            raise UsageError(f"{name}: " + ("it is static and cannot be placed" if known else "nothing of that name"))
+        mujoco.mj_kinematics(self._model, self._data)
+
+    def poses(self) -> Poses:
+        """Where all free things and the car's parts are now."""
+        found = {}
+        for name, number in self._bodies.items():
+            w, x, y, z = self._data.xquat[number].tolist()
+            found[name] = Pose(tuple(self._data.xpos[number].tolist()), (x, y, z, w))
+        return found
+
+    def drive(self, command: Command) -> None:
+        """What the driver does from now on."""
+        self._with_car().drive(command)
+
+    def vehicle(self) -> VehicleState:
+        """How the car moves now."""
+        return self._with_car().state(self.time)
+
+    def touched(self) -> frozenset[str]:
+        """Names of the free and labelled things that the car has touched since the start or the last reset."""
+        return frozenset(self._touched)
+
+    def reset(self) -> None:
+        """Everything back to the start."""
+        mujoco.mj_resetData(self._model, self._data)
+        self._steps = 0
+        self._touched.clear()
+        if self._car:
+            self._car.start()
+        mujoco.mj_kinematics(self._model, self._data)
+
+    def _with_car(self) -> Car:
+        if self._car is None:
+            raise UsageError(f"{self._scene.name}: there is no car in it")
+        return self._car
+
+    def _note_touched(self) -> None:
+        pairs = self._data.contact.geom
+        mine = self._of_car[pairs]
+        for first, second in pairs[mine[:, 0] != mine[:, 1]]:
+            name = self._names[second if self._of_car[first] else first]
+            if name:
+                self._touched.add(name)

@@ -1,0 +1,210 @@
+"""The car in MuJoCo: a body on four sprung wheels, Ackermann steering, a motor through open differentials, brakes.
+
+* Tyres: Coulomb friction on one point under each wheel (the floor sees a wheel as an ellipsoid), the same in all
+  directions: they grip up to friction x load and slide beyond.
+* Motor and speed controller as in Chrono's ARTcar: torque = throttle x stall torque x (1 - speed / no-load speed),
+  never negative; no throttle, no torque. Every wheel gets a quarter of it; the motor turns with the wheels' mean.
+* Rolling resistance and brakes: dry friction in the wheels' bearings, which stops them and never turns them back.
+* Steering: the bicycle's angle follows the command at the servo's rate, each wheel takes Ackermann's angle for it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+
+from simjudge.frames import FloatArray
+from simjudge.poses import Pose
+from simjudge.world.car_looks import VEHICLE, WHEELS, body_box
+from simjudge.world.vehicle import Command, Vehicle, VehicleState
+
+_SERVO_STIFFNESS, _SERVO_TORQUE, _SERVO_INERTIA = 30.0, 5.0, 0.002
+_FIRM = (0.004, 1.0)
+"""Time constant (s) and damping ratio of tyres' contacts and dry friction: the shortest that two steps allow."""
+_DRY = (0.99, 0.995, 0.001, 0.5, 2.0)
+_BODY_FRICTION = 0.3
+
+
+def add_car(spec: mujoco.MjSpec, car: Vehicle, start: Pose, collides: tuple[int, int], gravity: float) -> None:
+    """Add a car to a model.
+
+    Args:
+        spec: of the model.
+        car: its figures.
+        start: of base_link.
+        collides: MuJoCo's contype and conaffinity.
+        gravity: m/s^2; the springs carry the body's weight at rest, with base_link on the ground.
+    """
+    x, y, z, w = start.orientation
+    body = spec.worldbody.add_body(name=VEHICLE, pos=start.position, quat=[w, x, y, z])
+    body.add_freejoint(name=VEHICLE)
+    body.explicitinertial, body.mass = True, car.mass - 4 * car.wheel_mass
+    body.ipos, body.inertia = car.centre_of_mass, car.inertia
+    contype, conaffinity = collides
+    centre, size = body_box(car)
+    body.add_geom(
+        name=VEHICLE,
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        pos=centre,
+        size=[side / 2 for side in size],
+        contype=contype,
+        conaffinity=conaffinity,
+        friction=[_BODY_FRICTION, 0.002, 0.0005],
+        priority=1,
+    )
+    motor = spec.add_tendon(name="motor")
+    for name in WHEELS:
+        _add_wheel(spec, body, name, car, collides, gravity)
+        motor.wrap_joint(f"spin_{name}", 1 / (4 * car.gear_ratio))
+    engine = spec.add_actuator(name="motor", target="motor", trntype=mujoco.mjtTrn.mjTRN_TENDON)
+    top = car.top_wheel_speed / car.gear_ratio
+    engine.gaintype = mujoco.mjtGain.mjGAIN_AFFINE
+    engine.gainprm[:3] = [car.stall_torque, 0, -car.stall_torque / top]
+    engine.ctrllimited, engine.ctrlrange = True, [0, 1]
+    engine.forcelimited, engine.forcerange = True, [0, car.stall_torque]
+
+
+def _add_wheel(
+    spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, car: Vehicle, collides: tuple[int, int], gravity: float
+) -> None:
+    """One wheel: up and down on its spring, about the steering axis if it is a front one, and about its axle."""
+    front, left = name.startswith("front"), name.endswith("left")
+    side = 1 if left else -1
+    wheel = body.add_body(
+        name=f"{VEHICLE}/wheel_{name}",
+        pos=[car.wheelbase if front else 0, side * car.track / 2, car.wheel_radius],
+    )
+    wheel.explicitinertial, wheel.mass = True, car.wheel_mass
+    across = car.wheel_inertia / 2 + car.wheel_mass * car.wheel_width**2 / 12
+    wheel.ipos, wheel.inertia = [0, 0, 0], [across, car.wheel_inertia, across]
+    load = _share(car, front=front, left=left) * (car.mass - 4 * car.wheel_mass) * gravity
+    wheel.add_joint(
+        name=f"spring_{name}",
+        type=mujoco.mjtJoint.mjJNT_SLIDE,
+        axis=[0, 0, 1],
+        stiffness=car.suspension_stiffness,
+        damping=car.suspension_damping,
+        springref=-load / car.suspension_stiffness,
+        limited=True,
+        range=[-car.suspension_travel, car.suspension_travel],
+    )
+    if front:
+        wheel.add_joint(name=f"steer_{name}", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 0, 1], armature=_SERVO_INERTIA)
+        servo = spec.add_actuator(name=f"steer_{name}", target=f"steer_{name}", trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        servo.set_to_position(kp=_SERVO_STIFFNESS, dampratio=1)
+        servo.forcelimited, servo.forcerange = True, [-_SERVO_TORQUE, _SERVO_TORQUE]
+    wheel.add_joint(
+        name=f"spin_{name}",
+        type=mujoco.mjtJoint.mjJNT_HINGE,
+        axis=[0, 1, 0],
+        frictionloss=_rolling_torque(car, front=front, left=left, gravity=gravity),
+        solref_friction=_FIRM,
+        solimp_friction=_DRY,
+    )
+    wheel.add_geom(
+        name=f"{VEHICLE}/wheel_{name}",
+        type=mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+        size=[car.wheel_radius, car.wheel_width / 2, car.wheel_radius],
+        contype=collides[0],
+        conaffinity=collides[1],
+        friction=[car.friction, 0.002, 0.0001],
+        priority=2,
+        condim=3,
+        solref=_FIRM,
+        solimp=[0.95, 0.99, 0.001, 0.5, 2],
+    )
+
+
+def _share(car: Vehicle, *, front: bool, left: bool) -> float:
+    """The part of the body's weight that a wheel carries at rest."""
+    ahead, aside = car.centre_of_mass[0] / car.wheelbase, car.centre_of_mass[1] / car.track
+    return (ahead if front else 1 - ahead) * (0.5 + (aside if left else -aside))
+
+
+def _rolling_torque(car: Vehicle, *, front: bool, left: bool, gravity: float) -> float:
+    """N m that the tyre's rolling resistance takes at the load it carries at rest."""
+    load = _share(car, front=front, left=left) * (car.mass - 4 * car.wheel_mass) + car.wheel_mass
+    return car.rolling_resistance * load * gravity * car.wheel_radius
+
+
+class Car:
+    """The car of a compiled model: takes what the driver does, says how it moves."""
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, vehicle: Vehicle) -> None:
+        """Find the car's parts in the model."""
+        self.vehicle = vehicle
+        self._model, self._data = model, data
+        base = model.joint(VEHICLE)
+        self._qpos, self._qvel = int(base.qposadr[0]), int(base.dofadr[0])
+        self._spin = np.array([model.joint(f"spin_{name}").dofadr[0] for name in WHEELS])
+        self._springs = np.array([model.joint(f"spring_{name}").qposadr[0] for name in WHEELS])
+        self._steer = np.array([model.joint(f"steer_{name}").qposadr[0] for name in WHEELS[:2]])
+        inside = [index for index in range(model.nv) if model.body_rootid[model.dof_bodyid[index]] == self.root]
+        self._dofs = np.array(inside)
+        self._servos = np.array([model.actuator(f"steer_{name}").id for name in WHEELS[:2]])
+        self._motor = int(model.actuator("motor").id)
+        self._rolling = model.dof_frictionloss[self._spin].copy()
+        self.start()
+
+    @property
+    def root(self) -> int:
+        """The number of the car's body, the root of its wheels."""
+        return int(self._model.body(VEHICLE).id)
+
+    def start(self) -> None:
+        """Nothing is pressed, the wheels are straight."""
+        self._target, self._angle = 0.0, 0.0
+        self._before: FloatArray | None = None
+        self.drive(Command())
+
+    def drive(self, command: Command) -> None:
+        """Take over what the driver does."""
+        self._target = command.steering * self.vehicle.steering_limit
+        self._data.ctrl[self._motor] = command.throttle
+        self._model.dof_frictionloss[self._spin] = self._rolling + command.braking * self.vehicle.brake_torque
+
+    def before_step(self) -> None:
+        """Turn the servo on by what it can turn in a step."""
+        most = self.vehicle.steering_rate * self._model.opt.timestep
+        self._angle += max(-most, min(most, self._target - self._angle))
+        self._data.ctrl[self._servos] = self.vehicle.wheel_angles(self._angle)
+        self._before = self._data.qvel[self._qvel : self._qvel + 3].copy()
+
+    def place(self, pose: Pose) -> None:
+        """Put base_link somewhere, at rest, the body as high above the wheels as it rests."""
+        x, y, z, w = pose.orientation
+        self._data.qpos[self._qpos : self._qpos + 7] = [*pose.position, w, x, y, z]
+        self._data.qpos[self._springs] = 0
+        self._data.qvel[self._dofs] = 0
+        self._before = None
+
+    def state(self, time: float) -> VehicleState:
+        """How the car moves."""
+        qpos, qvel = self._data.qpos, self._data.qvel
+        px, py, pz, w, x, y, z = qpos[self._qpos : self._qpos + 7].tolist()
+        pose = Pose((px, py, pz), (x, y, z, w))
+        to_body = pose.rotation().T
+        velocity = qvel[self._qvel : self._qvel + 3]
+        change = np.zeros(3) if self._before is None else (velocity - self._before) / self._model.opt.timestep
+        return VehicleState(
+            time=time,
+            pose=pose,
+            velocity=_three(to_body @ velocity),
+            angular_velocity=_three(qvel[self._qvel + 3 : self._qvel + 6]),
+            acceleration=_three(to_body @ change),
+            steering_angle=self._bicycle_angle(),
+            wheel_speeds=tuple(qvel[self._spin].tolist()),
+        )
+
+    def _bicycle_angle(self) -> float:
+        """From the wheels' own angles: its cotangent is the mean of theirs."""
+        left, right = (math.tan(angle) for angle in self._data.qpos[self._steer])
+        same_side = left * right > 0
+        return math.atan(2 * left * right / (left + right) if same_side else (left + right) / 2)
+
+
+def _three(values: FloatArray) -> tuple[float, float, float]:
+    x, y, z = values.tolist()
+    return x, y, z

@@ -1,0 +1,165 @@
+"""The topics of a simulated camera: pictures, camera_info, labels, class and instance images, under one stamp each.
+
+    camera = SimulatedCamera(node, read_camera("art1"), scene.class_names)
+    camera.publish(stamp, picture, objects, labels)
+
+`publish` may be called from any thread. Ground truth and camera_info always go out; pictures and label images are made
+into messages only where somebody subscribes. QoS is that of a real camera's topics (see `qos.images`) but for the
+ground truth, which is reliable.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from builtin_interfaces.msg import Time
+from rclpy.publisher import Publisher
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArray
+from std_msgs.msg import Header
+
+from simjudge.bags.messages import FRAME_ID
+from simjudge.bags.pixels import format_name
+from simjudge.frames import Objects, stamp_name
+from simjudge.images import EncodedImage, RgbImage, encode_jpeg
+from simjudge.sensing.camera import Camera
+from simjudge.world.engine import Labels
+
+from .image_messages import camera_info_message, image_message
+from .qos import images, publisher_events, reliable
+from .runtime import SimjudgeNode
+
+_DEPTH, _JPEG_QUALITY = 30, 95
+
+
+class SimulatedCamera:
+    """Publishes what a simulated camera sees.
+
+    Attributes:
+        published: frames so far.
+    """
+
+    def __init__(
+        self,
+        node: SimjudgeNode,
+        camera: Camera,
+        class_names: Mapping[int, str],
+        *,
+        frame_id: str = FRAME_ID,
+        reliability: str = "auto",
+    ) -> None:
+        """Create the publishers.
+
+        Args:
+            node: that publishes.
+            camera: whose lens makes the camera_info.
+            class_names: of the scene, by class id.
+            frame_id: the optical frame's name in tf, for all headers.
+            reliability: of pictures and camera_info: "auto", "best_effort" or "reliable" (see `qos.images`).
+
+        Raises:
+            UsageError: no camera_info can be made of the lens.
+        """
+        self.published = 0
+        self._node, self._frame_id, self._reliability = node, frame_id, reliability
+        self._size = camera.lens.size
+        self._classes = [ClassName(id=number, name=name) for number, name in sorted(class_names.items())]
+        self._names = dict(class_names)
+        self._calibration = camera.lens.camera_info(camera.name).calibration
+        self._image = self._publisher(Image, "camera/image_raw")
+        self._compressed = self._publisher(CompressedImage, "camera/image_raw/compressed")
+        self._info = self._publisher(CameraInfo, "camera/camera_info")
+        self._semantic = self._publisher(Image, "camera/semantic")
+        self._instance = self._publisher(Image, "camera/instance")
+        self._truth = node.create_publisher(
+            LabelledObjectArray,
+            "camera/ground_truth",
+            reliable(_DEPTH),
+            event_callbacks=publisher_events(node.diagnostics, "camera/ground_truth"),
+        )
+
+    def publish(
+        self,
+        stamp: int,
+        picture: RgbImage,
+        objects: Objects,
+        labels: Labels | None = None,
+        encoded: EncodedImage | None = None,
+        frame_name: str = "",
+    ) -> None:
+        """Publish one frame.
+
+        Args:
+            stamp: nanoseconds, 0 or more, of all its messages.
+            picture: (height, width, 3), uint8 RGB.
+            objects: the ground truth; all rows are taken as this frame's. Boxes in pixels, as in `frames`.
+            labels: class and instance images; None: neither is published.
+            encoded: the picture as JPEG or PNG where the camera's chain ends in one: taken as it is. Else a JPEG of
+                quality 95 is made where somebody subscribes to the compressed topic.
+            frame_name: what the frame is called; by its stamp if not given.
+        """
+        header = self._header(stamp)
+        # Labels first: who waits for the picture of a stamp then has all of it.
+        self._truth.publish(self._truth_message(header, objects, frame_name or stamp_name(stamp)))
+        info = camera_info_message(self._calibration)
+        info.header = header
+        self._info.publish(info)
+        if labels is not None and self._semantic.get_subscription_count():
+            self._semantic.publish(_label_image(labels.class_id, header, "8UC1"))
+        if labels is not None and self._instance.get_subscription_count():
+            self._instance.publish(_label_image(labels.instance, header, "16UC1"))
+        if self._compressed.get_subscription_count():
+            self._compressed.publish(_compressed_image(picture, encoded, header))
+        if self._image.get_subscription_count():
+            self._image.publish(image_message(picture, header))
+        self.published += 1
+
+    @property
+    def listeners(self) -> int:
+        """How many subscriptions the pictures have, raw and compressed."""
+        return self._image.get_subscription_count() + self._compressed.get_subscription_count()
+
+    def _publisher(self, kind: type[Any], topic: str) -> Publisher[Any]:
+        events = publisher_events(self._node.diagnostics, topic)
+        profile = images(self._reliability, _DEPTH)
+        return self._node.create_publisher(kind, topic, profile, event_callbacks=events)
+
+    def _header(self, stamp: int) -> Header:
+        seconds, nanoseconds = divmod(stamp, 1_000_000_000)
+        return Header(stamp=Time(sec=seconds, nanosec=nanoseconds), frame_id=self._frame_id)
+
+    def _truth_message(self, header: Header, objects: Objects, frame_name: str) -> LabelledObjectArray:
+        width, height = self._size
+        out = LabelledObjectArray(header=header, frame_name=frame_name, image_width=width, image_height=height)
+        out.class_names = self._classes
+        rows = zip(objects.class_id.tolist(), objects.box.tolist(), objects.instance.tolist(), strict=True)
+        out.objects = [
+            LabelledObject(
+                class_id=number,
+                class_name=self._names.get(number, ""),
+                box=Box(x0=x0, y0=y0, x1=x1, y1=y1),
+                instance_id=instance,
+            )
+            for number, (x0, y0, x1, y1), instance in rows
+        ]
+        return out
+
+
+def _label_image(values: npt.NDArray[Any], header: Header, encoding: str) -> Image:
+    """A class or instance image; little-endian, without padding."""
+    height, width = values.shape
+    kind = np.dtype("u1" if encoding == "8UC1" else "<u2")
+    data = np.ascontiguousarray(values, kind).tobytes()
+    step = width * kind.itemsize
+    message = Image(header=header, height=height, width=width, encoding=encoding, is_bigendian=0, step=step)
+    message.data = array("B", data)
+    return message
+
+
+def _compressed_image(picture: RgbImage, encoded: EncodedImage | None, header: Header) -> CompressedImage:
+    data, suffix = (encode_jpeg(picture, _JPEG_QUALITY), ".jpg") if encoded is None else (encoded.data, encoded.suffix)
+    return CompressedImage(header=header, format=format_name(suffix), data=array("B", data))

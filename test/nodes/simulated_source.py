@@ -1,0 +1,41 @@
+"""Two frames of a simulated camera, over and over: the second one comes with a JPEG of its own."""
+
+import threading
+import time
+
+import numpy as np
+
+from simjudge.frames import Objects
+from simjudge.images import EncodedImage, encode_jpeg
+from simjudge.nodes.runtime import SimjudgeNode, run_node
+from simjudge.nodes.simulated_camera import SimulatedCamera
+from simjudge.sensing.camera import read_camera
+from simjudge.world.engine import Labels
+
+PICTURE = np.random.default_rng(0).integers(0, 256, (720, 1280, 3), np.uint8)
+JPEG = encode_jpeg(PICTURE, 30)
+LABELS = Labels(
+    (np.arange(720 * 1280) % 3).astype(np.uint8).reshape(720, 1280),
+    (np.arange(720 * 1280) % 60_001).astype(np.uint16).reshape(720, 1280),
+    np.ones((720, 1280), np.float32),
+)
+OBJECTS = Objects.build([0, 0], [1, 2], [[10, 20, 30.5, 40], [-3, 0, 5, 6]], [7, 65_535])
+
+
+class SimulatedSource(SimjudgeNode):
+    NAME = "simulated_source"
+
+    def __init__(self):
+        super().__init__()
+        self.camera = SimulatedCamera(self, read_camera("art1"), {1: "red cone", 2: "green cone"}, frame_id="lens")
+        threading.Thread(target=self.publish_all, daemon=True).start()
+
+    def publish_all(self):
+        while not self.ended:
+            self.camera.publish(1_500_000_000, PICTURE, OBJECTS, LABELS, frame_name="first")
+            self.camera.publish(2_000_000_000, PICTURE, Objects.empty(), None, EncodedImage(JPEG, ".jpg"))
+            time.sleep(0.5)
+
+
+if __name__ == "__main__":
+    run_node(SimulatedSource)

@@ -343,8 +343,9 @@ class EngineContract:
         driven.place("vehicle", Pose((-4, 3, 0)))
         hits = driven.cast([(-4 + 0.25, 3, 1), (-4, 3.166, 1)], [(0, 0, -1)] * 2)
         assert [driven.names[index] for index in hits.thing] == ["vehicle", "vehicle/wheel_rear_left"]
-        labels = driven.labels(LENS, Moment(Pose.facing(-6, 3, 0.3).optical(), driven.poses()))
-        assert labels.depth[32:, 40:56].min() < 2.2
+        ahead = Moment(Pose.facing(-2, 3, 0.12, yaw=math.pi).optical(), driven.poses())
+        labels = driven.labels(LENS, ahead)
+        assert 1.2 < labels.depth[31:34, 44:52].min() < 1.6, "the car's nose"
         assert not labels.class_id.any(), "nobody labels the car"
 
     def test_a_moments_bodies_are_seen_where_they_are_told(self, engine):

@@ -1,0 +1,95 @@
+"""The memory of cones: one stays one, classes are outvoted, ghosts are forgotten, what left the view is not."""
+
+import numpy as np
+import pytest
+from toy_world import GREEN, LENSES, RED, detect
+
+from simjudge.driving.cone_map import ConeMap, Memory
+from simjudge.driving.cones import Sightings, locate_cones
+from simjudge.poses import Pose
+from simjudge.world.vehicle_file import read_vehicle
+
+MOUNT = read_vehicle("art1").mounts["camera"]
+VIEW = LENSES["pinhole"]
+CONES = np.array([[1.5, 0.5], [1.6, -0.5], [2.3, 0.5], [2.4, -0.5]])
+CLASSES = np.array([GREEN, RED, GREEN, RED])
+
+
+def look(cones, x=0.0, rng=None, classes=CLASSES, where=CONES, **detector):
+    camera = (Pose.facing(x, 0) @ MOUNT).optical()
+    cones.saw(locate_cones(detect(where, classes, VIEW, camera, rng, **detector), VIEW, camera), VIEW, camera)
+
+
+def test_many_pictures_of_four_cones_are_four_cones_each_better_known():
+    cones, rng = ConeMap((RED, GREEN)), np.random.default_rng(0)
+    look(cones, 0.0, rng, noise=0.7)
+    first = np.linalg.det(cones.covariance)
+    assert not cones.trusted().any()
+    for x in np.arange(0.02, 0.6, 0.02):
+        look(cones, x, rng, noise=0.7)
+    assert len(cones) == 4
+    assert cones.trusted().all()
+    order = np.argsort(cones.position[:, 0])
+    np.testing.assert_allclose(cones.position[order], CONES, atol=0.05)
+    assert cones.class_id()[order].tolist() == CLASSES.tolist()
+    assert np.all(np.linalg.det(cones.covariance) < first / 10)
+
+
+def test_what_has_left_the_view_is_still_known_until_it_is_far():
+    cones = ConeMap((RED, GREEN), Memory(reach=4.0))
+    for x in (0.0, 0.1, 0.2):
+        look(cones, x)
+    for x in (3.0, 3.1, 3.2, 3.3):
+        cones.moved(0.1, Pose.facing(x, 0))
+        look(cones, x)
+    assert len(cones) == 4
+    cones.moved(0.1, Pose.facing(6.0, 0))
+    assert np.all(cones.position[:, 0] > 2.0)
+    assert len(cones) == 2
+
+
+def test_a_wrong_class_is_outvoted():
+    cones = ConeMap((RED, GREEN))
+    look(cones)
+    for x in (0.05, 0.1, 0.15):
+        look(cones, x, classes=np.array([GREEN, RED, RED, RED]) if x == 0.1 else CLASSES)
+    order = np.argsort(cones.position[:, 0])
+    assert len(cones) == 4
+    assert cones.class_id()[order].tolist() == CLASSES.tolist()
+
+
+def test_what_is_near_and_in_view_and_not_seen_again_is_forgotten():
+    cones = ConeMap((RED, GREEN))
+    ghost = np.array([[1.4, 0.0]])
+    look(cones, where=np.concatenate([CONES, ghost]), classes=np.array([*CLASSES, RED]))
+    assert len(cones) == 5
+    for _ in range(6):
+        look(cones)
+    assert len(cones) == 4
+    assert not np.any(np.abs(cones.position[:, 1]) < 0.2)
+
+
+def test_other_classes_are_no_cones_of_the_lane():
+    cones = ConeMap((RED, GREEN))
+    look(cones, classes=np.array([7, 8, RED, GREEN]))
+    assert sorted(cones.class_id().tolist()) == [RED, GREEN]
+
+
+def test_doubt_grows_with_the_way():
+    cones = ConeMap((RED, GREEN), Memory(drift=0.1))
+    look(cones)
+    before = cones.covariance.copy()
+    cones.moved(0.5, Pose.facing(0.5, 0))
+    np.testing.assert_allclose(cones.covariance - before, np.broadcast_to(0.005 * np.eye(2), before.shape))
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 0, 2]])
+def test_the_order_of_sightings_does_not_matter(order):
+    cones = ConeMap((RED, GREEN))
+    full = Sightings(CONES, np.broadcast_to(0.01 * np.eye(2), (4, 2, 2)), CLASSES, np.ones(4))
+    part = Sightings(CONES[order], full.covariance, CLASSES[order], np.ones(4))
+    camera = (Pose() @ MOUNT).optical()
+    for seen in (full, part):
+        cones.saw(seen, VIEW, camera)
+    np.testing.assert_allclose(cones.position, CONES)
+    np.testing.assert_allclose(cones.covariance, np.broadcast_to(0.005 * np.eye(2), (4, 2, 2)))

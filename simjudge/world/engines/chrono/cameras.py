@@ -1,0 +1,142 @@
+"""Our lenses and exposures, taken with Chrono's cameras: which picture to ask for, and what becomes of it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.errors import UsageError
+from simjudge.frames import FloatArray
+from simjudge.sensing.lens import Lens
+from simjudge.world.engine import Labels
+from simjudge.world.engines.chrono import buffers
+from simjudge.world.engines.chrono.lenses import (
+    DIRECT_LIMIT,
+    Asked,
+    Lookup,
+    asked_directly,
+    direct_error,
+    field_for,
+    lookup_for,
+)
+from simjudge.world.engines.chrono.probe import Probed
+from simjudge.world.engines.chrono.stage import FARTHEST, Stage
+from simjudge.world.engines.chrono.versions import Sensor
+
+BRACKETS = (1.0, 1 / 16, 1 / 256)
+"""Parts of the scene's light that a picture is taken in, the next one where the one before is full: bytes end at 1."""
+_FINE = {"camera": 1, "segmentation": 4, "depth": 4}
+"""How much finer than our pixels a looked-up pinhole picture is, per ray of a pixel's side."""
+
+
+class Cameras:
+    """Pictures of a stage through any of our lenses.
+
+    Args:
+        stage: what is seen.
+        probed: what this Chrono's sensors truly do.
+    """
+
+    def __init__(self, stage: Stage, probed: Probed) -> None:
+        """Nothing is planned before it is asked for."""
+        self._stage, self._probed = stage, probed
+        self._ways: dict[tuple[Lens, Sensor, int], Asked | Lookup] = {}
+
+    def radiance(self, lens: Lens, rays_per_pixel: int) -> npt.NDArray[np.float32]:
+        """Linear RGB (H, W, 3) of the stage as it stands, n x n rays a pixel on a grid."""
+        side = math.isqrt(rays_per_pixel)
+        if side < 1 or side * side != rays_per_pixel:
+            raise UsageError(f"{rays_per_pixel} rays a pixel: a square number (1, 4, 9, ...) is needed")
+        way = self._way(lens, "camera", side)
+        if isinstance(way, Asked):
+            return buffers.averaged(self._bracketed(way), side)
+        asked = Asked(way.size, field_for(way.tangent, self._probed.factors["camera"]))
+        return _looked_up(self._bracketed(asked), way, lens, side)
+
+    def labels(self, lens: Lens) -> Labels:
+        """Classes, instances and depth of the stage as it stands, through the pixels' centres."""
+        way = self._way(lens, "segmentation", 1)
+        if isinstance(way, Asked):
+            classes, instances = self._stage.labels(way)
+        else:
+            asked = Asked(way.size, field_for(way.tangent, self._probed.factors["segmentation"]))
+            found = self._stage.labels(asked)
+            rows, columns = _nearest(way, lens)
+            classes, instances = (image[rows, columns] for image in found)
+        return Labels(_small(classes), instances, self._depth(lens))
+
+    def _depth(self, lens: Lens) -> npt.NDArray[np.float32]:
+        way, rays = self._way(lens, "depth", 1), lens.rays()
+        if isinstance(way, Asked):
+            return buffers.axial(self._stage.distances(way), rays, FARTHEST)
+        asked = Asked(way.size, field_for(way.tangent, self._probed.factors["depth"]))
+        rows, columns = _nearest(way, lens)
+        straight = _pinhole_rays(way)[rows, columns]
+        return buffers.axial(self._stage.distances(asked)[rows, columns], straight, FARTHEST)
+
+    def _bracketed(self, asked: Asked) -> npt.NDArray[np.float32]:
+        """Linear light of a picture, taken again in less light where bytes are full."""
+        bytes_ = self._stage.colours(asked)
+        picture = buffers.linear(bytes_)
+        for part in BRACKETS[1:]:
+            full = bytes_.max(axis=-1) >= buffers.SATURATED
+            if not full.any():
+                break
+            bytes_ = np.where(full[..., None], self._stage.colours(asked, part), 0).astype(np.uint8)
+            picture[full] = buffers.linear(bytes_[full]) / part
+        return picture
+
+    def _way(self, lens: Lens, sensor: Sensor, side: int) -> Asked | Lookup:
+        key = (lens, sensor, side)
+        if key not in self._ways:
+            self._ways[key] = self._plan(lens, sensor, side)
+        return self._ways[key]
+
+    def _plan(self, lens: Lens, sensor: Sensor, side: int) -> Asked | Lookup:
+        factor = self._probed.factors[sensor]
+        usable = lens.model == "pinhole" or sensor in self._probed.radial
+        asked = asked_directly(lens, factor, oversample=side) if usable else None
+        if asked is not None and direct_error(lens, factor) <= DIRECT_LIMIT:
+            return asked
+        return lookup_for(lens, _FINE[sensor] * side)
+
+
+def _small(classes: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint8]:
+    if classes.size and int(classes.max()) > 255:
+        raise UsageError(f"class {int(classes.max())}: labels of an engine end at 255")
+    return classes.astype(np.uint8)
+
+
+def _nearest(way: Lookup, lens: Lens) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Rows and columns of the looked-up picture that our pixels' centres fall on."""
+    found = np.rint(way.pixels(lens.rays())).astype(np.int64)
+    width, height = way.size
+    return np.clip(found[..., 1], 0, height - 1), np.clip(found[..., 0], 0, width - 1)
+
+
+def _pinhole_rays(way: Lookup) -> FloatArray:
+    width, height = way.size
+    focal = width / 2 / way.tangent
+    x, y = ((np.arange(side) - (side - 1) / 2) / focal for side in way.size)
+    rays = np.stack([*np.meshgrid(x, y), np.ones((height, width))], -1)
+    unit: FloatArray = rays / np.linalg.norm(rays, axis=-1, keepdims=True)
+    return unit
+
+
+def _looked_up(picture: npt.NDArray[np.float32], way: Lookup, lens: Lens, side: int) -> npt.NDArray[np.float32]:
+    """A pinhole picture seen through our lens: bilinear at n x n rays of each pixel, averaged."""
+    from scipy.ndimage import map_coordinates
+
+    width, height = lens.size
+    offsets = (np.arange(side) + 0.5) / side - 0.5
+    total = np.zeros((height, width, 3))
+    grid = np.stack(np.meshgrid(np.arange(width, dtype=float), np.arange(height, dtype=float)), -1)
+    for down in offsets:
+        for across in offsets:
+            found = way.pixels(lens.rays_at(grid + [across, down]))
+            where = [found[..., 1], found[..., 0]]
+            for channel in range(3):
+                total[..., channel] += map_coordinates(picture[..., channel], where, order=1, mode="nearest")
+    return (total / side**2).astype(np.float32)

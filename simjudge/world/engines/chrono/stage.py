@@ -1,0 +1,240 @@
+"""What is seen: a ChSystem of its own that never steps, with the scene's looks, a camera rig, and Chrono's sensors.
+
+Physics runs in another system (`bodies.py`), so that moments of an exposure can put things anywhere. A sensor belongs
+to a manager of its own here: updating the manager takes one picture, of that sensor alone. The stage's clock makes it
+due, by whole seconds at 1 Hz, which floats hold exactly; lag and collection window are zero, so that the picture of
+this update, and no other, is what the buffer gives (ChSensorManager::Update waits for it: OptiX renders in threads of
+its own). Exposure times, rates and lag are simjudge's own affair: moments, and the camera's clock.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.errors import SimjudgeError, UsageError
+from simjudge.poses import OPTICAL, Pose
+from simjudge.world.engines.chrono import buffers
+from simjudge.world.engines.chrono.lenses import Asked
+from simjudge.world.engines.chrono.modules import Modules
+from simjudge.world.engines.chrono.scenes import Plan, PlannedBody, PlannedMaterial, dimmed, wavefront
+from simjudge.world.engines.chrono.versions import Release, Sensor, camera_arguments
+
+FARTHEST = 10_000.0
+"""Metres: what the depth camera says where nothing is hit."""
+_KEPT = 6
+"""Sensors that are kept for the next picture of the same kind."""
+_PINHOLE, _RADIAL, _LEGACY = 0, 2, 5
+"""Values of CameraLensModelType and Integrator (ChOptixDefinitions.h, ChSensorRenderTypes.h), where SWIG lacks names."""
+_ACCESS = {"camera": "ChFilterRGBA8Access", "segmentation": "ChFilterSemanticAccess", "depth": None}
+
+
+class _View(NamedTuple):
+    manager: Any
+    sensor: Any
+    folder: Path | None
+
+
+class Stage:
+    """The looks of a scene in Chrono::Sensor.
+
+    Args:
+        modules: PyChrono.
+        release: which one it is.
+        plan: what to show.
+
+    Raises:
+        SimjudgeError: the sensors are not exposed to Python.
+    """
+
+    def __init__(self, modules: Modules, release: Release, plan: Plan) -> None:
+        """Make the bodies; sensors come when they are asked for."""
+        if not release.cameras:
+            raise SimjudgeError(
+                f"PyChrono {release.version}: its cameras are not exposed to Python (pychrono.sensor has no"
+                " ChCameraSensor); take a build with OptiX, or with Vulkan RT whose bindings wrap the rendered sensors"
+            )
+        self._core, self._sensor, self._release, self._plan = modules.core, modules.sensor, release, plan
+        self._folder = tempfile.TemporaryDirectory(prefix="simjudge-chrono-")
+        self._files = 0
+        self._views: OrderedDict[tuple[Any, ...], _View] = OrderedDict()
+        self._system = self._core.ChSystemNSC()
+        self._bodies = {planned.name: self._body(planned) for planned in plan.bodies}
+        self._rig = self._core.ChBody()
+        self._rig.SetFixed(True)
+        self._system.AddBody(self._rig)
+
+    def put(self, name: str, pose: Pose) -> None:
+        """Put a body somewhere."""
+        body = self._bodies.get(name)
+        if body is None:
+            raise UsageError(f"{name}: nothing of that name")
+        self._move(body, pose)
+
+    def put_camera(self, optical: Pose) -> None:
+        """Put the camera; Chrono's looks along x, its y to the left and its z up."""
+        self._move(self._rig, optical @ Pose(orientation=OPTICAL).inverse())
+
+    def colours(self, asked: Asked, light: float = 1.0) -> npt.NDArray[np.uint8]:
+        """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light."""
+        view = self._taken("camera", asked, light)
+        return buffers.rgb(view.sensor.GetMostRecentRGBA8Buffer())
+
+    def labels(self, asked: Asked) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+        """Classes and instances (H, W), upright."""
+        view = self._taken("segmentation", asked)
+        if view.folder is None:
+            return buffers.labels(view.sensor.GetMostRecentSemanticBuffer())
+        written = sorted(view.folder.glob("*.png"))
+        if len(written) != 1:
+            raise SimjudgeError(
+                f"engine chrono: ChFilterSave wrote {len(written)} pictures to {view.folder}, not one; is the disk"
+                " full, or was the working folder changed?"
+            )
+        found = buffers.saved_labels(written[0])
+        written[0].unlink()
+        return found
+
+    def distances(self, asked: Asked) -> npt.NDArray[np.float32]:
+        """Distances along the rays (H, W), upright; FARTHEST where nothing is hit."""
+        return buffers.ranges(self._taken("depth", asked).sensor.GetMostRecentDepthBuffer())
+
+    def close(self) -> None:
+        """Give everything back, sensors first: their managers hold the system."""
+        self._views.clear()
+        self._bodies.clear()
+        self._rig = self._system = None
+        self._folder.cleanup()
+
+    def _taken(self, kind: Sensor, asked: Asked, light: float = 1.0) -> _View:
+        """Take one picture."""
+        view = self._view(kind, asked, light)
+        launched = view.sensor.GetNumLaunches()
+        self._system.SetChTime(float(launched))
+        view.manager.Update()
+        if view.sensor.GetNumLaunches() != launched + 1:
+            raise SimjudgeError(f"engine chrono: the {kind} camera took no picture at its turn {launched}")
+        return view
+
+    def _view(self, kind: Sensor, asked: Asked, light: float) -> _View:
+        key = (kind, asked, light)
+        if key in self._views:
+            self._views.move_to_end(key)
+            return self._views[key]
+        while len(self._views) >= _KEPT:
+            self._views.popitem(last=False)
+        self._system.SetChTime(0.0)
+        manager = self._core_manager(light)
+        sensor = self._camera(kind, asked)
+        folder = self._filters(kind, sensor)
+        sensor.SetName(f"simjudge_{kind}")
+        sensor.SetLag(0.0)
+        sensor.SetCollectionWindow(0.0)
+        manager.AddSensor(sensor)
+        self._views[key] = _View(manager, sensor, folder)
+        return self._views[key]
+
+    def _core_manager(self, light: float) -> Any:
+        """A sensor manager with the scene's lamps in a part of their light."""
+        chrono, sensors = self._core, self._sensor
+        plan = dimmed(self._plan, light)
+        manager = sensors.ChSensorManager(self._system)
+        scene = manager.scene
+        scene.SetAmbientLight(chrono.ChVector3f(*plan.ambient))
+        for lamp in plan.lights:
+            constant = () if lamp.const_color is None else (lamp.const_color,)
+            colour = chrono.ChColor(*lamp.colour)
+            scene.AddPointLight(chrono.ChVector3f(*lamp.position), colour, lamp.max_range, *constant)
+        background = sensors.Background()
+        background.mode = sensors.BackgroundMode_SOLID_COLOR
+        background.color_zenith = chrono.ChVector3f(*plan.background)
+        background.color_horizon = chrono.ChVector3f(*plan.background)
+        scene.SetBackground(background)
+        return manager
+
+    def _camera(self, kind: Sensor, asked: Asked) -> Any:
+        chrono, sensors = self._core, self._sensor
+        radial = asked.coefficients is not None
+        lens = (
+            getattr(sensors, "CameraLensModelType_RADIAL", _RADIAL)
+            if radial
+            else getattr(sensors, "CameraLensModelType_PINHOLE", _PINHOLE)
+        )
+        width, height = asked.size
+        common = (self._rig, 1.0, chrono.ChFramed(), width, height, asked.field)
+        if kind == "camera":
+            names = ("parent", "rate", "pose", "w", "h", "hFOV")
+            given = dict(zip(names, common, strict=True))
+            legacy = getattr(sensors, "Integrator_LEGACY", _LEGACY)
+            given |= {"supersample": 1, "lens": lens, "gamma": buffers.GAMMA, "integrator": legacy}
+            camera = sensors.ChCameraSensor(*camera_arguments(self._release, given))
+        elif kind == "depth":
+            camera = sensors.ChDepthCamera(*common, FARTHEST, lens)
+        else:
+            camera = sensors.ChSegmentationCamera(*common, lens)
+        if asked.coefficients is not None:
+            camera.SetRadialLensParameters(chrono.ChVector3f(*asked.coefficients))
+        return camera
+
+    def _filters(self, kind: Sensor, sensor: Any) -> Path | None:
+        """What makes its data readable; the folder, where they go through files."""
+        if kind == "segmentation" and not self._release.semantic_buffer:
+            self._files += 1
+            folder = Path(self._folder.name) / f"labels_{self._files}"
+            folder.mkdir()
+            # A path from here: ChFilterSave creates the parts of an absolute one below the working folder.
+            sensor.PushFilter(self._sensor.ChFilterSave(os.path.relpath(folder) + "/"))
+            return folder
+        access = _ACCESS[kind]
+        if access is not None:
+            sensor.PushFilter(getattr(self._sensor, access)())
+        return None
+
+    def _body(self, planned: PlannedBody) -> Any:
+        chrono = self._core
+        body = chrono.ChBody()
+        body.SetName(planned.name)
+        body.SetFixed(True)
+        path = Path(self._folder.name) / f"{len(list(Path(self._folder.name).glob('*.obj')))}.obj"
+        path.write_text(wavefront(planned.mesh), encoding="ascii")
+        mesh = chrono.ChTriangleMeshConnected.CreateFromWavefrontFile(str(path), True, True)
+        shape = chrono.ChVisualShapeTriangleMesh()
+        shape.SetMesh(mesh)
+        material = self._material(planned.material, path.with_suffix(".png"))
+        if shape.GetNumMaterials():
+            shape.SetMaterial(0, material)
+        else:
+            shape.AddMaterial(material)
+        body.AddVisualShape(shape)
+        self._system.AddBody(body)
+        self._move(body, planned.pose)
+        return body
+
+    def _material(self, planned: PlannedMaterial, path: Path) -> Any:
+        chrono = self._core
+        material = chrono.ChVisualMaterial()
+        material.SetDiffuseColor(chrono.ChColor(*planned.diffuse))
+        material.SetSpecularColor(chrono.ChColor(0.0, 0.0, 0.0))
+        material.SetOpacity(1.0)
+        material.SetRoughness(planned.roughness)
+        material.SetMetallic(planned.metallic)
+        material.SetUseSpecularWorkflow(False)
+        material.SetClassID(planned.class_id)
+        material.SetInstanceID(planned.instance)
+        if planned.texture is not None:
+            from PIL import Image
+
+            Image.fromarray(planned.texture).save(path)
+            material.SetKdTexture(str(path))
+        return material
+
+    def _move(self, body: Any, pose: Pose) -> None:
+        x, y, z, w = pose.orientation
+        body.SetPos(self._core.ChVector3d(*pose.position))
+        body.SetRot(self._core.ChQuaterniond(w, x, y, z))

@@ -53,6 +53,11 @@ class Bodies:
         core.ChCollisionModel.SetDefaultSuggestedEnvelope(_ENVELOPE)
         core.ChCollisionModel.SetDefaultSuggestedMargin(_MARGIN)
         self._contacts = _contact_reporter(core)
+        self._system: Any = None
+        self._car: Car | None = None
+        self._free: dict[str, Solid] = {}
+        self._fixed: list[Solid] = []
+        self._touched: set[str] = set()
         self.reset()
 
     @property
@@ -89,7 +94,7 @@ class Bodies:
         """Put a free thing, or the car, somewhere, at rest."""
         if name == VEHICLE and self._vehicle is not None:
             # Wheels, shafts and tyres have states of their own that nothing exposes: the car is built anew.
-            self._build(pose, self._moving())
+            self._build(pose, self._with_car().command, {name: free.motion() for name, free in self._free.items()})
         elif name in self._free:
             self._free[name].place(pose)
         else:
@@ -116,21 +121,20 @@ class Bodies:
     def reset(self) -> None:
         """Everything back to the start, in a new system: no solver's memory of before."""
         self._steps = 0
-        self._touched: set[str] = set()
-        self._build(self.start, {})
+        self._touched = set()
+        self._build(self.start, Command(), {})
 
     def close(self) -> None:
         """Give everything back, bodies before the system that the car owns."""
         self._free, self._fixed = {}, []
         self._system = self._car = None
 
-    def _build(self, start: Pose, moving: dict[str, Motion]) -> None:
+    def _build(self, start: Pose, command: Command, moving: dict[str, Motion]) -> None:
         core = self._modules.core
-        command = self._car.command if getattr(self, "_car", None) else Command()
-        self._car: Car | None = None
+        self._free, self._fixed, self._car = {}, [], None
         if self._vehicle is not None:
             self._car = Car(self._modules, self._release, self._vehicle, start)
-            self._car.drive(command if moving or self._steps else Command())
+            self._car.drive(command)
             self._system = self._car.system
         else:
             self._system = core.ChSystemNSC()
@@ -142,8 +146,6 @@ class Bodies:
         material.SetRestitution(_RESTITUTION)
         if self._car:
             self._car.add_bumper(material)
-        self._free: dict[str, Solid] = {}
-        self._fixed: list[Solid] = []
         for planned in self._plan.bodies:
             solid = Solid(core, self._system, planned, material)
             if planned.fixed:
@@ -152,9 +154,6 @@ class Bodies:
                 self._free[planned.name] = solid
                 if planned.name in moving:
                     solid.move(moving[planned.name])
-
-    def _moving(self) -> dict[str, Motion]:
-        return {name: free.motion() for name, free in self._free.items()}
 
     def _with_car(self) -> Car:
         if self._car is None:
@@ -254,7 +253,7 @@ def body_pose(body: Any) -> Pose:
 def _contact_reporter(core: Any) -> Any:
     """A ReportContactCallback that notes which bodies touch. SWIG's directors want a class made from Chrono's own."""
 
-    class Contacts(core.ReportContactCallback):  # type: ignore[misc, name-defined]
+    class Contacts(core.ReportContactCallback):  # type: ignore[misc]
         """Pairs of names."""
 
         def __init__(self) -> None:

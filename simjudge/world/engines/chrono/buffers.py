@@ -33,7 +33,8 @@ def linear(bytes_: npt.NDArray[np.uint8], gamma: float = GAMMA) -> npt.NDArray[n
     Eight bits are what Python gets: the error is up to half a step, 1.1/value relative (0.9 % at byte 128, 9 % at 12).
     """
     table = (np.arange(256) / 255.0) ** gamma
-    return table.astype(np.float32)[bytes_]
+    light: npt.NDArray[np.float32] = table.astype(np.float32)[bytes_]
+    return light
 
 
 def rgb(buffer: Any) -> npt.NDArray[np.uint8]:
@@ -84,8 +85,8 @@ def axial(distances: npt.NDArray[np.float32], rays: FloatArray, farthest: float)
 
     Chrono's depth camera stores the ray's length (depth_cam_shader.cuh: min(max_depth, ray_dist)), not z.
     """
-    depth = distances * rays[..., 2]
-    return np.where(distances < farthest, depth, np.inf).astype(np.float32)
+    depth = np.where(distances < farthest, distances * rays[..., 2], np.inf)
+    return np.asarray(depth, np.float32)
 
 
 def averaged(picture: npt.NDArray[np.float32], side: int) -> npt.NDArray[np.float32]:

@@ -135,7 +135,7 @@ def _looked_up(picture: npt.NDArray[np.float32], way: Lookup, lens: Lens, side: 
     grid = np.stack(np.meshgrid(np.arange(width, dtype=float), np.arange(height, dtype=float)), -1)
     for down in offsets:
         for across in offsets:
-            found = way.pixels(lens.rays_at(grid + [across, down]))
+            found = way.pixels(lens.rays_at(grid + np.array([across, down])))
             where = [found[..., 1], found[..., 0]]
             for channel in range(3):
                 total[..., channel] += map_coordinates(picture[..., channel], where, order=1, mode="nearest")

@@ -38,6 +38,8 @@ _REAR = (0.1426 - ARTCAR_WHEELBASE, 0.0, -0.03725)
 """Middle of the rear axle in the reference frame, by ARTcar_DoubleWishbone.cpp."""
 _RADIUS = 0.085
 _BATTERY, _KV, _GEAR = 7.4, 1300.0, 1 / 3
+_BRAKE = 1.0
+"""N m on each wheel at full braking (ARTcar_BrakeShafts.cpp); it can be told less, not more."""
 _SETTLE, _TURN = 1.0, 0.5
 
 
@@ -132,7 +134,7 @@ class Car:
         self._angle += max(-most, min(most, command.steering * vehicle.steering_limit - self._angle))
         self._inputs.m_steering = steering_input(self._angle, self._stance)
         self._inputs.m_throttle = command.throttle
-        self._inputs.m_braking = command.braking
+        self._inputs.m_braking = command.braking * min(1.0, vehicle.brake_torque / _BRAKE)
         self._ground.Synchronize(time)
         self._car.Synchronize(time, self._inputs, self._ground)
         self._ground.Advance(STEP)

@@ -15,8 +15,8 @@ the horizontal field, would need two.
 
 The cut series misses the true inverse by more than a pixel in the corners of strong lenses (ART-1's camera: 1.27 px at
 1280x720). `fitted` finds the k1, k2, k3 whose *series* comes nearest to our lens (0.06 px there), and these are asked
-for. A lens is asked of Chrono directly where Chrono's rays meet ours within `DIRECT_LIMIT` everywhere in the picture. Any
-other (FOV, strong distortion, principal point off the middle, pixels not square) is looked up in a larger pinhole
+for. A lens is asked of Chrono directly where Chrono's rays meet ours within `DIRECT_LIMIT` everywhere in the picture.
+Any other (FOV, strong distortion, principal point off the middle, pixels not square) is looked up in a larger pinhole
 picture, by our own rays.
 """
 
@@ -167,7 +167,8 @@ def chrono_fov_slope(uv: npt.ArrayLike, field: float, factor: Factor) -> FloatAr
     """Slope of Chrono's FOV_LENS (9.0.1 to head) at uv along the horizontal axis: recorded, not used."""
     half = math.tan(field / 2)
     ru = np.tan(np.asarray(uv, np.float64) * half * field) / (2 * half)
-    return ru / half * slope_factor(field, factor)
+    slope: FloatArray = ru / half * slope_factor(field, factor)
+    return slope
 
 
 def asked_directly(lens: Lens, factor: Factor, *, oversample: int = 1) -> Asked | None:

@@ -46,7 +46,8 @@ def _in_box(
         one, two = (low - 1e-9 - start) / ahead, (high + 1e-9 - start) / ahead
     one, two = np.nan_to_num(one, nan=-np.inf), np.nan_to_num(two, nan=np.inf)
     enter, leave = np.minimum(one, two).max(1), np.maximum(one, two).min(1)
-    return (leave >= np.maximum(enter, 0)) & (enter <= limit)
+    through: npt.NDArray[np.bool_] = (leave >= np.maximum(enter, 0)) & (enter <= limit)
+    return through
 
 
 def _first(start: FloatArray, ahead: FloatArray, mesh: Mesh) -> tuple[FloatArray, npt.NDArray[np.int64]]:

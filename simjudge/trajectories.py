@@ -176,7 +176,7 @@ def usable_frames(
     *,
     around: tuple[int, int] = (0, 0),
     offset: int = 0,
-    clock_offset: int | None = None,
+    clock_offset: Callable[[], int | None] = lambda: None,
 ) -> BoolArray:
     """Which frames have poses; the others are counted, or an error.
 
@@ -187,7 +187,7 @@ def usable_frames(
         losses: takes the frames before the first pose and after the last, and those in gaps where gaps are skipped.
         around: nanoseconds before and after its stamp that a frame needs poses for: its exposure.
         offset: nanoseconds that are added to frames' stamps to get the poses' time.
-        clock_offset: the offset that the times of recording suggest, None where nobody knows.
+        clock_offset: asked for the offset that the times of recording suggest; None where nobody knows.
 
     Returns:
         bool (F,).
@@ -200,7 +200,7 @@ def usable_frames(
     inside = interpolation.inside(begin) & interpolation.inside(end)
     name = interpolation.trajectory.name
     if not inside.any():
-        raise SimjudgeError(_no_overlap(interpolation.trajectory, stamp, offset, clock_offset))
+        raise SimjudgeError(_no_overlap(interpolation.trajectory, stamp, offset, clock_offset()))
     first, last = interpolation.trajectory.stamp[[0, -1]].tolist()
     for early, kind in ((True, "before the first pose"), (False, "after the last pose")):
         for frame in np.flatnonzero((begin < first) if early else (end > last) & (begin >= first)).tolist():

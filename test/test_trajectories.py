@@ -116,10 +116,10 @@ def test_no_overlap_tells_the_offset_that_helps():
 def test_the_time_of_recording_tells_a_better_offset():
     track = trajectory(np.arange(0, 3.01, 0.1))
     with pytest.raises(SimjudgeError, match=r"--time-offset -99\.250 .* \(by the times at which both were recorded\)"):
-        usable(track, [100, 101], clock_offset=round(-99.25 * SECOND))
+        usable(track, [100, 101], clock_offset=lambda: round(-99.25 * SECOND))
     # One that would not help is not named.
     with pytest.raises(SimjudgeError, match=r"--time-offset -100\.000"):
-        usable(track, [100, 101], clock_offset=5 * SECOND)
+        usable(track, [100, 101], clock_offset=lambda: 5 * SECOND)
 
 
 def test_gaps_are_an_error_or_skipped():

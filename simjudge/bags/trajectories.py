@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from simjudge.bags.interfaces import recorded_types
 from simjudge.bags.pictures import UNREADABLE
 from simjudge.bags.recording import Recording
 from simjudge.bags.storage import Stored, seconds
+from simjudge.bags.topics import choose_topics
 from simjudge.errors import Losses, SimjudgeError, UsageError
 from simjudge.poses import Trajectory
 from simjudge.trajectories import DEFAULT_LIMITS, Limits, clean_trajectory
@@ -22,6 +24,7 @@ POSE, POSE_COVARIANCE = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/Pose
 ODOMETRY, TRANSFORMS = "nav_msgs/msg/Odometry", "tf2_msgs/msg/TFMessage"
 POSE_TYPES = (POSE, POSE_COVARIANCE, ODOMETRY)
 _STATIC = "tf_static"
+_SOME = 20
 
 
 class RecordedPoses(NamedTuple):
@@ -187,6 +190,21 @@ def transform_of(message: Any) -> dict[str, Any]:
         "position": numbers[:3],
         "orientation": numbers[3:],
     }
+
+
+def clock_of_pictures(path: Path, image_topic: str | None) -> int | None:
+    """Nanoseconds by which the stamps of a recording's pictures are ahead of the time of recording; None without any.
+
+    Raises:
+        SimjudgeError: the camera cannot be told.
+    """
+    recording = Recording(path)
+    types = {info.topic: info.type for info in recording.infos()}
+    topics = set(choose_topics(str(path), types, image_topic, None, None).images)
+    seen = list(islice(_messages(recording, topics, Losses()), _SOME)) if topics else []
+    return (
+        _clock([stamp_of(message.header) for _, message in seen], [stored.time for stored, _ in seen]) if seen else None
+    )
 
 
 def _clock(stamps: list[int], times: list[int]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +14,15 @@ from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, Qo
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
-from simjudge.bags.interfaces import COMPRESSED_IMAGE, DETECTIONS, FRAME_INFO, IMAGE, LABELS, standard_types
+from simjudge.bags.interfaces import (
+    CAMERA_INFO,
+    COMPRESSED_IMAGE,
+    DETECTIONS,
+    FRAME_INFO,
+    IMAGE,
+    LABELS,
+    standard_types,
+)
 from simjudge.bags.mcap_writer import CheckedMcapWriter
 from simjudge.bags.messages import MessageMaker
 from simjudge.errors import Losses, SimjudgeError
@@ -23,6 +31,8 @@ from simjudge.frames import NO_STAMP, FrameSet, IntArray
 from simjudge.images import ImageError
 
 Storage = Literal["mcap", "sqlite3"]
+Beside = Callable[[int], Iterable[tuple[str, Any]]]
+"""Further messages of a frame, by its number: topic and content."""
 
 TOPICS = {
     FRAME_INFO: "/camera/frame_info",
@@ -46,7 +56,14 @@ class _Writer(Writer):
     }
 
 
-def write_recording(frames: FrameSet, path: Path, storage: Storage = "mcap") -> Losses:
+def write_recording(
+    frames: FrameSet,
+    path: Path,
+    storage: Storage = "mcap",
+    *,
+    beside: Beside = lambda _frame: (),
+    about: Mapping[str, str] | None = None,
+) -> Losses:
     """Write frames as a recording: nothing of them is lost, and any ROS installation plays it.
 
     A frame without a stamp is given one: 1 s for the first frame, 0.1 s more for each that follows.
@@ -55,6 +72,8 @@ def write_recording(frames: FrameSet, path: Path, storage: Storage = "mcap") -> 
         frames: what to write. Encoded pictures (JPEG, PNG, ...) are written as they are, others as raw rgb8.
         path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder with metadata.yaml.
         storage: for a folder, "mcap" or "sqlite3".
+        beside: what else is written with a frame, under its stamp, with messages of `standard_types`.
+        about: kept in the recording's metadata, as rosbag2's custom data.
 
     Returns:
         Pictures that could not be read, and were left out.
@@ -68,13 +87,13 @@ def write_recording(frames: FrameSet, path: Path, storage: Storage = "mcap") -> 
         with writing_file(path) as target, tempfile.TemporaryDirectory(".tmp", ".recording.", path.parent) as near:
             folder = Path(near) / path.stem
             with _plain_errors(path):
-                _write(frames, stamps, folder, _PLUGINS[_SUFFIXES[path.suffix]], losses)
+                _write(frames, stamps, folder, _PLUGINS[_SUFFIXES[path.suffix]], losses, beside, about or {})
             (folder / path.name).replace(target)
     else:
         with writing_folder(path) as target:
             folder = target / path.name
             with _plain_errors(path):
-                _write(frames, stamps, folder, _PLUGINS[storage], losses)
+                _write(frames, stamps, folder, _PLUGINS[storage], losses, beside, about or {})
             for file in folder.iterdir():
                 file.rename(target / file.name)
             folder.rmdir()
@@ -107,17 +126,25 @@ def recording_stamps(frames: FrameSet) -> IntArray:
     return stamps
 
 
-def _write(frames: FrameSet, stamps: IntArray, folder: Path, plugin: StoragePlugin, losses: Losses) -> None:
+def _write(
+    frames: FrameSet,
+    stamps: IntArray,
+    folder: Path,
+    plugin: StoragePlugin,
+    losses: Losses,
+    beside: Beside,
+    about: Mapping[str, str],
+) -> None:
     types = standard_types()
     with _Writer(folder, version=9, storage_plugin=plugin) as writer:
+        for key, value in about.items():
+            writer.set_custom_data(key, value)
         connections: dict[str, Any] = {}
-        for stamp, kind, message in _messages(frames, stamps, losses):
-            if kind not in connections:
-                qos = [_qos(sensor=kind in (IMAGE, COMPRESSED_IMAGE))]
-                connections[kind] = writer.add_connection(
-                    TOPICS[kind], kind, typestore=types, offered_qos_profiles=qos
-                )
-            writer.write(connections[kind], stamp, types.serialize_cdr(message, kind))
+        for stamp, topic, kind, message in _messages(frames, stamps, losses, beside):
+            if topic not in connections:
+                qos = [_qos(sensor=kind in (IMAGE, COMPRESSED_IMAGE, CAMERA_INFO))]
+                connections[topic] = writer.add_connection(topic, kind, typestore=types, offered_qos_profiles=qos)
+            writer.write(connections[topic], stamp, types.serialize_cdr(message, kind))
 
 
 @contextmanager
@@ -131,8 +158,10 @@ def _plain_errors(path: Path) -> Iterator[None]:
         raise SimjudgeError(f"{path}: {why}; nothing was written under that name") from error
 
 
-def _messages(frames: FrameSet, stamps: IntArray, losses: Losses) -> Iterator[tuple[int, str, Any]]:
-    """Stamp, type and content of each message, frame by frame."""
+def _messages(
+    frames: FrameSet, stamps: IntArray, losses: Losses, beside: Beside
+) -> Iterator[tuple[int, str, str, Any]]:
+    """Stamp, topic, type and content of each message, frame by frame."""
     maker = MessageMaker(standard_types(), frames, stamps)
     for index, stamp in enumerate(stamps.tolist()):
         image = None
@@ -141,13 +170,15 @@ def _messages(frames: FrameSet, stamps: IntArray, losses: Losses) -> Iterator[tu
         except ImageError as error:
             losses.add("pictures that cannot be read", str(error))
         labels, detections = maker.labels(index), maker.detections(index)
-        yield stamp, FRAME_INFO, maker.info(index, image, labels, detections)
+        yield stamp, TOPICS[FRAME_INFO], FRAME_INFO, maker.info(index, image, labels, detections)
         if image is not None:
-            yield stamp, *image
+            yield stamp, TOPICS[image[0]], *image
         if labels is not None:
-            yield stamp, LABELS, labels
+            yield stamp, TOPICS[LABELS], LABELS, labels
         if detections is not None:
-            yield stamp, DETECTIONS, detections
+            yield stamp, TOPICS[DETECTIONS], DETECTIONS, detections
+        for topic, message in beside(index):
+            yield stamp, topic, message.__msgtype__, message
 
 
 def _qos(*, sensor: bool) -> Qos:

@@ -1,0 +1,87 @@
+"""Where a camera was that rode on a body with recorded poses, in the recording's fixed frame and in a scene."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.errors import SimjudgeError, UsageError
+from simjudge.pose_noise import PoseNoise
+from simjudge.poses import OPTICAL, Pose
+from simjudge.trajectories import Interpolation
+
+MOUNTS = ("body", "optical")
+
+
+@dataclass(frozen=True)
+class CameraPath:
+    """A camera's way through a scene.
+
+    Attributes:
+        body: poses of the body in the recording's fixed frame.
+        mount: pose of the camera's optical frame in the body.
+        alignment: pose of the recording's fixed frame in the scene.
+        offset: nanoseconds that are added to a frame's stamp to get the poses' time.
+        noise: errors of the body's poses, one for each frame; None for none.
+        seed: of the noise.
+    """
+
+    body: Interpolation
+    mount: Pose
+    alignment: Pose = field(default_factory=Pose)
+    offset: int = 0
+    noise: PoseNoise | None = None
+    seed: int = 0
+
+    def recorded(self, stamp: npt.ArrayLike, frame_name: str) -> list[Pose]:
+        """The optical frame in the recording's fixed frame at times during one frame, noise included.
+
+        Args:
+            stamp: int64 (N,), nanoseconds, on the frames' clock.
+            frame_name: tells the frame's noise.
+        """
+        error = Pose() if self.noise is None else self.noise.error(self.seed, frame_name)
+        seat = error @ self.mount
+        return [pose @ seat for pose in self.body.poses(np.asarray(stamp, np.int64) + self.offset)]
+
+    def in_scene(self, stamp: npt.ArrayLike, frame_name: str) -> list[Pose]:
+        """The same in the scene's world."""
+        return [self.alignment @ pose for pose in self.recorded(stamp, frame_name)]
+
+
+def parse_mount(text: str) -> Pose:
+    """The optical frame in the body: "x,y,z[,yaw,pitch,roll]" of the camera's own body (x ahead), metres and degrees.
+
+    "body" for a recorded body that is the camera's own, "optical" for one that is its optical frame.
+
+    Raises:
+        UsageError: the text is neither.
+    """
+    if text == "optical":
+        return Pose()
+    return Pose(orientation=OPTICAL) if text == "body" else parse_place("mount", text, (3, 6)).optical()
+
+
+def parse_place(what: str, text: str, counts: Sequence[int] = (3, 4, 6)) -> Pose:
+    """A pose from "x,y,z", "x,y,z,yaw" or "x,y,z,yaw,pitch,roll", metres and degrees, REP 103's angles.
+
+    Raises:
+        UsageError: the text is no such thing.
+    """
+    forms = {3: "x,y,z", 4: "x,y,z,yaw", 6: "x,y,z,yaw,pitch,roll"}
+    parts = text.split(",")
+    try:
+        numbers = [float(part) for part in parts]
+        yaw, pitch, roll = (math.radians(angle) for angle in [*numbers[3:], 0, 0, 0][:3])
+        pose = Pose.facing(*[*numbers, 0, 0][:3], yaw=yaw, pitch=pitch, roll=roll)
+    except (ValueError, SimjudgeError):
+        parts = []
+    if len(parts) not in counts:
+        usual = " or ".join(forms[count] for count in counts)
+        words = f", or {' or '.join(MOUNTS)}" if what == "mount" else ""
+        raise UsageError(f"--{what} {text}: give {usual} in metres and degrees{words}")
+    return pose

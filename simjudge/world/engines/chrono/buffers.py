@@ -93,7 +93,7 @@ def averaged(picture: npt.NDArray[np.float32], side: int) -> npt.NDArray[np.floa
     """Means of side x side blocks of a picture (H side, W side, C)."""
     height, width, channels = picture.shape
     blocks = picture.reshape(height // side, side, width // side, side, channels)
-    return blocks.mean(axis=(1, 3), dtype=np.float64).astype(np.float32)
+    return np.asarray(blocks.mean(axis=(1, 3), dtype=np.float64), np.float32)
 
 
 def _data(buffer: Any, accessor: str, what: str) -> npt.NDArray[Any]:

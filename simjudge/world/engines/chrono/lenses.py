@@ -152,7 +152,7 @@ def chrono_slopes(asked: Asked, pixels: npt.ArrayLike, factor: Factor) -> FloatA
     width, height = asked.size
     uv = (np.asarray(pixels, np.float64) + 0.5) * 2 / np.array([width, height]) - 1
     uv = uv * np.array([1.0, height / width])
-    slope = uv * slope_factor(asked.field, factor)
+    slope: FloatArray = uv * slope_factor(asked.field, factor)
     if asked.coefficients is None:
         return slope
     square = np.sum((uv * math.tan(asked.field / 2)) ** 2, -1, keepdims=True)

@@ -212,9 +212,8 @@ def _hull_inertia(mesh: Mesh, mass: float) -> tuple[tuple[float, float, float], 
     centre = np.einsum("t,tj->j", volumes, corners.sum(1) / 4) / volumes.sum()
     corners = np.concatenate([corners, np.zeros((len(corners), 1, 3))], 1) - centre
     sums = corners.sum(1)
-    second = np.einsum(
-        "t,tij->ij", volumes, np.einsum("tki,tkj->tij", corners, corners) + sums[:, :, None] * sums[:, None]
-    )
+    products = np.einsum("tki,tkj->tij", corners, corners) + sums[:, :, None] * sums[:, None]
+    second = np.einsum("t,tij->ij", volumes, products)
     second *= mass / volumes.sum() / 20
     x, y, z = (middle + centre).tolist()
     return (x, y, z), np.trace(second) * np.eye(3) - second

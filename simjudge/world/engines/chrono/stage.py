@@ -31,7 +31,7 @@ FARTHEST = 10_000.0
 _KEPT = 6
 """Sensors that are kept for the next picture of the same kind."""
 _PINHOLE, _RADIAL, _LEGACY = 0, 2, 5
-"""Values of CameraLensModelType and Integrator (ChOptixDefinitions.h, ChSensorRenderTypes.h), where SWIG lacks names."""
+"""Values of CameraLensModelType and Integrator (ChSensorRenderTypes.h), where the bindings lack names."""
 _ACCESS = {"camera": "ChFilterRGBA8Access", "segmentation": "ChFilterSemanticAccess", "depth": None}
 
 

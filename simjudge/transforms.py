@@ -82,10 +82,6 @@ class TransformTree:
         """All frames, sorted."""
         return sorted({*self.links, *(link.parent for link in self.links.values())})
 
-    def moving(self) -> list[tuple[str, str]]:
-        """Parent and child of all links that are not static."""
-        return [(link.parent, link.child) for link in self.links.values() if not link.static]
-
     def root(self) -> str | None:
         """The frame that hangs below none, None where there is not exactly one."""
         roots = sorted({link.parent for link in self.links.values()} - set(self.links))
@@ -117,6 +113,15 @@ class TransformTree:
             position, rotation = position + rotation.apply(its_position), rotation * its_rotation
         name = f"{self.name} {parent} -> {child}"
         return Trajectory(name, parent, child, stamps.astype(np.int64), position, rotation.as_quat())
+
+    def moving_on_way(self, parent: str, child: str) -> list[Link]:
+        """The links between two frames that are not static.
+
+        Raises:
+            SimjudgeError: a frame is unknown, or the two are not connected.
+        """
+        down, up = self._way(parent, child)
+        return [link for link in (*down, *up) if not link.static]
 
     def _way(self, parent: str, child: str) -> tuple[list[Link], list[Link]]:
         """The links from `parent` to `child`: those to go down, in that order, and those to go up before."""

@@ -1,0 +1,106 @@
+"""Frames as they are finished, in a folder beside what will be written: what is there stays there if the work stops.
+
+A frame is a picture's file and, once that is whole, a text file with its objects. `plan.json` says what the frames are
+of; frames of another plan are never taken for one's own.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.errors import SimjudgeError
+from simjudge.files import writing_file
+from simjudge.frames import FrameSet, IntArray, Objects
+from simjudge.images import EncodedImage, FileImages
+
+_PLAN = "plan.json"
+
+
+@dataclass(frozen=True)
+class FrameStore:
+    """A folder of finished frames.
+
+    Attributes:
+        folder: where they are.
+    """
+
+    folder: Path
+
+    @classmethod
+    def beside(cls, out: Path, plan: Mapping[str, Any]) -> FrameStore:
+        """The store for what will be `out`: `.NAME.partial` in the same folder; made, or found again.
+
+        Args:
+            out: what will be written.
+            plan: all that the frames depend on, as JSON has it.
+
+        Raises:
+            SimjudgeError: the folder holds frames of another plan.
+        """
+        folder = out.parent / f".{out.name}.partial"
+        wanted = json.loads(json.dumps(plan))
+        file = folder / _PLAN
+        if file.is_file():
+            found = json.loads(file.read_text(encoding="utf-8"))
+            other = sorted(key for key in {*found, *wanted} if found.get(key) != wanted.get(key))
+            if other:
+                raise SimjudgeError(
+                    f"{folder}: holds unfinished frames of another run ({', '.join(other)} differ); go on with the"
+                    " options of that run, or remove the folder"
+                )
+        else:
+            with writing_file(file) as temporary:
+                temporary.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+        return cls(folder)
+
+    def has(self, index: int) -> bool:
+        """Whether a frame is finished."""
+        return self._text(index).is_file()
+
+    def add(self, index: int, picture: EncodedImage, objects: Objects) -> None:
+        """Keep a finished frame; all rows of `objects` are taken as its own.
+
+        Raises:
+            SimjudgeError: the disk is full, or the folder cannot be written to.
+        """
+        with writing_file(self.folder / f"{index:06d}{picture.suffix}") as temporary:
+            temporary.write_bytes(picture.data)
+        rows = {
+            "picture": f"{index:06d}{picture.suffix}",
+            "class_id": objects.class_id.tolist(),
+            "box": objects.box.tolist(),
+            "instance": objects.instance.tolist(),
+        }
+        with writing_file(self._text(index)) as temporary:
+            temporary.write_text(json.dumps(rows), encoding="utf-8")
+
+    def frames(
+        self, name: str, frame_name: Sequence[str], stamp: IntArray, size: tuple[int, int], class_names: dict[int, str]
+    ) -> FrameSet:
+        """All frames, which must be finished, as a labelled set."""
+        rows = [json.loads(self._text(index).read_text(encoding="utf-8")) for index in range(len(frame_name))]
+        frame = np.repeat(np.arange(len(rows)), [len(row["class_id"]) for row in rows])
+        class_id, box, instance = ([v for row in rows for v in row[key]] for key in ("class_id", "box", "instance"))
+        return FrameSet.build(
+            name,
+            np.tile(size, (len(rows), 1)),
+            Objects.build(frame, class_id, box, instance),
+            frame_name=frame_name,
+            stamp=stamp,
+            class_names=class_names,
+            images=FileImages([self.folder / row["picture"] for row in rows]),
+        )
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _text(self, index: int) -> Path:
+        return self.folder / f"{index:06d}.json"

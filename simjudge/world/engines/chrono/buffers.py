@@ -48,6 +48,11 @@ def ranges(buffer: Any) -> npt.NDArray[np.float32]:
     return upright(data.reshape(data.shape[:2]))
 
 
+def returns(buffer: Any) -> npt.NDArray[np.float32]:
+    """Ranges and intensities (rings, beams, 2) of a UserDIBuffer, lowest ring first as Chrono has them."""
+    return np.asarray(_data(buffer, "GetDIData", "returns"), np.float32)
+
+
 def labels(buffer: Any) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
     """Classes and instances (H, W), upright, of a semantic buffer, whatever accessor its wrapper has."""
     names = [name for name in dir(buffer) if name.startswith("Get") and name.endswith("Data")]

@@ -20,6 +20,7 @@ from simjudge.world.engines.chrono.modules import Modules, load_modules
 from simjudge.world.engines.chrono.probe import probe
 from simjudge.world.engines.chrono.rays import cast_rays
 from simjudge.world.engines.chrono.scenes import Plan, plan_body, plan_scene
+from simjudge.world.engines.chrono.sensor_file import SensorSpec
 from simjudge.world.engines.chrono.stage import Stage
 from simjudge.world.engines.chrono.versions import release_of
 from simjudge.world.scene.model import Scene, Thing
@@ -137,6 +138,11 @@ class ChronoEngine:
             raise UsageError("rays: as many finite origins as directions are needed")
         return cast_rays(start, ahead, [(thing.mesh, places[thing.name]) for thing in self._things])
 
+    def scan(self, spec: SensorSpec, place: Pose) -> npt.NDArray[np.float32]:
+        """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities."""
+        self._seen(Moment(place.optical(), self.poses()))
+        return self._with_stage().scan(spec)
+
     def close(self) -> None:
         """Give back what it holds."""
         if self._stage is not None:
@@ -163,6 +169,11 @@ class ChronoEngine:
             self._stage.put(name, pose)
         self._stage.put_camera(moment.camera)
         return self._cameras
+
+    def _with_stage(self) -> Stage:
+        if self._stage is None:
+            raise UsageError(f"{self.scene.name}: nothing was made ready to be seen")
+        return self._stage
 
     def _places(self, bodies: Poses) -> dict[str, Pose]:
         """Where everything is when some bodies are not where the scene has them."""

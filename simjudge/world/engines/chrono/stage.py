@@ -13,18 +13,21 @@ import os
 import tempfile
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from simjudge.errors import SimjudgeError, UsageError
 from simjudge.poses import OPTICAL, Pose
+from simjudge.sensing.lens import Lens
 from simjudge.world.engines.chrono import buffers
 from simjudge.world.engines.chrono.lenses import Asked
 from simjudge.world.engines.chrono.modules import Modules
+from simjudge.world.engines.chrono.phys_camera import PhysCamera, make_phys_camera, saved_values
 from simjudge.world.engines.chrono.scenes import Plan, PlannedBody, PlannedMaterial, dimmed, wavefront
-from simjudge.world.engines.chrono.versions import Release, Sensor, camera_arguments
+from simjudge.world.engines.chrono.sensor_file import SensorSpec
+from simjudge.world.engines.chrono.versions import Release, camera_arguments
 
 FARTHEST = 10_000.0
 """Metres: what the depth camera says where nothing is hit."""
@@ -32,7 +35,16 @@ _KEPT = 6
 """Sensors that are kept for the next picture of the same kind."""
 _PINHOLE, _RADIAL, _LEGACY = 0, 2, 5
 """Values of CameraLensModelType and Integrator (ChSensorRenderTypes.h), where the bindings lack names."""
-_ACCESS = {"camera": "ChFilterRGBA8Access", "segmentation": "ChFilterSemanticAccess", "depth": None}
+_ACCESS = {
+    "camera": "ChFilterRGBA8Access",
+    "segmentation": "ChFilterSemanticAccess",
+    "depth": None,
+    "lidar": "ChFilterDIAccess",
+}
+
+
+Kind = Literal["camera", "segmentation", "depth", "lidar", "physical"]
+What = Asked | SensorSpec | tuple[PhysCamera, Lens]
 
 
 class _View(NamedTuple):
@@ -91,19 +103,21 @@ class Stage:
         view = self._taken("segmentation", asked)
         if view.folder is None:
             return buffers.labels(view.sensor.GetMostRecentSemanticBuffer())
-        written = sorted(view.folder.glob("*.png"))
-        if len(written) != 1:
-            raise SimjudgeError(
-                f"engine chrono: ChFilterSave wrote {len(written)} pictures to {view.folder}, not one; is the disk"
-                " full, or was the working folder changed?"
-            )
-        found = buffers.saved_labels(written[0])
-        written[0].unlink()
-        return found
+        return buffers.saved_labels(_written(view, "*.png"))
 
     def distances(self, asked: Asked) -> npt.NDArray[np.float32]:
         """Distances along the rays (H, W), upright; FARTHEST where nothing is hit."""
         return buffers.ranges(self._taken("depth", asked).sensor.GetMostRecentDepthBuffer())
+
+    def scan(self, spec: SensorSpec) -> npt.NDArray[np.float32]:
+        """Ranges and intensities (rings, beams, 2) of a lidar at the camera's place; range 0 where nothing is met."""
+        buffer = self._taken("lidar", spec).sensor.GetMostRecentDIBuffer()
+        return buffers.returns(buffer)
+
+    def values(self, settings: PhysCamera, lens: Lens) -> npt.NDArray[np.uint16]:
+        """A picture (H, W, 4), upright, of Chrono's own physical camera, 16 bits, linear unless its stages bend it."""
+        view = self._taken("physical", (settings, lens))
+        return saved_values(_written(view, "*.bin"))
 
     def close(self) -> None:
         """Give everything back, sensors first: their managers hold the system."""
@@ -112,7 +126,7 @@ class Stage:
         self._rig = self._system = None
         self._folder.cleanup()
 
-    def _taken(self, kind: Sensor, asked: Asked, light: float = 1.0) -> _View:
+    def _taken(self, kind: Kind, asked: What, light: float = 1.0) -> _View:
         """Take one picture."""
         view = self._view(kind, asked, light)
         launched = view.sensor.GetNumLaunches()
@@ -122,7 +136,7 @@ class Stage:
             raise SimjudgeError(f"engine chrono: the {kind} camera took no picture at its turn {launched}")
         return view
 
-    def _view(self, kind: Sensor, asked: Asked, light: float) -> _View:
+    def _view(self, kind: Kind, asked: What, light: float) -> _View:
         key = (kind, asked, light)
         if key in self._views:
             self._views.move_to_end(key)
@@ -131,7 +145,12 @@ class Stage:
             self._views.popitem(last=False)
         self._system.SetChTime(0.0)
         manager = self._core_manager(light)
-        sensor = self._camera(kind, asked)
+        if isinstance(asked, Asked):
+            sensor = self._camera(kind, asked)
+        elif isinstance(asked, SensorSpec):
+            sensor = self._lidar(asked)
+        else:
+            sensor = make_phys_camera(self._sensor, self._core, *asked, self._rig)
         folder = self._filters(kind, sensor)
         sensor.SetName(f"simjudge_{kind}")
         sensor.SetLag(0.0)
@@ -158,7 +177,7 @@ class Stage:
         scene.SetBackground(background)
         return manager
 
-    def _camera(self, kind: Sensor, asked: Asked) -> Any:
+    def _camera(self, kind: Kind, asked: Asked) -> Any:
         chrono, sensors = self._core, self._sensor
         radial = asked.coefficients is not None
         lens = (
@@ -182,11 +201,17 @@ class Stage:
             camera.SetRadialLensParameters(chrono.ChVector3f(*asked.coefficients))
         return camera
 
-    def _filters(self, kind: Sensor, sensor: Any) -> Path | None:
+    def _lidar(self, spec: SensorSpec) -> Any:
+        width, height = spec.size
+        low, high = spec.vertical
+        frame = self._core.ChFramed()
+        return self._sensor.ChLidarSensor(self._rig, 1.0, frame, width, height, spec.around, high, low, spec.range)
+
+    def _filters(self, kind: Kind, sensor: Any) -> Path | None:
         """What makes its data readable; the folder, where they go through files."""
-        if kind == "segmentation" and not self._release.semantic_buffer:
+        if kind == "physical" or (kind == "segmentation" and not self._release.semantic_buffer):
             self._files += 1
-            folder = Path(self._folder.name) / f"labels_{self._files}"
+            folder = Path(self._folder.name) / f"saved_{self._files}"
             folder.mkdir()
             # A path from here: ChFilterSave creates the parts of an absolute one below the working folder.
             sensor.PushFilter(self._sensor.ChFilterSave(os.path.relpath(folder) + "/"))
@@ -238,3 +263,20 @@ class Stage:
         x, y, z, w = pose.orientation
         body.SetPos(self._core.ChVector3d(*pose.position))
         body.SetRot(self._core.ChQuaterniond(w, x, y, z))
+
+
+def _written(view: _View, pattern: str) -> Path:
+    """The one file that ChFilterSave just wrote; earlier ones are taken away."""
+    folder = view.folder
+    if folder is None:
+        raise SimjudgeError("engine chrono: a sensor that saves nothing was asked for a file")
+    newest = sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime_ns)
+    for path in newest[:-1]:
+        path.unlink()
+    number = view.sensor.GetNumLaunches() - 1
+    if not newest or newest[-1].stem != f"frame_{number}":
+        raise SimjudgeError(
+            f"engine chrono: ChFilterSave wrote no frame_{number} to {folder}; is the disk full, or was the working"
+            " folder changed?"
+        )
+    return newest[-1]

@@ -1,0 +1,115 @@
+"""ChPhysCameraSensor (release 10 on): Chrono's own camera with aperture, exposure, ISO, vignetting, defocus and noise.
+
+An option beside `Engine.expose`: the picture is Chrono's from light to digital values, nothing of simjudge's chain is
+in it. Python is given no buffer of its 16-bit picture, so it goes through ChFilterSave, which writes RGBA16 as raw
+bytes: width, height, channels and bits as uint16, then the rows, bottom first (ChFilterSave.cpp flips PNGs only).
+Its field of view follows from sensor width and focal length, 2 atan(width / 2 / focal length), and is right.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.errors import SimjudgeError, UsageError
+from simjudge.sensing.lens import Coefficients, Lens
+from simjudge.world.engines.chrono.lenses import fitted
+
+FULL = 65535
+
+
+@dataclass(frozen=True)
+class PhysCamera:
+    """Settings of ChPhysCameraSensor, in its own units.
+
+    Attributes:
+        aperture: F-number.
+        exposure: seconds.
+        iso: ISO speed.
+        focal_length, focus_distance: metres; the sensor's width follows from the lens asked for.
+        vignetting, defocus, noise, exposure_to_value: which of its stages work; the aggregation of light always does
+            where exposure_to_value works.
+        blur: motion over the exposure, OptiX only.
+    """
+
+    aperture: float = 1.6
+    exposure: float = 0.01
+    iso: float = 100.0
+    focal_length: float = 0.012
+    focus_distance: float = 3.0
+    vignetting: bool = False
+    defocus: bool = False
+    noise: bool = False
+    exposure_to_value: bool = False
+    blur: bool = False
+
+    def sensor_width(self, lens: Lens) -> float:
+        """Metres, at which the focal length gives the lens's field.
+
+        Raises:
+            UsageError: the lens is not one that ChPhysCameraSensor has.
+        """
+        width, height = lens.size
+        centred = np.allclose(lens.centre, ((width - 1) / 2, (height - 1) / 2), atol=1e-6)
+        if lens.model == "fov" or not centred or abs(lens.focal[0] / lens.focal[1] - 1) > 1e-9:
+            raise UsageError("ChPhysCameraSensor has centred pinhole and radial lenses with square pixels only")
+        return width / lens.focal[0] * self.focal_length
+
+    def coefficients(self, lens: Lens) -> Coefficients | None:
+        """For SetRadialLensParameters; None: a pinhole."""
+        return fitted(lens) if lens.model == "radial" and any(lens.coefficients) else None
+
+    def flags(self) -> tuple[bool, bool, bool, bool, bool]:
+        """use_defocus_blur, use_vignetting, use_aggregator, use_noise, use_expsr_to_dv, in the constructor's order."""
+        return self.defocus, self.vignetting, self.exposure_to_value, self.noise, self.exposure_to_value
+
+
+def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, parent: Any) -> Any:
+    """The sensor at its parent's frame, its gains and noise as Chrono sets them by default.
+
+    Raises:
+        UsageError: see `PhysCamera.sensor_width`.
+        SimjudgeError: this Chrono has none.
+    """
+    if not hasattr(sensors, "ChPhysCameraSensor"):
+        raise SimjudgeError("this PyChrono has no ChPhysCameraSensor: it came with release 10.0.0")
+    coefficients = settings.coefficients(lens)
+    model = 0 if coefficients is None else 2
+    legacy = getattr(sensors, "Integrator_LEGACY", 5)
+    width, height = lens.size
+    camera = sensors.ChPhysCameraSensor(
+        *(parent, 1.0, core.ChFramed(), width, height, model, 1, False, False),
+        *settings.flags(),
+        *(legacy, 1.0, False, settings.blur),
+    )
+    # The field is made of the sensor's width, which only comes with gains and noise, and of the focal length, which
+    # comes alone: the default width of 13 mm stays, and the focal length is scaled to give the same field.
+    scale = 0.013 / settings.sensor_width(lens)
+    camera.SetCtrlParameters(
+        *(settings.aperture, settings.exposure, settings.iso),
+        *(settings.focal_length * scale, settings.focus_distance),
+    )
+    if coefficients is not None:
+        camera.SetRadialLensParameters(core.ChVector3f(*coefficients))
+    return camera
+
+
+def saved_values(path: Path) -> npt.NDArray[np.uint16]:
+    """The 16-bit picture (H, W, 4), upright, that ChFilterSave wrote; 65535 is Chrono's 1.
+
+    Raises:
+        SimjudgeError: it is no such file, or not whole.
+    """
+    data = path.read_bytes()
+    if len(data) < 8:
+        raise SimjudgeError(f"{path}: {len(data)} bytes, no picture of ChFilterSave; is the disk full?")
+    width, height, channels, bits = struct.unpack("<4H", data[:8])
+    if (channels, bits) != (4, 16) or len(data) != 8 + 8 * width * height:
+        raise SimjudgeError(f"{path}: {width}x{height}, {channels} channels of {bits} bits in {len(data)} bytes")
+    rows = np.frombuffer(data, "<u2", offset=8).reshape(height, width, 4)
+    return np.ascontiguousarray(rows[::-1])

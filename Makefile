@@ -6,7 +6,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup setup-train setup-ros setup-watch setup-test demo test test-quick lint bench samples
+.PHONY: help setup setup-train setup-ros setup-watch setup-sim setup-test demo test test-quick lint bench samples
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -23,8 +23,11 @@ setup-ros: ## the same and ROS 2 from wheels, for the nodes where there is no RO
 setup-watch: ## the same and rerun, the screen of simjudge watch
 	@scripts/setup.sh core ros watch
 
+setup-sim: ## the same and MuJoCo and Mitsuba, the simulator's default engine
+	@scripts/setup.sh core sim
+
 setup-test:
-	@scripts/setup.sh core train test ros watch
+	@scripts/setup.sh core train test ros watch sim
 
 demo: setup ## the two sample recordings, judged: detect, compare, report; then live, on a ROS 2 graph
 	@scripts/demo.sh

@@ -29,7 +29,21 @@ ROS = ["ros-rclpy[fastrtps]>=9.1,<9.2", "ros-common-interfaces>=5.5,<5.6"]
 TRAIN = ["torch==2.13.0", "torchvision==0.28.0", "ultralytics-opencv-headless>=8.4", "onnx>=1.16", "onnxslim>=0.1.50"]
 # The screen of `simjudge watch`: 0.5 GB, for it brings its own viewer.
 WATCH = ["rerun-sdk>=0.30"]
-TEST = ["pytest", "pytest-xdist", "pytest-timeout", "hypothesis", "ruff", "mypy", "types-PyYAML", "types-defusedxml"]
+# The default engine: MuJoCo moves, Mitsuba lights. MuJoCo 4 wants Python 3.11.
+SIM = ["mujoco>=3.3", "mitsuba>=3.9"]
+TEST = [
+    "pytest",
+    "pytest-xdist",
+    "pytest-timeout",
+    "hypothesis",
+    "ruff",
+    "mypy",
+    "types-PyYAML",
+    "types-defusedxml",
+    # An independent ray caster to hold labels against; trimesh casts rays where rtree is.
+    "trimesh>=4",
+    "rtree>=1.2",
+]
 
 
 def files(pattern: str) -> list[str]:
@@ -51,7 +65,14 @@ setup(
     package_dir={"simjudge.bags.msg": "msgs/msg", "simjudge.nodes": "nodes"},
     package_data={"simjudge": ["report/templates/*", "py.typed"], "simjudge.bags.msg": ["*.msg"]},
     install_requires=CORE,
-    extras_require={"ros": ROS, "train": TRAIN, "test": TEST, "watch": WATCH, "all": [*ROS, *TRAIN, *WATCH]},
+    extras_require={
+        "ros": ROS,
+        "train": TRAIN,
+        "test": TEST,
+        "watch": WATCH,
+        "sim": SIM,
+        "all": [*ROS, *TRAIN, *WATCH, *SIM],
+    },
     entry_points={
         "console_scripts": [
             "simjudge = simjudge.cli:main",
@@ -70,6 +91,9 @@ setup(
         ("share/simjudge/config/cameras", files("config/cameras/*.yaml")),
         ("share/simjudge/config/detectors", files("config/detectors/*.yaml")),
         ("share/simjudge/config/rviz", files("config/rviz/*.rviz")),
+        ("share/simjudge/config/scenes", files("config/scenes/*.yaml")),
+        ("share/simjudge/config/scenes/meshes", files("config/scenes/meshes/*")),
+        ("share/simjudge/config/vehicles", files("config/vehicles/*.yaml")),
         ("share/simjudge/launch", files("launch/*.launch.py")),
         ("share/simjudge/models", files("models/*")),
     ],

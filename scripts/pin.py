@@ -1,4 +1,4 @@
-"""Write requirements/{core,train,test,ros,watch}.txt anew: exact pins that hold on every Python the project supports.
+"""Write requirements/{core,train,test,ros,watch,sim}.txt anew: exact pins that hold on every Python the project supports.
 
 Usage: `python scripts/pin.py PYTHON3.10 PYTHON3.11 PYTHON3.12 PYTHON3.13` with one interpreter of each version. pip
 itself resolves the groups of setup.py on each of them (nothing is installed), each group under the pins of the groups
@@ -17,7 +17,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-GROUPS = ("core", "train", "test", "ros", "watch")
+GROUPS = ("core", "train", "test", "ros", "watch", "sim")
 BUILD = ["setuptools>=70.1"]
 """What installing the project itself needs, so that this is pinned too."""
 SOURCE_ONLY = "empy"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros] [watch]
+# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros] [watch] [sim]
 # PYTHON=python3.12 chooses the interpreter (any of 3.10-3.13; by default the first suitable one found).
 # Quick when nothing changed: each group leaves a stamp in .venv that names its pins and the Python they are for.
 set -euo pipefail
@@ -59,12 +59,14 @@ for group in "${groups[@]}"; do
         train) why="torch and ultralytics, to train detectors and to run .pt files; large" ;;
         ros) why="ROS 2 (rclpy and its messages), for the nodes" ;;
         watch) why="rerun, the screen of simjudge watch; large" ;;
+        sim) why="MuJoCo and Mitsuba, the default engine of the simulator" ;;
         test) why="the test runner, the linter and the type checker" ;;
     esac
     say "installing the packages of requirements/$group.txt into $venv: $why"
     pip_install -r "requirements/$group.txt"
     if [ "$group" = core ]; then pip_install --no-deps --no-build-isolation -e .; fi
     if [ "$group" = ros ]; then scripts/msgs.sh; fi
+    if [ "$group" = sim ]; then scripts/llvm.sh; fi
     key "$group" > "$venv/.stamp-$group"
 done
 say "ready: $venv/bin/simjudge"

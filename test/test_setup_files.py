@@ -18,7 +18,7 @@ import simjudge
 
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
-GROUPS = {"core": "CORE", "train": "TRAIN", "test": "TEST", "ros": "ROS", "watch": "WATCH"}
+GROUPS = {"core": "CORE", "train": "TRAIN", "test": "TEST", "ros": "ROS", "watch": "WATCH", "sim": "SIM"}
 KEYS_OF_ANOTHER_NAME = {"pillow": "pil", "opencv-python-headless": "opencv", "pyyaml": "yaml"}
 WITHOUT_A_KEY = {"apsw", "lz4", "mcap", "pyarrow", "pycocotools", "zstandard"}
 

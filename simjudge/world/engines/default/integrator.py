@@ -1,33 +1,72 @@
-"""The light that rays see, in Mitsuba's arrays: every lamp with its shadow, ambient light, one reflection.
+"""The light that rays see: every lamp with its shadow, ambient light, one reflection.
 
-Whitted's scheme ("An improved illumination model for shaded display", 1980) with the surfaces of `shading`. One
-kernel does a whole wavefront: the ray, all lamps in a loop, the mirrored ray and its lamps. Its arguments are arrays
-only, so that it is compiled once for a scene.
+Whitted's scheme ("An improved illumination model for shaded display", 1980) on the surfaces of `shading`; rough
+surfaces mirror within their lobe, one ray for each ray of the camera (Cook, Porter and Carpenter, "Distributed ray
+tracing", 1984). Written once, for every `tracer`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Any, NamedTuple
 
-import drjit as dr
-import mitsuba as mi
 import numpy as np
 
 from simjudge.frames import FloatArray
 from simjudge.world.engines.default import shading
-from simjudge.world.engines.default.packed import Floats, Packed
+from simjudge.world.engines.default.packed import (
+    CORNERS,
+    FACET,
+    LAMP,
+    LEVEL,
+    LOOKUP,
+    SURFACE,
+    TABLE_ROW,
+    Floats,
+    Packed,
+)
+from simjudge.world.engines.default.tracer import Hit, Tracer
 
 _OFFSET = 2e-5
 """Secondary rays start this far off the surface, times 1 + the largest coordinate."""
-_FADE = (0.35, 0.65)
-"""Roughness from which the mirrored ray gives way to ambient light, and where nothing is left of it."""
+_FADE = (0.4, 0.7)
+"""Roughness from which mirrored rays give way to ambient light, and where nothing is left of them."""
 _LEAST = 0.004
-"""Weight below which a mirrored ray is not worth tracing: its light is taken to be ambient."""
+"""Weight below which a mirrored ray is not worth following: its light is taken to be ambient."""
+_SPARKLE = 0.0625
+"""A rough surface of GGX alpha a mirrors nothing brighter than the larger of 1 and this / a: rays would sparkle."""
+
+
+class View(NamedTuple):
+    """From where a camera looks.
+
+    Attributes:
+        rotation: (3, 3), camera to world.
+        origin: (3,), world, metres.
+        spread: angle between neighbouring rays, radians.
+        turn: two numbers in 0..1 that shift the grain.
+    """
+
+    rotation: FloatArray
+    origin: FloatArray
+    spread: float
+    turn: tuple[float, float]
+
+
+class Rays(NamedTuple):
+    """A wavefront of a lens's rays, on the device.
+
+    Attributes:
+        way: unit vectors in the camera's frame.
+        grain: two numbers in 0..1 for each ray: where in its lobe a surface mirrors it.
+    """
+
+    way: Any
+    grain: Any
 
 
 class Spot(NamedTuple):
-    """What rays hit: all that shading needs, in the world."""
+    """Where rays hit, and all that shading needs to know there, in the world."""
 
     valid: Any
     point: Any
@@ -37,238 +76,196 @@ class Spot(NamedTuple):
     base: Any
     f0: Any
     alpha: Any
+    roughness: Any
     row: Any
     mean: Any
-    roughness: Any
 
 
-class First(NamedTuple):
-    """What rays hit first, on the host: distance (inf: nothing), thing (-1) and the facet's normal."""
+class Integrator:
+    """A scene's surfaces and lamps on a tracer."""
 
-    distance: Floats
-    thing: np.ndarray[Any, np.dtype[np.int64]]
-    normal: Floats
+    def __init__(self, tracer: Tracer, packed: Packed) -> None:
+        """Bring the scene's tables to where the tracer computes."""
+        self._t, self._lamp_count = tracer, packed.lamp_count
+        self._corners, self._facets = tracer.table(packed.corners), tracer.table(packed.facets)
+        self._surfaces, self._lookups = tracer.table(packed.surfaces), tracer.table(packed.lookups)
+        self._levels, self._texels = tracer.table(packed.levels), tracer.table(packed.texels)
+        self._gloss, self._lamps = tracer.table(packed.gloss), tracer.table(packed.lamps)
+        self._ambient = tracer.vector(tracer.same(packed.ambient.tolist()))
+        self._background = tracer.vector(tracer.same(packed.background.tolist()))
+        self.turn(np.zeros((len(packed.class_id), 3, 3)))
 
+    def turn(self, rotations: FloatArray) -> None:
+        """Take note of how things are turned, (T, 3, 3), thing to world."""
+        rows = np.zeros((max(len(rotations), 1), 16), np.float32)
+        rows[: len(rotations), :9] = rotations.reshape(-1, 9)
+        self._rotations = self._t.table(rows)
 
-class Tracer:
-    """A scene in Mitsuba's ray tracer."""
+    def first(self, origins: Floats, ways: Floats) -> tuple[Any, Any, Any]:
+        """Distance, thing (-1: nothing is hit) and the facets' normals of rays in the world, on the host."""
+        t = self._t
+        hit = t.hit(t.given(origins), t.given(ways), t.everywhere)
+        thing = t.select(hit.valid, hit.thing, -1)
+        distance, things, normal = t.host(hit.distance, thing, self._facet(hit))
+        return distance, things, normal
 
-    def __init__(self, packed: Packed, vertices: Sequence[Floats], faces: Sequence[np.ndarray[Any, Any]]) -> None:
-        """Build it from the things' triangles, vertices in the world."""
-        self._packed = packed
-        self._meshes = [_mesh(index, v, f) for index, (v, f) in enumerate(zip(vertices, faces, strict=True))]
-        content = {f"thing{index:06d}": mesh for index, mesh in enumerate(self._meshes)}
-        # Merged meshes would lose which thing was hit.
-        self._scene = mi.load_dict({"type": "scene", **content}, optimize=False)
-        self._parameters = [mi.traverse(mesh) for mesh in self._meshes]
-        self._whole = mi.traverse(self._scene)
-        ids = np.array([_registered(mesh) for mesh in self._meshes], np.int64)
-        things = np.zeros(int(ids.max(initial=0)) + 1, np.uint32)
-        things[ids] = np.arange(len(ids))
-        self._thing_of = mi.UInt32(things)
-        self._corners, self._facets = _flat(packed.corners), _flat(packed.facets)
-        self._surfaces, self._texels = _flat(packed.surfaces), _flat(packed.texels)
-        self._tables, self._lamps = _flat(packed.tables), _flat(packed.lamps)
-        self._lookups, self._first_face = mi.UInt32(packed.lookups.ravel()), mi.UInt32(packed.first_face)
-        self._ambient, self._background = _opaque(packed.ambient), _opaque(packed.background)
-        self._lamp_count = dr.opaque(mi.UInt32, len(packed.lamps))
-        self._rotations = _flat(np.zeros((len(vertices), 16)))
+    def things_and_depth(self, rays: Rays, view: View) -> tuple[Any, Any]:
+        """Thing (-1: nothing is hit) and depth along the camera's axis (inf) of rays, on the host."""
+        t = self._t
+        start, way = self._start(rays, view)
+        hit = t.hit(start, way, t.everywhere)
+        thing = t.select(hit.valid, hit.thing, -1)
+        things, depth = t.host(thing, t.select(hit.valid, hit.distance * rays.way[2], math.inf))
+        return things, depth
 
-    def move(self, vertices: dict[int, Floats], rotations: FloatArray) -> None:
-        """Put things elsewhere: their new vertices in the world by index; the rotations (T, 3, 3) of all of them."""
-        for index, moved in vertices.items():
-            self._whole[f"thing{index:06d}.vertex_positions"] = mi.Float(moved.ravel())
-        if vertices:
-            self._whole.update()
-        rows = np.zeros((len(rotations), 16), np.float32)
-        rows[:, :9] = rotations.reshape(-1, 9)
-        self._rotations = _flat(rows)
-
-    def first(self, origins: Any, directions: Any) -> First:
-        """What rays hit first."""
-        ray = mi.Ray3f(mi.Point3f(origins), mi.Vector3f(directions))
-        hit = self._scene.ray_intersect_preliminary(ray, coherent=False)
-        valid = hit.is_valid()
-        thing = self._thing(hit)
-        normal = self._facet_normal(hit, thing, valid)
-        dr.eval(hit.t, valid, thing, normal)
-        found = np.array(valid)
-        distance = np.where(found, np.array(hit.t), np.float32(np.inf))
-        return First(distance, np.where(found, np.array(thing).astype(np.int64), -1), np.array(normal).T)
-
-    def things_and_depth(self, rays: Any, rotation: FloatArray, origin: FloatArray) -> tuple[Any, Any]:
-        """Things (-1 where nothing is hit) and depth along z of rays in a camera's frame."""
-        hit, _, _ = self._shoot(rays, rotation, origin)
-        valid = hit.is_valid()
-        thing = dr.select(valid, mi.Int32(self._thing(hit)), -1)
-        depth = dr.select(valid, hit.t * rays.z, dr.inf)
-        dr.eval(thing, depth)
-        return np.array(thing), np.array(depth)
-
-    def radiance(self, rays: Any, rotation: FloatArray, origin: FloatArray, block: int) -> Floats:
-        """Radiance (N / block, 3) along rays in a camera's frame, averaged over each `block` in a row."""
-        hit, start, direction = self._shoot(rays, rotation, origin)
-        spot = self._spot(hit, start, direction, hit.is_valid())
-        n_v = dr.dot(spot.normal, spot.view)
+    def radiance(self, rays: Rays, view: View, block: int) -> Floats:
+        """Radiance (N / block, 3) along rays, averaged over each `block` in a row, on the host."""
+        t = self._t
+        start, way = self._start(rays, view)
+        spread, turn_0, turn_1 = t.same([view.spread, *view.turn])
+        hit = t.hit(start, way, t.everywhere)
+        spot = self._spot(hit, start, way, spread * hit.distance)
+        n_v = t.dot(spot.normal, spot.view)
         a, b, left = self._table(spot.row, n_v)
         mirrored = spot.f0 * a + b
-        keep = 1 - _smooth_step(spot.roughness, *_FADE)
-        active = spot.valid & (dr.max(mirrored) * keep > _LEAST)
-        keep = dr.select(active, keep, 0.0)
-        way = 2 * n_v * spot.normal - spot.view
-        below = dr.dot(way, spot.facet)
-        way = dr.normalize(way - dr.select(below < 0, 1.001 * below, 0.0) * spot.facet)
-        second = self._scene.ray_intersect_preliminary(mi.Ray3f(spot.point, way), coherent=True, active=active)
-        other = self._spot(second, spot.point, way, active)
-        a2, b2, left2 = self._table(other.row, dr.dot(other.normal, other.view))
-        seen = self._direct(other, left2) + self._ambient * (other.f0 * a2 + b2 + other.base * left2)
-        seen = dr.select(other.valid, seen, self._background)
-        light = self._direct(spot, left) + self._ambient * spot.base * left
-        light += mirrored * (self._ambient * (1 - keep) + seen * keep)
-        light = dr.select(spot.valid, light, self._background)
-        dr.eval(light)  # at once: each channel's sum would follow all rays anew
-        if block > 1:
-            light = mi.Color3f(*[dr.block_sum(light[k], block) / block for k in range(3)])
-        return np.array(light).T
+        share = 1 - _smooth_step(t.xp, spot.roughness, *_FADE)
+        active = spot.valid & (t.largest(mirrored) * share > _LEAST)
+        share = t.select(active, share, 0.0)
+        u1, u2 = _fraction(t.xp, rays.grain[0] + turn_0), _fraction(t.xp, rays.grain[1] + turn_1)
+        seen = self._mirrored(spot, n_v, u1, u2, spread * hit.distance, spread, active)
+        light = self._direct(spot, n_v, left, together=True) + self._ambient * spot.base * left
+        light = light + mirrored * (self._ambient * (1 - share) + seen * share)
+        return t.means(t.select(spot.valid, light, self._background), block)
 
-    def _shoot(self, rays: Any, rotation: FloatArray, origin: FloatArray) -> tuple[Any, Any, Any]:
-        """The first hits of rays in a camera's frame, their origin and their directions in the world."""
-        r = _opaque(rotation.astype(np.float32).ravel(), mi.Float)
-        start = mi.Point3f(*_opaque(origin.astype(np.float32), mi.Float))
-        direction = mi.Vector3f(*[r[3 * k] * rays.x + r[3 * k + 1] * rays.y + r[3 * k + 2] * rays.z for k in range(3)])
-        return self._scene.ray_intersect_preliminary(mi.Ray3f(start, direction), coherent=True), start, direction
+    def _start(self, rays: Rays, view: View) -> tuple[Any, Any]:
+        """Origin and directions in the world."""
+        r = self._t.same(view.rotation.ravel().tolist())
+        return self._t.vector(self._t.same(view.origin.tolist())), self._turned(r, rays.way)
 
-    def _thing(self, hit: Any) -> Any:
-        return dr.gather(mi.UInt32, self._thing_of, dr.reinterpret_array(mi.UInt32, hit.shape), hit.is_valid())
+    def _turned(self, r: Any, v: Any) -> Any:
+        return self._t.vector([r[3 * k] * v[0] + r[3 * k + 1] * v[1] + r[3 * k + 2] * v[2] for k in range(3)])
 
-    def _facet_normal(self, hit: Any, thing: Any, valid: Any) -> Any:
-        face = dr.gather(mi.UInt32, self._first_face, thing, valid) + hit.prim_index
-        facet = dr.gather(mi.Vector4f, self._facets, face, valid)
-        return self._turned(thing, mi.Vector3f(facet.x, facet.y, facet.z), valid)
+    def _normalized(self, vector: Any) -> Any:
+        return vector / self._t.xp.sqrt(self._t.xp.maximum(self._t.dot(vector, vector), 1e-30))
 
-    def _turned(self, thing: Any, vector: Any, valid: Any) -> Any:
-        """Vectors of things in the world."""
-        r = dr.gather(mi.ArrayXf, self._rotations, thing, valid, shape=(16, dr.width(thing)))
-        return mi.Vector3f(*[r[3 * k] * vector.x + r[3 * k + 1] * vector.y + r[3 * k + 2] * vector.z for k in range(3)])
+    def _facet(self, hit: Hit) -> Any:
+        """The hit faces' own normals in the world."""
+        r = self._t.row(self._rotations, hit.thing, 16, hit.valid)
+        return self._turned(r, self._t.row(self._facets, hit.face, FACET, hit.valid))
 
-    def _spot(self, hit: Any, start: Any, direction: Any, active: Any) -> Spot:
-        """All that shading needs to know of hits. Surfaces have two sides: normals point to where the ray came from."""
-        valid = hit.is_valid() & active
-        thing = self._thing(hit)
-        face = dr.gather(mi.UInt32, self._first_face, thing, valid) + hit.prim_index
-        c = dr.gather(mi.ArrayXf, self._corners, face, valid, shape=(16, dr.width(hit.t)))
-        b1, b2 = hit.prim_uv.x, hit.prim_uv.y
-        b0 = 1 - b1 - b2
-        normal = mi.Vector3f(*[b0 * c[k] + b1 * c[3 + k] + b2 * c[6 + k] for k in range(3)])
-        u, v = b0 * c[9] + b1 * c[11] + b2 * c[13], b0 * c[10] + b1 * c[12] + b2 * c[14]
-        facet = self._facet_normal(hit, thing, valid)
-        facet = dr.select(dr.dot(facet, direction) > 0, -facet, facet)
-        normal = dr.normalize(self._turned(thing, normal, valid))
-        normal = dr.select(dr.dot(normal, facet) < 0, -normal, normal)
+    def _spot(self, hit: Hit, start: Any, way: Any, footprint: Any) -> Spot:
+        """What stands where rays hit. Surfaces have two sides: normals point to where the ray came from.
+
+        Footprint: width of the ray there, metres.
+        """
+        t = self._t
+        c = t.row(self._corners, hit.face, CORNERS, hit.valid)
+        b0 = 1 - hit.b1 - hit.b2
+        normal = t.vector([b0 * c[k] + hit.b1 * c[3 + k] + hit.b2 * c[6 + k] for k in range(3)])
+        u, v = (b0 * c[k] + hit.b1 * c[k + 2] + hit.b2 * c[k + 4] for k in (9, 10))
+        facet = self._facet(hit)
+        facet = t.select(t.dot(facet, way) > 0, -facet, facet)
+        normal = self._normalized(self._turned(t.row(self._rotations, hit.thing, 16, hit.valid), normal))
+        normal = t.select(t.dot(normal, facet) < 0, -normal, normal)
         # A smooth normal may face away from a viewer who sees the facet: bend it until he is just above its horizon.
-        away = dr.dot(normal, direction)
-        normal = dr.normalize(normal - dr.select(away > -1e-3, away + 1e-3, 0.0) * direction)
-        s = dr.gather(mi.ArrayXf, self._surfaces, thing, valid, shape=(16, dr.width(hit.t)))
-        lookup = dr.gather(mi.ArrayXu, self._lookups, thing, valid, shape=(4, dr.width(hit.t)))
-        colour = mi.Color3f(s[0], s[1], s[2]) * self._texture(lookup, u, v, valid)
-        point = start + direction * hit.t
-        point += facet * (_OFFSET * (1 + dr.max(dr.abs(point))))
-        return Spot(
-            valid, point, normal, facet, -direction, colour * (1 - s[4]),
-            shading.DIELECTRIC * (1 - s[4]) + colour * s[4], s[3], lookup[3], s[6], s[5],
-        )  # fmt: skip
+        away = t.dot(normal, way)
+        normal = self._normalized(normal - t.xp.maximum(away + 1e-3, 0.0) * way)
+        s = t.row(self._surfaces, hit.thing, SURFACE, hit.valid)
+        lookup = t.row(self._lookups, hit.thing, LOOKUP, hit.valid)
+        texels = footprint * c[15] / t.xp.sqrt(t.xp.maximum(-t.dot(facet, way), 0.01))
+        colour = t.vector([s[0], s[1], s[2]]) * self._texture(lookup, u, v, texels, hit.valid)
+        point = start + way * hit.distance
+        point = point + facet * (_OFFSET * (1 + t.largest(t.xp.abs(point))))
+        base, f0 = colour * (1 - s[4]), colour * s[4] + shading.DIELECTRIC * (1 - s[4])
+        return Spot(hit.valid, point, normal, facet, -way, base, f0, s[3], s[5], lookup[2], s[6])
 
-    def _texture(self, lookup: Any, u: Any, v: Any, valid: Any) -> Any:
-        """Bilinear, repeated; row 0 is at v = 1. White where there is none."""
-        textured = valid & (lookup[1] > 0)
-        width, height = dr.maximum(mi.Int32(lookup[1]), 1), dr.maximum(mi.Int32(lookup[2]), 1)
-        x = (u - dr.floor(u)) * width - 0.5
-        y = (1 - (v - dr.floor(v))) * height - 0.5
-        x0, y0 = dr.floor(x), dr.floor(y)
-        fx, fy = x - x0, y - y0
-        left, top = mi.Int32(x0), mi.Int32(y0)
-        right, bottom = left + 1, top + 1
-        left, right = dr.select(left < 0, left + width, left), dr.select(right >= width, 0, right)
-        top, bottom = dr.select(top < 0, top + height, top), dr.select(bottom >= height, 0, bottom)
+    def _mirrored(self, spot: Spot, n_v: Any, u1: Any, u2: Any, footprint: Any, spread: Any, active: Any) -> Any:
+        """What spots mirror, at the place u1, u2 of their lobe; lit by lamps and ambient light only."""
+        t = self._t
+        alpha = spot.roughness * spot.roughness
+        along = spot.view - n_v * spot.normal
+        along = along / t.xp.sqrt(t.xp.maximum(t.dot(along, along), 1e-12))
+        h = shading.visible_normal(t.xp, alpha, n_v, u1, u2)
+        half = h[0] * along + h[1] * t.cross(spot.normal, along) + h[2] * spot.normal
+        way = 2 * t.dot(half, spot.view) * half - spot.view
+        way = self._normalized(way - spot.facet * t.xp.minimum(1.001 * t.dot(way, spot.facet), 0.0))
+        hit = t.hit(spot.point, way, active)
+        other = self._spot(hit, spot.point, way, footprint + (spread + alpha) * hit.distance)
+        n_v = t.dot(other.normal, other.view)
+        a, b, left = self._table(other.row, n_v)
+        seen = self._direct(other, n_v, left, together=False) + self._ambient * (other.f0 * a + b + other.base * left)
+        seen = t.xp.minimum(seen, t.xp.maximum(_SPARKLE / t.xp.maximum(alpha, 1e-6), 1.0))
+        return t.select(hit.valid, seen, self._background)
 
-        def texel(column: Any, row: Any) -> Any:
-            at = dr.gather(mi.Vector4f, self._texels, lookup[0] + mi.UInt32(row * width + column), textured)
-            return mi.Color3f(at.x, at.y, at.z)
+    def _direct(self, spot: Spot, n_v: Any, left_v: Any, *, together: bool) -> Any:
+        """The light of all lamps that spots throw towards their viewers. Together: neighbouring spots are close by."""
+        t = self._t
+        base = spot.base * (left_v / spot.mean / math.pi)
 
-        upper = texel(left, top) * (1 - fx) + texel(right, top) * fx
-        lower = texel(left, bottom) * (1 - fx) + texel(right, bottom) * fx
-        return dr.select(textured, upper * (1 - fy) + lower * fy, 1.0)
-
-    def _table(self, row: Any, cosine: Any) -> tuple[Any, Any, Any]:
-        """Both columns of the gloss table and what is left for the base, linear between the table's cosines."""
-        at = dr.clip(cosine, 0.0, 1.0) * (shading.TABLE - 1)
-        cell = dr.minimum(mi.UInt32(at), shading.TABLE - 2)
-        f = at - mi.Float(cell)
-        low = dr.gather(mi.Vector4f, self._tables, row + cell)
-        high = dr.gather(mi.Vector4f, self._tables, row + cell + 1)
-        out = low + (high - low) * f
-        return out.x, out.y, out.z
-
-    def _direct(self, spot: Spot, left_v: Any) -> Any:
-        """The light of all lamps that spots throw towards their viewers."""
-        n_v = dr.dot(spot.normal, spot.view)
-        base = spot.base * (left_v / spot.mean * dr.inv_pi)
-
-        def more(i: Any, _light: Any) -> Any:
-            return spot.valid & (i < self._lamp_count)
-
-        def add(i: Any, light: Any) -> tuple[Any, Any]:
-            lamp = dr.gather(mi.ArrayXf, self._lamps, i, shape=(8, dr.width(n_v)))
-            away = mi.Point3f(lamp[0], lamp[1], lamp[2]) - spot.point
-            square = dr.squared_norm(away)
-            inverse = dr.rsqrt(square)
-            distance, way = square * inverse, away * inverse
-            n_l = dr.dot(spot.normal, way)
-            lit = (n_l > 0) & (dr.dot(spot.facet, way) > 0) & (distance < lamp[3])
-            lit &= ~self._scene.ray_test(mi.Ray3f(spot.point, way, distance, 0.0, []), coherent=True, active=lit)
-            half = dr.normalize(way + spot.view)
-            f = shading.schlick(dr.dot(half, way))
-            lobe = shading.gloss(dr, spot.alpha, dr.dot(spot.normal, half), n_l, n_v)
+        def of_lamp(i: Any) -> Any:
+            lamp = t.row(self._lamps, i, LAMP, t.everywhere)
+            there = t.vector([lamp[0], lamp[1], lamp[2]]) - spot.point
+            square = t.dot(there, there)
+            distance = t.xp.sqrt(square)
+            way = there / distance
+            n_l = t.dot(spot.normal, way)
+            lit = spot.valid & (n_l > 0) & (t.dot(spot.facet, way) > 0) & (distance < lamp[3])
+            lit = lit & ~t.blocked(spot.point, way, distance, lit, together=together)
+            half = self._normalized(way + spot.view)
+            f = shading.schlick(t.dot(half, way))
+            lobe = shading.gloss(t.xp, spot.alpha, t.dot(spot.normal, half), n_l, n_v)
             _, _, left_l = self._table(spot.row, n_l)
             reflected = base * left_l + (spot.f0 * (1 - f) + f) * lobe
-            strength = n_l / square * shading.lamp_window(dr, distance, lamp[3])
-            fallen = mi.Color3f(lamp[4], lamp[5], lamp[6]) * strength * reflected
-            return i + 1, light + dr.select(lit, fallen, 0.0)
+            strength = n_l / square * shading.lamp_window(t.xp, distance, lamp[3])
+            return t.select(lit, t.vector([lamp[4], lamp[5], lamp[6]]) * strength * reflected, 0.0)
 
-        start = (dr.zeros(mi.UInt32, dr.width(n_v)), dr.zeros(mi.Color3f, dr.width(n_v)))
-        return dr.while_loop(start, more, add, labels=("lamp", "light"))[1]
+        return t.add_up(self._lamp_count, spot.valid, of_lamp, n_v)
+
+    def _table(self, row: Any, cosine: Any) -> Any:
+        """Both columns of the gloss table and what is left for the base, linear between the table's cosines."""
+        t = self._t
+        at = t.xp.minimum(t.xp.maximum(cosine, 0.0), 1.0) * (shading.TABLE - 1)
+        # Clipped as integers once more: NaN, in lanes that nobody looks at, must not read beside the table.
+        cell = t.xp.minimum(t.xp.maximum(t.whole(at), 0), shading.TABLE - 2)
+        low, high = (t.row(self._gloss, row + cell + k, TABLE_ROW, t.everywhere) for k in (0, 1))
+        part = at - t.decimal(cell)
+        return [low[k] + (high[k] - low[k]) * part for k in range(3)]
+
+    def _texture(self, lookup: Any, u: Any, v: Any, texels: Any, valid: Any) -> Any:
+        """Between the two levels whose texels are about as wide as the ray; white where there is no texture."""
+        t = self._t
+        textured = valid & (lookup[1] > 0)
+        depth = t.xp.log2(t.xp.maximum(texels * t.decimal(lookup[3]), 1.0))
+        last = t.xp.maximum(lookup[1] - 1, 0)
+        level = t.xp.minimum(t.xp.maximum(t.whole(depth), 0), last)
+        part = t.select(level < last, depth - t.decimal(level), 0.0)
+        fine = self._bilinear(lookup[0] + level, u, v, textured)
+        coarse = self._bilinear(lookup[0] + t.xp.minimum(level + 1, last), u, v, textured)
+        return t.select(textured, fine + (coarse - fine) * part, 1.0)
+
+    def _bilinear(self, level: Any, u: Any, v: Any, active: Any) -> Any:
+        """One level of a texture, repeated; row 0 is at v = 1."""
+        t = self._t
+        begin, width, height, _ = t.row(self._levels, level, LEVEL, active)
+        x = _fraction(t.xp, u) * t.decimal(width) - 0.5
+        y = (1 - _fraction(t.xp, v)) * t.decimal(height) - 0.5
+        left, top = t.whole(x), t.whole(y)
+        f, g = x - t.decimal(left), y - t.decimal(top)
+        right, bottom = t.select(left + 1 >= width, 0, left + 1), t.select(top + 1 >= height, 0, top + 1)
+        left, top = t.select(left < 0, width - 1, left), t.select(top < 0, height - 1, top)
+
+        def texel(column: Any, row: Any) -> Any:
+            at = t.row(self._texels, begin + row * width + column, 4, active)
+            return t.vector([at[0], at[1], at[2]])
+
+        upper = texel(left, top) * (1 - f) + texel(right, top) * f
+        return upper * (1 - g) + (texel(left, bottom) * (1 - f) + texel(right, bottom) * f) * g
 
 
-def rays_on_device(rays: Floats) -> Any:
-    """Rays (N, 3) for `radiance` and `things_and_depth`."""
-    vectors = mi.Vector3f(*[mi.Float(np.ascontiguousarray(rays[:, k])) for k in range(3)])
-    dr.eval(vectors)
-    return vectors
+def _fraction(xp: Any, number: Any) -> Any:
+    return number - xp.floor(number)
 
 
-def _smooth_step(x: Any, low: float, high: float) -> Any:
-    t = dr.clip((x - low) / (high - low), 0.0, 1.0)
+def _smooth_step(xp: Any, x: Any, low: float, high: float) -> Any:
+    t = xp.minimum(xp.maximum((x - low) / (high - low), 0.0), 1.0)
     return t * t * (3 - 2 * t)
-
-
-def _mesh(index: int, vertices: Floats, faces: np.ndarray[Any, Any]) -> Any:
-    mesh = mi.Mesh(f"thing{index:06d}", len(vertices), len(faces))
-    parameters = mi.traverse(mesh)
-    parameters["vertex_positions"] = mi.Float(vertices.ravel())
-    parameters["faces"] = mi.UInt32(faces.astype(np.uint32).ravel())
-    parameters.update()
-    return mesh
-
-
-def _registered(mesh: Any) -> int:
-    return int(dr.reinterpret_array(mi.UInt32, mi.ShapePtr(mesh))[0])
-
-
-def _flat(rows: Any) -> Any:
-    return mi.Float(np.ascontiguousarray(rows, np.float32).ravel())
-
-
-def _opaque(values: Any, kind: Any = None) -> Any:
-    """Numbers that the compiler does not see, so that a kernel serves for all values."""
-    numbers = [dr.opaque(mi.Float, float(value)) for value in values]
-    return numbers if kind is mi.Float else mi.Color3f(*numbers)

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from simjudge.errors import UsageError
-from simjudge.frames import FloatArray
 from simjudge.poses import Pose
 from simjudge.sensing.lens import Lens
 from simjudge.world.engine import Hits, Labels, Moment, Poses
-from simjudge.world.engines.default.packed import Floats, pack, world_vertices
+from simjudge.world.engines.default.grain import grain, turn
+from simjudge.world.engines.default.integrator import Integrator, Rays, View
+from simjudge.world.engines.default.packed import Floats, Packed, pack, world_vertices
+from simjudge.world.engines.default.tracer import Tracer
 from simjudge.world.engines.default.variant import choose_variant, described, load_mitsuba
 from simjudge.world.scene.model import Scene, Thing
 
+Result = TypeVar("Result")
 _BLOCK = 4
-"""Pixels of a square block whose rays stand side by side: neighbours in a packet of rays go the same way."""
-_WAVEFRONT = 1 << 22
-"""Rays that are followed at once, at most; bounds memory."""
+"""Side, in pixels, of the blocks in which rays are ordered."""
 _LENSES = 4
 """Lenses whose rays are kept."""
 
@@ -43,18 +46,20 @@ class Light:
         self._things = (*scene.things, *extra_things)
         self.names = tuple(thing.name for thing in self._things)
         self._index = {name: index for index, name in enumerate(self.names)}
-        self._packed = pack(scene, self._things)
-        self._at: list[Pose] = [thing.pose for thing in self._things]
-        self._turns = np.stack([pose.rotation() for pose in self._at]) if self._at else np.zeros((0, 3, 3))
+        packed = pack(scene, self._things)
+        # The row behind the last, index -1, is for rays that hit nothing.
+        self._class_id, self._instance = (
+            np.append(packed.class_id, np.uint8(0)),
+            np.append(packed.instance, np.uint16(0)),
+        )
+        self._at = [thing.pose for thing in self._things]
+        self._rotations = np.array([pose.rotation() for pose in self._at]).reshape(-1, 3, 3)
+        self._positions = np.array([pose.position for pose in self._at]).reshape(-1, 3)
+        self._tracer = make_tracer(self._things, packed)
+        self._integrator = Integrator(self._tracer, packed)
+        self._integrator.turn(self._rotations)
+        self._rays: dict[tuple[Lens, int], list[Rays]] = {}
         self.variant = described(choose_variant())
-        vertices = [world_vertices(thing, thing.pose) for thing in self._things]
-        load_mitsuba()
-        from simjudge.world.engines.default import integrator  # noqa: PLC0415 - needs the variant set
-
-        self._integrator = integrator
-        self._tracer = integrator.Tracer(self._packed, vertices, [thing.mesh.faces for thing in self._things])
-        self._tracer.move({}, self._turns)
-        self._rays: dict[tuple[Lens, int], Any] = {}
 
     def expose(self, lens: Lens, moments: Sequence[Moment], rays_per_pixel: int = 1) -> npt.NDArray[np.float32]:
         """Linear RGB radiance (H, W, 3), averaged over the moments; see `simjudge.world.engine.Engine`.
@@ -67,30 +72,21 @@ class Light:
             raise UsageError(f"{rays_per_pixel} rays per pixel: 1, 4, 9, 16 or another square is needed")
         if not moments:
             raise UsageError("an exposure needs one moment or more")
-        width, height = lens.size
-        total = np.zeros((height, width, 3), np.float32)
+        light = self._integrator.radiance
+        total = np.zeros((lens.size[1], lens.size[0], 3), np.float32)
         for moment in moments:
             self._place(moment.bodies)
-            total += self._picture(lens, moment.camera, n)
+            view = _view(lens, moment.camera, n)
+            total += _picture(lens, self._follow(lens, n, partial(light, view=view, block=n * n)))
         return total if len(moments) == 1 else total / np.float32(len(moments))
 
     def labels(self, lens: Lens, moment: Moment) -> Labels:
         """Classes, instances and depth through the pixels' centres; see `simjudge.world.engine.Engine`."""
         self._place(moment.bodies)
-        parts = [self._tracer.things_and_depth(rays, *_camera(moment.camera)) for rays in self._rays_of(lens, 1)]
-        order = _order(lens.size)
-        thing = np.empty(lens.size[0] * lens.size[1], np.int64)
-        depth = np.empty(thing.shape, np.float32)
-        thing[order] = np.concatenate([part[0] for part in parts])
-        depth[order] = np.concatenate([part[1] for part in parts])
-        shape = (lens.size[1], lens.size[0])
-        # The row behind the last, index -1, is for rays that hit nothing.
-        classes, instances = np.append(self._packed.class_id, 0), np.append(self._packed.instance, 0)
-        return Labels(
-            classes[thing].astype(np.uint8).reshape(shape),
-            instances[thing].astype(np.uint16).reshape(shape),
-            depth.reshape(shape),
-        )
+        view = _view(lens, moment.camera, 1)
+        parts = self._follow(lens, 1, lambda rays: self._integrator.things_and_depth(rays, view))
+        thing = _picture(lens, [part[0] for part in parts])
+        return Labels(self._class_id[thing], self._instance[thing], _picture(lens, [part[1] for part in parts]))
 
     def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first, bodies not named where the scene has them; see `simjudge.world.engine.Engine`.
@@ -104,15 +100,18 @@ class Light:
         self._place(bodies or {})
         if not len(start):
             return Hits(np.zeros(0), np.zeros(0, np.int64), np.zeros((0, 3)))
-        first = self._tracer.first(start.T.astype(np.float32), way.T.astype(np.float32))
-        hit = first.thing >= 0
-        distance = np.where(hit, first.distance, np.inf).astype(np.float64)
-        return Hits(distance, first.thing, np.where(hit[:, None], first.normal, np.nan).astype(np.float64))
+        distance, thing, normal = self._integrator.first(start.astype(np.float32), way.astype(np.float32))
+        hit = thing >= 0
+        return Hits(
+            np.where(hit, distance, np.inf).astype(np.float64),
+            thing.astype(np.int64),
+            np.where(hit[:, None], normal, np.nan).astype(np.float64),
+        )
 
     def close(self) -> None:
         """Give back what it holds."""
         self._rays.clear()
-        del self._tracer
+        del self._tracer, self._integrator
 
     def _place(self, bodies: Poses) -> None:
         """Put everything where `bodies` has it, and whatever it does not name where the scene has it."""
@@ -124,44 +123,69 @@ class Light:
             pose = bodies.get(thing.name, thing.pose)
             if pose != self._at[index]:
                 self._at[index] = pose
-                self._turns[index] = pose.rotation()
+                self._rotations[index], self._positions[index] = pose.rotation(), pose.position
                 moved[index] = world_vertices(thing, pose)
         if moved:
-            self._tracer.move(moved, self._turns)
+            self._tracer.move(moved, self._rotations, self._positions)
+            self._integrator.turn(self._rotations)
 
-    def _picture(self, lens: Lens, camera: Pose, n: int) -> npt.NDArray[np.float32]:
-        rotation, origin = _camera(camera)
-        parts = [self._tracer.radiance(rays, rotation, origin, n * n) for rays in self._rays_of(lens, n)]
-        out = np.empty((lens.size[0] * lens.size[1], 3), np.float32)
-        out[_order(lens.size)] = np.concatenate(parts)
-        return out.reshape(lens.size[1], lens.size[0], 3)
+    def _follow(self, lens: Lens, n: int, work: Callable[[Rays], Result]) -> list[Result]:
+        """The results of all wavefronts of a lens's rays, in their order."""
+        wavefronts = self._rays_of(lens, n)
+        if self._tracer.threads == 1:
+            return [work(rays) for rays in wavefronts]
+        with ThreadPoolExecutor(self._tracer.threads) as pool:
+            return list(pool.map(work, wavefronts))
 
-    def _rays_of(self, lens: Lens, n: int) -> Any:
+    def _rays_of(self, lens: Lens, n: int) -> list[Rays]:
         """The lens's rays, n x n a pixel, pixels in `_order`, in wavefronts."""
         if (lens, n) not in self._rays:
             while len(self._rays) >= _LENSES:
                 self._rays.pop(next(iter(self._rays)))
             order = _order(lens.size)
             pixels = np.stack([order % lens.size[0], order // lens.size[0]], 1)
-            within = (np.arange(n) + 0.5) / n - 0.5
-            grid = np.stack(np.meshgrid(within, within), -1).reshape(-1, 2)
-            count = max(_WAVEFRONT // (n * n), 1)
-            self._rays[lens, n] = [
-                self._integrator.rays_on_device(
-                    lens.rays_at(pixels[k : k + count, None] + grid).reshape(-1, 3).astype(np.float32)
-                )
-                for k in range(0, len(pixels), count)
-            ]
+            count = max(self._tracer.wavefront // (n * n), 1)
+            parts = (pixels[k : k + count] for k in range(0, len(pixels), count))
+            self._rays[lens, n] = [self._wavefront(lens, part, n) for part in parts]
         return self._rays[lens, n]
 
+    def _wavefront(self, lens: Lens, pixels: npt.NDArray[np.int64], n: int) -> Rays:
+        within = (np.arange(n) + 0.5) / n - 0.5
+        grid = np.stack(np.meshgrid(within, within), -1).reshape(-1, 2)
+        way = lens.rays_at(pixels[:, None] + grid).reshape(-1, 3).astype(np.float32)
+        return Rays(self._tracer.given(way), self._tracer.given(grain(pixels, n)))
 
-def _camera(camera: Pose) -> tuple[FloatArray, FloatArray]:
-    return camera.rotation(), np.array(camera.position)
+
+def make_tracer(things: Sequence[Thing], packed: Packed) -> Tracer:
+    """The tracer that can run here, with things where the scene has them.
+
+    Raises:
+        SimjudgeError: Mitsuba is not installed.
+    """
+    faces = [thing.mesh.faces for thing in things]
+    load_mitsuba()
+    from simjudge.world.engines.default.mitsuba_tracer import MitsubaTracer  # noqa: PLC0415 - needs its variant set
+
+    return MitsubaTracer([world_vertices(thing, thing.pose) for thing in things], faces, packed.first_face)
 
 
+def _view(lens: Lens, camera: Pose, n: int) -> View:
+    spread = 2 / (lens.focal[0] + lens.focal[1]) / n
+    return View(camera.rotation(), np.array(camera.position), spread, turn(camera))
+
+
+def _picture(lens: Lens, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """A picture from what the wavefronts brought."""
+    width, height = lens.size
+    values = np.concatenate(parts)
+    out = np.empty_like(values)
+    out[_order(lens.size)] = values
+    return out.reshape(height, width, *values.shape[1:])
+
+
+@lru_cache(maxsize=_LENSES)
 def _order(size: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """Indices of all pixels, row by row of square blocks, so that rays that go the same way stand together."""
+    """Indices of all pixels along a Z curve in each square block: rays that go the same way stand together."""
     width, height = size
     y, x = np.divmod(np.arange(width * height), width)
-    key = ((y // _BLOCK) * (width // _BLOCK + 1) + x // _BLOCK) * _BLOCK * _BLOCK + (y % _BLOCK) * _BLOCK + x % _BLOCK
-    return np.argsort(key, kind="stable")
+    return np.lexsort((x & 1, y & 1, x & 2, y & 2, x // _BLOCK, y // _BLOCK))

@@ -25,7 +25,7 @@ SMOOTHEST = 0.02
 """GGX alpha below which the gloss of a lamp does not shrink: it stands for the lamp's own size."""
 TABLE = 64
 """Cosines in a table of `gloss_table`."""
-_LEVELS = 32
+_SAMPLES = 1024
 FULL = 0.9
 """Part of a lamp's range up to which it falls off with 1/d^2 exactly."""
 
@@ -51,47 +51,43 @@ def gloss(xp: Any, alpha: Any, n_h: Any, n_l: Any, n_v: Any) -> Any:
     return a2 / (d * d * smith) * (0.5 / math.pi)
 
 
+def visible_normal(xp: Any, alpha: Any, n_v: Any, u1: Any, u2: Any) -> tuple[Any, Any, Any]:
+    """A normal of GGX that a viewer sees, for two uniform numbers in 0..1: along the viewer's tangent, across, up.
+
+    The viewer has the cosine n_v and lies in the plane of the tangent (Heitz, "Sampling the GGX distribution of
+    visible normals", 2018).
+    """
+    x, z = alpha * xp.sqrt(xp.maximum(1 - n_v * n_v, 0.0)), n_v
+    length = xp.sqrt(x * x + z * z)
+    x, z = x / length, z / length
+    r = xp.sqrt(u1)
+    t1, t2 = r * xp.cos(2 * math.pi * u2), r * xp.sin(2 * math.pi * u2)
+    s = (1 + z) / 2
+    t2 = (1 - s) * xp.sqrt(xp.maximum(1 - t1 * t1, 0.0)) + s * t2
+    t3 = xp.sqrt(xp.maximum(1 - t1 * t1 - t2 * t2, 0.0))
+    # The basis: across, then (-z, 0, x), then the stretched viewer.
+    along, across, up = alpha * (t3 * x - t2 * z), alpha * t1, xp.maximum(t2 * x + t3 * z, 1e-6)
+    norm = xp.sqrt(along * along + across * across + up * up)
+    return along / norm, across / norm, up / norm
+
+
 @cache
 def gloss_table(alpha: float) -> npt.NDArray[np.float32]:
     """What the gloss reflects of a uniform light, by the viewer's cosine: (TABLE, 2).
 
     Row i is for the cosine i / (TABLE - 1) (0 is taken as a thousandth). A surface of reflectance r at normal
-    incidence reflects r * column 0 + column 1, in all directions together. Integrated over the visible normals of GGX
-    (Heitz, "Sampling the GGX distribution of visible normals", 2018) on a fixed lattice.
+    incidence reflects r * column 0 + column 1, in all directions together: the mean of Schlick's term times G2 / G1
+    over a fixed lattice of visible normals.
     """
     n_v = np.maximum(np.linspace(0, 1, TABLE), 1e-3)[:, None]
-    k = np.arange(_LEVELS * _LEVELS)
-    u1, u2 = (k + 0.5) / k.size, np.modf(k * 0.6180339887498949 + 0.5)[0]
-    v_h, n_l = visible_half(alpha, n_v, u1[None], u2[None])
-    a2 = alpha * alpha
-    lit = np.maximum(n_l, 1e-9)
-    lambda_v = np.sqrt(1 + a2 * (1 / n_v**2 - 1))
-    lambda_l = np.sqrt(1 + a2 * (1 / lit**2 - 1))
-    weight = np.where(n_l > 0, (1 + lambda_v) / (lambda_v + lambda_l), 0)  # G2 / G1
+    k = np.arange(_SAMPLES)[None]
+    along, _, up = visible_normal(np, alpha, n_v, (k + 0.5) / _SAMPLES, np.modf(k * 0.6180339887498949 + 0.5)[0])
+    v_h = np.sqrt(1 - n_v**2) * along + n_v * up
+    n_l = 2 * v_h * up - n_v
+    lambda_v, lambda_l = (np.sqrt(1 + alpha**2 * (1 / c**2 - 1)) for c in (n_v, np.maximum(n_l, 1e-9)))
+    weight = np.where(n_l > 0, (1 + lambda_v) / (lambda_v + lambda_l), 0)
     f = schlick(np.clip(v_h, 0, 1))
     return np.stack([(weight * (1 - f)).mean(1), (weight * f).mean(1)], 1).astype(np.float32)
-
-
-def visible_half(
-    alpha: float, n_v: npt.NDArray[np.float64], u1: npt.NDArray[np.float64], u2: npt.NDArray[np.float64]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Cosines viewer-to-half-way and normal-to-mirrored ray of visible GGX normals for uniform numbers u1, u2."""
-    sine = np.sqrt(1 - n_v**2)
-    x, z = alpha * sine, n_v  # the viewer, stretched; it lies in the plane y = 0
-    length = np.sqrt(x * x + z * z)
-    x, z = x / length, z / length
-    r, phi = np.sqrt(u1), 2 * math.pi * u2
-    t1, t2 = r * np.cos(phi), r * np.sin(phi)
-    s = (1 + z) / 2
-    t2 = (1 - s) * np.sqrt(1 - t1**2) + s * t2
-    t3 = np.sqrt(np.maximum(1 - t1**2 - t2**2, 0))
-    # Basis: T1 = y, T2 = view x T1 = (-z, 0, x).
-    hx, hy, hz = -t2 * z + t3 * x, t1, t2 * x + t3 * z
-    hx, hy, hz = alpha * hx, alpha * hy, np.maximum(hz, 1e-9)
-    norm = np.sqrt(hx**2 + hy**2 + hz**2)
-    hx, hz = hx / norm, hz / norm
-    v_h = sine * hx + n_v * hz
-    return v_h, 2 * v_h * hz - n_v
 
 
 def left_for_base(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], float]:

@@ -1,8 +1,8 @@
 """Which of Mitsuba's variants lights the world here: CUDA, LLVM, or the project's own slow tracer.
 
 Mitsuba's LLVM variant loads libLLVM at run time, and a libLLVM that does not suit it ends the whole process, beyond
-any `except`. So the library is looked for here, its version is read from its name or asked for in a process of its
-own, and Mitsuba is told which one to take (DRJIT_LIBLLVM_PATH) before it can choose for itself.
+any `except`. So the library is looked for here, one that is not known to suit is tried in a process of its own, and
+Mitsuba is told which one to take (DRJIT_LIBLLVM_PATH) before it can choose for itself.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ctypes
 import importlib
 import logging
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -27,11 +28,11 @@ CHOICE = "SIMJUDGE_MITSUBA_VARIANT"
 """Environment variable that chooses a variant."""
 LIBRARY = "DRJIT_LIBLLVM_PATH"
 """Environment variable that Mitsuba's JIT compiler reads."""
-OLDEST = 17
-"""Major version of LLVM from which on Mitsuba 3.9 runs; 15 and 16 abort the process, 14 is refused."""
+PROVEN, TOO_OLD = (19,), 16
+"""Major versions of LLVM that suit Mitsuba 3.9; the newest of those that do not: 16 and 15 abort, 14 is refused."""
 REMEDY = "apt-get install libllvm19 (Debian, Ubuntu), or scripts/llvm.sh"
 _FOLDERS = (
-    "/usr/lib/*-linux-gnu",
+    f"/usr/lib/{platform.machine()}-linux-gnu",
     "/usr/lib64",
     "/usr/lib",
     "/usr/local/lib",
@@ -40,10 +41,12 @@ _FOLDERS = (
     "/opt/homebrew/opt/llvm*/lib",
     "/usr/local/opt/llvm*/lib",
 )
-_ASK = (
-    "import ctypes, sys; l = ctypes.CDLL(sys.argv[1]); v = [ctypes.c_uint() for _ in range(3)];"
-    "l.LLVMGetVersion(*map(ctypes.byref, v)); print(v[0].value)"
-)
+_TRIAL = """
+import resource
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+from simjudge.world.engines.default import trial
+trial.main()
+"""
 _log = logging.getLogger(__name__)
 
 
@@ -101,19 +104,18 @@ def has_cuda() -> bool:
 
 
 def find_llvm(folders: Iterable[str] = _FOLDERS) -> tuple[Path | None, str]:
-    """The newest fit libLLVM, or None and why there is none."""
+    """The first fit libLLVM, those of a proven version before newer ones, or None and why there is none."""
     given = os.environ.get(LIBRARY)
-    found = [Path(given)] if given else _libraries(folders)
-    if given and not found[0].is_file():
+    if given and not Path(given).is_file():
         return None, f"{LIBRARY}={given} is no file"
+    found = [Path(given)] if given else _libraries(folders)
     versions = {path: llvm_version(path) for path in found}
-    fit = [path for path in found if versions[path] >= OLDEST]
-    if fit:
-        return max(fit, key=lambda path: (versions[path], -found.index(path))), ""
+    for path in sorted(found, key=lambda path: (versions[path] not in PROVEN, -versions[path])):
+        if is_fit(path):
+            return path, ""
     if not found:
         return None, "no libLLVM was found"
-    named = ", ".join(f"{path} ({versions[path] or 'no answer'})" for path in found[:3])
-    return None, f"libLLVM {OLDEST} or newer is needed, there is only {named}"
+    return None, f"no libLLVM is fit (a newer one than {TOO_OLD} is needed): {', '.join(map(str, found[:4]))}"
 
 
 def _libraries(folders: Iterable[str]) -> list[Path]:
@@ -130,13 +132,23 @@ def _libraries(folders: Iterable[str]) -> list[Path]:
 
 
 def llvm_version(library: Path) -> int:
-    """Major version of a libLLVM, from its name, else asked of it in a process of its own; 0: no answer."""
+    """Major version of a libLLVM by its file's name; 0: the name does not say."""
     named = re.match(r"libLLVM(?:-|\.so\.|\.)(\d+)", library.resolve().name)
-    if named:
-        return int(named[1])
-    command = [sys.executable, "-c", _ASK, str(library)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    return int(done.stdout) if done.returncode == 0 and done.stdout.strip().isdigit() else 0
+    return int(named[1]) if named else 0
+
+
+def is_fit(library: Path) -> bool:
+    """Whether Mitsuba can run with a libLLVM: known by the version, else tried where an abort does no harm."""
+    version = llvm_version(library)
+    if version in PROVEN or 0 < version <= TOO_OLD:
+        return version in PROVEN
+    environment = {**os.environ, LIBRARY: str(library)}
+    command = [sys.executable, "-c", _TRIAL]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0 and done.stdout.strip() == "fit"
 
 
 def described(variant: Variant) -> str:

@@ -76,6 +76,8 @@ class Vehicle:
         rolling_resistance: coefficient, no unit.
         brake_torque: N m on each wheel, at full braking.
         friction: of tyre and floor, no unit.
+        slip_stiffness: of the tyres, along and across: force per load and slip, no unit.
+        relaxation_length: metres that a tyre rolls until its forces have built up to 63 %.
         centre_of_mass: of the body without wheels, x, y, z in base_link, metres.
         inertia: of the body without wheels about its centre of mass, x, y, z, kg m^2.
         wheel_mass: kg, of one wheel.
@@ -101,6 +103,8 @@ class Vehicle:
     rolling_resistance: float
     brake_torque: float
     friction: float
+    slip_stiffness: tuple[float, float]
+    relaxation_length: float
     centre_of_mass: tuple[float, float, float]
     inertia: tuple[float, float, float]
     wheel_mass: float

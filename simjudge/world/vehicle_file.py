@@ -20,7 +20,16 @@ from simjudge.world.vehicle import Vehicle
 
 _SECTIONS = {
     "body": ("centre_of_mass", "inertia"),
-    "wheel": ("radius", "width", "mass", "inertia", "friction", "rolling_resistance"),
+    "wheel": (
+        "radius",
+        "width",
+        "mass",
+        "inertia",
+        "friction",
+        "rolling_resistance",
+        "slip_stiffness",
+        "relaxation_length",
+    ),
     "suspension": ("stiffness", "damping", "travel"),
     "steering": ("limit", "rate"),
     "motor": ("kv", "battery_voltage", "voltage_ratio", "stall_torque", "gear_ratio"),
@@ -75,6 +84,8 @@ def _vehicle(name: str, entry: _Entry, of: dict[str, _Entry]) -> Vehicle:
         wheel_mass=of["wheel"].positive("mass"),
         wheel_inertia=of["wheel"].positive("inertia"),
         friction=of["wheel"].positive("friction"),
+        slip_stiffness=of["wheel"].two_positive("slip_stiffness"),
+        relaxation_length=of["wheel"].positive("relaxation_length"),
         rolling_resistance=of["wheel"].not_negative("rolling_resistance"),
         suspension_stiffness=of["suspension"].positive("stiffness"),
         suspension_damping=of["suspension"].positive("damping"),
@@ -165,6 +176,12 @@ class _Entry:
         if value < 0:
             raise self.wrong(field, "0 or more is needed")
         return value
+
+    def two_positive(self, field: str) -> tuple[float, float]:
+        value = self.content.get(field)
+        if not isinstance(value, list) or len(value) != 2 or not all(_is_number(each) and each > 0 for each in value):
+            raise self.wrong(field, "two numbers above 0, [along, across], are needed")
+        return float(value[0]), float(value[1])
 
     def three(self, field: str) -> tuple[float, float, float]:
         value = self.content.get(field)

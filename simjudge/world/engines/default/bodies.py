@@ -6,6 +6,8 @@ import math
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
+from numba import njit
 
 from simjudge.errors import SimjudgeError, UsageError
 from simjudge.poses import Pose
@@ -13,7 +15,7 @@ from simjudge.world.car_looks import PARTS, VEHICLE
 from simjudge.world.engine import Poses
 from simjudge.world.engines.default.car import Car
 from simjudge.world.engines.default.model import STEP, build_model
-from simjudge.world.scene.model import NO_CLASS, Scene
+from simjudge.world.scene.model import NO_CLASS, Scene, Thing
 from simjudge.world.vehicle import Command, Vehicle, VehicleState
 
 _FATAL = (
@@ -23,6 +25,7 @@ _FATAL = (
     mujoco.mjtWarning.mjWARN_CNSTRFULL,
     mujoco.mjtWarning.mjWARN_CONTACTFULL,
 )
+_CAR, _OTHER = -1, -2
 
 
 class Bodies:
@@ -49,14 +52,14 @@ class Bodies:
         self._free = {thing.name: self._model.joint(thing.name) for thing in scene.things if thing.motion == "free"}
         names = [*self._free, *(PARTS if self._car else ())]
         self._bodies = {name: int(self._model.body(name).id) for name in names}
-        self._of_car = np.zeros(self._model.ngeom, bool)
+        self._worth = np.array([thing.name for thing in scene.things if _is_worth_noting(thing)], object)
+        self._touched = np.zeros(len(self._worth), bool)
+        self._kinds = np.full(self._model.ngeom, _OTHER)
         if self._car:
-            self._of_car = self._model.body_rootid[self._model.geom_bodyid] == self._car.root
-        worth = {thing.name for thing in scene.things if thing.motion == "free" or thing.class_id != NO_CLASS}
-        geoms = [self._model.geom(number).name for number in range(self._model.ngeom)]
-        self._names = [name if name in worth else "" for name in geoms]
+            self._kinds[self._model.body_rootid[self._model.geom_bodyid] == self._car.root] = _CAR
+            for number, name in enumerate(self._worth):
+                self._kinds[self._model.geom(name).id] = number
         self._steps = 0
-        self._touched: set[str] = set()
         self.reset()
 
     @property
@@ -75,12 +78,12 @@ class Bodies:
         if steps < 1 or abs(steps * STEP - seconds) > 1e-9:
             raise UsageError(f"{seconds} s: a positive multiple of a physics step, {STEP} s, is needed")
         for _ in range(steps):
-            if self._car:
-                self._car.before_step()
-            mujoco.mj_step(self._model, self._data)
             self._steps += 1
             if self._car:
-                self._note_touched()
+                self._car.step()
+                _note_touched(self._data.contact.geom, self._kinds, self._touched)
+            else:
+                mujoco.mj_step(self._model, self._data)
         if any(self._data.warning[kind].number for kind in _FATAL):
             raise SimjudgeError(f"{self._scene.name}: physics came apart at {self.time:.3f} s; do things overlap?")
         mujoco.mj_kinematics(self._model, self._data)
@@ -117,13 +120,13 @@ class Bodies:
 
     def touched(self) -> frozenset[str]:
         """Names of the free and labelled things that the car has touched since the start or the last reset."""
-        return frozenset(self._touched)
+        return frozenset(self._worth[self._touched])
 
     def reset(self) -> None:
         """Everything back to the start."""
         mujoco.mj_resetData(self._model, self._data)
         self._steps = 0
-        self._touched.clear()
+        self._touched[:] = False
         if self._car:
             self._car.start()
         mujoco.mj_kinematics(self._model, self._data)
@@ -133,10 +136,17 @@ class Bodies:
             raise UsageError(f"{self._scene.name}: there is no car in it")
         return self._car
 
-    def _note_touched(self) -> None:
-        pairs = self._data.contact.geom
-        mine = self._of_car[pairs]
-        for first, second in pairs[mine[:, 0] != mine[:, 1]]:
-            name = self._names[second if self._of_car[first] else first]
-            if name:
-                self._touched.add(name)
+
+def _is_worth_noting(thing: Thing) -> bool:
+    return thing.collider.kind != "none" and (thing.motion == "free" or thing.class_id != NO_CLASS)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _note_touched(pairs: npt.NDArray[np.int32], kinds: npt.NDArray[np.int64], touched: npt.NDArray[np.bool_]) -> None:
+    """Mark what the car is in contact with; `kinds` of geoms: _CAR, _OTHER, or the number of what is worth noting."""
+    for i in range(len(pairs)):
+        first, second = kinds[pairs[i, 0]], kinds[pairs[i, 1]]
+        if first == _CAR and second >= 0:
+            touched[second] = True
+        elif second == _CAR and first >= 0:
+            touched[first] = True

@@ -1,7 +1,6 @@
 """The car in MuJoCo: a body on four sprung wheels, Ackermann steering, a motor through open differentials, brakes.
 
-* Tyres: Coulomb friction on one point under each wheel (the floor sees a wheel as an ellipsoid), the same in all
-  directions: they grip up to friction x load and slide beyond.
+* Tyres: see `tyres`; the ground sees a wheel as an ellipsoid, which touches it in one point.
 * Motor and speed controller as in Chrono's ARTcar: torque = throttle x stall torque x (1 - speed / no-load speed),
   never negative; no throttle, no torque. Every wheel gets a quarter of it; the motor turns with the wheels' mean.
 * Rolling resistance and brakes: dry friction in the wheels' bearings, which stops them and never turns them back.
@@ -18,23 +17,22 @@ import numpy as np
 from simjudge.frames import FloatArray
 from simjudge.poses import Pose
 from simjudge.world.car_looks import VEHICLE, WHEELS, body_box
+from simjudge.world.engines.default.collisions import BODY, CAR, FIRM, TYRE, WHEEL, meets
+from simjudge.world.engines.default.tyres import Tyres
 from simjudge.world.vehicle import Command, Vehicle, VehicleState
 
 _SERVO_STIFFNESS, _SERVO_TORQUE, _SERVO_INERTIA = 30.0, 5.0, 0.002
-_FIRM = (0.004, 1.0)
-"""Time constant (s) and damping ratio of tyres' contacts and dry friction: the shortest that two steps allow."""
-_DRY = (0.99, 0.995, 0.001, 0.5, 2.0)
-_BODY_FRICTION = 0.3
+_DRY_TIME, _DRY = (0.004, 1.0), (0.9999, 0.9999, 0.001, 0.5, 2.0)
+"""Dry friction in the bearings: as firm as MuJoCo can, so that nothing creeps."""
 
 
-def add_car(spec: mujoco.MjSpec, car: Vehicle, start: Pose, collides: tuple[int, int], gravity: float) -> None:
+def add_car(spec: mujoco.MjSpec, car: Vehicle, start: Pose, gravity: float) -> None:
     """Add a car to a model.
 
     Args:
         spec: of the model.
         car: its figures.
         start: of base_link.
-        collides: MuJoCo's contype and conaffinity.
         gravity: m/s^2; the springs carry the body's weight at rest, with base_link on the ground.
     """
     x, y, z, w = start.orientation
@@ -42,21 +40,20 @@ def add_car(spec: mujoco.MjSpec, car: Vehicle, start: Pose, collides: tuple[int,
     body.add_freejoint(name=VEHICLE)
     body.explicitinertial, body.mass = True, car.mass - 4 * car.wheel_mass
     body.ipos, body.inertia = car.centre_of_mass, car.inertia
-    contype, conaffinity = collides
     centre, size = body_box(car)
     body.add_geom(
         name=VEHICLE,
         type=mujoco.mjtGeom.mjGEOM_BOX,
         pos=centre,
         size=[side / 2 for side in size],
-        contype=contype,
-        conaffinity=conaffinity,
-        friction=[_BODY_FRICTION, 0.002, 0.0005],
+        friction=CAR,
+        solref=FIRM,
         priority=1,
+        **meets(BODY),
     )
     motor = spec.add_tendon(name="motor")
     for name in WHEELS:
-        _add_wheel(spec, body, name, car, collides, gravity)
+        _add_wheel(spec, body, name, car, gravity)
         motor.wrap_joint(f"spin_{name}", 1 / (4 * car.gear_ratio))
     engine = spec.add_actuator(name="motor", target="motor", trntype=mujoco.mjtTrn.mjTRN_TENDON)
     top = car.top_wheel_speed / car.gear_ratio
@@ -66,12 +63,9 @@ def add_car(spec: mujoco.MjSpec, car: Vehicle, start: Pose, collides: tuple[int,
     engine.forcelimited, engine.forcerange = True, [0, car.stall_torque]
 
 
-def _add_wheel(
-    spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, car: Vehicle, collides: tuple[int, int], gravity: float
-) -> None:
+def _add_wheel(spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, car: Vehicle, gravity: float) -> None:
     """One wheel: up and down on its spring, about the steering axis if it is a front one, and about its axle."""
-    front, left = name.startswith("front"), name.endswith("left")
-    side = 1 if left else -1
+    front, side = name.startswith("front"), 1 if name.endswith("left") else -1
     wheel = body.add_body(
         name=f"{VEHICLE}/wheel_{name}",
         pos=[car.wheelbase if front else 0, side * car.track / 2, car.wheel_radius],
@@ -79,14 +73,14 @@ def _add_wheel(
     wheel.explicitinertial, wheel.mass = True, car.wheel_mass
     across = car.wheel_inertia / 2 + car.wheel_mass * car.wheel_width**2 / 12
     wheel.ipos, wheel.inertia = [0, 0, 0], [across, car.wheel_inertia, across]
-    load = _share(car, front=front, left=left) * (car.mass - 4 * car.wheel_mass) * gravity
+    load = load_at_rest(car, name, gravity)
     wheel.add_joint(
         name=f"spring_{name}",
         type=mujoco.mjtJoint.mjJNT_SLIDE,
         axis=[0, 0, 1],
         stiffness=car.suspension_stiffness,
         damping=car.suspension_damping,
-        springref=-load / car.suspension_stiffness,
+        springref=-(load - car.wheel_mass * gravity) / car.suspension_stiffness,
         limited=True,
         range=[-car.suspension_travel, car.suspension_travel],
     )
@@ -99,34 +93,31 @@ def _add_wheel(
         name=f"spin_{name}",
         type=mujoco.mjtJoint.mjJNT_HINGE,
         axis=[0, 1, 0],
-        frictionloss=_rolling_torque(car, front=front, left=left, gravity=gravity),
-        solref_friction=_FIRM,
+        frictionloss=car.rolling_resistance * load * car.wheel_radius,
+        solref_friction=_DRY_TIME,
         solimp_friction=_DRY,
     )
-    wheel.add_geom(
-        name=f"{VEHICLE}/wheel_{name}",
-        type=mujoco.mjtGeom.mjGEOM_ELLIPSOID,
-        size=[car.wheel_radius, car.wheel_width / 2, car.wheel_radius],
-        contype=collides[0],
-        conaffinity=collides[1],
-        friction=[car.friction, 0.002, 0.0001],
-        priority=2,
-        condim=3,
-        solref=_FIRM,
-        solimp=[0.95, 0.99, 0.001, 0.5, 2],
-    )
+    for kind, geom, friction in (
+        (TYRE, f"{VEHICLE}/tyre_{name}", 0.0),
+        (WHEEL, f"{VEHICLE}/wheel_{name}", car.friction),
+    ):
+        wheel.add_geom(
+            name=geom,
+            type=mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+            size=[car.wheel_radius, car.wheel_width / 2, car.wheel_radius],
+            friction=[friction, 0, 0],
+            condim=1 if kind == TYRE else 3,
+            solref=FIRM,
+            priority=2,
+            **meets(kind),
+        )
 
 
-def _share(car: Vehicle, *, front: bool, left: bool) -> float:
-    """The part of the body's weight that a wheel carries at rest."""
+def load_at_rest(car: Vehicle, name: str, gravity: float) -> float:
+    """N with which a wheel stands on level ground."""
     ahead, aside = car.centre_of_mass[0] / car.wheelbase, car.centre_of_mass[1] / car.track
-    return (ahead if front else 1 - ahead) * (0.5 + (aside if left else -aside))
-
-
-def _rolling_torque(car: Vehicle, *, front: bool, left: bool, gravity: float) -> float:
-    """N m that the tyre's rolling resistance takes at the load it carries at rest."""
-    load = _share(car, front=front, left=left) * (car.mass - 4 * car.wheel_mass) + car.wheel_mass
-    return car.rolling_resistance * load * gravity * car.wheel_radius
+    share = (ahead if name.startswith("front") else 1 - ahead) * (0.5 + (aside if name.endswith("left") else -aside))
+    return (share * (car.mass - 4 * car.wheel_mass) + car.wheel_mass) * gravity
 
 
 class Car:
@@ -146,6 +137,14 @@ class Car:
         self._servos = np.array([model.actuator(f"steer_{name}").id for name in WHEELS[:2]])
         self._motor = int(model.actuator("motor").id)
         self._rolling = model.dof_frictionloss[self._spin].copy()
+        self._tyres = Tyres(
+            model,
+            data,
+            vehicle,
+            [model.body(f"{VEHICLE}/wheel_{name}").id for name in WHEELS],
+            [model.geom(f"{VEHICLE}/tyre_{name}").id for name in WHEELS],
+            [load_at_rest(vehicle, name, -model.opt.gravity[2]) for name in WHEELS],
+        )
         self.start()
 
     @property
@@ -157,6 +156,7 @@ class Car:
         """Nothing is pressed, the wheels are straight."""
         self._target, self._angle = 0.0, 0.0
         self._before: FloatArray | None = None
+        self._tyres.rest()
         self.drive(Command())
 
     def drive(self, command: Command) -> None:
@@ -165,12 +165,19 @@ class Car:
         self._data.ctrl[self._motor] = command.throttle
         self._model.dof_frictionloss[self._spin] = self._rolling + command.braking * self.vehicle.brake_torque
 
-    def before_step(self) -> None:
-        """Turn the servo on by what it can turn in a step."""
+    def step(self) -> None:
+        """One step of physics for all there is."""
+        self._turn_servo()
+        self._before = self._data.qvel[self._qvel : self._qvel + 3].copy()
+        mujoco.mj_step1(self._model, self._data)
+        self._tyres.push()
+        mujoco.mj_step2(self._model, self._data)
+        self._tyres.weigh()
+
+    def _turn_servo(self) -> None:
         most = self.vehicle.steering_rate * self._model.opt.timestep
         self._angle += max(-most, min(most, self._target - self._angle))
         self._data.ctrl[self._servos] = self.vehicle.wheel_angles(self._angle)
-        self._before = self._data.qvel[self._qvel : self._qvel + 3].copy()
 
     def place(self, pose: Pose) -> None:
         """Put base_link somewhere, at rest, the body as high above the wheels as it rests."""
@@ -179,6 +186,7 @@ class Car:
         self._data.qpos[self._springs] = 0
         self._data.qvel[self._dofs] = 0
         self._before = None
+        self._tyres.rest()
 
     def state(self, time: float) -> VehicleState:
         """How the car moves."""

@@ -9,6 +9,7 @@ from simjudge.errors import SimjudgeError
 from simjudge.poses import Pose
 from simjudge.world.car_looks import VEHICLE
 from simjudge.world.engines.default.car import add_car
+from simjudge.world.engines.default.collisions import FIRM, FREE, STATIC, THINGS, meets
 from simjudge.world.scene.model import Scene, Thing
 from simjudge.world.vehicle import Vehicle
 
@@ -16,12 +17,6 @@ STEP = 0.002
 """Seconds."""
 GRAVITY = 9.81
 """m/s^2."""
-STATIC, FREE, CAR = 1, 2, 4
-"""Bits of who collides with whom: free things with all, the car with all but itself, static things with what moves."""
-FRICTION = (0.6, 0.002, 0.0005)
-"""Of things: sliding (no unit), and the lengths, metres, by which spinning and rolling are resisted."""
-_STIFF = (0.005, 1.0)
-"""Time constant (s) and damping ratio of contacts: they give by some 10 micrometres under a thing's weight."""
 
 
 def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose) -> mujoco.MjModel:
@@ -46,7 +41,7 @@ def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose) -> mujoco.Mj
     if vehicle is not None:
         if any(thing.name.split("/")[0] == VEHICLE for thing in scene.things):
             raise SimjudgeError(f"{scene.name}: a thing is called {VEHICLE!r} as the car is; rename it")
-        add_car(spec, vehicle, start, (CAR, STATIC | FREE), GRAVITY)
+        add_car(spec, vehicle, start, GRAVITY)
     try:
         return spec.compile()
     except ValueError as error:
@@ -63,10 +58,7 @@ def _add_thing(spec: mujoco.MjSpec, thing: Thing) -> None:
     body = spec.worldbody.add_body(name=thing.name, pos=thing.pose.position, quat=wxyz(thing.pose))
     if free:
         body.add_freejoint(name=thing.name)
-    own, others = (FREE, STATIC | FREE | CAR) if free else (STATIC, FREE | CAR)
-    geom = body.add_geom(
-        name=thing.name, contype=own, conaffinity=others, condim=6 if free else 3, friction=FRICTION, solref=_STIFF
-    )
+    geom = body.add_geom(name=thing.name, condim=6, friction=THINGS, solref=FIRM, **meets(FREE if free else STATIC))
     if free:
         geom.mass = thing.mass
     _shape(spec, geom, thing)

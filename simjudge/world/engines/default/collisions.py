@@ -1,0 +1,24 @@
+"""Who bumps into whom, in MuJoCo's bits, and how firmly."""
+
+from __future__ import annotations
+
+STATIC, FREE, BODY, TYRE, WHEEL = 1, 2, 4, 8, 16
+"""Static things; free ones; the car's body; its tyres as the ground sees them; its wheels as free things see them."""
+_OTHERS = {
+    STATIC: FREE | BODY | TYRE,
+    FREE: STATIC | FREE | BODY | WHEEL,
+    BODY: STATIC | FREE,
+    TYRE: STATIC,
+    WHEEL: FREE,
+}
+FIRM = (0.005, 1.0)
+"""Time constant (s) and damping ratio of contacts: a thing sinks in by some 10 micrometres under its weight."""
+THINGS = (0.6, 0.002, 0.0005)
+"""Friction of things: sliding (no unit), and the lengths, metres, by which spinning and rolling are resisted."""
+CAR = (0.3, 0.002, 0.0005)
+"""Friction of the car's body, which is smooth."""
+
+
+def meets(kind: int) -> dict[str, int]:
+    """What a geom of a kind collides with, as MuJoCo's attributes."""
+    return {"contype": kind, "conaffinity": _OTHERS[kind]}

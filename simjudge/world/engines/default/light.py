@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +21,6 @@ from simjudge.world.engines.default.tracer import Tracer
 from simjudge.world.engines.default.variant import choose_variant, described, load_mitsuba
 from simjudge.world.scene.model import Scene, Thing
 
-Result = TypeVar("Result")
 _BLOCK = 4
 """Side, in pixels, of the blocks in which rays are ordered."""
 _LENSES = 4
@@ -57,6 +55,7 @@ class Light:
         self._positions = np.array([pose.position for pose in self._at]).reshape(-1, 3)
         self._tracer = make_tracer(self._things, packed)
         self._integrator = Integrator(self._tracer, packed)
+        self._tracer.move({}, self._rotations, self._positions)
         self._integrator.turn(self._rotations)
         self._rays: dict[tuple[Lens, int], list[Rays]] = {}
         self.variant = described(choose_variant())
@@ -77,14 +76,14 @@ class Light:
         for moment in moments:
             self._place(moment.bodies)
             view = _view(lens, moment.camera, n)
-            total += _picture(lens, self._follow(lens, n, partial(light, view=view, block=n * n)))
+            total += _picture(lens, self._tracer.follow(partial(light, view=view, block=n * n), self._rays_of(lens, n)))
         return total if len(moments) == 1 else total / np.float32(len(moments))
 
     def labels(self, lens: Lens, moment: Moment) -> Labels:
         """Classes, instances and depth through the pixels' centres; see `simjudge.world.engine.Engine`."""
         self._place(moment.bodies)
         view = _view(lens, moment.camera, 1)
-        parts = self._follow(lens, 1, lambda rays: self._integrator.things_and_depth(rays, view))
+        parts = self._tracer.follow(partial(self._integrator.things_and_depth, view=view), self._rays_of(lens, 1))
         thing = _picture(lens, [part[0] for part in parts])
         return Labels(self._class_id[thing], self._instance[thing], _picture(lens, [part[1] for part in parts]))
 
@@ -129,14 +128,6 @@ class Light:
             self._tracer.move(moved, self._rotations, self._positions)
             self._integrator.turn(self._rotations)
 
-    def _follow(self, lens: Lens, n: int, work: Callable[[Rays], Result]) -> list[Result]:
-        """The results of all wavefronts of a lens's rays, in their order."""
-        wavefronts = self._rays_of(lens, n)
-        if self._tracer.threads == 1:
-            return [work(rays) for rays in wavefronts]
-        with ThreadPoolExecutor(self._tracer.threads) as pool:
-            return list(pool.map(work, wavefronts))
-
     def _rays_of(self, lens: Lens, n: int) -> list[Rays]:
         """The lens's rays, n x n a pixel, pixels in `_order`, in wavefronts."""
         if (lens, n) not in self._rays:
@@ -162,11 +153,15 @@ def make_tracer(things: Sequence[Thing], packed: Packed) -> Tracer:
     Raises:
         SimjudgeError: Mitsuba is not installed.
     """
-    faces = [thing.mesh.faces for thing in things]
+    vertices = [world_vertices(thing, thing.pose) for thing in things]
+    if choose_variant() == "scalar_rgb":
+        from simjudge.world.engines.default.numpy_tracer import NumpyTracer  # noqa: PLC0415 - compiles its loops
+
+        return NumpyTracer([thing.mesh for thing in things], vertices)
     load_mitsuba()
     from simjudge.world.engines.default.mitsuba_tracer import MitsubaTracer  # noqa: PLC0415 - needs its variant set
 
-    return MitsubaTracer([world_vertices(thing, thing.pose) for thing in things], faces, packed.first_face)
+    return MitsubaTracer(vertices, [thing.mesh.faces for thing in things], packed.first_face)
 
 
 def _view(lens: Lens, camera: Pose, n: int) -> View:

@@ -14,7 +14,7 @@ import numpy as np
 
 from simjudge.frames import FloatArray
 from simjudge.world.engines.default.packed import Faces, Floats
-from simjudge.world.engines.default.tracer import Hit
+from simjudge.world.engines.default.tracer import Hit, Input, Output
 
 
 class MitsubaTracer:
@@ -23,7 +23,6 @@ class MitsubaTracer:
     xp = dr
     everywhere = True
     wavefront = 1 << 22
-    threads = 1
 
     def __init__(self, vertices: Sequence[Floats], faces: Sequence[Faces], first_face: Any) -> None:
         """Build it from the things' triangles, vertices in the world."""
@@ -42,6 +41,9 @@ class MitsubaTracer:
             self._parameters[f"{self._meshes[index].id()}.vertex_positions"] = mi.Float(vertices.ravel())
         if moved:
             self._parameters.update()
+
+    def follow(self, work: Callable[[Input], Output], wavefronts: Sequence[Input]) -> list[Output]:
+        return [work(wavefront) for wavefront in wavefronts]
 
     def table(self, rows: Any) -> Any:
         flat = np.ascontiguousarray(rows).ravel()

@@ -10,10 +10,13 @@ arithmetic, a number with a vector too. A *mask* is a bool for each ray.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from simjudge.frames import FloatArray
 from simjudge.world.engines.default.packed import Floats
+
+Input = TypeVar("Input")
+Output = TypeVar("Output")
 
 
 class Hit(NamedTuple):
@@ -42,13 +45,22 @@ class Tracer(Protocol):
         xp: a module with sqrt, floor, minimum, maximum, abs, sin, cos and log2.
         everywhere: the mask that is always true.
         wavefront: rays that are best followed at once.
-        threads: wavefronts that may be followed at the same time.
     """
 
-    xp: Any
-    everywhere: Any
-    wavefront: int
-    threads: int
+    @property
+    def xp(self) -> Any:
+        """See the class."""
+
+    @property
+    def everywhere(self) -> Any:
+        """See the class."""
+
+    @property
+    def wavefront(self) -> int:
+        """See the class."""
+
+    def follow(self, work: Callable[[Input], Output], wavefronts: Sequence[Input]) -> list[Output]:
+        """The results of work on each wavefront."""
 
     def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:
         """Put things elsewhere: new vertices (V, 3) in the world by index; where all things are, (T, 3, 3), (T, 3)."""

@@ -3,11 +3,16 @@
     size: [1280, 720]              # pixels
     field_of_view: 80              # degrees between the left and the right edge, distortion included; or focal_length
     lens: {model: radial, k1: -0.369, k2: 0.1257, k3: -0.0194}       # or pinhole (the default), or fov
+    supersampling: 2               # n x n rays a pixel; 2 by default
     rate: 30                       # pictures a second
     lag: 0.03                      # seconds from a picture's stamp until it is handed over; 0 by default
+    exposure_time: 0.01            # seconds, from the stamp on; 0 by default: no motion blur
+    exposure_samples: 4            # moments that the exposure is made of; 4 by default
+    gain: 1.0                      # linear radiance times this is full scale; 1 by default
     filters:                       # in the order in which light and signal take them; none by default
-      - shot_noise: {shot: 6, read: 1.5}
+      - shot_noise: {shot: 6, read: 0.5}
       - bayer: {pattern: GRBG}
+      - srgb                       # above: linear light; below: display values. First of all if it is left out
       - gray_world
 
 In place of size, field_of_view and lens, `calibration: FILE` takes them from a calibration that ROS wrote; the path is
@@ -30,12 +35,14 @@ import yaml
 from simjudge.errors import SimjudgeError, UsageError
 from simjudge.installed import roots
 from simjudge.sensing.calibration import read_calibration
-from simjudge.sensing.chain import Step, apply_steps
+from simjudge.sensing.chain import Step, apply_steps, encodes
 from simjudge.sensing.filters import named_filter
 from simjudge.sensing.lens import Lens, lens_of, lens_with_field, lens_with_focal_length
 
 _LENS_FIELDS = ("size", "field_of_view", "focal_length", "lens")
-_FIELDS = ("name", *_LENS_FIELDS, "calibration", "rate", "lag", "filters")
+_EXPOSURE_FIELDS = ("supersampling", "exposure_time", "exposure_samples", "gain")
+_FIELDS = ("name", *_LENS_FIELDS, "calibration", *_EXPOSURE_FIELDS, "rate", "lag", "filters")
+_MOST_RAYS, _MOST_SAMPLES = 16, 256
 _LENS_KEYS = {"pinhole": {"model"}, "fov": {"model"}, "radial": {"model", "k1", "k2", "k3"}}
 _LARGEST_SIDE, _LARGEST = 20000, 1e300
 
@@ -51,6 +58,10 @@ class Camera:
         steps: the chain of filters, in order.
         rate: pictures a second.
         lag: seconds from a picture's stamp until it is handed over.
+        supersampling: n, for n x n rays a pixel.
+        exposure_time: seconds that light falls on the sensor, from the picture's stamp on; 0: no motion blur.
+        exposure_samples: moments that the exposure is made of; 1 where there is no exposure time.
+        gain: linear radiance times this, 1 is full scale.
     """
 
     name: str
@@ -59,6 +70,15 @@ class Camera:
     steps: tuple[Step, ...]
     rate: float
     lag: float
+    supersampling: int = 2
+    exposure_time: float = 0.0
+    exposure_samples: int = 1
+    gain: float = 1.0
+
+    @property
+    def rays_per_pixel(self) -> int:
+        """What `Engine.expose` is asked for."""
+        return self.supersampling**2
 
 
 def shipped_cameras() -> dict[str, Path]:
@@ -90,7 +110,33 @@ def read_camera(given: str | Path) -> Camera:
         raise _wrong(path, "rate", "more than 0 pictures a second are needed", rate)
     if lag < 0:
         raise _wrong(path, "lag", "0 seconds or more are needed", lag)
-    return Camera(name, path, _lens(path, entry), _steps(path, entry.get("filters", [])), rate, lag)
+    steps = _steps(path, entry.get("filters", []))
+    return Camera(name, path, _lens(path, entry), steps, rate, lag, **_exposure(path, entry, rate))
+
+
+def _exposure(path: Path, entry: dict[str, Any], rate: float) -> dict[str, Any]:
+    """The fields of how light is gathered."""
+    time = _number(path, entry, "exposure_time") if "exposure_time" in entry else 0.0
+    gain = _number(path, entry, "gain") if "gain" in entry else 1.0
+    if not 0 <= time <= 1 / rate:
+        raise _wrong(path, "exposure_time", f"0 to {1 / rate:.4g} seconds (1 / rate) are needed", time)
+    if gain <= 0:
+        raise _wrong(path, "gain", "more than 0 is needed", gain)
+    if time == 0 and "exposure_samples" in entry:
+        raise SimjudgeError(f"{path}: exposure_samples: needs an exposure_time above 0; give one or remove it")
+    return {
+        "supersampling": _whole(path, entry, "supersampling", 2, _MOST_RAYS),
+        "exposure_time": time,
+        "exposure_samples": _whole(path, entry, "exposure_samples", 4, _MOST_SAMPLES) if time else 1,
+        "gain": gain,
+    }
+
+
+def _whole(path: Path, entry: dict[str, Any], field: str, default: int, most: int) -> int:
+    value = entry.get(field, default)
+    if type(value) is not int or not 1 <= value <= most:
+        raise _wrong(path, field, f"a whole number from 1 to {most} is needed", value)
+    return value
 
 
 def _content(path: Path) -> dict[str, Any]:
@@ -168,6 +214,10 @@ def _steps(path: Path, given: Any) -> tuple[Step, ...]:
         except (UsageError, cv2.error, ValueError, OverflowError) as error:
             raise SimjudgeError(f"{path}: {where}: {' '.join(str(error).split())}") from error
         steps.append(step)
+    try:
+        encodes(steps)
+    except UsageError as error:
+        raise SimjudgeError(f"{path}: filters: {error}") from error
     return tuple(steps)
 
 

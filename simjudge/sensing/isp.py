@@ -32,6 +32,8 @@ _CONVERSIONS = {
 }
 _MARGIN = 2
 """Pixels mirrored around a mosaic, an even number that keeps its pattern: OpenCV does not interpolate at the border."""
+_KNEE = 0.0031308
+"""Linear value below which sRGB is a straight line."""
 _LOWEST, _SPAN, _STEPS = -0.5, 2.0, 65535
 """OpenCV's demosaicing takes 16 bits; they stand for values from -0.5 to 1.5, 0.008 grey levels apart."""
 
@@ -86,6 +88,24 @@ def demosaic(samples: FloatPicture, pattern: str = "RGGB", method: str = "edge_a
     full = cv2.demosaicing(around, getattr(cv2, _CONVERSIONS[method][pattern]))
     inside = np.asarray(full)[_MARGIN : _MARGIN + height, _MARGIN : _MARGIN + width]
     return (inside * (_SPAN / _STEPS) + _LOWEST).astype(samples.dtype)
+
+
+@camera_filter
+def srgb(picture: Picture) -> Picture:
+    """Encode linear light as display values (sRGB, IEC 61966-2-1).
+
+    The curve goes on above full scale, its linear part below 0, so that nothing saturates here.
+    """
+    value = as_float(picture)
+    curve = 1.055 * np.maximum(value, _KNEE) ** (1 / 2.4) - 0.055
+    return like(picture, np.where(value <= _KNEE, value * 12.92, curve))
+
+
+def linear_light(picture: Picture) -> FloatPicture:
+    """The inverse of `srgb`, in floating point: the linear light that display values stand for."""
+    value = as_float(picture)
+    curve = ((np.maximum(value, 12.92 * _KNEE) + 0.055) / 1.055) ** 2.4
+    return np.where(value <= 12.92 * _KNEE, value / 12.92, curve).astype(value.dtype)
 
 
 @camera_filter

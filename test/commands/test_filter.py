@@ -132,8 +132,9 @@ def test_a_camera_s_chain_is_run_and_recorded(source, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "the radial lens of camera reference is not applied" in done.stderr
     chain = [
-        Step("shot_noise", {"shot": 10, "read": 2.5}),
+        Step("shot_noise", {"shot": 10, "read": 0.8}),
         Step("bayer", {"pattern": "GRBG"}),
+        Step("srgb"),
         Step("white_balance", {"red": 1.15, "green": 1.0, "blue": 0.85}),
     ]
     expected = filtered(read_set(source), chain, 4)

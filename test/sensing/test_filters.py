@@ -26,6 +26,7 @@ def test_every_filter_is_registered_and_keeps_type_shape_and_input():
         "match_exposure": {"mean": 120, "deviation": 30},
         "gray_world": {},
         "inverse_gray_world": {"red": 90, "green": 100, "blue": 70},
+        "srgb": {},
     }
     assert set(filters.FILTERS) == set(parameters)
     picture = np.random.default_rng(0).integers(0, 256, (31, 40, 3), np.uint8)

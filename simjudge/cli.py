@@ -14,6 +14,7 @@ from simjudge.commands import (
     filter_images,
     info,
     join,
+    replay,
     report,
     run,
     split,
@@ -41,6 +42,7 @@ app.command("convert")(convert.convert)
 app.command("join")(join.join)
 app.command("split")(split.split)
 app.command("filter")(filter_images.filter_images)
+app.command("replay")(replay.replay)
 app.command("run")(run.run)
 app.command("watch")(watch.watch)
 app.command("info")(info.info)

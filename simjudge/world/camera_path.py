@@ -13,8 +13,10 @@ from simjudge.errors import SimjudgeError, UsageError
 from simjudge.pose_noise import PoseNoise
 from simjudge.poses import OPTICAL, Pose
 from simjudge.trajectories import Interpolation
+from simjudge.world.vehicle_file import read_vehicle
 
 MOUNTS = ("body", "optical")
+_CAR, _CAMERA = "art1", "camera"
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,28 @@ class CameraPath:
     def in_scene(self, stamp: npt.ArrayLike, frame_name: str) -> list[Pose]:
         """The same in the scene's world."""
         return [self.alignment @ pose for pose in self.recorded(stamp, frame_name)]
+
+
+def seat_of(vehicle: str | None, mount: str | None) -> tuple[Pose, str]:
+    """The optical frame in the recorded body, and how to say that to people.
+
+    Args:
+        vehicle: file or name of the car whose base_link the poses are of; its mount "camera" counts.
+        mount: as in `parse_mount`, in place of a car. Without both, the car is art1.
+
+    Raises:
+        UsageError: both are given, there is no such car, or the text is no mount.
+        SimjudgeError: the car has no camera.
+    """
+    if mount is not None:
+        if vehicle is not None:
+            raise UsageError("--vehicle brings a mount for the camera: leave out --mount, or --vehicle")
+        return parse_mount(mount), f"at {mount} of the body"
+    car = read_vehicle(vehicle or _CAR)
+    if _CAMERA not in car.mounts:
+        mounts = ", ".join(car.mounts) or "none"
+        raise SimjudgeError(f"vehicle {car.name}: has no mount {_CAMERA!r} (it has {mounts}); give --mount")
+    return car.mounts[_CAMERA].optical(), f"where {car.name} carries it"
 
 
 def parse_mount(text: str) -> Pose:

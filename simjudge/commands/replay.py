@@ -1,0 +1,124 @@
+"""`simjudge replay BAG`: a recording seen again, in a scene, by a simulated camera at the recorded poses."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from simjudge.commands.common import finish, progress, say
+
+if TYPE_CHECKING:
+    from simjudge.errors import Losses
+    from simjudge.sensing.camera import Camera
+    from simjudge.world.replay_source import Source
+    from simjudge.world.replaying import Replay
+    from simjudge.world.scene.model import Scene
+
+_SECOND = 1_000_000_000
+
+
+def replay(
+    bag: Path = typer.Argument(..., metavar="BAG", help="A recording with poses, or a TUM or CSV text file of poses."),
+    scene: str = typer.Option(..., "--scene", metavar="FILE|NAME", help="What stands where."),
+    camera: str = typer.Option(..., "--camera", metavar="FILE|NAME", help="The camera that sees it."),
+    out: Path = typer.Option(..., "--out", help="The recording to write: x.mcap, x.db3, or a folder."),
+    poses: str | None = typer.Option(None, metavar="TOPIC|FILE", help="The poses, where BAG has several topics."),
+    parent: str | None = typer.Option(None, help="Of tf: the fixed frame. [default: the root]"),
+    child: str | None = typer.Option(None, help="Of tf: the body's frame. [default: base_link]"),
+    image_topic: str | None = typer.Option(None, help="The real camera, where BAG has several."),
+    vehicle: str | None = typer.Option(
+        None, metavar="FILE|NAME", help="The car whose base_link the poses are of. [default: art1]"
+    ),
+    mount: str | None = typer.Option(
+        None, metavar="POSE", help="The camera on the body: x,y,z[,yaw,pitch,roll], metres and degrees; body; optical."
+    ),
+    align: str = typer.Option("0,0,0", metavar="POSE", help="The poses' fixed frame in the scene: x,y,z[,yaw]."),
+    cones: Path | None = typer.Option(
+        None, metavar="TABLE", help="Measured cones, id colour x y, for the scene's own."
+    ),
+    cone_kinds: str | None = typer.Option(
+        None, metavar="COLOUR=KIND,...", help="The scene's kinds for them. [default: 0=red_cone,1=green_cone]"
+    ),
+    time_offset: float = typer.Option(0.0, metavar="SECONDS", help="Added to pictures' stamps to find their poses."),
+    start: float = typer.Option(0.0, min=0, metavar="SECONDS", help="Begin so long after the first frame."),
+    duration: float | None = typer.Option(None, metavar="SECONDS", help="Replay so long. [default: all]"),
+    rate: float | None = typer.Option(None, metavar="HZ", help="Frames a second, at most. [default: all]"),
+    max_gap: float = typer.Option(0.5, metavar="SECONDS", help="Believe poses no further apart than this."),
+    max_speed: float = typer.Option(20.0, metavar="M/S", help="Poses that imply more are a jump."),
+    max_turn: float = typer.Option(720.0, metavar="DEG/S", help="Poses that imply more are a jump."),
+    skip_gaps: bool = typer.Option(False, "--skip-gaps", help="Leave out frames in gaps in place of an error."),
+    noise: bool = typer.Option(False, "--noise", help="Put each frame's pose off, for the pointwise study."),
+    noise_angle: float = typer.Option(1.0, min=0, metavar="DEG", help="With --noise: yaw, pitch and roll each."),
+    noise_position: float = typer.Option(0.01, min=0, metavar="M", help="With --noise: x, y and z each."),
+    min_size: float = typer.Option(5.0, min=0, metavar="PX", help="Smaller things are not labelled."),
+    min_visible: float = typer.Option(0.25, min=0, max=1, help="Things seen by a smaller share are not labelled."),
+    seed: int = typer.Option(0, min=0, help="Of the scene, the camera's noise and the poses' noise."),
+    engine: str = typer.Option("default", help="default or chrono."),
+) -> None:
+    """See a recording again in simulation: a synthetic frame for each real one, with its stamp and name.
+
+    The recording that is written pairs with the real one: simjudge compare REAL SIM --paired. Without pictures in BAG,
+    frames are made at the camera's rate. If it is stopped, the same command goes on where it was.
+    """
+    from simjudge.pose_noise import PoseNoise
+    from simjudge.sensing.camera import read_camera
+    from simjudge.sensing.ground_truth import Labelling
+    from simjudge.trajectories import Interpolation, Limits
+    from simjudge.world.camera_path import CameraPath, parse_place, seat_of
+    from simjudge.world.measured_cones import staged
+    from simjudge.world.replay_source import Wanted, read_source
+    from simjudge.world.replaying import Replay, exposure_around, refuse_existing
+
+    refuse_existing(out)
+    offset = round(time_offset * _SECOND)
+    limits = Limits(max_gap, max_speed, math.radians(max_turn), skip_gaps)
+    alignment = parse_place("align", align)
+    seen_by = read_camera(camera)
+    seat, seated = seat_of(vehicle, mount)
+    stage = staged(scene, cones, cone_kinds, alignment, seed)
+    wanted = Wanted(bag, poses, parent, child, image_topic, offset, start, duration, rate)
+    source = read_source(wanted, seen_by.rate, exposure_around(seen_by), limits)
+    error = PoseNoise(math.radians(noise_angle), noise_position) if noise else None
+    path = CameraPath(Interpolation(source.trajectory, limits), seat, alignment, offset, error, seed)
+    what = Replay(source, path, seen_by, Labelling(min_size, min_visible), seed)
+    say(f"{len(source.frame_name)} frames; poses from {source.poses_from}; camera {seen_by.name} {seated}")
+    _tell_sizes(source, seen_by)
+    given = {"bag": str(bag), "cones": None if cones is None else str(cones), "align": align, "mount": seated}
+    lost = _run(what, stage, engine, out, given)
+    say(f"wrote {out}: {len(source.frame_name)} frames; what was done is in {out}.replay.json")
+    finish(source.losses, lost)
+
+
+def _tell_sizes(source: Source, camera: Camera) -> None:
+    """Contexts are patches of pixels: pictures of another size are another measure."""
+    if source.sizes is not None and source.sizes != {camera.lens.size}:
+        real = ", ".join(f"{width}x{height}" for width, height in sorted(source.sizes))
+        width, height = camera.lens.size
+        say(f"the real pictures are {real}, those of camera {camera.name} {width}x{height}: their boxes do not compare")
+
+
+def _run(what: Replay, stage: Scene, engine_name: str, out: Path, given: dict[str, str | None]) -> Losses:
+    """Render what is missing, and write the recording."""
+    from simjudge.world.engines import make_engine
+    from simjudge.world.frame_store import FrameStore
+    from simjudge.world.replaying import described, render, write
+
+    engine = make_engine(engine_name, stage)
+    try:
+        about = described(what, engine, given)
+        store = FrameStore.beside(out, about)
+        with progress("replaying") as advance:
+            render(engine, what, store, advance)
+    except KeyboardInterrupt:
+        total = len(what.source.frame_name)
+        done = sum(store.has(index) for index in range(total))
+        say(f"{done} of {total} frames are finished and kept in {store.folder}; the same command goes on with the rest")
+        raise
+    finally:
+        engine.close()
+    lost = write(what, store, stage.class_names, out, about)
+    store.remove()
+    return lost

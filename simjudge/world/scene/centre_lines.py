@@ -96,10 +96,11 @@ def _arcs(entry: Entry) -> FloatArray:
 
 
 def _arc(along: FloatArray, angle: float, curvature: float) -> FloatArray:
-    if curvature == 0:
-        return along[:, None] * np.array([math.cos(angle), math.sin(angle)])
     now = angle + along * curvature
-    line: FloatArray = np.stack([np.sin(now) - math.sin(angle), math.cos(angle) - np.cos(now)], 1) / curvature
+    if curvature == 0:
+        line: FloatArray = np.stack([along * math.cos(angle), along * math.sin(angle)], 1)
+    else:
+        line = np.stack([np.sin(now) - math.sin(angle), math.cos(angle) - np.cos(now)], 1) / curvature
     return line
 
 

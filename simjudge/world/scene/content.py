@@ -39,14 +39,13 @@ def scene_file(given: str | Path) -> Path:
     Raises:
         UsageError: there is no such file, nor a scene of that name.
     """
-    path = Path(given)
+    path, shipped = Path(given), shipped_scenes()
     if path.is_file():
         return path
-    shipped = shipped_scenes()
-    if str(given) not in shipped:
-        names = ", ".join(sorted(shipped)) or "none"
-        raise UsageError(f"{given}: neither a scene's file nor the name of one that is shipped ({names})")
-    return shipped[str(given)]
+    if str(given) in shipped:
+        return shipped[str(given)]
+    names = ", ".join(sorted(shipped)) or "none"
+    raise UsageError(f"{given}: neither a scene's file nor the name of one that is shipped ({names})")
 
 
 def read_content(path: Path, seed: int) -> dict[str, Any]:
@@ -73,11 +72,11 @@ def _extended(path: Path, before: tuple[Path, ...]) -> dict[str, Any]:
     given = content.pop("extends")
     if not isinstance(given, str) or not given:
         raise SimjudgeError(f"{path}: extends: a scene's name or file is needed; this is {one_line(given)}")
-    beside = path.parent / given
-    try:
-        base = beside if beside.is_file() else scene_file(given)
-    except UsageError as error:
-        raise SimjudgeError(f"{path}: extends: {error}") from error
+    beside, shipped = path.parent / given, shipped_scenes()
+    if not beside.is_file() and given not in shipped:
+        names = ", ".join(sorted(shipped)) or "none"
+        raise SimjudgeError(f"{path}: extends: {given} is neither beside it nor the name of a shipped scene ({names})")
+    base = beside if beside.is_file() else shipped[given]
     found = _extended(base, (*before, path.resolve()))
     found.pop("name", None)
     merged: dict[str, Any] = _merged(found, content)

@@ -16,6 +16,8 @@ from simjudge.world.scene.entry import FARTHEST
 
 _FAR = 10.0
 """A row is a slip where its nearest neighbour is so many times as far off as neighbours usually are."""
+_UPON = 1e-3
+"""Metres between two rows that are one."""
 _HEADINGS = {"id", "colour", "color", "x", "y", "class"}
 
 
@@ -88,11 +90,12 @@ def check_neighbours(rows: list[Row]) -> None:
     if len(rows) < 2:
         return
     points = np.array([[row.x, row.y] for row in rows])
-    distance, index = cKDTree(points).query(points, k=2)
-    nearest, usual = distance[:, 1], float(np.median(distance[:, 1]))
-    for row, near, other in zip(rows, nearest, index[:, 1], strict=True):
-        if near < 1e-3:
-            raise SimjudgeError(f"{row.where}: {_named(row)} stands upon {_named(rows[other])}; leave one of them out")
+    tree = cKDTree(points)
+    nearest = tree.query(points, k=2)[0][:, 1]
+    usual = float(np.median(nearest))
+    for one, other in sorted(tree.query_pairs(_UPON)):
+        row = rows[other]
+        raise SimjudgeError(f"{row.where}: {_named(row)} stands upon {_named(rows[one])}; leave one of them out")
     if len(rows) > 3 and nearest.max() > _FAR * usual:
         row = rows[int(np.argmax(nearest))]
         raise SimjudgeError(

@@ -22,7 +22,9 @@ Pattern = Callable[..., Image]
 _PATTERNS: dict[str, Pattern] = {
     function.__name__: function for module in (floors, walls, goods) for function in module.PATTERNS
 }
-_SMALLEST, _LARGEST = 16, 4096
+_LIMITS = {"size": (16, 4096), "seed": (0, 2**31), "stripes": (0, 9)}
+_COUNTS = (1, 64)
+"""Limits of whole numbers: of those by name, and of tiles, columns and the like."""
 _LEVELS = 4096
 
 
@@ -54,8 +56,7 @@ def _checked(name: str, key: str, value: Any) -> Any:
     if key not in hints:
         raise UsageError(f"{name}.{key}: no such parameter{_hint(key, hints)}")
     if hints[key] is int:
-        most = _LARGEST if key == "size" else 2**31
-        least = _SMALLEST if key == "size" else 0
+        least, most = _LIMITS.get(key, _COUNTS)
         if type(value) is not int or not least <= value <= most:
             raise UsageError(
                 f"{name}.{key}: a whole number from {least} to {most} is needed; this is {one_line(value)}"

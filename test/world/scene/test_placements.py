@@ -11,12 +11,13 @@ from scene_files import scene_file, thing
 from scipy.spatial.distance import pdist
 
 from simjudge.errors import SimjudgeError
+from simjudge.poses import Pose
 from simjudge.world.scene.centre_lines import headings
 from simjudge.world.scene.footprints import Footprints
-from simjudge.world.scene.model import Surface, Thing
+from simjudge.world.scene.model import Collider, Surface, Thing
 from simjudge.world.scene.read import read_scene
 from simjudge.world.scene.scatter import scatter
-from simjudge.world.scene.shapes import box
+from simjudge.world.scene.shapes import box, plane
 
 COURSE = {
     "waypoints": [[-3, 0], [-1, 0.6], [1, -0.6], [3, 0]],
@@ -143,8 +144,8 @@ def test_cones_in_a_wall(tmp_path):
     crate = {"box": [0.4, 0.3, 0.2], "at": [1, 0], "yaw": 30}
     with pytest.raises(SimjudgeError, match=r"table\.rows:3: what is placed at x 1.00, y 0.00 would stand in crate"):
         read_scene(scene_file(tmp_path, placements={"cones": {"table": TABLE}}, things__crate=crate))
+    line = COURSE | {"waypoints": [[-1, -0.45], [3, -0.45]]}
     with pytest.raises(SimjudgeError, match=r"placements\.c\.path: what is placed .* would stand in crate"):
-        line = COURSE | {"waypoints": [[-1, -0.45], [3, -0.45]]}
         read_scene(scene_file(tmp_path, placements={"c": {"path": line}}, things__crate=crate))
 
 
@@ -235,10 +236,6 @@ def test_scattered_points_are_even():
 def test_footprints_are_those_of_what_stands_on_the_floor():
     def stood(name, mesh, **more):
         return Thing(name, mesh, Surface(), **more)
-
-    from simjudge.poses import Pose
-    from simjudge.world.scene.model import Collider
-    from simjudge.world.scene.shapes import plane
 
     solid = {"collider": Collider("hull")}
     things = [

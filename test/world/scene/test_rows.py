@@ -14,7 +14,7 @@ MEASURED = Path(__file__).resolve().parents[4] / "shared" / "data" / "art1" / "c
 
 @pytest.mark.parametrize("between", ["\t", ",", ", ", ";", "  ", " ; "])
 def test_columns(between):
-    text = f"# measured\n\nid{between}colour{between}x{between}y\n7{between}1{between}-2.5{between}1e-1\n8{between}0{between}3{between}4 # here\n"
+    text = "# measured\n\nid|colour|x|y\n7|1|-2.5|1e-1\n8|0|3|4 # here\n".replace("|", between)
     one, other = parse_rows(text, "cones.csv")
     assert (one.id, one.colour, one.x, one.y, one.where) == ("7", "1", -2.5, 0.1, "cones.csv:4")
     assert (other.key, other.x, other.y) == (("8", "0"), 3, 4)

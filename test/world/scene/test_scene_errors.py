@@ -173,15 +173,9 @@ WRONG = {
         r"lights\.lamp\.temperature: the colour says it",
     ),
     "a grid of nothing": (
-        {
-            "lights__g": {
-                "grid": {"columns": 0, "rows": 1, "from": [0, 0], "to": [1, 1], "height": 2},
-                "intensity": 1,
-                "range": 5,
-            }
-        },
+        {"lights__g": {"grid": {"columns": 0}, "intensity": 1, "range": 5}},
         r"lights\.g\.grid\.columns: a whole number from 1 to 64",
-    ),  # fmt: skip
+    ),
     "a labelled fixture": ({"lights__lamp__fixture": "red_cone"}, r"lamp\.fixture: fixtures are neither labelled nor"),
     "a lamp in a box": (
         {"things__wall": {"box": [1, 1, 3], "at": [0.2, 0.1]}},

@@ -16,6 +16,7 @@ TILEABLE = {
 }  # fmt: skip
 WHOLE = {"books", "cardboard", "ceiling_tiles", "cone_plastic", "door", "poster", "screen", "whiteboard"}
 """Pictures of one thing; ceiling tiles end in a rail, cones have a foot and a tip."""
+OF_MANY_COLOURS = {"books", "brick", "cardboard", "door", "poster", "screen", "terrazzo"}
 
 
 def test_every_pattern_is_known_and_says_what_it_is():
@@ -47,10 +48,8 @@ def test_a_texture_goes_on_at_its_edges(name):
         assert steps[-1] <= 1.2 * steps.max(initial=0, where=np.arange(256) < 255)
 
 
-@pytest.mark.parametrize("name", sorted(TILEABLE | WHOLE))
+@pytest.mark.parametrize("name", sorted((TILEABLE | WHOLE) - OF_MANY_COLOURS))
 def test_a_texture_has_the_colour_that_was_asked_for(name):
-    if name in {"books", "poster", "screen", "terrazzo", "brick", "door", "cardboard"}:
-        pytest.skip("of several colours")
     colour = (0.5, 0.6, 0.4)
     texture = make_texture(name, {"size": 256, "colour": list(colour)})
     assert np.median(texture, axis=(0, 1)) == pytest.approx(to_linear(colour), abs=0.06)

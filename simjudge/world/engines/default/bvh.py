@@ -78,11 +78,24 @@ def _ray(ox, oy, oz, wx, wy, wz):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _enters(box, ray, limit):  # type: ignore[no-untyped-def]
-    """Whether a ray enters a box within the limit."""
+def _moved(turns, places, thing, x, y, z, u, v, w):  # type: ignore[no-untyped-def]
+    """A ray of the world in a thing's frame."""
+    x, y, z = x - places[thing, 0], y - places[thing, 1], z - places[thing, 2]
+    a, b, c = turns[thing, 0, 0], turns[thing, 1, 0], turns[thing, 2, 0]
+    d, e, f = turns[thing, 0, 1], turns[thing, 1, 1], turns[thing, 2, 1]
+    g, h, i = turns[thing, 0, 2], turns[thing, 1, 2], turns[thing, 2, 2]
+    return _ray(
+        a * x + b * y + c * z, d * x + e * y + f * z, g * x + h * y + i * z,
+        a * u + b * v + c * w, d * u + e * v + f * w, g * u + h * v + i * w,
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _enters(boxes, node, ray, limit):  # type: ignore[no-untyped-def]
+    """Whether a ray enters a node's box within the limit."""
     near, far = 0.0, limit
     for k in range(3):
-        a, b = (box[k] - ray[k]) * ray[6 + k], (box[3 + k] - ray[k]) * ray[6 + k]
+        a, b = (boxes[node, k] - ray[k]) * ray[6 + k], (boxes[node, 3 + k] - ray[k]) * ray[6 + k]
         if a > b:
             a, b = b, a
         # A ray that runs in the box's side gives NaN, which neither comparison takes over.
@@ -94,18 +107,18 @@ def _enters(box, ray, limit):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _meets(corner, ray, limit):  # type: ignore[no-untyped-def]
+def _meets(corners, at, ray, limit):  # type: ignore[no-untyped-def]
     """Distance and weights of a triangle's second and third corner where a ray meets it; _FAR where it does not.
 
     Moeller and Trumbore, "Fast, minimum storage ray/triangle intersection", 1997.
     """
-    ux, uy, uz = corner[1]
-    vx, vy, vz = corner[2]
+    ux, uy, uz = corners[at, 1, 0], corners[at, 1, 1], corners[at, 1, 2]
+    vx, vy, vz = corners[at, 2, 0], corners[at, 2, 1], corners[at, 2, 2]
     px, py, pz = ray[4] * vz - ray[5] * vy, ray[5] * vx - ray[3] * vz, ray[3] * vy - ray[4] * vx
     scale = ux * px + uy * py + uz * pz
     if scale == 0:
         return _FAR, 0.0, 0.0
-    sx, sy, sz = ray[0] - corner[0, 0], ray[1] - corner[0, 1], ray[2] - corner[0, 2]
+    sx, sy, sz = ray[0] - corners[at, 0, 0], ray[1] - corners[at, 0, 1], ray[2] - corners[at, 0, 2]
     first = (sx * px + sy * py + sz * pz) / scale
     qx, qy, qz = sy * uz - sz * uy, sz * ux - sx * uz, sx * uy - sy * ux
     second = (ray[3] * qx + ray[4] * qy + ray[5] * qz) / scale
@@ -116,22 +129,21 @@ def _meets(corner, ray, limit):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _search_thing(boxes, links, root, corners, ray, best, nearest):  # type: ignore[no-untyped-def]
+def _search_thing(boxes, links, root, corners, ray, best, nearest, stack):  # type: ignore[no-untyped-def]
     """What a ray hits of one thing, in its frame, closer than `best`: distance, row of the triangle (-1), weights."""
-    stack = np.empty(_DEPTH, np.int64)
     stack[0], waiting = root, 1
     found, first, second = -1, 0.0, 0.0
     while waiting:
         waiting -= 1
         node = stack[waiting]
-        if not _enters(boxes[node], ray, best):
+        if not _enters(boxes, node, ray, best):
             continue
-        begin, count = links[node]
+        begin, count = links[node, 0], links[node, 1]
         if count == 0:
             stack[waiting], stack[waiting + 1] = begin, begin + 1
             waiting += 2
         for at in range(begin, begin + count):
-            distance, b1, b2 = _meets(corners[at], ray, best)
+            distance, b1, b2 = _meets(corners, at, ray, best)
             if distance < best:
                 best, found, first, second = distance, at, b1, b2
                 if not nearest:
@@ -144,7 +156,7 @@ def search(origins, ways, limits, active, nearest, top, below, turns, places, ou
     """For each ray (3, N), the nearest thing that it hits within its limit (N,), or any.
 
     Args:
-        origins, ways, limits, active: the rays.
+        origins, ways, limits, active: the rays, in float64.
         nearest: False: whatever is hit first will do.
         top: boxes, links and order of the tree over things.
         below: boxes and links of the trees over each thing's triangles, one after another, each thing's root (T,), the
@@ -154,36 +166,31 @@ def search(origins, ways, limits, active, nearest, top, below, turns, places, ou
     """
     top_boxes, top_links, order = top
     boxes, links, roots, corners = below
-    stack = np.empty(_DEPTH, np.int64)
+    stack, stack_below = np.empty(_DEPTH, np.int64), np.empty(_DEPTH, np.int64)
     for n in range(origins.shape[1]):
         out[0][n] = _FAR
         if not active[n]:
             continue
-        o, w = origins[:, n].astype(np.float64), ways[:, n].astype(np.float64)
-        ray = _ray(o[0], o[1], o[2], w[0], w[1], w[2])
-        best, done = float(limits[n]), False
+        x, y, z = origins[0, n], origins[1, n], origins[2, n]
+        u, v, w = ways[0, n], ways[1, n], ways[2, n]
+        ray = _ray(x, y, z, u, v, w)
+        best, done = limits[n], False
         stack[0], waiting = 0, 1
         while waiting and not done:
             waiting -= 1
             node = stack[waiting]
-            if not _enters(top_boxes[node], ray, best):
+            if not _enters(top_boxes, node, ray, best):
                 continue
-            begin, count = top_links[node]
+            begin, count = top_links[node, 0], top_links[node, 1]
             if count == 0:
                 stack[waiting], stack[waiting + 1] = begin, begin + 1
                 waiting += 2
             for at in range(begin, begin + count):
                 thing = order[at]
-                r, d = turns[thing], o - places[thing]
-                here = _ray(
-                    r[0, 0] * d[0] + r[1, 0] * d[1] + r[2, 0] * d[2],
-                    r[0, 1] * d[0] + r[1, 1] * d[1] + r[2, 1] * d[2],
-                    r[0, 2] * d[0] + r[1, 2] * d[1] + r[2, 2] * d[2],
-                    r[0, 0] * w[0] + r[1, 0] * w[1] + r[2, 0] * w[2],
-                    r[0, 1] * w[0] + r[1, 1] * w[1] + r[2, 1] * w[2],
-                    r[0, 2] * w[0] + r[1, 2] * w[1] + r[2, 2] * w[2],
+                ray_there = _moved(turns, places, thing, x, y, z, u, v, w)
+                distance, row, b1, b2 = _search_thing(
+                    boxes, links, roots[thing], corners, ray_there, best, nearest, stack_below
                 )
-                distance, row, b1, b2 = _search_thing(boxes, links, roots[thing], corners, here, best, nearest)
                 if row >= 0:
                     best = distance
                     out[0][n], out[1][n], out[2][n], out[3][n], out[4][n] = distance, thing, row, b1, b2

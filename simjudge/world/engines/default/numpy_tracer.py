@@ -120,10 +120,10 @@ class NumpyTracer:
             np.zeros(count, np.float32), np.zeros(count, np.int32), np.zeros(count, np.int32),
             np.zeros(count, np.float32), np.zeros(count, np.float32),
         )  # fmt: skip
-        origins = np.ascontiguousarray(np.broadcast_to(origin, way.shape))
+        origins = np.ascontiguousarray(np.broadcast_to(origin, way.shape), np.float64)
         limits, mask = np.asarray(limit, np.float64), np.broadcast_to(active, (count,)).copy()
         search(
-            origins, np.ascontiguousarray(way), limits, mask, nearest, tuple(self._top), self._below,
+            origins, np.ascontiguousarray(way, np.float64), limits, mask, nearest, tuple(self._top), self._below,
             self._rotations, self._positions, out,
         )  # fmt: skip
         return out

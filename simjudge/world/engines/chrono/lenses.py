@@ -14,7 +14,7 @@ pinhole of the same focal length, not what the lens sees; and the FOV lens has o
 the horizontal field, would need two.
 
 The cut series misses the true inverse by more than a pixel in the corners of strong lenses (ART-1's camera: 1.27 px at
-1280x720). `fitted` finds the k1, k2, k3 whose *series* comes nearest to our lens (0.06 px there), and these are asked
+1280x720). `fitted` finds the k1, k2, k3 whose *series* comes nearest to our lens (0.08 px there), and these are asked
 for. A lens is asked of Chrono directly where Chrono's rays meet ours within `DIRECT_LIMIT` everywhere in the picture.
 Any other (FOV, strong distortion, principal point off the middle, pixels not square) is looked up in a larger pinhole
 picture, by our own rays.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 
 import mujoco
@@ -26,6 +27,11 @@ _FATAL = (
     mujoco.mjtWarning.mjWARN_CONTACTFULL,
 )
 _CAR, _OTHER = -1, -2
+_OVERLAP = 0.002
+"""Metres by which things may stand in each other at the start without a word."""
+_log = logging.getLogger(__name__)
+# Else MuJoCo writes MUJOCO_LOG.TXT into whatever folder it is run in.
+mujoco.set_mju_user_warning(lambda text: _log.debug("MuJoCo: %s", text))
 
 
 class Bodies:
@@ -58,9 +64,10 @@ class Bodies:
         if self._car:
             self._kinds[self._model.body_rootid[self._model.geom_bodyid] == self._car.root] = _CAR
             for number, name in enumerate(self._worth):
-                self._kinds[self._model.geom(name).id] = number
+                self._kinds[self._model.geom_bodyid == self._model.body(name).id] = number
         self._steps = 0
         self.reset()
+        self._warn_of_overlaps()
 
     @property
     def step_size(self) -> float:
@@ -81,11 +88,11 @@ class Bodies:
             self._steps += 1
             if self._car:
                 self._car.step()
-                _note_touched(self._data.contact.geom, self._kinds, self._touched)
+                _note_touched(self._data.contact.geom.copy(), self._kinds, self._touched)
             else:
                 mujoco.mj_step(self._model, self._data)
         if any(self._data.warning[kind].number for kind in _FATAL):
-            raise SimjudgeError(f"{self._scene.name}: physics came apart at {self.time:.3f} s; do things overlap?")
+            raise SimjudgeError(f"{self._scene.name}: physics came apart before {self.time:.3f} s; do things overlap?")
         mujoco.mj_kinematics(self._model, self._data)
 
     def place(self, name: str, pose: Pose) -> None:
@@ -130,6 +137,21 @@ class Bodies:
         if self._car:
             self._car.start()
         mujoco.mj_kinematics(self._model, self._data)
+
+    def _warn_of_overlaps(self) -> None:
+        """Say which things stand in each other at the start: physics will push them apart, perhaps far."""
+        mujoco.mj_forward(self._model, self._data)
+        overlaps: dict[str, float] = {}
+        for contact in self._data.contact:
+            if contact.dist < -_OVERLAP:
+                of = [self._model.body(self._model.geom_bodyid[geom]).name for geom in contact.geom]
+                pair = " and ".join(of)
+                overlaps[pair] = max(overlaps.get(pair, 0.0), -contact.dist)
+        if overlaps:
+            named = ", ".join(f"{pair} by {1000 * depth:.0f} mm" for pair, depth in list(overlaps.items())[:3])
+            more = f" and {len(overlaps) - 3} more" if len(overlaps) > 3 else ""
+            _log.warning("%s: at the start %s%s overlap; physics pushes them apart", self._scene.name, named, more)
+        self.reset()
 
     def _with_car(self) -> Car:
         if self._car is None:

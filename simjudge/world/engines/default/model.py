@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import mujoco
-import numpy as np
 
 from simjudge.errors import SimjudgeError
 from simjudge.poses import Pose
 from simjudge.world.car_looks import VEHICLE
 from simjudge.world.engines.default.car import add_car
 from simjudge.world.engines.default.collisions import FIRM, FREE, STATIC, THINGS, meets
+from simjudge.world.engines.default.solids import horizontal_slices, whole_hull
 from simjudge.world.scene.model import Scene, Thing
 from simjudge.world.vehicle import Vehicle
 
@@ -36,8 +36,9 @@ def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose) -> mujoco.Mj
     # Physics that comes apart is an error here, never a silent restart.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     spec.compiler.boundmass, spec.compiler.boundinertia = 1e-6, 1e-12
+    solids = _Solids(spec)
     for thing in scene.things:
-        _add_thing(spec, thing)
+        _add_thing(spec, thing, solids)
     if vehicle is not None:
         if any(thing.name.split("/")[0] == VEHICLE for thing in scene.things):
             raise SimjudgeError(f"{scene.name}: a thing is called {VEHICLE!r} as the car is; rename it")
@@ -48,41 +49,54 @@ def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose) -> mujoco.Mj
         raise SimjudgeError(f"{scene.name}: MuJoCo takes it for no scene: {' '.join(str(error).split())}") from error
 
 
-def _add_thing(spec: mujoco.MjSpec, thing: Thing) -> None:
+def _add_thing(spec: mujoco.MjSpec, thing: Thing, solids: _Solids) -> None:
     free = thing.motion == "free"
-    kind = thing.collider.kind
-    if kind == "none" and not free:
+    collider = thing.collider
+    if collider.kind == "none" and not free:
         return
-    if free and (kind in {"none", "plane"} or not thing.mass > 0):
+    if free and (collider.kind in {"none", "plane"} or not thing.mass > 0):
         raise SimjudgeError(f"{thing.name}: a free thing needs a mass and a collider that is a box, cylinder or hull")
     body = spec.worldbody.add_body(name=thing.name, pos=thing.pose.position, quat=wxyz(thing.pose))
     if free:
         body.add_freejoint(name=thing.name)
-    geom = body.add_geom(name=thing.name, condim=6, friction=THINGS, solref=FIRM, **meets(FREE if free else STATIC))
-    if free:
-        geom.mass = thing.mass
-    _shape(spec, geom, thing)
-
-
-def _shape(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, thing: Thing) -> None:
-    collider = thing.collider
-    if collider.kind == "plane":
-        geom.type, geom.size = mujoco.mjtGeom.mjGEOM_PLANE, [0, 0, 1]
-        return
+    given = {"condim": 6, "friction": THINGS, "solref": FIRM, **meets(FREE if free else STATIC)}
     if collider.kind == "hull":
-        points = np.unique(np.round(thing.mesh.vertices, 7), axis=0)
-        if len(points) < 4 or np.linalg.matrix_rank(points[1:] - points[0], tol=1e-6) < 3:
-            raise SimjudgeError(f"{thing.name}: its mesh is flat and has no hull; give it a box for a collider")
-        mesh = spec.add_mesh(name=thing.name, uservert=points.ravel())
-        mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
-        geom.type, geom.meshname = mujoco.mjtGeom.mjGEOM_MESH, thing.name
+        parts = solids.of(thing)
+        for name, share in parts:
+            body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name, mass=share * thing.mass, **given)
         return
-    geom.pos = collider.centre
-    if collider.kind == "box":
-        geom.type, geom.size = mujoco.mjtGeom.mjGEOM_BOX, [side / 2 for side in collider.size]
+    if collider.kind == "plane":
+        body.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], **given)
+    elif collider.kind == "box":
+        size = [side / 2 for side in collider.size]
+        body.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, pos=collider.centre, size=size, mass=thing.mass, **given)
     else:
-        radius, height = collider.size
-        geom.type, geom.size = mujoco.mjtGeom.mjGEOM_CYLINDER, [radius, height / 2, 0]
+        size = [collider.size[0], collider.size[1] / 2, 0]
+        body.add_geom(type=mujoco.mjtGeom.mjGEOM_CYLINDER, pos=collider.centre, size=size, mass=thing.mass, **given)
+
+
+class _Solids:
+    """The convex solids of meshes, each mesh's made once."""
+
+    def __init__(self, spec: mujoco.MjSpec) -> None:
+        self._spec = spec
+        self._made: dict[tuple[int, bool], list[tuple[str, float]]] = {}
+
+    def of(self, thing: Thing) -> list[tuple[str, float]]:
+        """Names of a thing's solids, and their shares of its volume."""
+        free = thing.motion == "free"
+        key = (id(thing.mesh), free)
+        if key not in self._made:
+            solids = horizontal_slices(thing.mesh) if free else whole_hull(thing.mesh)
+            if not solids:
+                raise SimjudgeError(f"{thing.name}: its mesh is flat and has no hull; give it a box for a collider")
+            total = sum(solid.volume for solid in solids)
+            names = [f"{thing.name} {number}" for number in range(len(solids))]
+            for name, solid in zip(names, solids, strict=True):
+                mesh = self._spec.add_mesh(name=name, uservert=solid.points.ravel())
+                mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
+            self._made[key] = [(name, solid.volume / total) for name, solid in zip(names, solids, strict=True)]
+        return self._made[key]
 
 
 def wxyz(pose: Pose) -> list[float]:

@@ -71,7 +71,8 @@ class Tyres:
         _push(
             self._wheels,
             self._wheel_of,
-            (contact.geom, contact.dist, contact.pos, contact.frame),
+            # Copies, for views of one contact and of several are two types for the compiler.
+            (contact.geom.copy(), contact.dist.copy(), contact.pos.copy(), contact.frame.copy()),
             (data.xpos, data.xmat, data.cvel, data.subtree_com[self._root]),
             self._figures,
             self._stiffness,
@@ -84,7 +85,8 @@ class Tyres:
     def weigh(self) -> None:
         """Note what each tyre carried in this step; after `mj_step2`."""
         contact = self._data.contact
-        _weigh(self._wheel_of, contact.geom, contact.efc_address, self._data.efc_force, self._loads)
+        rows = contact.efc_address.copy()
+        _weigh(self._wheel_of, contact.geom.copy(), rows, self._data.efc_force.copy(), self._loads)
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

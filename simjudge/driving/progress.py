@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simjudge.frames import FloatArray
+from simjudge.frames import FloatArray, IntArray
 from simjudge.world.scene.model import Course
 
 _BACK, _ON = 1.0, 3.0
@@ -30,10 +30,15 @@ class Progress:
         self.way = self.beside = 0.0
 
     def at(self, x: float, y: float) -> None:
-        """The car has come here."""
-        place = np.array([x, y])
+        """The car has come here, from where it was."""
         near = (self._ways[1:] >= self.way - _BACK) & (self._ways[:-1] <= self.way + _ON)
-        rows = np.flatnonzero(near)
+        self._find(np.array([x, y]), np.flatnonzero(near))
+
+    def anywhere(self, x: float, y: float) -> None:
+        """Something is here, beside whatever part of the line is nearest."""
+        self._find(np.array([x, y]), np.arange(len(self._steps)))
+
+    def _find(self, place: FloatArray, rows: IntArray) -> None:
         steps, starts = self._steps[rows], self._points[rows]
         squares = np.maximum(self._lengths[rows] ** 2, 1e-18)
         share = np.einsum("ij,ij->i", place - starts, steps) / squares

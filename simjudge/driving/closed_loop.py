@@ -1,0 +1,269 @@
+"""The closed loop: what the camera sees, the detector finds; by that the driver drives; that moves the camera.
+
+Simulated time stands still while anybody thinks: the same scene, seed and detector give the same drive on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from simjudge.driving.driver import Driver
+from simjudge.driving.lane import course_of
+from simjudge.driving.progress import Progress
+from simjudge.frames import Objects, stamp_name
+from simjudge.perception.detector import Detections, Detector
+from simjudge.sensing.camera import Camera
+from simjudge.sensing.exposure import Shot, gather, shot_of
+from simjudge.sensing.ground_truth import Labelling, Truth, ground_truth
+from simjudge.sensing.shutter import SECOND
+from simjudge.world.engine import Engine, Labels
+from simjudge.world.lock_step import LockStep, Moved, Taken
+from simjudge.world.vehicle import Command, Vehicle, VehicleState
+
+GROUND_TRUTH = "ground_truth"
+"""Name of the detector that is told what is there."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a drive ends.
+
+    Attributes:
+        beside: metres that the car may be beside the course's line.
+        still: seconds that it may stand.
+        limit: simulated seconds that it may take.
+    """
+
+    beside: float = 1.2
+    still: float = 6.0
+    limit: float = 180.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the camera made of a frame.
+
+    Attributes:
+        shot: the picture; None where nobody looks at it.
+        labels: class, instance and depth, in the middle of the exposure.
+        truth: the labelled things in it.
+    """
+
+    shot: Shot | None
+    labels: Labels
+    truth: Truth
+
+
+class Eye:
+    """A camera before an engine."""
+
+    def __init__(self, engine: Engine, camera: Camera, labelling: Labelling | None = None, seed: int = 0) -> None:
+        """Look at an engine's scene.
+
+        Args:
+            engine: what there is to see.
+            camera: lens, exposure and chain.
+            labelling: what is worth a label.
+            seed: of the camera's noise.
+        """
+        self._engine, self._camera = engine, camera
+        self._labelling, self._seed = labelling or Labelling(), seed
+
+    def look(self, taken: Taken, *, picture: bool = True) -> Seen:
+        """Make the labels of a frame, and its picture where it is wanted."""
+        labels = self._engine.labels(self._camera.lens, taken.middle)
+        truth = ground_truth(self._engine.scene, self._camera.lens, taken.middle, labels, self._labelling)
+        if not picture:
+            return Seen(None, labels, truth)
+        light = gather(self._engine, self._camera, taken.moments)
+        return Seen(shot_of(self._camera, light, stamp_name(taken.stamp), self._seed), labels, truth)
+
+
+@dataclass(frozen=True)
+class Driven:
+    """A frame, and what the car did about it.
+
+    Attributes:
+        taken: its times, and where everything was.
+        seen: picture and labels.
+        found: what the detector found, with the detector's class ids.
+        state: how the car moved when the frame was handed over.
+        command: what the driver does from then on.
+    """
+
+    taken: Taken
+    seen: Seen
+    found: Detections
+    state: VehicleState
+    command: Command
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a drive went.
+
+    Attributes:
+        finished: whether the front axle passed the end of the course.
+        why: why it ended, in a few words.
+        touched: names of the cones that the car touched.
+        seconds: simulated, from start to end.
+        way, length: metres driven along the course's line, and its length.
+        mean_beside, most_beside: metres between base_link and the course's line: mean and largest magnitude.
+        frames: how many were handed over.
+    """
+
+    finished: bool
+    why: str
+    touched: tuple[str, ...]
+    seconds: float
+    way: float
+    length: float
+    mean_beside: float
+    most_beside: float
+    frames: int
+
+    @property
+    def clean(self) -> bool:
+        """Whether it finished without touching a cone."""
+        return self.finished and not self.touched
+
+
+class Finder(Protocol):
+    """Finds cones in what a camera made of a frame."""
+
+    def __call__(self, seen: Seen) -> Detections:
+        """The detections, with the finder's class ids."""
+
+
+def told(seen: Seen) -> Detections:
+    """The ground truth as detections, score 1."""
+    objects: Objects = seen.truth.objects
+    return Detections.build(objects.class_id, objects.box, np.ones(len(objects)))
+
+
+@dataclass(frozen=True)
+class ByPicture:
+    """A detector that looks at the picture."""
+
+    detector: Detector
+
+    def __call__(self, seen: Seen) -> Detections:
+        """What the detector finds."""
+        if seen.shot is None:
+            raise ValueError("a detector needs pictures")
+        return self.detector([seen.shot.pixels])[0]
+
+
+@dataclass
+class ClosedLoop:
+    """A drive along a scene's course.
+
+    Attributes:
+        engine: with the car at the start.
+        vehicle: the car's figures.
+        camera: at the vehicle's mount "camera".
+        eye: makes pictures and labels.
+        finder: finds the cones.
+        driver: drives.
+        rules: when it ends.
+        pictures: whether pictures are made; a finder that is told needs none.
+    """
+
+    engine: Engine
+    vehicle: Vehicle
+    camera: Camera
+    eye: Eye
+    finder: Finder
+    driver: Driver
+    rules: Rules = field(default_factory=Rules)
+    pictures: bool = True
+    _referee: Referee | None = field(default=None, init=False)
+
+    def run(self) -> Iterator[Moved | Driven]:
+        """Drive: samples of the motion and frames in order of time, until the drive ends."""
+        lock = LockStep(self.engine, self.camera, self.vehicle.mounts["camera"])
+        referee = self._referee = Referee(self.engine, self.vehicle, self.rules)
+        now = self.engine.vehicle()
+        for event in lock.events():
+            if isinstance(event, Moved):
+                now = event.state
+                referee.look(event)
+                yield event
+                if referee.over:
+                    return
+                continue
+            seen = self.eye.look(event, picture=self.pictures)
+            found = self.finder(seen)
+            command = self.driver.drive(found, event.stamp / SECOND, now)
+            self.engine.drive(command)
+            referee.frames += 1
+            yield Driven(event, seen, found, now, command)
+
+    @property
+    def progress(self) -> Progress | None:
+        """Where the car is along the course; None before the start."""
+        return None if self._referee is None else self._referee.progress
+
+    def outcome(self) -> Outcome:
+        """How it went so far; what stopped it before its end is "stopped"."""
+        referee = self._referee or Referee(self.engine, self.vehicle, self.rules)
+        return referee.outcome()
+
+
+class Referee:
+    """Watches a drive.
+
+    Attributes:
+        progress: where the car is along the course.
+        over: why the drive has ended; empty while it has not.
+        frames: how many were handed over.
+    """
+
+    def __init__(self, engine: Engine, vehicle: Vehicle, rules: Rules) -> None:
+        """Watch from the start.
+
+        Raises:
+            SimjudgeError: the scene has no course.
+        """
+        self._engine, self._rules = engine, rules
+        self._start = self._moving = engine.time
+        self.progress = Progress(course_of(engine.scene))
+        # The front axle passes the end.
+        self._end = self.progress.length - vehicle.wheelbase
+        self._beside: list[float] = []
+        self.over, self.frames = "", 0
+
+    def look(self, moved: Moved) -> None:
+        """See how the car has moved."""
+        time, state, rules = moved.time / SECOND, moved.state, self._rules
+        self.progress.at(*state.pose.position[:2])
+        self._beside.append(abs(self.progress.beside))
+        if np.hypot(*state.velocity[:2]) > 0.02:
+            self._moving = time
+        if self.progress.way >= self._end:
+            self.over = "finished"
+        elif abs(self.progress.beside) > rules.beside:
+            self.over = f"{abs(self.progress.beside):.1f} m beside the course"
+        elif time - self._moving > rules.still:
+            self.over = f"stood still for {rules.still:g} s"
+        elif time - self._start > rules.limit:
+            self.over = f"took longer than {rules.limit:g} s"
+
+    def outcome(self) -> Outcome:
+        """How the drive went so far."""
+        beside = np.array(self._beside or [0.0])
+        return Outcome(
+            self.over == "finished",
+            self.over or "stopped",
+            tuple(sorted(self._engine.touched())),
+            self._engine.time - self._start,
+            self.progress.way,
+            self.progress.length,
+            float(beside.mean()),
+            float(beside.max()),
+            self.frames,
+        )

@@ -222,9 +222,9 @@ class Integrator:
         return t.add_up(self._lamp_count, spot.valid, of_lamp, n_v)
 
     def _table(self, row: Any, cosine: Any) -> Any:
-        """Both columns of the gloss table and what is left for the base, linear between the table's cosines."""
+        """Both columns of the gloss table and what is left for the base, linear between the table's rows."""
         t = self._t
-        at = t.xp.minimum(t.xp.maximum(cosine, 0.0), 1.0) * (shading.TABLE - 1)
+        at = t.xp.sqrt(t.xp.minimum(t.xp.maximum(cosine, 0.0), 1.0)) * (shading.TABLE - 1)
         # Clipped as integers once more: NaN, in lanes that nobody looks at, must not read beside the table.
         cell = t.xp.minimum(t.xp.maximum(t.whole(at), 0), shading.TABLE - 2)
         low, high = (t.row(self._gloss, row + cell + k, TABLE_ROW, t.everywhere) for k in (0, 1))

@@ -11,9 +11,11 @@ from simjudge.commands import (
     compare,
     convert,
     detect,
+    engines,
     filter_images,
     info,
     join,
+    render,
     replay,
     report,
     run,
@@ -35,6 +37,7 @@ app = typer.Typer(
 )
 app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)
+app.command("render")(render.render)
 app.command("report")(report.report)
 app.command("detect")(detect.detect)
 app.command("train")(train.train)
@@ -46,6 +49,7 @@ app.command("replay")(replay.replay)
 app.command("run")(run.run)
 app.command("watch")(watch.watch)
 app.command("info")(info.info)
+app.add_typer(engines.app, name="engines")
 
 
 def _print_version(value: bool) -> None:

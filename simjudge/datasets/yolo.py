@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,9 @@ from simjudge.images import FileImages
 
 PLACEHOLDERS_UP_TO = 1000
 """Class ids below this without a name get one in data.yaml, since ultralytics wants a name for every number."""
+
+_SIDES = {"train": "train", "val": "valid", "test": "test"}
+"""What data.yaml calls the sides."""
 
 
 @dataclass
@@ -58,8 +61,17 @@ def read_yolo(path: Path) -> FrameSet:
     return complete(_read_files(layout, sidecar, path, losses), sidecar)
 
 
-def write_yolo(frames: FrameSet, path: Path) -> None:
-    """Write `frames` as a folder: data.yaml, images/, labels/, predictions/ and the sidecar."""
+def write_yolo(
+    frames: FrameSet, path: Path, sides: Sequence[str] = (), more: Mapping[str, object] | None = None
+) -> None:
+    """Write `frames` as a folder: data.yaml, images/, labels/, predictions/ and the sidecar.
+
+    Args:
+        frames: what to write.
+        path: of the folder.
+        sides: "train", "valid" or "test" for each frame, which then is in images/SIDE; empty for a set without sides.
+        more: further entries of data.yaml.
+    """
     stems = file_stems(frames.frame_name)
     with writing_folder(path) as folder:
         write_pictures(frames, folder / "images", stems)
@@ -68,10 +80,22 @@ def write_yolo(frames: FrameSet, path: Path) -> None:
         if frames.predictions is not None:
             texts = text_files(frames.predictions, frames.size, scores=True)
             write_texts(folder / "predictions", stems, texts, frames.predicted.tolist())
-        description = {"train": "images", "val": "images", "names": _names_for_all(frames)}
+        _move_to_sides(folder, dict(zip(stems, sides, strict=True)) if sides else {})
+        there = {key: f"images/{side}" for key, side in _SIDES.items() if side in sides}
+        places = there if sides else {"train": "images", "val": "images"}
+        description = {**places, "names": _names_for_all(frames), **(more or {})}
         with (folder / "data.yaml").open("w", encoding="utf-8") as stream:
             yaml.safe_dump(description, stream, allow_unicode=True, sort_keys=False)
         side.write_sidecar(frames, folder, stems, _read_plain)
+
+
+def _move_to_sides(folder: Path, side: Mapping[str, str]) -> None:
+    """Move the files of each stem from images/, labels/ and predictions/ into the folder of its side there."""
+    for kind in ("images", "labels", "predictions"):
+        for file in sorted((folder / kind).glob("*.*")) if side else []:
+            target = folder / kind / side[file.stem]
+            target.mkdir(exist_ok=True)
+            file.rename(target / file.name)
 
 
 def is_prediction_folder(path: Path) -> bool:

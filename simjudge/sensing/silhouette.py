@@ -89,4 +89,5 @@ def _covered(rays: FloatArray, corners: FloatArray, box: npt.NDArray[np.int64]) 
                 b2 = (dx * qx + dy * qy + dz * qz) * inverse
                 if b1 >= 0 and b2 >= 0 and b1 + b2 <= 1 and reach * inverse > 0:
                     hit[y, x] = 1
-    return hit.sum()
+    covered: int = hit.sum()
+    return covered

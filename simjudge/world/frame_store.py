@@ -64,8 +64,10 @@ class FrameStore:
         """Whether a frame is finished."""
         return self._text(index).is_file()
 
-    def add(self, index: int, picture: EncodedImage, objects: Objects) -> None:
-        """Keep a finished frame; all rows of `objects` are taken as its own.
+    def add(
+        self, index: int, picture: EncodedImage, objects: Objects, about: Mapping[str, Any] | None = None
+    ) -> None:
+        """Keep a finished frame; all rows of `objects` are taken as its own, `about` is kept beside them.
 
         Raises:
             SimjudgeError: the disk is full, or the folder cannot be written to.
@@ -77,6 +79,7 @@ class FrameStore:
             "class_id": objects.class_id.tolist(),
             "box": objects.box.tolist(),
             "instance": objects.instance.tolist(),
+            "about": dict(about or {}),
         }
         with writing_file(self._text(index)) as temporary:
             temporary.write_text(json.dumps(rows), encoding="utf-8")
@@ -97,6 +100,11 @@ class FrameStore:
             class_names=class_names,
             images=FileImages([self.folder / row["picture"] for row in rows]),
         )
+
+    def about(self, index: int) -> dict[str, Any]:
+        """What was kept beside a finished frame."""
+        found: dict[str, Any] = json.loads(self._text(index).read_text(encoding="utf-8"))["about"]
+        return found
 
     def remove(self) -> None:
         """Remove the folder."""

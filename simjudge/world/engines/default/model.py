@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import mujoco
 
 from simjudge.errors import SimjudgeError
@@ -37,6 +39,9 @@ def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose) -> mujoco.Mj
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     spec.compiler.boundmass, spec.compiler.boundinertia = 1e-6, 1e-12
     solids = _Solids(spec)
+    twice = [name for name, count in Counter(thing.name for thing in scene.things).items() if count > 1]
+    if twice:
+        raise SimjudgeError(f"{scene.name}: two things are called {twice[0]}; rename one")
     for thing in scene.things:
         _add_thing(spec, thing, solids)
     if vehicle is not None:
@@ -56,6 +61,8 @@ def _add_thing(spec: mujoco.MjSpec, thing: Thing, solids: _Solids) -> None:
         return
     if free and (collider.kind in {"none", "plane"} or not thing.mass > 0):
         raise SimjudgeError(f"{thing.name}: a free thing needs a mass and a collider that is a box, cylinder or hull")
+    if not all(size > 0 for size in collider.size):
+        raise SimjudgeError(f"{thing.name}: its collider has no size: {collider.size}")
     body = spec.worldbody.add_body(name=thing.name, pos=thing.pose.position, quat=wxyz(thing.pose))
     if free:
         body.add_freejoint(name=thing.name)

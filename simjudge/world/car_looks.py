@@ -108,11 +108,12 @@ def _camera(shape: Shape, mount: Pose, deck: float) -> None:
 
 def _tub(shape: Shape, long: float, high: float, wide: float) -> None:
     """The painted body: rounded sections along x, dark glass around its upper part, closed at both ends."""
-    stations = np.stack([_section(row, long, high, wide) for row in _finer(_TUB, 4)])
-    tops = stations[..., 2].max(axis=1)
-    middle = (stations[:-1, :-1] + stations[1:, 1:]) / 2
-    rise = np.repeat(((tops[:-1] + tops[1:]) / 2)[:, None], middle.shape[1], axis=1)
-    glass = (rise > 1.9 * high) & (middle[..., 2] > 1.65 * high) & (middle[..., 2] < 0.965 * rise)
+    rows = _finer(_TUB, 6)
+    stations = np.stack([_section(row, long, high, wide) for row in rows])
+    lowest, highest = stations[..., 2].min(axis=1), stations[..., 2].max(axis=1)
+    up = (stations[0, :, 2] - lowest[0]) / (highest[0] - lowest[0])
+    around = (np.minimum(up[:-1], up[1:]) > 0.62) & (np.maximum(up[:-1], up[1:]) < 0.99)
+    glass = (highest[:-1] > 1.95 * high)[:, None] & around
     shape.sheet(stations, np.where(glass, GLASS, BLUE), closed=True)
     for end in (stations[0], stations[-1][::-1]):
         centre = np.broadcast_to(end.mean(axis=0), end.shape)
@@ -129,10 +130,10 @@ def _finer(rows: FloatArray, times: int) -> FloatArray:
 
 
 def _section(row: FloatArray, long: float, high: float, wide: float) -> FloatArray:
-    """A closed rounded section (33, 3), counter-clockwise seen from the front; first and last point are the same."""
+    """A closed rounded section (33, 3), from below up on the right side; first and last point are the same."""
     x, half, low, top, narrower = row
     turn = np.linspace(0, 2 * np.pi, 33) - np.pi / 2
-    across, up = (np.sign(f) * np.abs(f) ** 0.55 for f in (np.cos(turn), np.sin(turn)))
+    across, up = (np.sign(f) * np.abs(f) ** 0.55 for f in (-np.cos(turn), np.sin(turn)))
     z = (low + (top - low) * (up + 1) / 2) * high
     y = across * half * wide * (1 - (1 - narrower) * np.clip((up + 0.2) / 1.2, 0, 1))
     return np.stack([np.full_like(z, x * long), y, z], axis=-1)

@@ -20,11 +20,16 @@ MODEL_SUFFIXES = (".onnx", ".pt")
 
 
 def info(
-    path: Path = typer.Argument(..., metavar="ANY", help="A data set, recording, model or result folder."),
+    path: Path = typer.Argument(
+        ..., metavar="ANY", help="A data set, recording, model or result folder; or the word engines."
+    ),
 ) -> None:
-    """Say what something is and what it holds."""
+    """Say what something is and what it holds; `info engines`: which engines of the simulator can run here."""
     from simjudge.sets import sniff
 
+    if str(path) == "engines" and not path.exists():
+        _print_engines()
+        return
     if path.suffix.lower() in MODEL_SUFFIXES and path.is_file():
         _print_model(path)
         return
@@ -175,6 +180,16 @@ def _print_result(path: Path) -> None:
         counts = f"{entry.get('n_a')} / {entry.get('n_b')}"
         table.add_row(escape(str(names.get(key, key))), counts, *figures)
     out.print(table)
+
+
+def _print_engines() -> None:
+    from simjudge.world.engines.here import engines_here
+
+    out = Console(soft_wrap=True, highlight=False)
+    for engine in engines_here():
+        out.print(f"[bold]{escape(engine.name)}[/bold]: {'can run here' if engine.runs else 'cannot run here'}")
+        for line in engine.lines:
+            out.print(f"  {escape(line)}")
 
 
 def _figure(value: Any) -> str:

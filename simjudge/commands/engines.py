@@ -1,0 +1,79 @@
+"""`simjudge engines compare SCENE`: two engines side by side, on one page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+
+from simjudge.commands.common import progress, say
+
+app = typer.Typer(help="The engines that move and light a scene.", no_args_is_help=True)
+
+
+@app.command("compare")
+def compare(
+    scene: str = typer.Argument(..., metavar="SCENE", help="File or name."),
+    camera: str = typer.Option("plain", "--camera", metavar="FILE|NAME", help="The camera that sees it."),
+    out: Path = typer.Option(..., "--out", help="Folder for the page, both data sets and the judge's result."),
+    a: str = typer.Option("default", "--a", help="One engine."),
+    b: str = typer.Option("chrono", "--b", help="The other."),
+    poses: str = typer.Option(
+        "path", metavar="path|random|FILE", help="Where from; rows of a file: x y z [yaw [pitch]]."
+    ),
+    count: int = typer.Option(12, "-n", min=1, help="How many poses."),
+    vehicle: str = typer.Option("art1", help="The car whose camera mount is taken for path and random."),
+    model: Path | None = typer.Option(None, "--model", help="Run this detector on both, and judge them by it."),
+    seed: int = typer.Option(0, min=0, help="Of scene, poses and camera."),
+) -> None:
+    """Show the same scene, poses and camera through two engines: pictures, boxes, speed, and the judge's verdict."""
+    from simjudge.context.method import preset_with
+    from simjudge.datasets.yolo import write_yolo
+    from simjudge.files import writing_folder
+    from simjudge.report.engines_page import write_page
+    from simjudge.report.results import load_results
+    from simjudge.sensing.camera import read_camera
+    from simjudge.sensing.ground_truth import Labelling
+    from simjudge.studies.comparison import Request, compare_as_asked
+    from simjudge.studies.pair import Trials
+    from simjudge.studies.side_by_side import compare_boxes, frames_of, look_around, numbers
+    from simjudge.world.camera_path import seat_of
+    from simjudge.world.engines import make_engine
+    from simjudge.world.scene.read import read_scene
+    from simjudge.world.viewpoints import viewpoints
+
+    world, seen_by = read_scene(scene, seed), read_camera(camera)
+    places = viewpoints(world, poses, count, seat_of(vehicle, None)[0], seed)
+    sights, kinds = [], []
+    for side, name in zip("AB", (a, b), strict=True):
+        engine = make_engine(name, world)
+        try:
+            with progress(f"{side}: {name}") as advance:
+                sights.append(look_around(engine, seen_by, places, seed, advance))
+            kinds.append((name, engine.variant))
+        finally:
+            engine.close()
+    boxes = compare_boxes(sights[0], sights[1])
+    found = numbers(sights[0], sights[1], boxes)
+    with writing_folder(out) as folder:
+        for side, name, seen in zip("ab", (a, b), sights, strict=True):
+            write_yolo(frames_of(f"{name}", seen, dict(world.class_names), Labelling()), folder / side)
+        judged = None
+        if model is not None:
+            request = Request(
+                folder / "a", folder / "b", "paper", preset_with("paper"), Trials(seed=seed), model=model, paired=True
+            )
+            compare_as_asked(request, say, progress).save(folder / "result")
+            judged = load_results([folder / "result"])[0]
+        (folder / "numbers.json").write_text(json.dumps({"engines": kinds} | found, indent=2), encoding="utf-8")
+        title = f"{world.name} through camera {seen_by.name}"
+        write_page(folder / "index.html", title, (kinds[0], kinds[1]), (sights[0], sights[1]), boxes, found, judged)
+    typer.echo(f"engines      A {kinds[0][0]} ({kinds[0][1]}), B {kinds[1][0]} ({kinds[1][1]})")
+    light, labels = found["seconds_light"], found["seconds_labels"]
+    typer.echo(f"seconds      A {light[0]:.3f} + {labels[0]:.3f}, B {light[1]:.3f} + {labels[1]:.3f} (light + labels)")
+    median, worst = (found[key] for key in ("corner_median_px", "corner_worst_px"))
+    corners = "nothing to compare" if median is None else f"median {median:.2f} px, worst {worst:.1f} px"
+    typer.echo(f"corners      {corners}, {found['things_in_both']} boxes; {len(boxes.lonely)} above 12 px in one alone")
+    typer.echo(f"agree        {'yes' if found['agree'] else 'no'}")
+    say(f"page in {out / 'index.html'}")

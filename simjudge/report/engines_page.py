@@ -1,0 +1,107 @@
+"""The page of two engines side by side: one self-contained HTML file."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+import simjudge
+from simjudge.files import writing_file
+from simjudge.images import RgbImage, encode_jpeg
+from simjudge.report.results import Result
+from simjudge.report.words import Names, verdict_sentence
+from simjudge.studies.side_by_side import CORNER_LIMIT, LONELY_LIMIT, BoxDifference, Sight, difference
+
+_WIDEST, _SHOWN, _QUALITY = 640, 24, 85
+_COLOURS = {1: (220, 40, 40), 2: (30, 150, 60)}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One pose on the page: three pictures as data URIs, and what differs."""
+
+    title: str
+    pictures: tuple[str, str, str]
+    rms: float
+
+
+def write_page(
+    out: Path,
+    title: str,
+    engines: tuple[tuple[str, str], tuple[str, str]],
+    sights: tuple[Sequence[Sight], Sequence[Sight]],
+    boxes: BoxDifference,
+    found: dict[str, Any],
+    result: Result | None,
+) -> None:
+    """Write the page.
+
+    Args:
+        out: the file.
+        title: scene and camera.
+        engines: name and variant of both.
+        sights: what both saw.
+        boxes: how their boxes differ.
+        found: as `side_by_side.numbers` gives it.
+        result: the judge's, where a detector was run.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    picked = np.unique(np.linspace(0, len(sights[0]) - 1, min(_SHOWN, len(sights[0]))).round().astype(int))
+    verdicts = []
+    if result is not None:
+        names = Names.of(result)
+        permutations = result.header.get("parameters", {}).get("permutations")
+        verdicts = [
+            (entry.label, entry.verdict, verdict_sentence(entry, names, permutations)) for entry in result.entries
+        ]
+    page = environment.get_template("engines.html").render(
+        title=title,
+        engines=engines,
+        rows=[_row(sights, number, found["picture_rms"][number]) for number in picked.tolist()],
+        of=len(sights[0]),
+        found=found,
+        boxes=boxes,
+        median=None if math.isnan(boxes.median) else boxes.median,
+        limits=(CORNER_LIMIT, LONELY_LIMIT),
+        verdicts=verdicts,
+        version=simjudge.__version__,
+    )
+    with writing_file(out) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def _row(sights: tuple[Sequence[Sight], Sequence[Sight]], number: int, rms: float) -> Row:
+    a, b = sights[0][number], sights[1][number]
+    drawn = (_boxed(a), _boxed(b), difference(a.picture, b.picture))
+    return Row(f"pose {number}", (_uri(drawn[0]), _uri(drawn[1]), _uri(drawn[2])), rms)
+
+
+def _boxed(sight: Sight) -> RgbImage:
+    picture = sight.picture.copy()
+    for class_id, (x0, y0, x1, y1) in zip(
+        sight.objects.class_id.tolist(), sight.objects.box.astype(int).tolist(), strict=True
+    ):
+        cv2.rectangle(picture, (x0 - 1, y0 - 1), (x1, y1), _COLOURS.get(class_id, (240, 200, 40)), 1)
+    return picture
+
+
+def _uri(picture: RgbImage) -> str:
+    height, width = picture.shape[:2]
+    if width > _WIDEST:
+        size = (_WIDEST, max(1, round(height * _WIDEST / width)))
+        picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
+    return "data:image/jpeg;base64," + base64.b64encode(encode_jpeg(picture, _QUALITY)).decode("ascii")

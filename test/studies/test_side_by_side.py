@@ -1,0 +1,80 @@
+"""Two engines side by side: boxes and pictures compared, against counts made by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from simjudge.frames import Objects
+from simjudge.report.engines_page import write_page
+from simjudge.sensing.ground_truth import Labelling
+from simjudge.studies.side_by_side import Sight, compare_boxes, difference, frames_of, numbers, root_mean_square
+
+
+def sight(boxes, value=100):
+    """A grey picture with boxes by instance: {instance: (class, x0, y0, x1, y1)}."""
+    rows = list(boxes.items())
+    objects = Objects.build([0] * len(rows), [b[0] for _, b in rows], [b[1:] for _, b in rows], [i for i, _ in rows])
+    return Sight(np.full((60, 80, 3), value, np.uint8), objects, 0.5, 0.25)
+
+
+def test_engines_that_agree():
+    a = [sight({1: (1, 10, 10, 30, 40), 2: (2, 50, 20, 55, 26)})]
+    b = [sight({1: (1, 10, 11, 30, 40)})]
+    boxes = compare_boxes(a, b)
+    assert boxes.corners.tolist() == [[0, 1, 0, 0]]
+    assert (boxes.median, boxes.lonely, boxes.small, boxes.agrees) == (0, [], 1, True)
+
+
+def test_a_large_thing_in_one_alone_is_no_agreement():
+    a = [sight({1: (1, 10, 10, 30, 40)}), sight({})]
+    b = [sight({1: (1, 10, 10, 30, 40)}), sight({5: (1, 0, 0, 12, 30), 6: (1, 0, 0, 11.9, 30)})]
+    boxes = compare_boxes(a, b)
+    assert boxes.lonely == [("b", 1, 5, 12)]
+    assert boxes.small == 1
+    assert not boxes.agrees
+
+
+def test_shifted_boxes_are_no_agreement():
+    a, b = [sight({1: (1, 10, 10, 30, 40)})], [sight({1: (1, 11, 11, 31, 42)})]
+    boxes = compare_boxes(a, b)
+    assert boxes.median == 1
+    assert not boxes.agrees
+
+
+def test_nothing_to_compare_is_no_agreement():
+    boxes = compare_boxes([sight({})], [sight({})])
+    assert math.isnan(boxes.median)
+    assert not boxes.agrees
+    assert numbers([sight({})], [sight({})], boxes)["corner_median_px"] is None
+
+
+def test_differences_of_pictures():
+    a, b = np.full((2, 2, 3), 100, np.uint8), np.array([[[100, 90, 200]] * 2] * 2, np.uint8)
+    assert difference(a, b)[0, 0].tolist() == [0, 40, 255]
+    assert root_mean_square(a, b) == pytest.approx(math.sqrt((0 + 100 + 10000) / 3))
+
+
+def test_a_data_set_of_what_was_seen():
+    frames = frames_of(
+        "x", [sight({1: (1, 10, 10, 30, 40), 2: (2, 50, 20, 53, 26)}), sight({})], {1: "red"}, Labelling()
+    )
+    assert frames.frame_name == ["pose_00000", "pose_00001"]
+    assert frames.objects.instance.tolist() == [1]
+    assert frames.size.tolist() == [[80, 60]] * 2
+    assert frames.images.read(1).shape == (60, 80, 3)
+
+
+def test_the_page_stands_alone(tmp_path):
+    a = [sight({1: (1, 10, 10, 30, 40)}, 100 + n) for n in range(30)]
+    b = [sight({1: (1, 10, 10, 30, 40), 9: (2, 5, 5, 40, 40)}) for _ in range(30)]
+    boxes = compare_boxes(a, b)
+    found = numbers(a, b, boxes)
+    write_page(tmp_path / "index.html", "a <b> c", (("one", "v1"), ("two", "v2")), (a, b), boxes, found, None)
+    page = (tmp_path / "index.html").read_text()
+    assert "a &lt;b&gt; c" in page
+    assert page.count("data:image/jpeg;base64,") == 72
+    assert "(24 of 30)" in page
+    assert "http" not in page
+    assert "Boxes differ" in page
+    assert "thing 9 of 35 px is labelled by two alone" in page

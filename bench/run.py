@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from itertools import chain
 
 import judge
+import physics
 from rich.console import Console
 from rich.table import Table
 
 table = Table("what", "measured", "wanted", "beside", title=f"{platform.machine()}, {os.cpu_count()} cores, "
               f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}")  # fmt: skip
-for row in judge.rows():
+for row in chain(judge.rows(), physics.rows()):
     print(*row, sep="; ", file=sys.stderr, flush=True)
     table.add_row(*row)
 Console(width=140).print(table)

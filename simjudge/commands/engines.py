@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from simjudge.commands.common import progress, say
+from simjudge.commands.common import finish, progress, say
+from simjudge.errors import Losses
+
+if TYPE_CHECKING:
+    from simjudge.poses import Pose
 
 app = typer.Typer(help="The engines that move and light a scene.", no_args_is_help=True)
 
@@ -19,15 +24,14 @@ def compare(
     out: Path = typer.Option(..., "--out", help="Folder for the page, both data sets and the judge's result."),
     a: str = typer.Option("default", "--a", help="One engine."),
     b: str = typer.Option("chrono", "--b", help="The other."),
-    poses: str = typer.Option(
-        "path", metavar="path|random|FILE", help="Where from; rows of a file: x y z [yaw [pitch]]."
-    ),
+    poses: str = typer.Option("path", metavar="path|random|FILE", help="Where from, as simjudge render has it."),
     count: int = typer.Option(12, "-n", min=1, help="How many poses."),
-    vehicle: str = typer.Option("art1", help="The car whose camera mount is taken for path and random."),
+    vehicle: str | None = typer.Option(None, help="The car that carries the camera. [default: art1]"),
     model: Path | None = typer.Option(None, "--model", help="Run this detector on both, and judge them by it."),
     seed: int = typer.Option(0, min=0, help="Of scene, poses and camera."),
 ) -> None:
     """Show the same scene, poses and camera through two engines: pictures, boxes, speed, and the judge's verdict."""
+    from simjudge.commands.render import _poses
     from simjudge.context.method import preset_with
     from simjudge.datasets.yolo import write_yolo
     from simjudge.files import writing_folder
@@ -38,17 +42,19 @@ def compare(
     from simjudge.studies.comparison import Request, compare_as_asked
     from simjudge.studies.pair import Trials
     from simjudge.studies.side_by_side import compare_boxes, frames_of, look_around, numbers
-    from simjudge.world.camera_path import seat_of
     from simjudge.world.engines import make_engine
     from simjudge.world.scene.read import read_scene
-    from simjudge.world.viewpoints import viewpoints
 
     world, seen_by = read_scene(scene, seed), read_camera(camera)
-    places = viewpoints(world, poses, count, seat_of(vehicle, None)[0], seed)
+    losses = Losses()
+    stand = _poses(poses, scene, seen_by, count, seed, (vehicle, None), losses)
+    places: list[Pose] = []
     sights, kinds = [], []
     for side, name in zip("AB", (a, b), strict=True):
         engine = make_engine(name, world)
         try:
+            # Random places are looked for with the first engine's rays; the other looks from the same ones.
+            places = places or [stand.at(i, [stamp], engine)[0] for i, stamp in enumerate(stand.stamp)]
             with progress(f"{side}: {name}") as advance:
                 sights.append(look_around(engine, seen_by, places, seed, advance))
             kinds.append((name, engine.variant))
@@ -77,3 +83,4 @@ def compare(
     typer.echo(f"corners      {corners}, {found['things_in_both']} boxes; {len(boxes.lonely)} above 12 px in one alone")
     typer.echo(f"agree        {'yes' if found['agree'] else 'no'}")
     say(f"page in {out / 'index.html'}")
+    finish(losses)

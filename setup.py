@@ -30,7 +30,7 @@ TRAIN = ["torch==2.13.0", "torchvision==0.28.0", "ultralytics-opencv-headless>=8
 # The screen of `simjudge watch`: 0.5 GB, for it brings its own viewer.
 WATCH = ["rerun-sdk>=0.30"]
 # The default engine: MuJoCo moves, Mitsuba lights. MuJoCo 4 wants Python 3.11.
-SIM = ["mujoco>=3.3", "mitsuba>=3.9"]
+SIM = ["mujoco>=3.4", "mitsuba>=3.9"]
 TEST = [
     "pytest",
     "pytest-xdist",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,13 @@ class Wanted:
     start: float = 0.0
     duration: float | None = None
     rate: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("duration", "rate"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise UsageError(f"--{name} {value:g}: must be above 0")
 
 
 @dataclass(frozen=True)

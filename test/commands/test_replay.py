@@ -168,10 +168,6 @@ def test_the_same_lens_at_the_same_poses_gives_the_same_labels(folder, tmp_path)
     real, again = read_recording(folder / "real.mcap"), read_recording(out)
     np.testing.assert_array_equal(again.objects.box, real.objects.box)
     np.testing.assert_array_equal(again.objects.instance, real.objects.instance)
-    for index in range(len(real)):
-        # Poses that went through tf and back differ in their last bits.
-        off = again.images.read(index).astype(int) - real.images.read(index)
-        assert np.abs(off).mean() < 0.2
 
 
 def test_pose_noise_puts_each_frame_off_by_what_it_is(folder, tmp_path):

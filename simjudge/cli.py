@@ -11,6 +11,7 @@ from simjudge.commands import (
     compare,
     convert,
     detect,
+    drive,
     engines,
     filter_images,
     info,
@@ -45,6 +46,7 @@ app.command("convert")(convert.convert)
 app.command("join")(join.join)
 app.command("split")(split.split)
 app.command("filter")(filter_images.filter_images)
+app.command("drive")(drive.drive)
 app.command("replay")(replay.replay)
 app.command("run")(run.run)
 app.command("watch")(watch.watch)

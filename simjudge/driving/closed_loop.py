@@ -7,25 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from simjudge.driving.driver import Driver
+from simjudge.driving.finders import Finder
 from simjudge.driving.lane import course_of
 from simjudge.driving.progress import Progress
-from simjudge.frames import Objects, stamp_name
-from simjudge.perception.detector import Detections, Detector
+from simjudge.perception.detector import Detections
 from simjudge.sensing.camera import Camera
-from simjudge.sensing.exposure import Shot, gather, shot_of
-from simjudge.sensing.ground_truth import Labelling, Truth, ground_truth
 from simjudge.sensing.shutter import SECOND
-from simjudge.world.engine import Engine, Labels
+from simjudge.world.engine import Engine
+from simjudge.world.eye import Eye, Seen
 from simjudge.world.lock_step import LockStep, Moved, Taken
 from simjudge.world.vehicle import Command, Vehicle, VehicleState
-
-GROUND_TRUTH = "ground_truth"
-"""Name of the detector that is told what is there."""
 
 
 @dataclass(frozen=True)
@@ -44,53 +39,13 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What the camera made of a frame.
-
-    Attributes:
-        shot: the picture; None where nobody looks at it.
-        labels: class, instance and depth, in the middle of the exposure.
-        truth: the labelled things in it.
-    """
-
-    shot: Shot | None
-    labels: Labels
-    truth: Truth
-
-
-class Eye:
-    """A camera before an engine."""
-
-    def __init__(self, engine: Engine, camera: Camera, labelling: Labelling | None = None, seed: int = 0) -> None:
-        """Look at an engine's scene.
-
-        Args:
-            engine: what there is to see.
-            camera: lens, exposure and chain.
-            labelling: what is worth a label.
-            seed: of the camera's noise.
-        """
-        self._engine, self._camera = engine, camera
-        self._labelling, self._seed = labelling or Labelling(), seed
-
-    def look(self, taken: Taken, *, picture: bool = True) -> Seen:
-        """Make the labels of a frame, and its picture where it is wanted."""
-        labels = self._engine.labels(self._camera.lens, taken.middle)
-        truth = ground_truth(self._engine.scene, self._camera.lens, taken.middle, labels, self._labelling)
-        if not picture:
-            return Seen(None, labels, truth)
-        light = gather(self._engine, self._camera, taken.moments)
-        return Seen(shot_of(self._camera, light, stamp_name(taken.stamp), self._seed), labels, truth)
-
-
-@dataclass(frozen=True)
 class Driven:
     """A frame, and what the car did about it.
 
     Attributes:
         taken: its times, and where everything was.
         seen: picture and labels.
-        found: what the detector found, with the detector's class ids.
+        found: what the detector found, with the scene's class ids.
         state: how the car moved when the frame was handed over.
         command: what the driver does from then on.
     """
@@ -130,32 +85,6 @@ class Outcome:
     def clean(self) -> bool:
         """Whether it finished without touching a cone."""
         return self.finished and not self.touched
-
-
-class Finder(Protocol):
-    """Finds cones in what a camera made of a frame."""
-
-    def __call__(self, seen: Seen) -> Detections:
-        """The detections, with the finder's class ids."""
-
-
-def told(seen: Seen) -> Detections:
-    """The ground truth as detections, score 1."""
-    objects: Objects = seen.truth.objects
-    return Detections.build(objects.class_id, objects.box, np.ones(len(objects)))
-
-
-@dataclass(frozen=True)
-class ByPicture:
-    """A detector that looks at the picture."""
-
-    detector: Detector
-
-    def __call__(self, seen: Seen) -> Detections:
-        """What the detector finds."""
-        if seen.shot is None:
-            raise ValueError("a detector needs pictures")
-        return self.detector([seen.shot.pixels])[0]
 
 
 @dataclass

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from simjudge.driving.progress import Progress
 from simjudge.errors import SimjudgeError
-from simjudge.perception.class_map import plain_name
 from simjudge.poses import Pose
 from simjudge.world.scene.model import Course, Scene
 
@@ -57,26 +55,6 @@ def sides_of(scene: Scene) -> Sides:
             " another to the left are needed"
         )
     return Sides(int(best[0] or 0), int(best[1] or 0))
-
-
-def sides_for(detector: str, names: Mapping[int, str], scene: Scene) -> Sides:
-    """The sides' classes by a detector's ids: matched by name where it has names, else the ids are the scene's.
-
-    Raises:
-        SimjudgeError: the detector does not know a side's class.
-    """
-    sides = sides_of(scene)
-    if not names or not scene.class_names:
-        return sides
-    by_name = {plain_name(name): number for number, name in names.items()}
-    out = []
-    for number in sides:
-        name = scene.class_names.get(number, str(number))
-        if plain_name(name) not in by_name:
-            known = ", ".join(names.values())
-            raise SimjudgeError(f"{detector} does not know {name!r}, which {scene.name} is driven by; it knows {known}")
-        out.append(by_name[plain_name(name)])
-    return Sides(*out)
 
 
 def start_of(course: Course, seed: int | None, offset: float = 0.06, angle: float = 0.05) -> Pose:

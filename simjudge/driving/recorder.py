@@ -1,0 +1,100 @@
+"""A drive as one recording that the judge takes as it is: pictures, ground truth, detections, odometry, transforms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simjudge.bags.camera_messages import CAMERA_INFO_TOPIC, TF_TOPIC, CameraMessages
+from simjudge.bags.interfaces import DETECTIONS, LABELS, standard_types
+from simjudge.bags.message_recording import MessageRecording
+from simjudge.bags.messages import MessageMaker
+from simjudge.bags.vehicle_messages import INPUT_TOPIC, ODOMETRY_TOPIC, VehicleMessages
+from simjudge.bags.writing import TOPICS
+from simjudge.driving.closed_loop import ClosedLoop, Driven
+from simjudge.frames import FrameSet, Objects, Predictions
+from simjudge.images import EncodedImage, RgbImage
+from simjudge.sensing.exposure import Shot
+from simjudge.world.lock_step import Moved
+
+
+class DriveRecorder:
+    """Writes what happens in a closed loop; everything at the simulated time at which it was there to be recorded."""
+
+    def __init__(self, recording: MessageRecording, loop: ClosedLoop) -> None:
+        """Begin with what stays: where the sensors sit.
+
+        Raises:
+            UsageError: no camera_info can be made of the lens.
+        """
+        self._recording, self._loop = recording, loop
+        types = standard_types().types
+        self._car = VehicleMessages(lambda name: types[name])
+        info = loop.camera.lens.camera_info(loop.camera.name)
+        self._camera = CameraMessages(info.calibration, "")
+        start = round(loop.engine.time * 1e9)
+        recording.write("/tf_static", start, self._car.fixed(start, loop.vehicle.mounts), latched=True)
+
+    def take(self, event: Moved | Driven) -> None:
+        """Write an event of the loop.
+
+        Raises:
+            SimjudgeError: the disk is full.
+        """
+        if isinstance(event, Moved):
+            self._recording.write(f"/{ODOMETRY_TOPIC}", event.time, self._car.odometry(event.time, event.state))
+            self._recording.write(TF_TOPIC, event.time, self._car.moving(event.time, event.state))
+        else:
+            self._frame(event)
+
+    def _frame(self, driven: Driven) -> None:
+        time, stamp = driven.taken.time, driven.taken.stamp
+        frames = one_frame(driven, self._loop)
+        maker = MessageMaker(standard_types(), frames, np.array([stamp]))
+        self._recording.write(CAMERA_INFO_TOPIC, time, self._camera.info(stamp))
+        image = maker.image(0)
+        if image is not None:
+            self._recording.write(TOPICS[image[0]], time, image[1])
+        self._recording.write(TOPICS[LABELS], time, maker.labels(0))
+        self._recording.write(TOPICS[DETECTIONS], time, maker.detections(0))
+        self._recording.write(f"/{INPUT_TOPIC}", time, self._car.input(time, driven.command))
+
+
+def one_frame(driven: Driven, loop: ClosedLoop) -> FrameSet:
+    """A frame of a drive as a set of one."""
+    found, objects = driven.found, driven.seen.truth.objects
+    return FrameSet.build(
+        loop.engine.scene.name,
+        [loop.camera.lens.size],
+        Objects.build(objects.frame, objects.class_id, objects.box, objects.instance),
+        Predictions.build(np.zeros(len(found)), found.class_id, found.box, found.score),
+        stamp=[driven.taken.stamp],
+        class_names=dict(loop.engine.scene.class_names),
+        images=_OneShot(driven.seen.shot),
+    )
+
+
+@dataclass(frozen=True)
+class _OneShot:
+    """The picture of a set of one."""
+
+    shot: Shot | None
+
+    def __len__(self) -> int:
+        return 1
+
+    def has(self, index: int) -> bool:
+        """Whether it was made."""
+        return index == 0 and self.shot is not None
+
+    def read(self, index: int) -> RgbImage:
+        """Its pixels."""
+        del index
+        assert self.shot is not None  # noqa: S101 - has() says so
+        return self.shot.pixels
+
+    def encoded(self, index: int) -> EncodedImage | None:
+        """The camera's JPEG, else a PNG."""
+        del index
+        return None if self.shot is None else self.shot.stored()

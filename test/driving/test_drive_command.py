@@ -1,0 +1,86 @@
+"""`simjudge drive`: what it prints and writes, what it refuses, what Ctrl-C leaves."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from driving_scenes import STRAIGHT, camera_file, scene_file
+
+from simjudge.sets import read_set
+
+pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
+pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
+
+
+def command(folder, *options, scene=None):
+    scene = scene or scene_file(folder, STRAIGHT)
+    return [sys.executable, "-m", "simjudge", "drive", str(scene), "--camera", str(camera_file(folder)), *options]
+
+
+def run(folder, *options, **named):
+    return subprocess.run(command(folder, *options, **named), capture_output=True, text=True, check=False)
+
+
+def test_a_drive_is_summed_up_and_recorded(tmp_path):
+    out = tmp_path / "drive.mcap"
+    done = run(tmp_path, "--seed", "4", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "finished" in done.stdout
+    assert re.search(r"cones touched\s*│ none", done.stdout)
+    assert "ground_truth" in done.stderr
+    about = json.loads((tmp_path / "drive.mcap.drive.json").read_text())
+    assert about["seed"] == 4
+    assert about["outcome"]["finished"]
+    frames = read_set(out)
+    assert len(frames) == about["outcome"]["frames"]
+    assert frames.images.has(0)
+    # The same command again would write over it.
+    again = run(tmp_path, "--out", str(out))
+    assert again.returncode == 1
+    assert "exists already" in again.stderr
+
+
+def test_a_drive_that_does_not_finish_is_a_failure(tmp_path):
+    done = run(tmp_path, "--limit", "0.5")
+    assert done.returncode == 1
+    assert "took longer than 0.5 s" in done.stderr
+    assert "not finished" in done.stdout
+
+
+def test_ctrl_c_keeps_what_was_driven(tmp_path):
+    out = tmp_path / "drive.mcap"
+    far = {"start": [0, 0, 0], "pieces": [{"straight": 7.0}]}
+    process = subprocess.Popen(
+        command(tmp_path, "--rate", "50", "--out", str(out), scene=scene_file(tmp_path, far)),
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert "50 Hz" in process.stderr.readline()
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 130, said
+    assert "stopped after" in said
+    frames = read_set(out)
+    assert len(frames) > 0
+    assert not frames.losses
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (("--detector", "nothing.onnx"), 1, "there is no such file"),
+        (("--engine", "steam"), 2, "engine 'steam'"),
+        (("--rate", "-1"), 2, "more than 0"),
+        (("--vehicle", "tank"), 2, "tank"),
+    ],
+)
+def test_what_cannot_be_is_one_line(tmp_path, options, code, words):
+    done = run(tmp_path, *options)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1

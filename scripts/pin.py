@@ -1,4 +1,4 @@
-"""Write requirements/{core,train,test,ros,watch,sim}.txt anew: exact pins that hold on every Python the project supports.
+"""Write requirements/*.txt anew: exact pins that hold on every Python the project supports.
 
 Usage: `python scripts/pin.py PYTHON3.10 PYTHON3.11 PYTHON3.12 PYTHON3.13` with one interpreter of each version. pip
 itself resolves the groups of setup.py on each of them (nothing is installed), each group under the pins of the groups

@@ -21,8 +21,8 @@ def flat(solid):
 
 def smooth(solid):
     """A trimesh as a mesh that looks round."""
-    vertices = np.asarray(solid.vertices, float)
-    return Mesh(vertices, np.asarray(solid.faces, np.int64), vertices[:, :2].copy(), np.asarray(solid.vertex_normals))
+    vertices = np.array(solid.vertices, float)
+    return Mesh(vertices, np.array(solid.faces, np.int64), vertices[:, :2].copy(), np.array(solid.vertex_normals))
 
 
 def ball(radius=1.0, subdivisions=5):

@@ -1,5 +1,7 @@
 """Reflection as functions of directions: never more comes out than went in, and it is the same both ways round."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,11 +10,13 @@ from hypothesis import strategies as st
 from simjudge.world.engines.default.shading import (
     DIELECTRIC,
     TABLE,
+    again_and_again,
     gloss,
     gloss_table,
     hemisphere_mean,
     lamp_window,
     left_for_base,
+    lost_between_facets,
     schlick,
     visible_normal,
 )
@@ -20,9 +24,10 @@ from simjudge.world.engines.default.shading import (
 ROUGHNESS = (0.15, 0.3, 0.5, 0.7, 1.0)
 
 
-def microfacets(alpha, steps=400):
+@cache
+def microfacets(alpha, steps=2000, turns=100):
     """GGX's normals (N, 3), evenly by its own distribution D n_h (Walter et al., equations 35 and 36), and D."""
-    share, phi = np.meshgrid((np.arange(steps) + 0.5) / steps, (np.arange(steps) + 0.5) / steps * 2 * np.pi)
+    share, phi = np.meshgrid((np.arange(steps) + 0.5) / steps, (np.arange(turns) + 0.5) / turns * np.pi)
     z = 1 / np.sqrt(1 + alpha**2 * share / (1 - share))
     sine = np.sqrt(1 - z**2)
     half = np.stack([sine * np.cos(phi), sine * np.sin(phi), z], -1).reshape(-1, 3)
@@ -53,7 +58,17 @@ def glossy(alpha, f0, lit, seen):
 
 def base(alpha, lit_z, seen_z):
     """The white base under a dielectric's gloss."""
-    left, mean = left_for_base(gloss_table(alpha))
+    return twice(left_for_base(gloss_table(alpha)), lit_z, seen_z)
+
+
+def metal_base(alpha, lit_z, seen_z):
+    """What the facets of a white metal throw at one another."""
+    lost = lost_between_facets(gloss_table(alpha))
+    return twice(lost, lit_z, seen_z) * again_and_again(1.0, hemisphere_mean(lost))
+
+
+def twice(left, lit_z, seen_z):
+    mean = hemisphere_mean(left)
     let_in, let_out = (left[low] + (left[high] - left[low]) * part for low, high, part in map(cell, (lit_z, seen_z)))
     return let_in * let_out / mean / np.pi
 
@@ -73,22 +88,26 @@ def test_the_table_is_the_gloss_summed_over_all_directions(roughness, cosine, f0
     reflected = summed(alpha, seen, lambda lit: glossy(alpha, f0, lit, seen))
     low, high, part = cell(cosine)
     table = gloss_table(alpha) @ [f0, 1]
-    assert table[low] + (table[high] - table[low]) * part == pytest.approx(reflected, rel=0.01, abs=1e-3)
+    assert table[low] + (table[high] - table[low]) * part == pytest.approx(reflected, rel=3e-3, abs=1e-4)
     assert reflected <= 1.0
 
 
 @pytest.mark.parametrize("roughness", ROUGHNESS)
 @pytest.mark.parametrize("metallic", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("cosine", [0.05, 0.3, 0.7, 1.0])
-def test_no_white_surface_reflects_more_than_comes_in_and_a_dielectric_reflects_all_of_it(roughness, metallic, cosine):
+def test_a_white_surface_reflects_all_that_comes_in_and_no_more(roughness, metallic, cosine):
     alpha, seen = roughness**2, viewer(cosine)
     f0 = DIELECTRIC * (1 - metallic) + metallic
     reflected = summed(alpha, seen, lambda lit: glossy(alpha, f0, lit, seen))
     z = (np.arange(10_000) + 0.5) / 10_000
-    reflected += (1 - metallic) * np.mean(base(alpha, z, cosine) * z) * 2 * np.pi
-    assert reflected <= 1 + 2e-3
-    if metallic == 0:
-        assert reflected == pytest.approx(1, abs=2e-3)
+    both = (1 - metallic) * base(alpha, z, cosine) + metallic * metal_base(alpha, z, cosine)
+    reflected += np.mean(both * z) * 2 * np.pi
+    assert reflected == pytest.approx(1, abs=3e-3)
+
+
+@given(st.floats(0, 1), st.floats(0, 0.9))
+def test_what_comes_out_in_the_end_is_no_more_than_went_in(colour, lost):
+    assert 0 <= again_and_again(colour, lost) <= 1
 
 
 @given(
@@ -109,7 +128,7 @@ def test_light_goes_the_same_way_back(roughness, a, b):
 
 @pytest.mark.parametrize("roughness", ROUGHNESS)
 def test_all_microfacets_together_cover_the_surface(roughness):
-    """The integral of D n_h over the hemisphere is 1; D is taken from the gloss, where viewer and lamp stand along h."""
+    """The integral of D n_h over the hemisphere is 1; D is taken from the gloss where viewer and lamp stand along h."""
     alpha = roughness**2
     angle = (np.arange(100_000) + 0.5) / 100_000 * np.pi / 2
     n = np.cos(angle)

@@ -66,19 +66,22 @@ class Rays(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """Where rays hit, and all that shading needs to know there, in the world."""
+    """Where rays hit, and all that shading needs to know there, in the world; `off` is the point, off the surface."""
 
     valid: Any
     point: Any
+    off: Any
     normal: Any
     facet: Any
     view: Any
     base: Any
+    metal: Any
     f0: Any
     alpha: Any
     roughness: Any
     row: Any
-    mean: Any
+    mean_left: Any
+    mean_lost: Any
 
 
 class Integrator:
@@ -126,14 +129,15 @@ class Integrator:
         hit = t.hit(start, way, t.everywhere)
         spot = self._spot(hit, start, way, spread * hit.distance)
         n_v = t.dot(spot.normal, spot.view)
-        a, b, left = self._table(spot.row, n_v)
+        a, b, left, lost = self._table(spot.row, n_v)
         mirrored = spot.f0 * a + b
         share = 1 - _smooth_step(t.xp, spot.roughness, *_FADE)
         active = spot.valid & (t.largest(mirrored) * share > _LEAST)
         share = t.select(active, share, 0.0)
         u1, u2 = _fraction(t.xp, rays.grain[0] + turn_0), _fraction(t.xp, rays.grain[1] + turn_1)
         seen = self._mirrored(spot, n_v, u1, u2, spread * hit.distance, spread, active)
-        light = self._direct(spot, n_v, left, together=True) + self._ambient * spot.base * left
+        light = self._direct(spot, n_v, left, lost, together=True)
+        light = light + self._ambient * (spot.base * left + spot.metal * lost)
         light = light + mirrored * (self._ambient * (1 - share) + seen * share)
         return t.means(t.select(spot.valid, light, self._background), block)
 
@@ -175,9 +179,10 @@ class Integrator:
         texels = footprint * c[15] / t.xp.sqrt(t.xp.maximum(-t.dot(facet, way), 0.01))
         colour = t.vector([s[0], s[1], s[2]]) * self._texture(lookup, u, v, texels, hit.valid)
         point = start + way * hit.distance
-        point = point + facet * (_OFFSET * (1 + t.largest(t.xp.abs(point))))
+        off = point + facet * (_OFFSET * (1 + t.largest(t.xp.abs(point))))
         base, f0 = colour * (1 - s[4]), colour * s[4] + shading.DIELECTRIC * (1 - s[4])
-        return Spot(hit.valid, point, normal, facet, -way, base, f0, s[3], s[5], lookup[2], s[6])
+        metal = shading.again_and_again(colour, s[7]) * s[4]
+        return Spot(hit.valid, point, off, normal, facet, -way, base, metal, f0, s[3], s[5], lookup[2], s[6], s[7])
 
     def _mirrored(self, spot: Spot, n_v: Any, u1: Any, u2: Any, footprint: Any, spread: Any, active: Any) -> Any:
         """What spots mirror, at the place u1, u2 of their lobe; lit by lamps and ambient light only."""
@@ -189,18 +194,20 @@ class Integrator:
         half = h[0] * along + h[1] * t.cross(spot.normal, along) + h[2] * spot.normal
         way = 2 * t.dot(half, spot.view) * half - spot.view
         way = self._normalized(way - spot.facet * t.xp.minimum(1.001 * t.dot(way, spot.facet), 0.0))
-        hit = t.hit(spot.point, way, active)
-        other = self._spot(hit, spot.point, way, footprint + (spread + alpha) * hit.distance)
+        hit = t.hit(spot.off, way, active)
+        other = self._spot(hit, spot.off, way, footprint + (spread + alpha) * hit.distance)
         n_v = t.dot(other.normal, other.view)
-        a, b, left = self._table(other.row, n_v)
-        seen = self._direct(other, n_v, left, together=False) + self._ambient * (other.f0 * a + b + other.base * left)
+        a, b, left, lost = self._table(other.row, n_v)
+        all_around = other.f0 * a + b + other.base * left + other.metal * lost
+        seen = self._direct(other, n_v, left, lost, together=False) + self._ambient * all_around
         seen = t.xp.minimum(seen, t.xp.maximum(_SPARKLE / t.xp.maximum(alpha, 1e-6), 1.0))
         return t.select(hit.valid, seen, self._background)
 
-    def _direct(self, spot: Spot, n_v: Any, left_v: Any, *, together: bool) -> Any:
+    def _direct(self, spot: Spot, n_v: Any, left_v: Any, lost_v: Any, *, together: bool) -> Any:
         """The light of all lamps that spots throw towards their viewers. Together: neighbouring spots are close by."""
         t = self._t
-        base = spot.base * (left_v / spot.mean / math.pi)
+        base = spot.base * (left_v / spot.mean_left / math.pi)
+        metal = spot.metal * (lost_v / spot.mean_lost / math.pi)
 
         def of_lamp(i: Any) -> Any:
             lamp = t.row(self._lamps, i, LAMP, t.everywhere)
@@ -210,26 +217,26 @@ class Integrator:
             way = there / distance
             n_l = t.dot(spot.normal, way)
             lit = spot.valid & (n_l > 0) & (t.dot(spot.facet, way) > 0) & (distance < lamp[3])
-            lit = lit & ~t.blocked(spot.point, way, distance, lit, together=together)
+            lit = lit & ~t.blocked(spot.off, way, distance, lit, together=together)
             half = self._normalized(way + spot.view)
             f = shading.schlick(t.dot(half, way))
             lobe = shading.gloss(t.xp, spot.alpha, t.dot(spot.normal, half), n_l, n_v)
-            _, _, left_l = self._table(spot.row, n_l)
-            reflected = base * left_l + (spot.f0 * (1 - f) + f) * lobe
+            _, _, left_l, lost_l = self._table(spot.row, n_l)
+            reflected = base * left_l + metal * lost_l + (spot.f0 * (1 - f) + f) * lobe
             strength = n_l / square * shading.lamp_window(t.xp, distance, lamp[3])
             return t.select(lit, t.vector([lamp[4], lamp[5], lamp[6]]) * strength * reflected, 0.0)
 
         return t.add_up(self._lamp_count, spot.valid, of_lamp, n_v)
 
     def _table(self, row: Any, cosine: Any) -> Any:
-        """Both columns of the gloss table and what is left for the base, linear between the table's rows."""
+        """The columns of `Packed.gloss` for cosines, linear between the table's rows."""
         t = self._t
         at = t.xp.sqrt(t.xp.minimum(t.xp.maximum(cosine, 0.0), 1.0)) * (shading.TABLE - 1)
         # Clipped as integers once more: NaN, in lanes that nobody looks at, must not read beside the table.
         cell = t.xp.minimum(t.xp.maximum(t.whole(at), 0), shading.TABLE - 2)
         low, high = (t.row(self._gloss, row + cell + k, TABLE_ROW, t.everywhere) for k in (0, 1))
         part = at - t.decimal(cell)
-        return [low[k] + (high[k] - low[k]) * part for k in range(3)]
+        return [low[k] + (high[k] - low[k]) * part for k in range(4)]
 
     def _texture(self, lookup: Any, u: Any, v: Any, texels: Any, valid: Any) -> Any:
         """Between the two levels whose texels are about as wide as the ray; white where there is no texture."""

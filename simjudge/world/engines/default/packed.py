@@ -11,7 +11,14 @@ import numpy.typing as npt
 
 from simjudge.frames import FloatArray
 from simjudge.poses import Pose
-from simjudge.world.engines.default.shading import SMOOTHEST, TABLE, gloss_table, left_for_base
+from simjudge.world.engines.default.shading import (
+    SMOOTHEST,
+    TABLE,
+    gloss_table,
+    hemisphere_mean,
+    left_for_base,
+    lost_between_facets,
+)
 from simjudge.world.scene.model import Mesh, Scene, Thing
 
 Floats = npt.NDArray[np.float32]
@@ -30,12 +37,12 @@ class Packed:
             frame; texture coordinates per metre.
         facets: (F, 4) of every face: its own normal.
         first_face: (T,) row of each thing's first face.
-        surfaces: (T, 8): colour, alpha, metallic, roughness, mean of what is left for the base.
+        surfaces: (T, 8): colour, alpha, metallic, roughness, means over a hemisphere of the gloss table's last columns.
         lookups: (T, 4): first level and number of levels of the texture (0: none), first row of the gloss table, texels
             per texture coordinate.
         levels: (M, 4) of textures, each half as large as the one before: first texel, width, height.
         texels: (N, 4): red, green, blue.
-        gloss: (R, 4) tables one after another: both columns of `gloss_table`, what is left for the base.
+        gloss: (R, 4) tables one after another: both columns of `gloss_table`, `left_for_base`, `lost_between_facets`.
         lamps: (L or 1, 8): position, range, intensity; the first lamp_count are there.
         ambient, background: (3,).
         class_id, instance: of every thing.
@@ -97,18 +104,18 @@ def world_vertices(thing: Thing, pose: Pose) -> Floats:
 def _surfaces(things: Sequence[Thing]) -> tuple[Floats, Integers, Floats]:
     """What things are made of, the rows of their gloss tables, and these tables, one for each roughness."""
     surfaces, rows = np.zeros((max(len(things), 1), SURFACE), np.float32), np.zeros(max(len(things), 1), np.int32)
-    begins: dict[float, tuple[int, float]] = {}
-    tables: list[npt.NDArray[np.floating]] = []
+    begins: dict[float, int] = {}
+    tables: list[Floats] = []
     for index, thing in enumerate(things):
         s = thing.surface
         if s.roughness not in begins:
+            begins[s.roughness] = len(tables)
             table = gloss_table(alpha_of(s.roughness))
-            left, mean = left_for_base(table)
-            begins[s.roughness] = len(tables) * TABLE, mean
-            tables.append(np.column_stack([table, left, left]))
-        rows[index], mean = begins[s.roughness]
-        surfaces[index, :7] = [*s.colour, alpha_of(s.roughness), s.metallic, s.roughness, mean]
-    return surfaces, rows, _stacked(tables, TABLE_ROW)
+            tables.append(np.column_stack([table, left_for_base(table), lost_between_facets(table)]))
+        means = [hemisphere_mean(column) for column in tables[begins[s.roughness]][:, 2:].T]
+        rows[index] = begins[s.roughness] * TABLE
+        surfaces[index] = [*s.colour, alpha_of(s.roughness), s.metallic, s.roughness, *means]
+    return surfaces, rows, _stacked(tables or [np.zeros((TABLE, TABLE_ROW))], TABLE_ROW)
 
 
 def _corners(mesh: Mesh) -> npt.NDArray[np.floating]:

@@ -5,7 +5,9 @@ The metallic-roughness convention: a mix of a metal, whose reflectance is its co
 height-correlated shadowing and Schlick's Fresnel term (Walter et al., "Microfacet models for refraction through rough
 surfaces", 2007; Heitz, "Understanding the masking-shadowing function", 2014). What the dielectric's gloss reflects
 never reaches its base: the base is scaled by what is left on the way in and on the way out (Kelemen and
-Szirmay-Kalos, 2001), which is reciprocal and keeps white white in a uniform light.
+Szirmay-Kalos, 2001). What a rough metal's facets throw at one another comes out evenly in the same manner (Kulla and
+Conty, "Revisiting physically based shading at Imageworks", 2017). Both are reciprocal, and white stays white in a
+uniform light.
 
 Every `xp` is the module that does the arithmetic: `numpy` or `drjit`.
 """
@@ -90,10 +92,25 @@ def gloss_table(alpha: float) -> npt.NDArray[np.float32]:
     return np.stack([(weight * (1 - f)).mean(1), (weight * f).mean(1)], 1).astype(np.float32)
 
 
-def left_for_base(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], float]:
-    """What a dielectric's gloss lets through to its base, by cosine (TABLE,), and its mean over a hemisphere."""
-    left = (1 - DIELECTRIC * table[:, 0] - table[:, 1]).astype(np.float32)
-    return left, hemisphere_mean(left)
+def left_for_base(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """What a dielectric's gloss lets through to its base, by cosine (TABLE,)."""
+    left: npt.NDArray[np.float32] = 1 - np.float32(DIELECTRIC) * table[:, 0] - table[:, 1]
+    return left
+
+
+def lost_between_facets(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """What a gloss of reflectance 1 does not send out at once, by cosine (TABLE,); never quite nothing."""
+    lost: npt.NDArray[np.float32] = np.maximum(1 - table[:, 0] - table[:, 1], np.float32(1e-6))
+    return lost
+
+
+def again_and_again(colour: Any, lost: Any) -> Any:
+    """The part of what a metal's facets throw at one another that comes out, for the mean `lost` over a hemisphere.
+
+    The geometric series of Kulla and Conty over Schlick's mean reflectance.
+    """
+    mean = colour * (20 / 21) + 1 / 21
+    return mean * mean * (1 - lost) / (1 - mean * lost)
 
 
 def hemisphere_mean(values: npt.NDArray[np.float32]) -> float:

@@ -130,7 +130,8 @@ def _spine(random: np.random.Generator) -> Image:
         return np.full(3, random.uniform(0.75, 0.92), np.float32)
     if kind < 0.4:
         return np.full(3, random.uniform(0.08, 0.2), np.float32)
-    tint = random.dirichlet([1.2, 1.0, 1.2]) * random.uniform(0.6, 1.3)
+    grey = random.uniform(0.2, 0.55)
+    tint = grey + random.uniform(0.15, 0.55) * (random.dirichlet([1.2, 0.9, 1.2]) - 0.33)
     return np.clip(tint, 0.04, 0.85).astype(np.float32)
 
 

@@ -186,7 +186,7 @@ class Solid:
         self.body.SetName(planned.name)
         self.body.SetFixed(planned.fixed)
         if not planned.fixed:
-            self.body.SetMass(planned.mass)
+            self.body.SetMass(float(planned.mass))
             xx, yy, zz = np.diag(planned.inertia).tolist()
             xy, xz, yz = (float(planned.inertia[row, column]) for row, column in ((0, 1), (0, 2), (1, 2)))
             self.body.SetInertiaXX(core.ChVector3d(xx, yy, zz))
@@ -227,9 +227,9 @@ class Solid:
             shape = core.ChCollisionShapeBox(material, *_FLOOR)
             offset = np.array([0.0, 0.0, -_FLOOR[2] / 2]) - planned.centre
         elif collider.kind == "box":
-            shape = core.ChCollisionShapeBox(material, *collider.size)
+            shape = core.ChCollisionShapeBox(material, *map(float, collider.size))
         elif collider.kind == "cylinder":
-            shape = core.ChCollisionShapeCylinder(material, *collider.size)
+            shape = core.ChCollisionShapeCylinder(material, *map(float, collider.size))
         else:
             offset = np.zeros(3)
             shape = core.ChCollisionShapeConvexHull(material, self._points(hull_points(planned.mesh) - planned.centre))

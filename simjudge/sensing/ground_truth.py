@@ -14,7 +14,7 @@ from simjudge.masks import Masks
 from simjudge.sensing.lens import Lens
 from simjudge.sensing.silhouette import pixels_alone
 from simjudge.world.engine import Labels, Moment
-from simjudge.world.scene.model import Scene
+from simjudge.world.scene.model import Scene, Thing
 
 
 @dataclass(frozen=True)
@@ -77,19 +77,22 @@ def ground_truth(
     size = np.bincount(labels.instance.ravel())
     places = ndimage.find_objects(labels.instance.astype(np.int32))
     rows: list[tuple[int, int, tuple[float, float, float, float], int, float]] = []
-    things = {thing.instance: thing for thing in scene.labelled()}
+    parts: dict[int, list[Thing]] = {}
+    for thing in scene.labelled():
+        parts.setdefault(thing.instance, []).append(thing)
     for instance, place in enumerate(places, start=1):
         if place is None:
             continue
-        (y, x), thing = place, things[instance]
+        (y, x), things = place, parts[instance]
         if min(x.stop - x.start, y.stop - y.start) < rules.min_size:
             continue
         seen = int(size[instance])
-        alone = pixels_alone(thing.mesh, moment.bodies.get(thing.name, thing.pose), moment.camera, lens)
+        there = [(thing.mesh, moment.bodies.get(thing.name, thing.pose)) for thing in things]
+        alone = pixels_alone(there, moment.camera, lens)
         # Rays along an edge may be decided differently by the two ray casters.
         visible = seen / max(seen, alone)
         if visible >= rules.min_visible:
-            rows.append((instance, thing.class_id, (x.start, y.start, x.stop, y.stop), seen, visible))
+            rows.append((instance, things[0].class_id, (x.start, y.start, x.stop, y.stop), seen, visible))
     crops = _crops(labels.instance, rows) if masks else None
     objects = Objects.build(
         np.zeros(len(rows)), [r[1] for r in rows], [r[2] for r in rows], [r[0] for r in rows], crops

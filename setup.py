@@ -93,6 +93,7 @@ setup(
         ("share/simjudge/config/rviz", files("config/rviz/*.rviz")),
         ("share/simjudge/config/scenes", files("config/scenes/*.yaml")),
         ("share/simjudge/config/scenes/meshes", files("config/scenes/meshes/*")),
+        ("share/simjudge/config/sensors", files("config/sensors/*.yaml")),
         ("share/simjudge/config/vehicles", files("config/vehicles/*.yaml")),
         ("share/simjudge/launch", files("launch/*.launch.py")),
         ("share/simjudge/models", files("models/*")),

@@ -23,6 +23,8 @@ from simjudge.world.scene.model import Scene, Thing
 
 _BLOCK = 4
 """Side, in pixels, of the blocks in which rays are ordered."""
+_UNIT = 1e-3
+"""A unit vector's length may be off by this much."""
 _LENSES = 4
 """Lenses whose rays are kept."""
 
@@ -91,11 +93,15 @@ class Light:
         """What rays hit first, bodies not named where the scene has them; see `simjudge.world.engine.Engine`.
 
         Raises:
-            UsageError: origins and directions are not (N, 3) each.
+            UsageError: origins and directions are not (N, 3) each, not finite, or directions are not unit vectors.
         """
         start, way = np.asarray(origins, np.float64), np.asarray(directions, np.float64)
         if start.ndim != 2 or start.shape != way.shape or start.shape[1] != 3:
             raise UsageError(f"origins {start.shape} and directions {way.shape}: (N, 3) each is needed")
+        if not (np.isfinite(start).all() and np.isfinite(way).all()):
+            raise UsageError("rays need finite numbers")
+        if np.any(np.abs(np.linalg.norm(way, axis=1) - 1) > _UNIT):
+            raise UsageError("directions of rays must be unit vectors")
         self._place(bodies or {})
         if not len(start):
             return Hits(np.zeros(0), np.zeros(0, np.int64), np.zeros((0, 3)))

@@ -10,9 +10,9 @@ from simjudge.world.scene.model import Mesh, Scene, Surface, Thing
 
 RADIAL = (-0.369, 0.1257, -0.0194)
 LENSES = {
-    "pinhole": lens_with_field("pinhole", (96, 64), 80),
-    "fov": lens_with_field("fov", (96, 64), 80),
-    "radial": lens_with_field("radial", (96, 64), 80, RADIAL),
+    "pinhole": lens_with_field("pinhole", (60, 40), 80),
+    "fov": lens_with_field("fov", (60, 40), 80),
+    "radial": lens_with_field("radial", (60, 40), 80, RADIAL),
 }
 AT_ORIGIN = Pose().optical()
 """A camera at the origin that looks along x."""
@@ -55,22 +55,30 @@ def scene_of(*things):
 
 def cast(things, lens, pixels, camera=AT_ORIGIN):
     """Index of the thing that each pixel coordinate's ray hits first (-1: none), and its depth along the axis."""
-    parts = [trimesh.Trimesh(t.pose.to_world(t.mesh.vertices), t.mesh.faces, process=False) for t in things]
-    owner = np.repeat(np.arange(len(parts)), [len(p.faces) for p in parts])
-    whole = trimesh.util.concatenate(parts)
-    rays = lens.rays_at(np.reshape(pixels, (-1, 2)))
-    seen = np.isfinite(rays).all(1)
-    directions = rays[seen] @ camera.rotation().T
-    origins = np.tile(camera.position, (len(directions), 1))
+    rays = lens.rays_at(np.reshape(pixels, (-1, 2))) @ camera.rotation().T
     first, depth = np.full(len(rays), -1), np.full(len(rays), np.inf)
-    places, ray, face = whole.ray.intersects_location(origins, directions, multiple_hits=True)
-    z = camera.to_body(places)[:, 2] if len(places) else np.zeros(0)
-    rows = np.flatnonzero(seen)[ray]
-    for row, this, owns in zip(rows, z, owner[face], strict=True):
-        if this < depth[row]:
-            first[row], depth[row] = owns, this
+    for index, thing in enumerate(things):
+        solid = trimesh.Trimesh(thing.pose.to_world(thing.mesh.vertices), thing.mesh.faces, process=False)
+        rows = rows_towards(solid, rays, camera)  # trimesh takes a millisecond for a ray
+        if not len(rows):
+            continue
+        origins = np.tile(camera.position, (len(rows), 1))
+        places, ray, _ = solid.ray.intersects_location(origins, rays[rows], multiple_hits=True)
+        for row, z in zip(rows[ray], camera.to_body(places)[:, 2] if len(places) else [], strict=True):
+            if z < depth[row]:
+                first[row], depth[row] = index, z
     shape = np.shape(pixels)[:-1]
     return first.reshape(shape), depth.reshape(shape)
+
+
+def rows_towards(solid, rays, camera):
+    """The rays that go near the ball around a solid; all of them from within the ball."""
+    centre = solid.bounds.mean(0)
+    radius, away = np.linalg.norm(solid.vertices - centre, axis=1).max(), np.linalg.norm(centre - camera.position)
+    known = np.isfinite(rays).all(1)
+    if away > radius:
+        known &= rays @ ((centre - camera.position) / away) > np.sqrt(1 - (radius / away) ** 2) - 1e-6
+    return np.flatnonzero(known)
 
 
 def grid(x0, y0, x1, y1):

@@ -28,7 +28,7 @@ def test_random_scenes_against_trimesh(model, seed):
     labels = labels_of(scene, lens)
     truth = ground_truth(scene, lens, NOW, labels, EVERYTHING)
     assert sorted(truth.objects.instance) == sorted(set(np.unique(labels.instance)) - {0})
-    around = grid(-3 * 96, -3 * 64, 4 * 96, 4 * 64)
+    around = grid(-60, -40, 120, 80)
     for row, instance in enumerate(truth.objects.instance):
         thing = next(t for t in scene.things if t.instance == instance)
         y, x = np.nonzero(labels.instance == instance)
@@ -130,10 +130,10 @@ def test_moved_things_are_looked_for_where_they_are():
 def test_wide_thin_things_bulge_through_a_lens(model):
     """Between the corners of a long strip, a lens shows it where no corner is."""
     lens = LENSES[model]
-    strip = box("strip", (0.001, 2.4, 0.04), Pose((2, 0, 0.9)), 1, 1)
-    seen, _ = cast([strip], lens, grid(-96, -64, 192, 128))
+    strip = box("strip", (0.001, 2.4, 0.06), Pose((2, 0, 0.9)), 1, 1)
+    seen, _ = cast([strip], lens, grid(-60, -40, 120, 80))
     expected = np.count_nonzero(seen == 0)
-    assert expected > 30
+    assert expected > 12
     assert abs(pixels_alone([(strip.mesh, strip.pose)], AT_ORIGIN, lens) - expected) <= 1
 
 

@@ -32,9 +32,20 @@ def written(folder, **changes):
 def test_every_field_is_read(tmp_path):
     chain = ["gray_world", {"shot_noise": {"shot": 6, "read": 1.5}}, {"bayer": {"pattern": "GRBG"}}]
     path = written(
-        tmp_path, name="own", lens={"model": "radial", "k1": -0.2, "k3": 0.01}, lag=0.25, filters=chain, rate=7.5
+        tmp_path,
+        name="own",
+        lens={"model": "radial", "k1": -0.2, "k3": 0.01},
+        lag=0.25,
+        filters=chain,
+        rate=7.5,
+        supersampling=3,
+        exposure_time=0.02,
+        exposure_samples=5,
+        gain=1.5,
     )
     camera = read_camera(path)
+    assert (camera.supersampling, camera.rays_per_pixel) == (3, 9)
+    assert (camera.exposure_time, camera.exposure_samples, camera.gain) == (0.02, 5, 1.5)
     assert (camera.name, camera.path, camera.rate, camera.lag) == ("own", path, 7.5, 0.25)
     assert camera.lens.model == "radial"
     assert camera.lens.size == (640, 480)
@@ -50,6 +61,8 @@ def test_every_field_is_read(tmp_path):
 def test_what_may_be_left_out(tmp_path):
     camera = read_camera(str(written(tmp_path)))
     assert (camera.name, camera.lag, camera.steps, camera.lens.model) == ("mine", 0.0, (), "pinhole")
+    assert (camera.supersampling, camera.exposure_time, camera.exposure_samples, camera.gain) == (2, 0.0, 1, 1.0)
+    assert read_camera(written(tmp_path, exposure_time=0.01)).exposure_samples == 4
     by_focal = read_camera(written(tmp_path, field_of_view=None, focal_length=320))
     assert by_focal.lens.horizontal_field() == pytest.approx(90)
 
@@ -83,6 +96,7 @@ def test_the_shipped_cameras_are_whole():
         assert np.array_equal(out, apply_steps(picture, camera.steps, seed=1))
         assert np.array_equal(out, picture) == (not camera.steps)
     assert read_camera("art1").lens.model == "radial"
+    assert [read_camera(name).exposure_time for name in ("art1", "reference", "plain")] == [0.01, 0.01, 0]
     assert math.radians(read_camera("art1").lens.horizontal_field()) == pytest.approx(1.396, abs=1e-3)
 
 
@@ -112,6 +126,17 @@ def test_the_shipped_cameras_are_whole():
         ({"rate": True}, "rate: a number is needed"),
         ({"lag": -0.1}, "lag: 0 seconds or more"),
         ({"name": 3}, "name: a text is needed"),
+        ({"supersampling": 0}, "supersampling: a whole number from 1 to 16 is needed; this is 0"),
+        ({"supersampling": 1.5}, "supersampling: a whole number"),
+        ({"supersampling": True}, "supersampling: a whole number"),
+        ({"exposure_time": -0.01}, "exposure_time: 0 to 0.1 seconds"),
+        ({"exposure_time": 0.11}, "exposure_time: 0 to 0.1 seconds"),
+        ({"exposure_time": math.nan}, "exposure_time: a number is needed"),
+        ({"exposure_time": 0.01, "exposure_samples": 0}, "exposure_samples: a whole number from 1 to 256"),
+        ({"exposure_samples": 4}, "exposure_samples: needs an exposure_time"),
+        ({"gain": 0}, "gain: more than 0 is needed"),
+        ({"gain": "auto"}, "gain: a number is needed"),
+        ({"filters": ["srgb", "gray_world", "srgb"]}, "filters: filter srgb: 2 times in one chain"),
         ({"fps": 30}, "fps: no such field; there are calibration"),
         ({"calibration": 3, "size": None, "field_of_view": None}, "calibration: the path of a file"),
         ({"calibration": "no.yaml", "size": None, "field_of_view": None}, "cannot be read"),

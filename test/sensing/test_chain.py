@@ -34,6 +34,24 @@ def test_a_chain_saturates_once_at_its_end():
     assert rounded[0, 0, 0] == 128  # step by step, on uint8, it is lost
 
 
+def test_steps_before_srgb_act_on_linear_light():
+    grey = np.full((4, 4, 3), 188, np.uint8)  # 0.503 in linear light
+    halved = Step("white_balance", {"red": 0.5, "green": 0.5, "blue": 0.5})
+    linear = ((188 / 255 + 0.055) / 1.055) ** 2.4
+    expected = round(255 * (1.055 * (linear / 2) ** (1 / 2.4) - 0.055))
+    assert apply_steps(grey, [halved, Step("srgb")])[0, 0].tolist() == [expected] * 3
+    assert apply_steps(grey, [Step("srgb"), halved])[0, 0].tolist() == [94] * 3
+    assert apply_steps(grey, [halved])[0, 0].tolist() == [94] * 3
+
+
+def test_srgb_alone_leaves_every_picture_as_it_is():
+    every = np.arange(256, dtype=np.uint8).reshape(16, 16, 1).repeat(3, 2)
+    assert np.array_equal(apply_steps(every, [Step("srgb")]), every)
+    for chain in (["srgb", "srgb"], ["srgb", "gray_world", "srgb"]):
+        with pytest.raises(UsageError, match="light is encoded once"):
+            apply_steps(every, [Step(name) for name in chain])
+
+
 def test_noise_of_a_frame_follows_from_seed_and_name_alone():
     frames = small_set()
     whole = filtered(frames, [NOISE], seed=5)

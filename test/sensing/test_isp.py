@@ -170,3 +170,13 @@ def test_a_decorated_function_is_a_filter():
         assert np.array_equal(apply_steps(NOISY, [Step("upside_down")]), NOISY[::-1])
     finally:
         del FILTERS[upside_down.__name__]
+
+
+def test_srgb_is_the_standard_s_curve_and_linear_light_its_inverse():
+    linear = np.array([-0.01, 0.0, 0.0031308, 0.0031309, 0.2140411, 1.0, 2.0])
+    # IEC 61966-2-1; 0.5 is the display value of 0.2140411.
+    assert isp.srgb(linear)[1:6] == pytest.approx([0, 0.0404499, 0.0404509, 0.5, 1], abs=1e-6)
+    assert isp.linear_light(isp.srgb(linear)) == pytest.approx(linear, abs=1e-7)
+    assert np.all(np.diff(isp.srgb(linear)) > 0)
+    single = linear.astype(np.float32)
+    assert isp.linear_light(isp.srgb(single)).dtype == np.float32

@@ -18,7 +18,7 @@ from simjudge.sensing.calibration import Calibration, Undistortion, read_calibra
 
 from .diagnostics import ERROR, OK, WARN, Flow, Report
 from .image_input import TRANSPORTS, ImageInput
-from .image_messages import camera_info_message, image_message, stamp_of, to_rgb
+from .image_messages import camera_info_message, image_message, stamp_of, to_rgb, turn_over
 from .parameters import Parameter
 from .qos import RELIABILITIES, images, publisher_events
 from .runtime import SimjudgeNode, run_node
@@ -53,6 +53,8 @@ class CameraBridgeNode(SimjudgeNode):
         Parameter("frame_id", "", "coordinate frame of the headers; empty: as they come"),
         Parameter("restamp", "never", "arrival: stamp pictures when they come, for cameras without a clock",
                   choices=("never", "arrival")),
+        Parameter("upside_down", default=False, description="turn raw pictures over that come with the bottom row"
+                  " first, as Chrono::ROS's do"),
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -104,6 +106,8 @@ class CameraBridgeNode(SimjudgeNode):
         self._flow.received += 1
         self._settle_header(message)
         if isinstance(message, Image):
+            if self.settings["upside_down"]:
+                turn_over(message)
             self._raw.publish(message)
         elif self._compressed is not None:
             self._compressed.publish(message)

@@ -37,6 +37,13 @@ def image_message(pixels: RgbImage, header: Any) -> Image:
     return message
 
 
+def turn_over(message: Image) -> None:
+    """Put a raw image's rows into the other order, whatever its encoding; one whose size is wrong stays as it is."""
+    data = np.frombuffer(message.data, np.uint8)
+    if message.height and len(data) == message.step * message.height:
+        message.data = array("B", data.reshape(message.height, message.step)[::-1].tobytes())
+
+
 def camera_info_message(calibration: Calibration) -> CameraInfo:
     """A calibration as a message, without a header."""
     message = CameraInfo(width=calibration.size[0], height=calibration.size[1], distortion_model=calibration.model)

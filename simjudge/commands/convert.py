@@ -21,6 +21,7 @@ def convert(
     image_topic: str | None = typer.Option(None, help="In a recording: the pictures, where several topics would do."),
     label_topic: str | None = typer.Option(None, help="The labels, likewise."),
     detection_topic: str | None = typer.Option(None, help="The detections, likewise."),
+    upside_down: bool = typer.Option(False, "--upside-down", help="Turn pictures and boxes over, for Chrono::ROS."),
 ) -> None:
     """Convert a data set or a recording; nothing is lost on the way.
 
@@ -28,6 +29,7 @@ def convert(
     `simjudge convert RECORDING OUT.mcap --labels FOLDER`.
     """
     from simjudge.sets import Topics, read_set, with_labels, write_set
+    from simjudge.turned import turned_over
 
     if out.exists() and out.resolve() == source.resolve():
         raise UsageError(f"{out}: is the input; choose another name")
@@ -35,6 +37,8 @@ def convert(
     named = image_topic or label_topic or detection_topic
     topics = Topics(image_topic, label_topic, detection_topic) if named else None
     frames = read_set(source, tolerance_ns, topics)
+    if upside_down:
+        frames = turned_over(frames)
     if labels is not None:
         frames = with_labels(frames, read_set(labels), tolerance_ns)
     lost = write_set(frames, out, to)

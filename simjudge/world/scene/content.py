@@ -123,9 +123,13 @@ def _make_paths_whole(content: Any, folder: Path) -> None:
 
 
 def _merged(base: Any, change: Any) -> Any:
-    if not isinstance(base, dict) or not isinstance(change, dict):
+    if not isinstance(base, dict) or not isinstance(change, dict) or _is_draw(base) or _is_draw(change):
         return change
     return {**base, **{key: _merged(base.get(key), value) for key, value in change.items()}}
+
+
+def _is_draw(content: dict[Any, Any]) -> bool:
+    return set(content) in ({"between"}, {"one_of"})
 
 
 def _drawn(path: Path, content: Any, where: str, seed: int) -> Any:

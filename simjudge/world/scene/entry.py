@@ -40,7 +40,7 @@ class Entry:
         """How a field of this part is called in messages."""
         return f"{self.where}.{field}" if self.where else str(field)
 
-    def has(self, field: str) -> bool:
+    def has(self, field: int | str) -> bool:
         """Whether a field is given; an empty one is not."""
         return self.content.get(field) is not None
 
@@ -102,7 +102,7 @@ class Entry:
             raise SimjudgeError(f"{self.path}: {self.name_of(field)}: there is no {value!r}{_hint(value, choices)}")
         return value
 
-    def numbers(self, field: str, names: str, *, above: float | None = None) -> tuple[float, ...]:
+    def numbers(self, field: int | str, names: str, *, above: float | None = None) -> tuple[float, ...]:
         """A list of as many numbers as `names` has words ("x y z"), all above a limit if there is one."""
         value, count = self.content.get(field), len(names.split())
         if not is_numbers(value, count):
@@ -187,7 +187,7 @@ class Entry:
             tint = tuple(of_temperature(self.number("temperature", least=_COOLEST, most=_HOTTEST)).tolist())
         return amount * tint[0], amount * tint[1], amount * tint[2]
 
-    def wrong(self, field: str, needed: str) -> SimjudgeError:
+    def wrong(self, field: int | str, needed: str) -> SimjudgeError:
         """The error for a value that is not what is needed."""
         value = self.content.get(field)
         shown = "nothing is given" if value is None else f"this is {one_line(value)}"

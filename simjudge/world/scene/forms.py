@@ -6,6 +6,7 @@ of a `kind`. Parts of one surface become one mesh: a table of five boxes and two
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +17,8 @@ from simjudge.errors import SimjudgeError
 from simjudge.poses import Pose
 from simjudge.world.scene import shapes
 from simjudge.world.scene.entry import POSE_FIELDS, Entry, is_numbers
-from simjudge.world.scene.model import NO_CLASS, Collider, Mesh, Motion, Surface
+from simjudge.world.scene.floor import radius_of
+from simjudge.world.scene.model import NO_CLASS, Collider, Mesh, Motion, Surface, Thing
 from simjudge.world.scene.obj import ObjMesh, read_obj
 from simjudge.world.scene.surfaces import Repeat, Surfaces
 
@@ -24,6 +26,8 @@ SHAPES = ("mesh", "box", "cylinder", "cone", "plane", "parts")
 FORM = (*SHAPES, "kind", "surface", "uv", "class", "motion", "mass", "collider")
 _SLAB = 0.05
 """Metres behind a plane that are solid in physics."""
+_LEVEL = 1e-6
+"""Metres from height 0, and of a slope, within which a plane is the ground."""
 _DEEPEST = 8
 _MOST_SEGMENTS = 256
 
@@ -52,6 +56,37 @@ class Form:
     motion: Motion
     mass: float
     ground: bool
+
+    @property
+    def radius(self) -> float:
+        """Metres from its origin to its farthest point, seen from above."""
+        return max(radius_of(piece.mesh.vertices) for piece in self.pieces)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A form in its place."""
+
+    name: str
+    form: Form
+    pose: Pose
+
+    def things(self, instance: int) -> Iterator[Thing]:
+        """A thing for each piece of the form."""
+        form = self.form
+        level = abs(self.pose.position[2]) < _LEVEL and self.pose.rotation()[2, 2] > 1 - _LEVEL
+        for number, piece in enumerate(form.pieces, 1):
+            yield Thing(
+                name=self.name if number == 1 else f"{self.name}/{number}",
+                mesh=piece.mesh,
+                surface=piece.surface,
+                pose=self.pose,
+                class_id=form.class_id,
+                instance=instance,
+                motion=form.motion,
+                mass=form.mass,
+                collider=Collider("plane") if form.ground and level else piece.collider,
+            )
 
 
 class Forms:

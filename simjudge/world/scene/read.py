@@ -16,20 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from simjudge.errors import SimjudgeError
 from simjudge.poses import Pose
 from simjudge.world.scene.checks import check_ground, check_lights, check_names
 from simjudge.world.scene.content import read_content, scene_file, shipped_scenes
 from simjudge.world.scene.entry import POSE_FIELDS, Entry
-from simjudge.world.scene.footprints import Footprints
-from simjudge.world.scene.forms import FORM, Forms
+from simjudge.world.scene.floor import Floor
+from simjudge.world.scene.forms import FORM, Forms, Placed
 from simjudge.world.scene.lights import read_lights
-from simjudge.world.scene.model import NO_CLASS, NO_INSTANCE, Collider, Colour, Scene, Thing
-from simjudge.world.scene.placements import Placed, read_area, read_placements
+from simjudge.world.scene.model import NO_CLASS, NO_INSTANCE, Colour, Scene, Thing
+from simjudge.world.scene.placements import read_placements
+from simjudge.world.scene.strewn import read_area
 from simjudge.world.scene.surfaces import Surfaces
 
 __all__ = ["read_scene", "shipped_scenes"]
@@ -56,11 +54,8 @@ def read_scene(given: str | Path, seed: int = 0) -> Scene:
     forms = Forms(root, class_names, Surfaces(root))
     placed, wanted = _things(root, forms)
     lights, fixtures = read_lights(root, forms, seed)
-    standing = [thing for each in placed for thing in _made(each, NO_INSTANCE)]
-    movable = [t for t in standing if t.motion == "free" or t.class_id != NO_CLASS]
-    others = np.array([thing.pose.position[:2] for thing in movable]).reshape(-1, 2)
-    footprints = Footprints(thing for thing in standing if thing.motion == "static")
-    more = read_placements(root, forms, footprints, others, area, seed)
+    standing = [thing for each in placed for thing in each.things(NO_INSTANCE)]
+    more = read_placements(root, forms, Floor(standing), area, seed)
     things = (*_numbered(path, [*placed, *more.placed], wanted), *fixtures)
     check_names(path, things)
     check_ground(path, things)
@@ -90,7 +85,7 @@ def _classes(root: Entry) -> dict[int, str]:
                 f"{root.path}: classes: {number}: class ids are whole numbers from 1 to {_MOST_CLASSES}"
             )
         if not isinstance(name, str) or not name:
-            raise entry.wrong(number, "a name is needed")  # type: ignore[arg-type]
+            raise entry.wrong(number, "a name is needed")
         if name in classes.values():
             raise SimjudgeError(f"{root.path}: classes.{number}: two classes are called {name}; rename one")
         classes[number] = name
@@ -155,28 +150,5 @@ def _numbered(path: Path, placed: list[Placed], wanted: dict[str, int]) -> list[
                 raise SimjudgeError(
                     f"{path}: {each.name}: more than {_MOST_INSTANCES} things with a class; place fewer"
                 )
-        things += _made(each, instance)
+        things += each.things(instance)
     return things
-
-
-def _made(placed: Placed, instance: int) -> Iterator[Thing]:
-    """A thing for each piece of a form."""
-    form = placed.form
-    for number, piece in enumerate(form.pieces, 1):
-        collider = Collider("plane") if form.ground and _is_ground(placed.pose) else piece.collider
-        yield Thing(
-            name=placed.name if number == 1 else f"{placed.name}/{number}",
-            mesh=piece.mesh,
-            surface=piece.surface,
-            pose=placed.pose,
-            class_id=form.class_id,
-            instance=instance,
-            motion=form.motion,
-            mass=form.mass,
-            collider=collider,
-        )
-
-
-def _is_ground(pose: Pose) -> bool:
-    up: Any = pose.rotation()[:, 2]
-    return abs(pose.position[2]) < 1e-6 and float(up[2]) > 1 - 1e-9

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from simjudge.frames import FloatArray
+from simjudge.frames import BoolArray, FloatArray
 
 _BATCH, _BATCHES = 1000, 60
 
@@ -17,8 +16,7 @@ def scatter(
     count: int,
     area: tuple[float, float, float, float],
     spacing: float,
-    free: Callable[[FloatArray], npt.NDArray[np.bool_]],
-    taken: FloatArray,
+    free: Callable[[FloatArray], BoolArray],
     random: np.random.Generator,
 ) -> FloatArray:
     """Up to `count` points (N, 2), evenly random in an area, no two nearer than `spacing`.
@@ -26,9 +24,8 @@ def scatter(
     Args:
         count: how many points.
         area: x0, y0, x1, y1, metres.
-        spacing: metres, also from what is taken.
+        spacing: metres.
         free: which of some points (N, 2) may be used.
-        taken: points (M, 2) that others have.
         random: the source.
 
     Returns:
@@ -48,8 +45,6 @@ def scatter(
         around = (cells.get((i + a, j + b), ()) for a in range(-2, 3) for b in range(-2, 3))
         return any(math.hypot(x - u, y - v) < spacing for there in around for u, v in there)
 
-    for x, y in taken.tolist():
-        cells.setdefault(cell(x, y), []).append((x, y))
     for _ in range(_BATCHES):
         if len(points) >= count:
             break

@@ -59,7 +59,7 @@ def cardboard(
     out = mixed(out, (0.9, 0.9, 0.88), label * stuck.astype(np.float32))
     out = mixed(out, (0.15, 0.14, 0.13), label * lines.astype(np.float32))
     edge = np.minimum(np.minimum(x, 1 - x), np.minimum(y, 1 - y))
-    return mixed(out, np.multiply(colour, 0.7), 0.5 * (1 - smooth_step(edge, 0.0, 0.03)))
+    return mixed(out, np.multiply(colour, 0.75), 0.4 * (1 - smooth_step(edge, 0.0, 0.015)))
 
 
 def brushed_metal(*, size: int = 512, seed: int = 0, colour: Srgb = (0.72, 0.73, 0.74), contrast: float = 0.4) -> Image:

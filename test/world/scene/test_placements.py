@@ -13,7 +13,7 @@ from scipy.spatial.distance import pdist
 from simjudge.errors import SimjudgeError
 from simjudge.poses import Pose
 from simjudge.world.scene.centre_lines import headings
-from simjudge.world.scene.footprints import Footprints
+from simjudge.world.scene.floor import Floor
 from simjudge.world.scene.model import Collider, Surface, Thing
 from simjudge.world.scene.read import read_scene
 from simjudge.world.scene.scatter import scatter
@@ -177,6 +177,22 @@ def test_random_ones_keep_their_distance_and_are_as_many_of_each_kind(tmp_path):
     assert np.all(np.max(corners, axis=1) > 0.2)
 
 
+def test_large_ones_stand_clear_of_small_ones_whatever_the_spacing(tmp_path):
+    placements = {
+        "crates": {"random": {"kinds": ["crate"], "count": 5, "spacing": 0.1}},
+        "cones": {"random": {"kinds": ["red_cone"], "count": 60, "spacing": 0.1, "clear": 0.05}},
+        "row": {"path": COURSE},
+    }
+    kinds = {"crate": {"box": [0.6, 0.4, 0.3]}}
+    scene = read_scene(scene_file(tmp_path, placements=placements, kinds__crate=kinds["crate"]))
+    crates = [each for each in scene.things if each.name.startswith("crates")]
+    assert len(crates) == 5
+    assert pdist(places(crates)).min() >= math.hypot(0.6, 0.4)
+    for crate in crates:
+        local = np.abs(crate.pose.to_body(places(scene.labelled()))[:, :2]) - [0.3, 0.2]
+        assert np.all(np.max(local, axis=1) > 0.04)
+
+
 def test_random_ones_with_counts(tmp_path):
     strewn = {"kinds": {"red_cone": 3, "green_cone": 9}, "spacing": 0.3, "yaw": 0, "area": [-1, -1, 0, 1]}
     scene = read(tmp_path, random=strewn)
@@ -216,24 +232,22 @@ def test_random_ones_need_an_area(tmp_path):
 @given(st.integers(0, 2**31), st.integers(0, 80), st.floats(0.05, 1.0))
 def test_scattered_points_are_apart_and_inside(seed, count, spacing):
     random = np.random.default_rng(seed)
-    taken = np.array([[0.5, 0.5]])
-    points = scatter(count, (0, -1, 4, 2), spacing, lambda p: p[:, 0] < 3, taken, random)
+    points = scatter(count, (0, -1, 4, 2), spacing, lambda p: p[:, 0] < 3, random)
     assert len(points) <= count
     assert np.all((points >= [0, -1]) & (points <= [3, 2]))
-    assert pdist(np.concatenate([points, taken])).min(initial=np.inf) >= spacing
+    assert pdist(points).min(initial=np.inf) >= spacing
     if count * spacing**2 < 2:  # far from full
         assert len(points) == count
 
 
 def test_scattered_points_are_even():
-    points = scatter(
-        4000, (0, 0, 4, 2), 1e-4, lambda p: np.ones(len(p), bool), np.zeros((0, 2)), np.random.default_rng(1)
-    )
+    random = np.random.default_rng(1)
+    points = scatter(4000, (0, 0, 4, 2), 1e-4, lambda p: np.ones(len(p), bool), random)
     counts, _, _ = np.histogram2d(points[:, 0], points[:, 1], [4, 2], [[0, 4], [0, 2]])
     assert np.all(np.abs(counts - 500) < 5 * math.sqrt(500))
 
 
-def test_footprints_are_those_of_what_stands_on_the_floor():
+def test_in_the_way_is_what_stands_on_the_floor():
     def stood(name, mesh, **more):
         return Thing(name, mesh, Surface(), **more)
 
@@ -245,14 +259,16 @@ def test_footprints_are_those_of_what_stands_on_the_floor():
         stood("wall", plane(2, 1), pose=Pose.facing(-2, 0, 0.5, pitch=math.pi / 2), **solid),
         stood("ghost", box(9, 9, 1)),
     ]
-    footprints = Footprints(things)
-    assert footprints.names == ["crate", "wall"]
-    assert footprints.at(1, 1, 0) == "crate"
-    assert footprints.at(-1, -1, 0) is None
-    assert footprints.at(-1.9, 0, 0.11) == "wall"
-    assert footprints.at(-1.9, 0, 0.09) is None
+    floor = Floor(things)
+    assert floor.at(1, 1, 0) == "crate"
+    assert floor.at(-1, -1, 0) is None
+    assert floor.at(-1.9, 0, 0.11) == "wall"
+    assert floor.at(-1.9, 0, 0.09) is None
+    floor.add([stood("cone", box(0.1, 0.1, 0.1), pose=Pose.facing(-1, -1), motion="free", mass=1.0)])
+    assert floor.at(-1, -0.9, 0.06) == "cone"
+    assert floor.circles == pytest.approx(np.array([[-1, -1, 0.1 / math.sqrt(2)]]))
     rng = np.random.default_rng(0)
     points = rng.uniform(-1, 3, (500, 2))
     local = things[0].pose.to_body(np.column_stack([points, np.zeros(500)]))
     inside = (np.abs(local[:, 0]) < 1) & (np.abs(local[:, 1]) < 0.5)
-    assert np.mean(footprints.within(points, 0) == inside) > 0.99  # a millimetre thicker
+    assert np.mean(floor.blocked(points, 0) == inside) > 0.99  # a millimetre thicker

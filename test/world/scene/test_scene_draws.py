@@ -33,6 +33,13 @@ def test_one_of_may_hold_anything(tmp_path):
     assert {str(value) for value in values} == {"{'pattern': 'wood'}", "5", "6", "plain"}
 
 
+def test_a_draw_takes_the_place_of_what_is_extended_and_the_other_way_round(tmp_path):
+    one = {"surfaces": {"floor": {"colour": "#ffffff"}, "wall": {"one_of": [1]}}}
+    (tmp_path / "base.yaml").write_text(yaml.safe_dump(one))
+    other = {"extends": "base.yaml", "surfaces": {"floor": {"one_of": [{"roughness": 1}]}, "wall": {"roughness": 0}}}
+    assert drawn(tmp_path, other)["surfaces"] == {"floor": {"roughness": 1}, "wall": {"roughness": 0}}
+
+
 def test_a_draw_depends_on_the_fields_name_and_the_seed_only(tmp_path):
     draw = {"between": [0.0, 1.0]}
     alone = drawn(tmp_path, {"x": {"y": draw}}, 7)["x"]["y"]

@@ -5,9 +5,8 @@ from scene_files import TRIANGLE, scene_file
 
 from simjudge.errors import SimjudgeError
 from simjudge.poses import Pose
-from simjudge.world.scene.forms import Form, Piece
+from simjudge.world.scene.forms import Form, Piece, Placed
 from simjudge.world.scene.model import Collider, Surface
-from simjudge.world.scene.placements import Placed
 from simjudge.world.scene.read import _numbered, read_scene
 from simjudge.world.scene.shapes import plane
 

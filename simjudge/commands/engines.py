@@ -84,3 +84,48 @@ def compare(
     typer.echo(f"agree        {'yes' if found['agree'] else 'no'}")
     say(f"page in {out / 'index.html'}")
     finish(losses)
+
+
+@app.command("drive")
+def drive(
+    names: list[str] = typer.Argument(None, metavar="ENGINE...", help="[default: default chrono]"),
+    vehicle: str = typer.Option("art1", metavar="FILE|NAME", help="The car."),
+    out: Path | None = typer.Option(None, "--out", help="Write the numbers to this JSON file too."),
+) -> None:
+    """Drive the same car through throttle step, coast-down and turning circles in each engine."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from simjudge.files import writing_file
+    from simjudge.studies.driving_tests import as_numbers, drive_tests, flat_scene
+    from simjudge.world.engines import make_engine
+    from simjudge.world.vehicle_file import read_vehicle
+
+    car, found = read_vehicle(vehicle), {}
+    for name in names or ["default", "chrono"]:
+        engine = make_engine(name, flat_scene(), car)
+        try:
+            say(f"{name}: {engine.variant}")
+            found[name] = drive_tests(engine, car)
+        finally:
+            engine.close()
+    table = Table()
+    table.add_column(f"{car.name} in")
+    for name in found:
+        table.add_column(name, justify="right")
+    figures = list(found.values())
+    for label, values in (
+        ("speed after 6 s, m/s", [f.speed for f in figures]),
+        ("seconds to half of it", [f.to_half for f in figures]),
+        ("coasts, m", [f.coast_distance for f in figures]),
+        ("coasts, s", [f.coast_time for f in figures]),
+        ("metres aside after 6 s", [f.drift for f in figures]),
+    ):
+        table.add_row(label, *(f"{value:.3f}" for value in values))
+    for steering in figures[0].circles:
+        radii = [f.circles[steering] for f in figures]
+        table.add_row(f"radius at {steering:+.1f}, m (no slip)", *(f"{r:.3f} ({ideal:.3f})" for r, ideal in radii))
+    Console(soft_wrap=True, highlight=False).print(table)
+    if out is not None:
+        with writing_file(out) as temporary:
+            temporary.write_text(json.dumps({name: as_numbers(f) for name, f in found.items()}, indent=2))

@@ -78,8 +78,11 @@ setup(
             "simjudge = simjudge.cli:main",
             "camera_bridge_node = simjudge.nodes.camera_bridge_node:main",
             "detection_node = simjudge.nodes.detection_node:main",
+            "drive_node = simjudge.nodes.drive_node:main",
             "play_node = simjudge.nodes.play_node:main",
             "record_node = simjudge.nodes.record_node:main",
+            "replay_node = simjudge.nodes.replay_node:main",
+            "sim_node = simjudge.nodes.sim_node:main",
             "validation_node = simjudge.nodes.validation_node:main",
             "watch_node = simjudge.nodes.watch_node:main",
         ]

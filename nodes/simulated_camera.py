@@ -85,7 +85,7 @@ class SimulatedCamera:
     def publish(
         self,
         stamp: int,
-        picture: RgbImage,
+        picture: RgbImage | None,
         objects: Objects,
         labels: Labels | None = None,
         encoded: EncodedImage | None = None,
@@ -95,14 +95,14 @@ class SimulatedCamera:
 
         Args:
             stamp: nanoseconds, 0 or more, of all its messages.
-            picture: (height, width, 3), uint8 RGB.
+            picture: (height, width, 3), uint8 RGB; None: none was made, and none is published.
             objects: the ground truth; all rows are taken as this frame's. Boxes in pixels, as in `frames`.
             labels: class and instance images; None: neither is published.
             encoded: the picture as JPEG or PNG where the camera's chain ends in one: taken as it is. Else a JPEG of
                 quality 95 is made where somebody subscribes to the compressed topic.
             frame_name: what the frame is called; by its stamp if not given.
         """
-        header = self._header(stamp)
+        header = self.header(stamp)
         # Labels first: who waits for the picture of a stamp then has all of it.
         self._truth.publish(self._truth_message(header, objects, frame_name or stamp_name(stamp)))
         info = camera_info_message(self._calibration)
@@ -112,9 +112,9 @@ class SimulatedCamera:
             self._semantic.publish(_label_image(labels.class_id, header, "8UC1"))
         if labels is not None and self._instance.get_subscription_count():
             self._instance.publish(_label_image(labels.instance, header, "16UC1"))
-        if self._compressed.get_subscription_count():
+        if picture is not None and self._compressed.get_subscription_count():
             self._compressed.publish(_compressed_image(picture, encoded, header))
-        if self._image.get_subscription_count():
+        if picture is not None and self._image.get_subscription_count():
             self._image.publish(image_message(picture, header))
         self.published += 1
 
@@ -128,7 +128,8 @@ class SimulatedCamera:
         profile = images(self._reliability, _DEPTH)
         return self._node.create_publisher(kind, topic, profile, event_callbacks=events)
 
-    def _header(self, stamp: int) -> Header:
+    def header(self, stamp: int) -> Header:
+        """The header of a frame's messages; nanoseconds."""
         seconds, nanoseconds = divmod(stamp, 1_000_000_000)
         return Header(stamp=Time(sec=seconds, nanosec=nanoseconds), frame_id=self._frame_id)
 

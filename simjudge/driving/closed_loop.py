@@ -120,6 +120,7 @@ class ClosedLoop:
         for event in lock.events():
             if isinstance(event, Moved):
                 now = event.state
+                self.driver.moved(now)
                 referee.look(event)
                 yield event
                 if referee.over:

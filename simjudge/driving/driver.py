@@ -89,6 +89,24 @@ class Driver:
         self._last_told: float | None = None
         self._last_command: float | None = None
 
+    def moved(self, state: VehicleState) -> None:
+        """Take note of how the car moves: the more often, the better it is known where a late picture was taken.
+
+        Args:
+            state: as in `drive`.
+        """
+        if self._odometry:
+            last = self._odometry[-1]
+            if state.time == last.time:
+                return
+            if state.time < last.time:
+                self._odometry.clear()
+            else:
+                self.cones.moved(math.dist(state.pose.position, last.pose.position), state.pose)
+        self._odometry.append(state)
+        while state.time - self._odometry[0].time > _KEPT:
+            self._odometry.popleft()
+
     def drive(self, found: Detections | None, stamp: float, state: VehicleState) -> Command:
         """What to do now.
 
@@ -97,7 +115,7 @@ class Driver:
             stamp: seconds, when that picture was taken, on the odometry's clock.
             state: how the car moves now; only what odometry tells is used: time, pose and velocity.
         """
-        self._remember(state)
+        self.moved(state)
         if found is not None:
             self._see(found, stamp)
         self._follow(state, looked=found is not None)
@@ -109,18 +127,6 @@ class Driver:
             return np.empty((0, 2))
         yaw = self.base.angles()[0]
         return self.line.in_world(self.base.position[0], self.base.position[1], yaw)[self.line.way >= 0]
-
-    def _remember(self, state: VehicleState) -> None:
-        if self._odometry:
-            last = self._odometry[-1]
-            if state.time < last.time:
-                self._odometry.clear()
-            else:
-                gone = math.dist(state.pose.position, last.pose.position)
-                self.cones.moved(gone, state.pose)
-        self._odometry.append(state)
-        while state.time - self._odometry[0].time > _KEPT:
-            self._odometry.popleft()
 
     def _see(self, found: Detections, stamp: float) -> None:
         camera = pose_at(self._odometry, stamp) @ self._mount

@@ -1,0 +1,110 @@
+"""What a driver takes and gives as messages: odometry, camera_info and detections in; cones and the line out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, PoseStamped, Quaternion
+from nav_msgs.msg import Odometry, Path
+from sensor_msgs.msg import CameraInfo
+from std_msgs.msg import ColorRGBA, Header
+from visualization_msgs.msg import Marker, MarkerArray
+
+from simjudge.driving.cone_map import ConeMap
+from simjudge.driving.cones import ConeShape
+from simjudge.errors import SimjudgeError
+from simjudge.frames import FloatArray
+from simjudge.perception.class_map import plain_name
+from simjudge.perception.detector import Detections
+from simjudge.poses import Pose
+from simjudge.sensing.calibration import Calibration
+from simjudge.world.vehicle import VehicleState
+
+from .image_messages import stamp_of
+
+_RED, _GREEN, _PALE = (0.85, 0.16, 0.1), (0.07, 0.55, 0.25), 0.35
+
+
+def state_of(message: Odometry) -> VehicleState:
+    """How the car moves; what odometry does not tell is 0.
+
+    Raises:
+        SimjudgeError: a number in it is not finite.
+    """
+    pose, twist = message.pose.pose, message.twist.twist
+    p, q, v, w = pose.position, pose.orientation, twist.linear, twist.angular
+    velocity, turning = (v.x, v.y, v.z), (w.x, w.y, w.z)
+    if not np.all(np.isfinite([*velocity, *turning])):
+        raise SimjudgeError(f"velocity {velocity}, turning {turning}: no motion")
+    place = Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
+    return VehicleState(stamp_of(message) / 1e9, place, velocity, turning, (0.0,) * 3, 0.0, (0.0,) * 4)
+
+
+def calibration_of(message: CameraInfo) -> Calibration:
+    """The calibration in a camera_info.
+
+    Raises:
+        SimjudgeError: it holds none: camera_info of an uncalibrated camera has K = 0.
+    """
+    matrix = np.array(message.k, np.float64).reshape(3, 3)
+    if not matrix[0, 0] > 0 or not matrix[1, 1] > 0:
+        raise SimjudgeError("camera_info tells no focal length: the camera is not calibrated")
+    size = (int(message.width), int(message.height))
+    rectification, projection = np.array(message.r).reshape(3, 3), np.array(message.p).reshape(3, 4)
+    name = message.header.frame_id or "camera"
+    distortion = np.array(message.d, np.float64)
+    return Calibration(name, size, message.distortion_model, matrix, distortion, rectification, projection)
+
+
+def detections_of(message: Any, sides: Mapping[str, int]) -> Detections:
+    """The detections of a simjudge_msgs/DetectionArray that are of a side's class.
+
+    Args:
+        message: the detections of a picture.
+        sides: by a class's name or number, as text, the number it has here; others are left out.
+    """
+    rows = [
+        (sides.get(plain_name(each.class_name), sides.get(str(each.class_id))), each) for each in message.detections
+    ]
+    kept = [(number, each) for number, each in rows if number is not None]
+    boxes = [(each.box.x0, each.box.y0, each.box.x1, each.box.y1) for _, each in kept]
+    return Detections.build([number for number, _ in kept], boxes, [each.score for _, each in kept])
+
+
+def path_message(header: Header, line: FloatArray) -> Path:
+    """Points (P, 2) of a line as a path, each facing the next."""
+    out = Path(header=header)
+    if len(line) < 2:
+        return out
+    ahead = np.gradient(line, axis=0)
+    for (x, y), yaw in zip(line.tolist(), np.arctan2(ahead[:, 1], ahead[:, 0]).tolist(), strict=True):
+        place = PoseStamped(header=header)
+        place.pose.position = Point(x=x, y=y, z=0.0)
+        place.pose.orientation = Quaternion(x=0.0, y=0.0, z=float(np.sin(yaw / 2)), w=float(np.cos(yaw / 2)))
+        out.poses.append(place)
+    return out
+
+
+def cone_markers(header: Header, cones: ConeMap, right_class: int, shape: ConeShape) -> MarkerArray:
+    """The cones that a driver knows, as cylinders; those that do not count yet are pale."""
+    out = MarkerArray(markers=[Marker(header=header, ns="cones", action=Marker.DELETEALL)])
+    rows = zip(cones.position.tolist(), cones.class_id().tolist(), cones.trusted().tolist(), strict=True)
+    for number, ((x, y), class_id, trusted) in enumerate(rows):
+        marker = Marker(header=header, ns="cones", id=number, type=Marker.CYLINDER, action=Marker.ADD)
+        marker.pose.position = Point(x=x, y=y, z=shape.height / 2)
+        marker.pose.orientation.w = 1.0
+        marker.scale.x = marker.scale.y = 2 * shape.radius
+        marker.scale.z = shape.height
+        red, green, blue = _RED if class_id == right_class else _GREEN
+        marker.color = ColorRGBA(r=red, g=green, b=blue, a=1.0 if trusted else _PALE)
+        out.markers.append(marker)
+    return out
+
+
+def header_at(stamp: int, frame_id: str) -> Header:
+    """A header; nanoseconds."""
+    seconds, nanoseconds = divmod(stamp, 1_000_000_000)
+    return Header(stamp=Time(sec=seconds, nanosec=nanoseconds), frame_id=frame_id)

@@ -1,0 +1,215 @@
+"""The driver as a node: detections and odometry in, commands out."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import replace
+from typing import Any
+
+from nav_msgs.msg import Odometry, Path
+from sensor_msgs.msg import CameraInfo
+from simjudge_msgs.msg import DetectionArray
+from visualization_msgs.msg import MarkerArray
+
+from simjudge.bags.vehicle_messages import INPUT_TYPE, ODOMETRY_TOPIC, Frames, VehicleMessages
+from simjudge.driving.cones import Sight
+from simjudge.driving.driver import Driver, Manner
+from simjudge.driving.steering import Pace
+from simjudge.driving.view import View, view_of
+from simjudge.errors import SimjudgeError, UsageError
+from simjudge.perception.class_map import plain_name
+from simjudge.perception.detector import Detections
+from simjudge.sensing.camera import read_camera
+from simjudge.world.vehicle import VehicleState
+from simjudge.world.vehicle_file import read_vehicle
+
+from .diagnostics import OK, WARN, Flow, Report
+from .drive_messages import (
+    calibration_of,
+    cone_markers,
+    detections_of,
+    header_at,
+    path_message,
+    state_of,
+)
+from .image_messages import place, stamp_of
+from .parameters import Parameter
+from .qos import publisher_events, reliable, sensor_data, subscription_events
+from .runtime import SimjudgeNode, message_class, run_node
+
+_DEPTH, _OFTEN = 100, 1000
+_PATIENCE = 5.0
+_RIGHT, _LEFT = 1, 2
+
+
+class DriveNode(SimjudgeNode):
+    """Drives between cones: camera/detections, vehicle/odometry and camera_info in, vehicle/input out."""
+
+    NAME = "drive_node"
+    PARAMETERS = (
+        Parameter("vehicle", "art1", "the car: a file, or the name of one that comes with simjudge"),
+        Parameter("camera", "", "the car's camera, likewise; empty: its lens is that of camera/camera_info"),
+        Parameter("right", "red", "class name (or number) of the cones on the right"),
+        Parameter("left", "green", "class name (or number) of the cones on the left"),
+        Parameter("lane_width", 1.0, "metres between left and right cones, roughly", low=0.3, high=10),
+        Parameter("fastest", Pace.fastest, "m/s, on a straight line that is known well", low=0.1, high=20),
+        Parameter("slowest", Pace.slowest, "m/s, in the tightest curve, and where the way is not known", low=0.05,
+                  high=20),
+        Parameter("sideways", Pace.sideways, "m/s^2 that curves may ask for", low=0.1, high=20),
+        Parameter("min_score", Sight.min_score, "detections below do not count", low=0, high=1),
+        Parameter("silence", 0.5, "seconds of odometry without detections from which on it drives on what it knows,"
+                  " slowly, and then stops", low=0.05, high=10),
+        Parameter("input_type", INPUT_TYPE, "of vehicle/input; or art_msgs/msg/VehicleInput"),
+        Parameter("base_frame", "base_link", "in the headers of vehicle/input"),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        """Set up the topics.
+
+        Raises:
+            SimjudgeError: vehicle or camera cannot be read, or parameters do not go together.
+        """
+        super().__init__()
+        self._vehicle = read_vehicle(self.settings["vehicle"])
+        self._manner = self._manner_wanted()
+        self._sides = {plain_name(self.settings["right"]): _RIGHT, plain_name(self.settings["left"]): _LEFT}
+        if len(self._sides) < 2:
+            raise UsageError("parameters right and left: two classes are needed")
+        self._messages = VehicleMessages(message_class, Frames(base=self.settings["base_frame"]))
+        self._driver: Driver | None = None
+        self._before: deque[VehicleState] = deque(maxlen=_DEPTH)
+        if self.settings["camera"]:
+            self._see_with(read_camera(self.settings["camera"]).lens)
+        self._waiting: deque[DetectionArray] = deque(maxlen=_DEPTH)
+        self._now: VehicleState | None = None
+        self._odom_frame, self._last_seen = "", -1.0
+        self._flow = Flow()
+        self._heard: dict[str, float] = {}
+        kind = message_class(self.settings["input_type"])
+        self._input = self.create_publisher(
+            kind, "vehicle/input", reliable(_DEPTH), event_callbacks=publisher_events(self.diagnostics, "vehicle/input")
+        )
+        self._path = self.create_publisher(Path, "drive/path", reliable())
+        self._cones = self.create_publisher(MarkerArray, "drive/cones", reliable())
+        self._odometry = self._listen(Odometry, ODOMETRY_TOPIC, self._moved, _OFTEN)
+        if self._driver is None:
+            # Best effort fits whatever a camera offers.
+            self.create_subscription(CameraInfo, "camera/camera_info", self._calibrated, sensor_data())
+        self._listen(DetectionArray, "camera/detections", self._detected, _DEPTH)
+        self.diagnostics.watch("driving", self._report)
+
+    def _manner_wanted(self) -> Manner:
+        numbers = self.settings
+        if numbers["slowest"] > numbers["fastest"]:
+            raise UsageError("parameter slowest must not be above fastest")
+        pace = Pace(fastest=numbers["fastest"], slowest=numbers["slowest"], sideways=numbers["sideways"])
+        sight = Sight(min_score=numbers["min_score"])
+        manner = Manner(lane_width=numbers["lane_width"], right_class=_RIGHT, left_class=_LEFT)
+        return replace(manner, pace=pace, sight=sight)
+
+    def _listen(self, kind: type[Any], topic: str, take: Any, depth: int) -> Any:
+        self._heard[topic] = 0.0
+        return self.create_subscription(
+            kind, topic, take, reliable(depth), event_callbacks=subscription_events(self.diagnostics, topic)
+        )
+
+    def _see_with(self, view: View) -> None:
+        self._driver = Driver(self._vehicle, view, self._manner)
+        for state in self._before:
+            self._driver.moved(state)
+
+    def _calibrated(self, message: CameraInfo) -> None:
+        if self._driver is not None:
+            return
+        try:
+            self._see_with(view_of(calibration_of(message)))
+        except SimjudgeError as error:
+            self.diagnostics.report("camera", WARN, str(error))
+            return
+        self.diagnostics.report("camera", OK, f"lens of {message.header.frame_id or 'camera_info'}")
+        self._serve()
+
+    def _moved(self, message: Odometry) -> None:
+        self._heard[ODOMETRY_TOPIC] = time.monotonic()
+        try:
+            self._now = state_of(message)
+        except SimjudgeError as error:
+            self.losses.add("odometry that makes no sense, not used", f"{place(message, ODOMETRY_TOPIC)}: {error}")
+            return
+        self._odom_frame = message.header.frame_id
+        if self._driver is None:
+            self._before.append(self._now)
+            return
+        self._driver.moved(self._now)
+        self._serve()
+        self._last_seen = min(self._last_seen, self._now.time)
+        if self._last_seen >= 0 and self._now.time - self._last_seen > self.settings["silence"]:
+            self._drive(self._driver, None, stamp_of(message))
+
+    def _detected(self, message: DetectionArray) -> None:
+        self._heard["camera/detections"] = time.monotonic()
+        self._flow.received += 1
+        self._waiting.append(message)
+        # Odometry of before the picture was handed over may still wait behind it.
+        self._take_waiting_odometry()
+        self._serve()
+
+    def _take_waiting_odometry(self) -> None:
+        subscription = self._odometry
+        while True:
+            with subscription.handle:
+                taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+            if taken is None:
+                return
+            self._moved(taken[0])
+
+    def _serve(self) -> None:
+        """Answer the pictures for which it is known how the car moved."""
+        while self._waiting and self._driver is not None and self._now is not None:
+            stamp = stamp_of(self._waiting[0])
+            if self._now.time * 1e9 < stamp - 1:
+                return
+            found = detections_of(self._waiting.popleft(), self._sides)
+            self._last_seen = self._now.time
+            self._drive(self._driver, found, stamp)
+            self._flow.add(time.monotonic() - self._heard["camera/detections"])
+
+    def _drive(self, driver: Driver, found: Detections | None, stamp: int) -> None:
+        assert self._now is not None  # noqa: S101 - whoever calls has odometry
+        command = driver.drive(found, stamp / 1e9, self._now)
+        self._input.publish(self._messages.input(stamp, command, self.settings["input_type"]))
+        header = header_at(stamp, self._odom_frame)
+        if self._path.get_subscription_count():
+            self._path.publish(path_message(header, driver.line_in_odometry()))
+        if self._cones.get_subscription_count():
+            self._cones.publish(cone_markers(header, driver.cones, _RIGHT, self._manner.cone))
+
+    def _report(self) -> Report:
+        driver = self._driver
+        values = self._flow.values()
+        values.update(waiting=len(self._waiting))
+        if driver is not None:
+            values.update(
+                {
+                    "cones": f"{int(driver.cones.trusted().sum())} of {len(driver.cones)}",
+                    "line known (m)": f"{driver.line.support:.2f}",
+                    "lane width (m)": f"{driver.line.width:.2f}",
+                }
+            )
+        now = time.monotonic()
+        silent = [topic for topic, heard in self._heard.items() if now - heard > _PATIENCE]
+        if driver is None:
+            silent.insert(0, "camera/camera_info")
+        if silent:
+            return Report(WARN, f"waits for {', '.join(silent)}", values)
+        return Report(OK, f"drives by {driver.line.cones if driver else 0} cones", values)
+
+
+def main() -> None:
+    """The executable `drive_node`."""
+    run_node(DriveNode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,277 @@
+"""A simulated car with a camera on a course: the world of a closed loop, whoever drives."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from threading import Thread
+from typing import Any
+
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from simjudge_msgs.msg import DetectionArray
+from std_msgs.msg import Float64
+from std_srvs.srv import SetBool, Trigger
+
+from simjudge.bags.vehicle_messages import INPUT_TYPE, Frames
+from simjudge.driving.closed_loop import Referee, Rules
+from simjudge.driving.drive import Stage, Wanted, read_stage
+from simjudge.driving.finders import Told
+from simjudge.sensing.ground_truth import Labelling
+from simjudge.world.engines import ENGINES, make_engine
+from simjudge.world.eye import Eye, Seen
+from simjudge.world.lock_step import LockStep, Moved, Taken
+
+from .detection_messages import detection_array
+from .diagnostics import OK, WARN, Report
+from .pace import Pace
+from .parameters import Parameter
+from .qos import RELIABILITIES, reliable
+from .runtime import SimjudgeNode, run_node
+from .simulated_camera import SimulatedCamera
+from .simulated_car import SimulatedCar
+from .subscribers import SETTLE, await_subscriptions
+from .vehicle_input import VehicleInputs
+
+_DEPTH = 100
+_WAKE = 0.1
+_RECENT = 10.0
+_LATE = 200_000_000
+"""Nanoseconds that a free-running simulation may lag behind, and then catch up."""
+
+
+class SimNode(SimjudgeNode):
+    """Simulates a car with a camera on a course: vehicle/input in; pictures, labels, odometry, tf and /clock out."""
+
+    NAME = "sim_node"
+    PARAMETERS = (
+        Parameter("scene", "", "a scene with a course: a file, or the name of one that comes with simjudge",
+                  required=True),
+        Parameter("camera", "", "the car's camera: a file, or the name of one that comes with simjudge", required=True),
+        Parameter("vehicle", "art1", "the car: a file, or the name of one that comes with simjudge"),
+        Parameter("engine", "default", "what moves and lights the scene", choices=ENGINES),
+        Parameter("seed", 0, "of the scene's placements, the camera's noise and where the car starts", low=0),
+        Parameter("camera_rate", 0.0, "pictures a second; 0: the camera's own", low=0, high=1000),
+        Parameter("lock_step", default=True, description="true: time stands still until a frame has been answered by a"
+                  " command; false: time goes on, as fast as `speed` says"),
+        Parameter("patience", 10.0, "lock_step: seconds of the wall that a frame's answer may take; then time goes on"
+                  " without it", low=0.1, high=3600),
+        Parameter("speed", 1.0, "without lock_step: simulated seconds in a second; 0: as fast as it goes", low=0,
+                  high=1000),
+        Parameter("ground_truth_detections", default=False, description="publish the ground truth as camera/detections,"
+                  " score 1, in a detector's place"),
+        Parameter("input_type", INPUT_TYPE, "of vehicle/input; or art_msgs/msg/VehicleInput"),
+        Parameter("reliability", "auto", "of pictures and camera_info: auto is reliable in lock_step, else best effort"
+                  " where large shared memory is set up", choices=RELIABILITIES),
+        Parameter("odom_frame", "odom", "frame of the odometry; it is the scene's own"),
+        Parameter("wait_for", [], "start once these subscriptions are there, each as `NODE TOPIC`"),
+        Parameter("wait_timeout", 60.0, "seconds to wait for them before giving up", low=0),
+        Parameter("start_paused", default=False, description="wait for the service ~/pause before time begins"),
+        Parameter("once", default=True, description="end when the drive ends; false: stay, with time standing still,"
+                  " until ~/reset"),
+        Parameter("limit", 180.0, "simulated seconds that a drive may take", low=0.1),
+        Parameter("still", 20.0, "simulated seconds that the car may stand", low=0.1),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        """Read and make everything, and start.
+
+        Raises:
+            SimjudgeError: something cannot be read or made.
+        """
+        super().__init__()
+        self._lock_step = bool(self.settings["lock_step"])
+        self._stage = read_stage(self._wanted())
+        stage = self._stage
+        self._engine = make_engine(self.settings["engine"], stage.scene, stage.vehicle, stage.start)
+        self._eye = Eye(self._engine, stage.camera, Labelling(), self.settings["seed"])
+        self._car = SimulatedCar(self, stage.vehicle.mounts, Frames(odom=self.settings["odom_frame"]))
+        wanted = self.settings["reliability"]
+        self._camera = SimulatedCamera(
+            self,
+            stage.camera,
+            stage.scene.class_names,
+            reliability="reliable" if wanted == "auto" and self._lock_step else wanted,
+        )
+        self._detections = (
+            self.create_publisher(DetectionArray, "camera/detections", reliable(_DEPTH))
+            if self.settings["ground_truth_detections"]
+            else None
+        )
+        self._factor = self.create_publisher(Float64, "sim/real_time_factor", reliable())
+        self._inputs = VehicleInputs(self, "vehicle/input", self.settings["input_type"])
+        self._pace = Pace(self.settings["speed"] or 1.0, paused=self.settings["start_paused"])
+        self._offset = 0
+        self._resets = self._resets_done = 0
+        self._state, self._unanswered = "waiting", 0
+        self._last_loss = float("-inf")
+        self._progress: deque[tuple[float, int]] = deque(maxlen=200)
+        self.create_service(Trigger, "~/reset", self._reset)
+        self.create_service(SetBool, "~/pause", self._pause)
+        self.diagnostics.watch("simulation", self._report)
+        self.create_timer(1.0, self._tell_factor, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._thread = Thread(target=self._work, name="simulation", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop the simulation."""
+        self._thread.join()
+        self._engine.close()
+
+    def _wanted(self) -> Wanted:
+        names = ("scene", "camera", "vehicle", "engine", "seed")
+        return Wanted(**{name: self.settings[name] for name in names}, rate=self.settings["camera_rate"] or None)
+
+    def _work(self) -> None:
+        try:
+            await_subscriptions(self, self.settings["wait_for"], self.settings["wait_timeout"])
+            self.get_logger().info(f"{self._stage.scene.name}, {self._stage.camera.name}, {self._engine.variant}")
+            while not self.ended:
+                self._drive()
+                if self.settings["once"]:
+                    break
+                self._stand()
+            time.sleep(SETTLE)
+        except Exception as error:  # noqa: BLE001 - handed to the main thread, which raises it
+            self.fail(error)
+        self.finish()
+
+    def _drive(self) -> None:
+        """One drive from the start to its end, or to a reset."""
+        stage, round_number = self._stage, self._resets
+        self._resets_done = round_number
+        rules = Rules(limit=self.settings["limit"], still=self.settings["still"])
+        referee = Referee(self._engine, stage.vehicle, rules)
+        self._inputs.forget()
+        self._car.fix(self._offset + round(self._engine.time * 1e9))
+        self._pace.start(self._offset)
+        self._state = "driving"
+        for event in LockStep(self._engine, stage.camera, stage.vehicle.mounts["camera"]).events():
+            if not self._wait_until(self._offset + event.time) or self._resets != round_number:
+                break
+            self._progress.append((time.monotonic(), event.time))
+            if isinstance(event, Moved):
+                self._car.moved(self._offset + event.time, event.state)
+                referee.look(event)
+                if referee.over:
+                    break
+            else:
+                referee.frames += 1
+                self._hand_over(event)
+            if not self._lock_step:
+                self._obey()
+        self._end_drive(referee, stage)
+
+    def _end_drive(self, referee: Referee, stage: Stage) -> None:
+        outcome = referee.outcome()
+        touched = f"touched {', '.join(outcome.touched)}" if outcome.touched else "touched no cone"
+        self._state = f"{outcome.why} after {outcome.way:.2f} of {outcome.length:.2f} m, {touched}"
+        self.get_logger().info(
+            f"{self._state}, {outcome.seconds:.2f} s, {outcome.frames} frames,"
+            f" {outcome.mean_beside:.3f} m beside the line on average, {outcome.most_beside:.3f} m at most"
+        )
+        if referee.over and not outcome.finished:
+            self._lose("drives that did not finish", f"{stage.scene.name}, seed {stage.scene.seed}: {outcome.why}")
+        # Time never goes back: the next drive begins where this one ended.
+        self._offset += round(self._engine.time * 1e9) + round(1e9 / stage.camera.rate)
+        self._engine.reset()
+        self._progress.clear()
+
+    def _stand(self) -> None:
+        """Wait for a reset, with time standing still."""
+        while not self.ended and self._resets == self._resets_done:
+            time.sleep(_WAKE)
+
+    def _hand_over(self, taken: Taken) -> None:
+        """Publish a frame; in lock-step, let nothing happen until it is answered."""
+        stamp = self._offset + taken.stamp
+        seen = self._eye.look(taken, picture=self._camera.listeners > 0)
+        shot = seen.shot
+        self._camera.publish(
+            stamp,
+            None if shot is None else shot.pixels,
+            seen.truth.objects,
+            seen.labels,
+            None if shot is None else shot.encoded,
+        )
+        if self._detections is not None:
+            self._detections.publish(self._told(stamp, seen))
+        if not self._lock_step:
+            return
+        command = self._inputs.answer(stamp, self.settings["patience"], lambda: self.ended)
+        if command is not None:
+            self._engine.drive(command)
+        elif not self.ended:
+            self._unanswered += 1
+            self._lose("frames that nobody answered in time", f"the frame at {stamp / 1e9:.3f} s")
+
+    def _told(self, stamp: int, seen: Seen) -> DetectionArray:
+        names = dict(self._stage.scene.class_names)
+        size = self._stage.camera.lens.size
+        return detection_array(Told()(seen), names, self._camera.header(stamp), size)
+
+    def _obey(self) -> None:
+        command = self._inputs.latest()
+        if command is not None:
+            self._engine.drive(command)
+
+    def _wait_until(self, due: int) -> bool:
+        """Wait while paused, and until a time is due; False if the node ends."""
+        while not self.ended:
+            free = self._lock_step or self.settings["speed"] == 0
+            if not self._pace.paused and (free or self._pace.wait(due, _WAKE)):
+                if not free and self._pace.now() > due + _LATE:
+                    self._pace.start(due)
+                return True
+            if self._pace.paused:
+                time.sleep(_WAKE / 10)
+        return False
+
+    def _lose(self, kind: str, where: str) -> None:
+        self.losses.add(kind, where)
+        self._last_loss = time.monotonic()
+        self.get_logger().warning(f"{kind}: {where}")
+
+    def _reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        del request
+        self._resets += 1
+        response.success, response.message = True, "starts anew; time goes on"
+        return response
+
+    def _pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._pace.pause(on=request.data)
+        response.success, response.message = True, "paused" if request.data else "running"
+        return response
+
+    def _real_time_factor(self) -> float:
+        """Simulated seconds in a second of the last seconds; 0 where none went by."""
+        recent = list(self._progress)
+        if len(recent) < 2 or recent[-1][0] == recent[0][0]:
+            return 0.0
+        return (recent[-1][1] - recent[0][1]) / 1e9 / (recent[-1][0] - recent[0][0])
+
+    def _tell_factor(self) -> None:
+        self._factor.publish(Float64(data=self._real_time_factor()))
+
+    def _report(self) -> Report:
+        values: dict[str, Any] = {
+            "real-time factor": f"{self._real_time_factor():.2f}",
+            "frames": self._camera.published,
+            "commands": self._inputs.received,
+            "frames unanswered": self._unanswered,
+            "engine": self._engine.name,
+            "lock_step": self._lock_step,
+        }
+        state = "paused" if self._pace.paused else self._state
+        if time.monotonic() - self._last_loss < _RECENT:
+            return Report(WARN, "; ".join(self.losses.lines()), values)
+        return Report(OK, state, values)
+
+
+def main() -> None:
+    """The executable `sim_node`."""
+    run_node(SimNode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""What a driver asks of the simulated car: the latest command, and the answer to a frame."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from threading import Condition
+from typing import Any
+
+from simjudge.errors import SimjudgeError
+from simjudge.world.vehicle import Command
+
+from .image_messages import place, stamp_of
+from .qos import reliable, subscription_events
+from .runtime import SimjudgeNode, message_class
+
+_DEPTH = 100
+_WAKE = 0.2
+_FIELDS = {"steering": (-1.0, 1.0), "throttle": (0.0, 1.0), "braking": (0.0, 1.0)}
+
+
+class VehicleInputs:
+    """Takes commands from a topic; they are asked for on another thread.
+
+    Attributes:
+        received: messages that came.
+    """
+
+    def __init__(self, node: SimjudgeNode, topic: str, kind: str) -> None:
+        """Subscribe.
+
+        Args:
+            node: counts what is left out.
+            topic: of the commands.
+            kind: their type: a header, and steering, throttle and braking as in simjudge_msgs/msg/VehicleInput.
+
+        Raises:
+            SimjudgeError: the type is not installed, or has other fields.
+        """
+        self.received = 0
+        self._node, self._changed = node, Condition()
+        self._latest: tuple[int, Command] | None = None
+        found = message_class(kind)
+        fields = found.get_fields_and_field_types()
+        lacking = [name for name in ("header", *_FIELDS) if name not in fields]
+        if lacking:
+            raise SimjudgeError(f"parameter input_type: {kind} has no {', '.join(lacking)}")
+        self._topic = node.resolve_topic_name(topic)
+        node.create_subscription(
+            found, topic, self._take, reliable(_DEPTH), event_callbacks=subscription_events(node.diagnostics, topic)
+        )
+
+    def latest(self) -> Command | None:
+        """The last command that came, None before the first."""
+        with self._changed:
+            return None if self._latest is None else self._latest[1]
+
+    def answer(self, stamp: int, seconds: float, given_up: Callable[[], bool]) -> Command | None:
+        """Wait for the command that answers a frame: whose stamp is not before the frame's, or that has none.
+
+        Args:
+            stamp: of the frame, nanoseconds.
+            seconds: to wait at most, on the wall's clock.
+            given_up: asked several times a second.
+
+        Returns:
+            None where none came.
+        """
+        end = time.monotonic() + seconds
+        with self._changed:
+            while not given_up():
+                if self._latest is not None and (self._latest[0] >= stamp or self._latest[0] == 0):
+                    return self._latest[1]
+                left = end - time.monotonic()
+                if left <= 0:
+                    return None
+                self._changed.wait(min(left, _WAKE))
+        return None
+
+    def forget(self) -> None:
+        """Commands so far were meant for something else."""
+        with self._changed:
+            self._latest = None
+
+    def _take(self, message: Any) -> None:
+        numbers = {name: float(getattr(message, name)) for name in _FIELDS}
+        for name, (low, high) in _FIELDS.items():
+            if not (math.isfinite(numbers[name]) and low <= numbers[name] <= high):
+                where = f"{place(message, self._topic)}: {name} {numbers[name]:g}, not within {low:g} to {high:g}"
+                self._node.losses.add("commands that make no sense, not obeyed", where)
+                return
+        with self._changed:
+            self.received += 1
+            self._latest = (stamp_of(message), Command(**numbers))
+            self._changed.notify_all()

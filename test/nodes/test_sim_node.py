@@ -1,0 +1,238 @@
+"""sim_node and drive_node on real DDS: in lock-step the library's own drive; every frame once; time only grows."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from diagnostic_states import States
+from driving_scenes import STRAIGHT, camera_file, scene_file
+
+rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
+pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
+pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
+
+from nav_msgs.msg import Odometry, Path  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
+from sensor_msgs.msg import CameraInfo, Image  # noqa: E402
+from simjudge_msgs.msg import DetectionArray, LabelledObjectArray, VehicleInput  # noqa: E402
+from std_msgs.msg import Float64  # noqa: E402
+from std_srvs.srv import SetBool, Trigger  # noqa: E402
+from tf2_msgs.msg import TFMessage  # noqa: E402
+from visualization_msgs.msg import MarkerArray  # noqa: E402
+
+from simjudge.driving.closed_loop import Driven  # noqa: E402
+from simjudge.driving.drive import Wanted, make_loop  # noqa: E402
+from simjudge.nodes.image_messages import stamp_of, to_rgb  # noqa: E402
+from simjudge.nodes.qos import latched, reliable, sensor_data  # noqa: E402
+from simjudge.world.lock_step import Moved  # noqa: E402
+
+SLOW_LIMIT = 120
+
+
+@pytest.fixture
+def heard(graph):
+    """All that a simulation publishes."""
+    out = SimpleNamespace(clock=[], odometry=[], tf=[], fixed=[], truth=[], detections=[], info=[], inputs=[])
+    ends = ((Clock, "/clock", out.clock), (Odometry, "vehicle/odometry", out.odometry), (TFMessage, "/tf", out.tf),
+            (LabelledObjectArray, "camera/ground_truth", out.truth), (VehicleInput, "vehicle/input", out.inputs),
+            (DetectionArray, "camera/detections", out.detections))  # fmt: skip
+    for kind, topic, into in ends:
+        graph.node.create_subscription(kind, topic, into.append, reliable(5000))
+    graph.node.create_subscription(CameraInfo, "camera/camera_info", out.info.append, sensor_data(1000))
+    graph.node.create_subscription(TFMessage, "/tf_static", out.fixed.append, latched(10))
+    return out
+
+
+def start(graph, folder, arcs=STRAIGHT, **parameters):
+    """A simulation that waits for a driver, if it is not told otherwise."""
+    scene, camera = scene_file(folder, arcs), camera_file(folder)
+    given = {"scene": scene, "camera": camera, "ground_truth_detections": True, **parameters}
+    return graph.start("sim_node", **given)
+
+
+def times(messages):
+    return [message.clock.sec * 10**9 + message.clock.nanosec for message in messages]
+
+
+def test_in_lock_step_the_nodes_drive_as_the_library_does(graph, heard, tmp_path):
+    scene, camera = scene_file(tmp_path), camera_file(tmp_path)
+    loop = make_loop(Wanted(str(scene), str(camera), seed=2, pictures=False))
+    events = list(loop.run())
+    loop.engine.close()
+    driver = graph.start("drive_node", camera=camera)
+    sim = graph.start("sim_node", scene=scene, camera=camera, seed=2, ground_truth_detections=True,
+                      wait_for=["drive_node camera/detections", "drive_node vehicle/odometry"])  # fmt: skip
+    assert graph.until(lambda: sim.poll() is not None, SLOW_LIMIT), graph.output(sim) + graph.output(driver)
+    graph.until(lambda: False, timeout=0.5)
+    assert sim.returncode == 0, graph.output(sim)
+    assert "finished" in graph.output(sim)
+    assert "touched no cone" in graph.output(sim)
+    moved = [event for event in events if isinstance(event, Moved)]
+    frames = [event for event in events if isinstance(event, Driven)]
+    assert [stamp_of(message) for message in heard.odometry] == [event.time for event in moved]
+    assert times(heard.clock) == sorted(set(times(heard.clock)))
+    places = np.array([[m.pose.pose.position.x, m.pose.pose.position.y] for m in heard.odometry])
+    np.testing.assert_allclose(places, [event.state.pose.position[:2] for event in moved], atol=1e-6)
+    for messages in (heard.truth, heard.detections, heard.info, heard.inputs):
+        assert [stamp_of(message) for message in messages] == [frame.taken.stamp for frame in frames]
+    assert [m.steering for m in heard.inputs] == pytest.approx([f.command.steering for f in frames], abs=1e-6)
+    for message, frame in zip(heard.truth, frames, strict=True):
+        boxes = [(each.box.x0, each.box.y0, each.box.x1, each.box.y1) for each in message.objects]
+        np.testing.assert_array_equal(np.reshape(boxes, (-1, 4)), frame.seen.truth.objects.box)
+    for message in heard.tf:
+        assert [(t.header.frame_id, t.child_frame_id) for t in message.transforms] == [("odom", "base_link")]
+    fixed = [(t.header.frame_id, t.child_frame_id) for t in heard.fixed[0].transforms]
+    assert fixed == [("base_link", "camera_link"), ("camera_link", "camera_optical_frame")]
+    assert graph.stop(driver) == 0, graph.output(driver)
+
+
+def test_in_lock_step_time_stands_still_until_a_frame_is_answered(graph, heard, tmp_path):
+    sim = start(graph, tmp_path, patience=60.0, limit=1.0)
+    answers = graph.node.create_publisher(VehicleInput, "vehicle/input", reliable(10))
+    assert graph.until(lambda: heard.truth), graph.output(sim)
+    for number in range(5):
+        graph.until(lambda: False, timeout=0.6)
+        assert len(heard.truth) == number + 1, "not before the answer"
+        before = times(heard.clock)[-1]
+        late = VehicleInput(throttle=0.5, header=heard.truth[-1].header)
+        # A command for the frame before is no answer to this one.
+        late.header.stamp.sec, late.header.stamp.nanosec = divmod(stamp_of(heard.truth[-1]) - 1, 10**9)
+        answers.publish(late)
+        graph.until(lambda: False, timeout=0.3)
+        assert times(heard.clock)[-1] == before
+        late.header.stamp.sec, late.header.stamp.nanosec = divmod(stamp_of(heard.truth[-1]) + 1, 10**9)
+        answers.publish(late)
+        assert graph.until(lambda n=number: len(heard.truth) == n + 2), graph.output(sim)
+    assert [stamp_of(message) for message in heard.truth] == [10**8 * (k + 1) for k in range(6)]
+    assert heard.odometry[-1].pose.pose.position.x > heard.odometry[0].pose.pose.position.x
+    assert graph.stop(sim) == 0
+
+
+def test_a_frame_that_nobody_answers_is_counted_and_time_goes_on(graph, heard, tmp_path):
+    states = States(graph.node)
+    sim = start(graph, tmp_path, patience=0.3, limit=0.45)
+    assert graph.until(lambda: len(heard.truth) >= 3), graph.output(sim)
+    assert graph.until(lambda: states.value("sim_node: simulation", "frames unanswered") not in ("", "0"))
+    assert graph.until(lambda: sim.poll() is not None)
+    assert sim.returncode == 3
+    assert "4 frames that nobody answered in time" in graph.output(sim)
+    assert "1 drives that did not finish" in graph.output(sim)
+
+
+def test_free_running_keeps_pace_with_the_wall(graph, heard, tmp_path):
+    factors = []
+    graph.node.create_subscription(Float64, "sim/real_time_factor", lambda m: factors.append(m.data), reliable())
+    sim = start(graph, tmp_path, lock_step=False, speed=0.5, limit=100.0)
+    assert graph.until(lambda: times(heard.clock)[-1:] > [2 * 10**9], 60), graph.output(sim)
+    assert graph.until(lambda: factors and factors[-1] > 0)
+    assert factors[-1] <= 0.6, "not faster than it is told"
+    gaps = np.diff([stamp_of(message) for message in heard.truth])
+    assert np.all(gaps == 10**8), "free-running, too, every due frame once"
+    assert graph.stop(sim) == 0
+
+
+def test_pause_and_reset(graph, heard, tmp_path):
+    sim = start(graph, tmp_path, lock_step=False, speed=1.0, once=False)
+    go = graph.node.create_publisher(VehicleInput, "vehicle/input", reliable(10))
+    assert graph.until(lambda: len(heard.truth) > 2), graph.output(sim)
+    go.publish(VehicleInput(throttle=1.0))
+    assert graph.until(lambda: heard.odometry[-1].pose.pose.position.x > 0.3), graph.output(sim)
+    assert graph.call(SetBool, "/sim_node/pause", SetBool.Request(data=True)).success
+    graph.until(lambda: False, timeout=1.0)
+    stood = times(heard.clock)[-1]
+    graph.until(lambda: False, timeout=0.5)
+    assert times(heard.clock)[-1] == stood
+    assert graph.call(Trigger, "/sim_node/reset", Trigger.Request()).success
+    assert graph.call(SetBool, "/sim_node/pause", SetBool.Request(data=False)).success
+    count = len(heard.odometry)
+    assert graph.until(lambda: len(heard.odometry) > count + 5), graph.output(sim)
+    assert abs(heard.odometry[-1].pose.pose.position.x) < 0.1, "at the start again, and at rest"
+    assert times(heard.clock) == sorted(set(times(heard.clock))), "time never goes back"
+    assert graph.stop(sim) == 0
+
+
+def test_pictures_are_made_where_somebody_looks(graph, heard, tmp_path):
+    pictures, semantic, instance = [], [], []
+    ends = (("image_raw", pictures), ("semantic", semantic), ("instance", instance))
+    for topic, into in ends:
+        graph.node.create_subscription(Image, f"camera/{topic}", into.append, reliable(100))
+    sim = start(graph, tmp_path, lock_step=False, reliability="reliable")
+    assert graph.until(lambda: len(pictures) > 1 and len(semantic) > 1 and len(instance) > 1), graph.output(sim)
+    picture = to_rgb(pictures[-1])
+    assert picture.shape == (270, 480, 3)
+    assert picture.std() > 10
+    assert (semantic[0].encoding, instance[0].encoding) == ("8UC1", "16UC1")
+    assert set(np.frombuffer(semantic[0].data, np.uint8)) == {0, 1, 2}
+    by_stamp = {stamp_of(message): message for message in heard.truth}
+    instances = set(np.frombuffer(instance[-1].data, "<u2").tolist()) - {0}
+    assert {each.instance_id for each in by_stamp[stamp_of(instance[-1])].objects} <= instances
+    assert graph.stop(sim) == 0
+
+
+def test_senseless_commands_are_not_obeyed(graph, heard, tmp_path):
+    sim = start(graph, tmp_path, lock_step=False, speed=1.0)
+    go = graph.node.create_publisher(VehicleInput, "vehicle/input", reliable(10))
+    assert graph.until(lambda: len(heard.truth) > 1), graph.output(sim)
+    for bad in (VehicleInput(throttle=2.0), VehicleInput(steering=float("nan"), throttle=1.0)):
+        go.publish(bad)
+    count = len(heard.odometry)
+    assert graph.until(lambda: len(heard.odometry) > count + 30)
+    assert abs(heard.odometry[-1].twist.twist.linear.x) < 0.01
+    assert graph.stop(sim) == 3
+    assert "2 commands that make no sense, not obeyed" in graph.output(sim)
+    assert "throttle 2, not within 0 to 1" in graph.output(sim)
+
+
+def test_the_driver_shows_its_cones_and_its_line(graph, tmp_path):
+    paths, cones = [], []
+    graph.node.create_subscription(Path, "drive/path", paths.append, reliable())
+    graph.node.create_subscription(MarkerArray, "drive/cones", cones.append, reliable())
+    driver = graph.start("drive_node")
+    sim = start(graph, tmp_path, wait_for=["drive_node camera/detections", "drive_node camera/camera_info"])
+    assert graph.until(lambda: len(paths) > 3 and len(cones) > 3, SLOW_LIMIT), graph.output(sim) + graph.output(driver)
+    assert paths[-1].header.frame_id == "odom"
+    line = np.array([[pose.pose.position.x, pose.pose.position.y] for pose in paths[-1].poses])
+    assert line[-1, 0] - line[0, 0] > 3
+    assert np.max(np.abs(line[line[:, 0] < 3, 1])) < 0.15
+    known = cones[-1].markers[1:]
+    assert len(known) > 4
+    for marker in known:
+        side = np.sign(marker.pose.position.y)
+        assert (marker.color.g > marker.color.r) == (side > 0), "green on the left, red on the right"
+    assert graph.until(lambda: sim.poll() is not None, SLOW_LIMIT)
+    assert sim.returncode == 0, graph.output(sim)
+    assert graph.stop(driver) == 0
+
+
+@pytest.mark.parametrize(
+    ("node", "parameters", "reason"),
+    [
+        ("sim_node", {}, "parameter scene must be given"),
+        ("sim_node", {"scene": "moon", "camera": "plain"}, "moon"),
+        ("sim_node", {"scene": "lab", "camera": "plain", "input_type": "std_msgs/msg/Float64"}, "has no header"),
+        (
+            "sim_node",
+            {"scene": "lab", "camera": "plain", "input_type": "no_msgs/msg/Input"},
+            "no_msgs is not installed",
+        ),
+        ("drive_node", {"vehicle": "tank"}, "tank"),
+        ("drive_node", {"slowest": 2.0, "fastest": 1.0}, "slowest must not be above fastest"),
+        ("drive_node", {"right": "red", "left": "Red"}, "two classes are needed"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(graph, node, parameters, reason):
+    code, output = graph.run(node, **parameters)
+    assert code == 1
+    assert reason in output
+    assert output.startswith(f"error: {node}: ")
+    assert output.count("\n") == 1
+
+
+def test_art_inputs_are_taken_where_they_are_installed(graph, heard, tmp_path):
+    art = pytest.importorskip("art_msgs.msg", reason="art_msgs is not installed").VehicleInput
+    sim = start(graph, tmp_path, lock_step=False, input_type="art_msgs/msg/VehicleInput")
+    go = graph.node.create_publisher(art, "vehicle/input", reliable(10))
+    assert graph.until(lambda: len(heard.truth) > 1), graph.output(sim)
+    go.publish(art(throttle=1.0))
+    assert graph.until(lambda: heard.odometry[-1].pose.pose.position.x > 0.2)
+    assert graph.stop(sim) == 0

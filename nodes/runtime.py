@@ -46,6 +46,7 @@ class SimjudgeNode(Node):
         settings: the current parameter values, by name.
         diagnostics: what the node says on /diagnostics.
         losses: input that was left out; any makes the exit code 3.
+        signals: that have come, SIGINT or SIGTERM.
     """
 
     NAME = ""
@@ -59,6 +60,7 @@ class SimjudgeNode(Node):
         """
         super().__init__(self.NAME)
         self._end: Exception | bool = False
+        self.signals: list[int] = []
         self.losses = Losses()
         self.settings = Settings(self, self.PARAMETERS, self.changed)
         self.diagnostics = Diagnostics(self)
@@ -81,6 +83,11 @@ class SimjudgeNode(Node):
     def ended(self) -> bool:
         """Whether the node is about to end."""
         return bool(self._end)
+
+    @property
+    def hurried(self) -> bool:
+        """Whether somebody has asked twice: what is not finished by now is given up."""
+        return len(self.signals) > 1
 
     def raise_failure(self) -> None:
         """Raise what `fail` was given."""
@@ -175,6 +182,7 @@ def _run(node_class: type[SimjudgeNode], arguments: list[str]) -> Losses:
     node = None
     try:
         node = node_class()
+        node.signals = stop
         _spin(node, stop)
     except (InvalidTopicNameException, NameValidationException) as error:
         raise SimjudgeError(_one_line(error)) from error

@@ -150,7 +150,8 @@ def poses_for(poses: PoseBuffer, begin: int, end: int, limits: Limits) -> Interp
         return None
     stretch = poses.stretch(begin, end)
     if stretch is None:
-        return EARLY
+        # One pose alone: another one tells whether it is believed.
+        return None
     found = Interpolation(stretch, limits)
     if stretch.stamp[0] > begin:
         return EARLY

@@ -69,7 +69,7 @@ def test_what_never_comes():
     live.add(at(14), Pose((99, 0, 0)))
     assert poses_for(live, at(13.5), at(13.5), LIMITS) == JUMP
     assert isinstance(poses_for(live, at(12.5), at(12.6), LIMITS), Interpolation)
-    assert poses_for(came([1]), at(1), at(1), LIMITS) == EARLY
+    assert poses_for(came([1]), at(1), at(1), LIMITS) is None
 
 
 def test_of_several_with_one_stamp_the_first_counts():

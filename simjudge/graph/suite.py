@@ -1,4 +1,4 @@
-"""The graphs: detect, validate, live."""
+"""The graphs: detect, validate, live, replay."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from simjudge.errors import SimjudgeError, UsageError
 from simjudge.graph import method_arguments as method
+from simjudge.graph import replay_arguments as replaying
 from simjudge.graph.description import Argument, Graph, Process, Value, Values, namespace_of, number, truth
 from simjudge.graph.places import has_rviz, installed_file, named_file
 from simjudge.graph.recorded import CAMERA_INFO, COMPRESSED, LABELS, PICTURES, Played, what_to_play
@@ -110,6 +111,40 @@ def _live(values: Values) -> tuple[Process, ...]:
     return _finished(values, robot, (*sources, detection, judge, *_viewers(values)), played)
 
 
+def _replay(values: Values) -> tuple[Process, ...]:
+    robot = read_robot(values["robot"])
+    played = replaying.what_to_replay(values) if values["bag"] else None
+    parameters = replaying.parameters(values, played)
+    pairs: tuple[tuple[str, str], ...] = ()
+    if played is None:
+        seen = "camera_info" if parameters["trigger"] == "camera_info" else "image"
+        given = ((seen, values["image"].removesuffix("/compressed")), ("poses", values["poses"]))
+        pairs = tuple(pair for pair in given if pair[1])
+    else:
+        # All of a recording is worked on, however slowly.
+        parameters |= {"wait": _DRAIN, "drain": _DRAIN}
+    patience = Process.patience if played is None else _DRAIN
+    node = Process("replay_node", "replay_node", parameters=parameters, remappings=pairs, patience=patience)
+    pictures = {"raw": [PICTURES], "compressed": [COMPRESSED], "both": [PICTURES, COMPRESSED]}[values["record"]]
+    recorded = [*pictures, LABELS, CAMERA_INFO] if values["out"] else []
+    recorder = (Process("record_node", "record_node", parameters={"out": values["out"], "topics": recorded}),)
+    processes = (node, *(recorder if recorded else ()))
+    if played is None:
+        return _finished(values, robot, processes)
+    awaited = [*(f"replay_node {topic}" for topic in played.taken()), *(f"record_node {topic}" for topic in recorded)]
+    player: dict[str, Value] = {
+        "bag": values["bag"],
+        "rate": number("rate", values["rate"]),
+        "clock": _CLOCK,
+        "reliability": "reliable",
+        "topics": played.topics,
+        "wait_for": awaited,
+        "wait_timeout": _PATIENCE,
+    }
+    play = Process("play_node", "play_node", parameters=player, remappings=played.remappings, leads=True)
+    return _finished(values, Robot(parameters=robot.parameters), (play, *processes))
+
+
 def _played(values: Values) -> Played | None:
     """What is played of the recording, None where pictures come from a camera."""
     if not values["bag"]:
@@ -117,9 +152,7 @@ def _played(values: Values) -> Played | None:
     return what_to_play(Path(values["bag"]), absolute=not namespace_of(values["robot_ns"]))
 
 
-def _pictures_and_detector(
-    values: Values, robot: Robot, played: Played | None
-) -> tuple[tuple[Process, ...], Process]:
+def _pictures_and_detector(values: Values, robot: Robot, played: Played | None) -> tuple[tuple[Process, ...], Process]:
     """What brings pictures, and the detector on them."""
     loops = truth("loop", values["loop"])
     every = values["every_frame"]
@@ -267,4 +300,10 @@ LIVE = Graph(
     ),
     _live,
 )  # fmt: skip
-GRAPHS = {graph.name: graph for graph in (DETECT, VALIDATE, LIVE)}
+REPLAY = Graph(
+    "replay",
+    "a simulated camera that sees what a real one saw, at the recorded poses",
+    (*replaying.ARGUMENTS, *_COMMON),
+    _replay,
+)
+GRAPHS = {graph.name: graph for graph in (DETECT, VALIDATE, LIVE, REPLAY)}

@@ -11,6 +11,7 @@ CAMERA = "camera"
 """Quality of service of pictures: best effort where large shared memory is set up, else reliable; taken as offered."""
 RELIABLE, LATCHED, RECORDED = "reliable", "latched", "as recorded"
 _IMAGE, _JPEG = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
+_TRANSFORMS = "tf2_msgs/msg/TFMessage"
 _DIAGNOSTICS = "diagnostic_msgs/msg/DiagnosticArray"
 
 
@@ -81,6 +82,19 @@ NODES: dict[str, NodeTopics] = {
         (Service("~/load_reference", "simjudge_msgs/srv/LoadReference", "compare with another set from now on", "live"),
          Service("~/reset", "simjudge_msgs/srv/Reset", "forget the live frames so far", "live"),
          Service("~/save_report", "simjudge_msgs/srv/SaveReport", "write the result so far", "live")),
+    ),
+    "replay_node": NodeTopics(
+        (*(each._replace(purpose="the simulated camera's pictures") for each in _PICTURES[:1]), *_PICTURES[1:], _LABELS,
+         _INFO._replace(when=""), End("camera/semantic", _IMAGE, CAMERA, "class of every pixel, 8UC1"),
+         End("camera/instance", _IMAGE, CAMERA, "instance of every pixel, 16UC1")),
+        (End("image", _IMAGE, CAMERA, "a real camera's pictures", "with `trigger` image"),
+         End("image/compressed", _JPEG, CAMERA, "the same, as JPEG or PNG", "with `trigger` image"),
+         End("camera_info", "sensor_msgs/msg/CameraInfo", CAMERA, "when a real camera took one",
+             "with `trigger` camera_info"),
+         End("poses", "geometry_msgs/msg/PoseStamped", CAMERA, "where the body is, or another type by `pose_type`",
+             "with `pose_type` pose"),
+         End("/tf", _TRANSFORMS, RELIABLE, "where frames are", "with `pose_type` tf"),
+         End("/tf_static", _TRANSFORMS, LATCHED, "where frames are that do not move", "with `pose_type` tf")),
     ),
     "play_node": NodeTopics(
         (*(each._replace(quality=RECORDED, when="recorded") for each in (*_PICTURES, _LABELS)),

@@ -1,0 +1,11 @@
+"""A simulated camera that sees what a real one saw, at the recorded poses."""
+
+from launch import LaunchDescription
+
+from simjudge.graph.suite import REPLAY
+from simjudge.nodes.launch_actions import launch_description
+
+
+def generate_launch_description() -> LaunchDescription:
+    """What `simjudge run replay` runs too."""
+    return launch_description(REPLAY)

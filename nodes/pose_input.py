@@ -1,0 +1,122 @@
+"""Poses from a topic: of pose messages of any kind, or of tf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from threading import Condition
+from typing import Any
+
+from simjudge.bags.trajectories import ODOMETRY, POSE, POSE_COVARIANCE, TRANSFORMS, pose_numbers, stamp_of
+from simjudge.errors import SimjudgeError
+from simjudge.live_poses import LivePoses, LiveTransforms, PoseBuffer, poses_for
+from simjudge.poses import Pose
+from simjudge.trajectories import Interpolation, Limits
+
+from .parameters import Parameter
+from .qos import latched, reliable, sensor_data, subscription_events
+from .runtime import SimjudgeNode, message_class
+
+TYPES = {"pose": POSE, "pose_covariance": POSE_COVARIANCE, "odometry": ODOMETRY, "tf": TRANSFORMS}
+PARAMETERS = (
+    Parameter("pose_type", "pose", "what `poses` is: geometry_msgs PoseStamped, PoseWithCovarianceStamped, nav_msgs"
+              " Odometry; tf: the way from `parent` to `child` on /tf and /tf_static", choices=tuple(TYPES)),
+    Parameter("parent", "", "of tf: the fixed frame; empty: the root of the tree"),
+    Parameter("child", "", "of tf: the body's frame; empty: base_link or base_footprint"),
+    Parameter("pose_reliability", "best_effort", "of the poses taken; best effort fits every publisher",
+              choices=("best_effort", "reliable")),
+    Parameter("max_gap", 0.5, "seconds: poses further apart are not believed", low=1e-3, high=1e6),
+    Parameter("max_speed", 20.0, "m/s: poses that imply more are a jump", low=1e-3, high=1e6),
+    Parameter("max_turn", 720.0, "degrees/s: poses that imply more are a jump", low=1e-3, high=1e6),
+)  # fmt: skip
+_DEPTH, _STATIC_DEPTH = 1000, 100
+
+
+class PoseInput:
+    """The poses of one body, as they come; may be asked from another thread.
+
+    Attributes:
+        received: messages that came.
+        change: notified when poses have come.
+    """
+
+    def __init__(self, node: SimjudgeNode, limits: Limits, lose: Callable[[str, str], None]) -> None:
+        """Subscribe.
+
+        Args:
+            node: with the parameters of this module.
+            limits: what is believed between poses.
+            lose: told of kind and place of poses that cannot be used.
+
+        Raises:
+            SimjudgeError: the type's package is not installed.
+        """
+        self.received = 0
+        self.change = Condition()
+        self._node, self._limits, self._lose = node, limits, lose
+        kind = node.settings["pose_type"]
+        message = message_class(TYPES[kind])
+        self._buffer: PoseBuffer
+        if kind == "tf":
+            self.topic = node.resolve_topic_name("/tf")
+            ends = (node.settings["parent"] or None, node.settings["child"] or None)
+            transforms = LiveTransforms(self.topic, *ends, limits)
+            self._buffer = transforms
+            for topic, profile in (("/tf", reliable(_DEPTH)), ("/tf_static", latched(_STATIC_DEPTH))):
+                take = partial(self._take_transforms, transforms, topic == "/tf_static")
+                events = subscription_events(node.diagnostics, topic)
+                node.create_subscription(message, topic, take, profile, event_callbacks=events)
+            return
+        self.topic = node.resolve_topic_name("poses")
+        poses = LivePoses(self.topic)
+        self._buffer = poses
+        profile = (reliable if node.settings["pose_reliability"] == "reliable" else sensor_data)(_DEPTH)
+        events = subscription_events(node.diagnostics, self.topic, "pose_reliability")
+        node.create_subscription(
+            message, "poses", partial(self._take_pose, poses, kind == "pose"), profile, event_callbacks=events
+        )
+
+    def newest(self) -> int | None:
+        """The time, nanoseconds, up to which poses are known; None before the first."""
+        with self.change:
+            return self._buffer.newest()
+
+    def between(self, begin: int, end: int) -> Interpolation | str | None:
+        """The poses of an interval: see `poses_for`."""
+        with self.change:
+            return poses_for(self._buffer, begin, end, self._limits)
+
+    def forget(self, before: int) -> None:
+        """Drop what is older than a time."""
+        with self.change:
+            self._buffer.forget(before)
+
+    def _take_pose(self, poses: LivePoses, plain: bool, message: Any) -> None:  # noqa: FBT001 - bound once
+        pose = message.pose if plain else message.pose.pose
+        made = self._made(pose.position, pose.orientation, message.header)
+        if made is not None:
+            with self.change:
+                poses.add(stamp_of(message.header), made)
+                self.change.notify_all()
+
+    def _take_transforms(self, transforms: LiveTransforms, static: bool, message: Any) -> None:  # noqa: FBT001 - bound once
+        with self.change:
+            for each in message.transforms:
+                made = self._made(each.transform.translation, each.transform.rotation, each.header)
+                if made is None:
+                    continue
+                parent, child = each.header.frame_id, each.child_frame_id
+                try:
+                    transforms.add(parent, child, stamp_of(each.header), made, static=static)
+                except SimjudgeError as error:
+                    self._node.fail(error)
+            self.change.notify_all()
+
+    def _made(self, position: Any, orientation: Any, header: Any) -> Pose | None:
+        self.received += 1
+        numbers = pose_numbers(position, orientation)
+        try:
+            return Pose(numbers[:3], numbers[3:])  # type: ignore[arg-type]
+        except SimjudgeError as error:
+            self._lose("poses that are none", f"{self.topic} at {stamp_of(header) / 1e9:.3f} s: {error}")
+            return None

@@ -1,0 +1,244 @@
+"""A simulated camera that rides where the real one does, as pictures and poses come in."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from pathlib import Path
+from threading import Thread
+from typing import Any, NamedTuple
+
+from sensor_msgs.msg import CameraInfo
+
+from simjudge.bags.messages import FRAME_ID
+from simjudge.errors import SimjudgeError
+from simjudge.frames import stamp_name
+from simjudge.pose_noise import PoseNoise
+from simjudge.sensing.camera import read_camera
+from simjudge.sensing.exposure import shot_of
+from simjudge.sensing.ground_truth import Labelling, ground_truth
+from simjudge.trajectories import Interpolation, Limits
+from simjudge.world.camera_path import CameraPath, parse_place, seat_of
+from simjudge.world.engine import Engine
+from simjudge.world.engines import ENGINES, make_engine
+from simjudge.world.measured_cones import staged
+from simjudge.world.replaying import exposure_around, look
+
+from .diagnostics import OK, WARN, Flow, Report
+from .image_input import TRANSPORTS, ImageInput
+from .image_messages import place, stamp_of
+from .parameters import Parameter
+from .pose_input import PARAMETERS as POSE_PARAMETERS
+from .pose_input import PoseInput
+from .qos import RELIABILITIES, reliable, sensor_data
+from .runtime import SimjudgeNode, run_node
+from .simulated_camera import SimulatedCamera
+
+_DEPTH = 100
+_RECENT, _EVERY, _POLL = 10.0, 1.0, 0.02
+_KEPT = 30_000_000_000
+"""Nanoseconds of poses that are kept for pictures that come late."""
+
+
+class _Waiting(NamedTuple):
+    """A real frame that waits for its poses: its stamp, when it came, and how to name it."""
+
+    stamp: int
+    arrived: float
+    place: str
+
+
+class ReplayNode(SimjudgeNode):
+    """Sees in a scene what a real camera sees: image[/compressed] or camera_info, and poses in; camera/... out."""
+
+    NAME = "replay_node"
+    PARAMETERS = (
+        Parameter("scene", "", "what stands where: a scene's file, or the name of one that comes with simjudge",
+                  required=True),
+        Parameter("camera", "", "the camera that sees it: a file, or the name of one that comes with simjudge",
+                  required=True),
+        Parameter("trigger", "image", "what tells that the real camera took a picture: image, or camera_info, which is"
+                  " much less to carry", choices=("image", "camera_info")),
+        *POSE_PARAMETERS,
+        Parameter("vehicle", "", "the car whose base_link the poses are of, file or name; art1 without a mount"),
+        Parameter("mount", "", "in place of vehicle: the camera on the body, x,y,z or x,y,z,yaw,pitch,roll, metres and"
+                  " degrees; body or optical where the poses are the camera's own"),
+        Parameter("align", "0,0,0", "the poses' fixed frame in the scene: x,y,z or x,y,z,yaw"),
+        Parameter("cones", "", "table of measured cones, id colour x y, in place of the scene's own"),
+        Parameter("cone_kinds", "", "the scene's kinds for the table's colours; empty: 0=red_cone,1=green_cone"),
+        Parameter("time_offset", 0.0, "seconds added to a picture's stamp to find its pose"),
+        Parameter("noise_angle", 0.0, "degrees of pose noise, yaw, pitch and roll each", low=0, high=180),
+        Parameter("noise_position", 0.0, "metres of pose noise, x, y and z each", low=0, high=1e3),
+        Parameter("min_size", 5.0, "pixels: smaller things are not labelled", low=0, high=1e5),
+        Parameter("min_visible", 0.25, "things seen by a smaller share are not labelled", low=0, high=1),
+        Parameter("seed", 0, "of the scene, the camera's noise and the poses' noise", low=0),
+        Parameter("engine", "default", "that moves and lights the scene", choices=ENGINES),
+        Parameter("every_frame", default=False, description="false: the newest picture that has poses, for live work;"
+                  " true: every picture in order, for recordings"),
+        Parameter("wait", 2.0, "seconds that a picture waits for its poses", low=0, high=1e6),
+        Parameter("drain", 3.0, "every_frame: seconds that pictures which wait are still worked on when the node is"
+                  " told to end", low=0, high=1e6),
+        Parameter("frame_id", FRAME_ID, "of the simulated camera's optical frame, in all headers"),
+        Parameter("transport", "auto", "which pictures are listened to: raw, compressed, or those that come",
+                  choices=TRANSPORTS),
+        Parameter("reliability", "auto", "of the pictures listened to: auto takes what is offered",
+                  choices=RELIABILITIES),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        """Set up the scene and start.
+
+        Raises:
+            SimjudgeError: scene, camera or mount cannot be used, or input and output are the same topic.
+        """
+        super().__init__()
+        given = self.settings
+        self._camera = read_camera(given["camera"])
+        self._limits = Limits(given["max_gap"], given["max_speed"], math.radians(given["max_turn"]))
+        self._alignment = parse_place("align", given["align"])
+        self._seat, seated = seat_of(given["vehicle"] or None, given["mount"] or None)
+        self._labelling = Labelling(given["min_size"], given["min_visible"])
+        noise = PoseNoise(math.radians(given["noise_angle"]), given["noise_position"])
+        self._noise = noise if noise.angle or noise.position else None
+        table = Path(given["cones"]) if given["cones"] else None
+        scene = staged(given["scene"], table, given["cone_kinds"] or None, self._alignment, given["seed"])
+        self._engine: Engine = make_engine(given["engine"], scene)
+        self._offset, self._around = round(given["time_offset"] * 1e9), exposure_around(self._camera)
+        self._flow = Flow()
+        self._skipped = 0
+        self._last_loss = float("-inf")
+        self._waiting: deque[_Waiting] = deque()
+        self._draining = self._stopped = False
+        self._forgot = time.monotonic()
+        self._out = SimulatedCamera(self, self._camera, scene.class_names, frame_id=given["frame_id"])
+        self._poses = PoseInput(self, self._limits, self._lose)
+        self._input = self._listen()
+        self.get_logger().info(f"camera {self._camera.name} {seated}, in {scene.name}; {self._engine.variant}")
+        self.diagnostics.watch("replay", self._report)
+        self._thread = Thread(target=self._work, name="replaying", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Finish what waits, if that is quick; what is not finished is counted."""
+        if self._input is not None:
+            self._input.pump()
+        self._draining, every = True, self.settings["every_frame"]
+        end = time.monotonic() + (self.settings["drain"] if every else 0)
+        while self._waiting and self._thread.is_alive() and time.monotonic() < end and not self.hurried:
+            time.sleep(_POLL)
+        self._stopped = True
+        self._thread.join()
+        while self._waiting and every:
+            self._lose("pictures that still waited when the node was ended", self._waiting.popleft().place)
+        self._engine.close()
+
+    def _listen(self) -> ImageInput | None:
+        """Subscribe to what tells that the real camera took a picture."""
+        if self.settings["trigger"] == "image":
+            taken = ImageInput(self, "image", self._take, depth=_DEPTH, on_lost=self._lost)
+            mine = {self.resolve_topic_name(name) for name in ("camera/image_raw", "camera/image_raw/compressed")}
+            loop = mine & set(taken.topic.split(" or "))
+            if loop:
+                raise SimjudgeError(f"{min(loop)} is both taken and published; remap one of them")
+            return taken
+        profile = (reliable if self.settings["reliability"] == "reliable" else sensor_data)(_DEPTH)
+        subscription = self.create_subscription(CameraInfo, "camera_info", self._take, profile)
+        if subscription.topic_name == self.resolve_topic_name("camera/camera_info"):
+            raise SimjudgeError(f"{subscription.topic_name} is both taken and published; remap one of them")
+        return None
+
+    def _take(self, message: Any) -> None:
+        self._flow.received += 1
+        self._waiting.append(_Waiting(stamp_of(message), time.monotonic(), place(message)))
+
+    def _lost(self, topic: str, count: int) -> None:
+        """Pictures that never arrived; in live work a few always do not."""
+        if self.settings["every_frame"]:
+            self._lose("pictures lost on the way here", topic, count)
+
+    def _work(self) -> None:
+        try:
+            while not self._stopped:
+                found = self._next()
+                if found is not None:
+                    self._replay(*found)
+                    continue
+                with self._poses.change:
+                    self._poses.change.wait(_POLL)
+        except Exception as error:  # noqa: BLE001 - handed to the main thread, which raises it
+            self.fail(error)
+
+    def _next(self) -> tuple[_Waiting, Interpolation] | None:
+        """The picture to work on: the first that waits, or the newest that has poses."""
+        self._forget()
+        every = self.settings["every_frame"]
+        for item in list(self._waiting)[:1] if every else reversed(list(self._waiting)):
+            at = item.stamp + self._offset
+            found = self._poses.between(at - self._around[0], at + self._around[1])
+            if isinstance(found, Interpolation):
+                self._waiting.remove(item)
+                while not every and self._waiting and self._waiting[0].stamp < item.stamp:
+                    self._waiting.popleft()
+                    self._skipped += 1
+                return item, found
+            patient = time.monotonic() - item.arrived < self.settings["wait"] and not self._draining
+            if found is None and patient:
+                continue
+            self._waiting.remove(item)
+            kind = "that no poses came for" if found is None else found
+            self._lose(f"pictures {kind}", item.place)
+        return None
+
+    def _forget(self) -> None:
+        newest = self._poses.newest()
+        if newest is not None and time.monotonic() - self._forgot > _EVERY:
+            self._forgot = time.monotonic()
+            oldest = min((item.stamp + self._offset for item in list(self._waiting)), default=newest)
+            self._poses.forget(min(newest - _KEPT, oldest - self._around[0]))
+
+    def _replay(self, item: _Waiting, poses: Interpolation) -> None:
+        name, seed, camera = stamp_name(item.stamp), self.settings["seed"], self._camera
+        path = CameraPath(poses, self._seat, self._alignment, self._offset, self._noise, seed)
+        seen = look(self._engine, camera, path, item.stamp, name)
+        truth = ground_truth(self._engine.scene, camera.lens, seen.moment, seen.labels, self._labelling)
+        shot = shot_of(camera, seen.light, name, seed)
+        self._out.publish(item.stamp, shot.pixels, truth.objects, seen.labels, shot.encoded, name)
+        self._flow.add(time.monotonic() - item.arrived)
+
+    def _lose(self, kind: str, where: str, count: int = 1) -> None:
+        self.losses.add(kind, where, count)
+        self._flow.dropped += count
+        self._last_loss = time.monotonic()
+        if self.losses.counts[kind] == count:
+            self.get_logger().warning(f"{kind}, the first one: {where}")
+
+    def _report(self) -> Report:
+        newest = self._poses.newest()
+        values = self._flow.values()
+        values["waiting"] = len(self._waiting)
+        values["skipped for a newer one"] = self._skipped
+        values["poses"] = f"{self._poses.received} from {self._poses.topic}"
+        values["newest pose (s)"] = "none yet" if newest is None else f"{newest / 1e9:.3f}"
+        for kind, count in list(self.losses.counts.items()):
+            values[kind] = count
+        if newest is None and self._flow.received:
+            return Report(WARN, self._without_poses(), values)
+        if time.monotonic() - self._last_loss < _RECENT:
+            return Report(WARN, "; ".join(f"{n} {kind}" for kind, n in list(self.losses.counts.items())), values)
+        return Report(OK, f"replaying {self._out.published} pictures so far", values)
+
+    def _without_poses(self) -> str:
+        kind = self.settings["pose_type"]
+        if not self._poses.received:
+            return f"no poses come on {self._poses.topic} (pose_type {kind}); remap poses, or set pose_type"
+        return f"{self._poses.topic} has no way from parent to child frame yet: see the parameters parent and child"
+
+
+def main() -> None:
+    """The executable."""
+    run_node(ReplayNode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""The arguments of a replay, the node's parameters that they are, and what of a recording is played for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from simjudge.errors import SimjudgeError, UsageError
+from simjudge.graph.description import Argument, Value, Values, number, truth, whole
+
+_YES_NO = ("true", "false")
+POSE_TYPES = {
+    "geometry_msgs/msg/PoseStamped": "pose",
+    "geometry_msgs/msg/PoseWithCovarianceStamped": "pose_covariance",
+    "nav_msgs/msg/Odometry": "odometry",
+    "tf2_msgs/msg/TFMessage": "tf",
+}
+ARGUMENTS = (
+    Argument("scene", None, "what stands where: a scene's file, or one that comes with simjudge by name"),
+    Argument("camera", None, "the simulated camera: a file, or one that comes with simjudge by name"),
+    Argument("bag", "", "play this recording; empty: pictures and poses come from elsewhere"),
+    Argument("poses", "", "the topic of the poses; empty: the recording's, or poses"),
+    Argument("pose_type", "auto", "what that is; auto: as the recording has it, else pose",
+             ("auto", *POSE_TYPES.values())),
+    Argument("parent", "", "of tf: the fixed frame; empty: the root of the tree"),
+    Argument("child", "", "of tf: the body's frame; empty: base_link or base_footprint"),
+    Argument("image", "", "the topic of the real camera; empty: the recording's, or image"),
+    Argument("trigger", "auto", "what tells that the real camera took a picture; auto: camera_info where a"
+             " recording has no pictures", ("auto", "image", "camera_info")),
+    Argument("vehicle", "", "the car whose base_link the poses are of; empty: art1, unless mount:= is given"),
+    Argument("mount", "", "the camera on the body: x,y,z[,yaw,pitch,roll] in metres and degrees, body or optical"),
+    Argument("align", "0,0,0", "the poses' fixed frame in the scene: x,y,z[,yaw]"),
+    Argument("cones", "", "table of measured cones, id colour x y, in place of the scene's own"),
+    Argument("cone_kinds", "", "the scene's kinds for its colours; empty: 0=red_cone,1=green_cone"),
+    Argument("time_offset", "0.0", "seconds added to a picture's stamp to find its pose"),
+    Argument("max_gap", "0.5", "seconds: poses further apart are not believed"),
+    Argument("noise", "false", "pose noise of 1 degree and 1 cm", _YES_NO),
+    Argument("seed", "0", "of the scene, the camera's noise and the poses' noise"),
+    Argument("engine", "default", "that moves and lights the scene", ("default", "chrono")),
+    Argument("out", "", "record what the simulated camera sees into this folder"),
+    Argument("record", "raw", "with out: raw pictures, compressed ones, or both", ("raw", "compressed", "both")),
+    Argument("rate", "1.0", "with bag: seconds of the recording played in a second"),
+    Argument("every_frame", "auto", "a frame for every picture, in order; auto: with a bag", ("auto", *_YES_NO)),
+)  # fmt: skip
+_SAME = ("scene", "camera", "parent", "child", "vehicle", "mount", "align", "cones", "cone_kinds", "engine")
+_NOISE: dict[str, Value] = {"noise_angle": 1.0, "noise_position": 0.01}
+_TF = "/tf"
+
+
+class Replayed(NamedTuple):
+    """What of a recording is played for a replay.
+
+    Attributes:
+        topics: the recording's names.
+        remappings: from them to what replay_node takes.
+        pose_type: as replay_node has it.
+        trigger: "image" or "camera_info".
+        compressed: whether the pictures are.
+    """
+
+    topics: list[str]
+    remappings: tuple[tuple[str, str], ...]
+    pose_type: str
+    trigger: str
+    compressed: bool
+
+    def taken(self) -> list[str]:
+        """The topics that replay_node must have subscribed to before anything is played."""
+        seen = "camera_info" if self.trigger == "camera_info" else "image/compressed" if self.compressed else "image"
+        return [seen, _TF if self.pose_type == "tf" else "poses"]
+
+
+def parameters(values: Values, played: Replayed | None) -> dict[str, Value]:
+    """The parameters of replay_node that were given.
+
+    Raises:
+        UsageError: a text is no number, or no yes or no.
+    """
+    out: dict[str, Value] = {name: values[name] for name in _SAME if values[name]}
+    out |= {
+        "time_offset": number("time_offset", values["time_offset"]),
+        "max_gap": number("max_gap", values["max_gap"]),
+    }
+    out |= {"seed": whole("seed", values["seed"]), "pose_type": values["pose_type"], "trigger": values["trigger"]}
+    if truth("noise", values["noise"]):
+        out |= _NOISE
+    if played is not None:
+        out |= {"pose_type": played.pose_type, "trigger": played.trigger, "pose_reliability": "reliable"}
+    for name, usual in (("pose_type", "pose"), ("trigger", "image")):
+        out[name] = usual if out[name] == "auto" else out[name]
+    every = values["every_frame"]
+    out["every_frame"] = played is not None if every == "auto" else truth("every_frame", every)
+    return out
+
+
+def what_to_replay(values: Values) -> Replayed:
+    """One camera's pictures (or its camera_info), and the poses, onto the names that replay_node takes.
+
+    Raises:
+        UsageError: the recording has no such pictures, or its poses are of another type than is asked for.
+        SimjudgeError: it cannot be read, or the poses cannot be told.
+    """
+    from simjudge.bags.interfaces import CAMERA_INFO, COMPRESSED_IMAGE  # noqa: PLC0415 - slow to import
+    from simjudge.bags.recording import Recording  # noqa: PLC0415
+    from simjudge.bags.topics import choose_topics  # noqa: PLC0415
+    from simjudge.bags.trajectories import choose_pose_topic  # noqa: PLC0415
+
+    bag = Path(values["bag"])
+    recording = Recording(bag)
+    types = {topic.name: topic.type for topic in recording.topics.values()}
+    poses = choose_pose_topic(recording, values["poses"] or None)
+    kind = POSE_TYPES[types[poses]]
+    if values["pose_type"] not in ("auto", kind):
+        raise UsageError(f"pose_type:={values['pose_type']}: {poses} of {bag} is a {types[poses]}")
+    has_pictures = any(name.endswith(("/Image", "/CompressedImage")) for name in types.values())
+    infos = [name for name, its in types.items() if its == CAMERA_INFO]
+    trigger = values["trigger"] if values["trigger"] != "auto" else "image" if has_pictures else "camera_info"
+    if trigger == "image":
+        if not has_pictures:
+            raise SimjudgeError(
+                f"{bag}: holds no pictures to make frames for; simjudge replay makes them at a steady rate"
+            )
+        seen = choose_topics(str(bag), types, values["image"] or None, None, None).images[0]
+    elif len(infos) == 1 or values["image"] in infos:
+        seen = infos[0] if len(infos) == 1 else values["image"]
+    else:
+        held = ", ".join(infos) or "none"
+        raise SimjudgeError(
+            f"{bag}: one camera_info to make frames for is needed; it holds {held}: choose with image:="
+        )
+    compressed = types[seen] == COMPRESSED_IMAGE
+    pairs = [(seen, "camera_info" if trigger == "camera_info" else "image/compressed" if compressed else "image")]
+    topics = [seen, poses]
+    if kind == "tf":
+        static = poses.rpartition("/")[0] + "/tf_static"
+        pairs += [(own, name) for own, name in ((poses, _TF), (static, "/tf_static")) if own != name]
+        topics += [static] if static in types else []
+    else:
+        pairs.append((poses, "poses"))
+    return Replayed(topics, tuple(pairs), kind, trigger, compressed)

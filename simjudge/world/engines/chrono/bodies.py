@@ -26,6 +26,8 @@ from simjudge.world.vehicle import Command, Vehicle, VehicleState
 
 GRAVITY = 9.81
 _ENVELOPE, _MARGIN = 0.002, 0.001
+_RECOVERY = 0.05
+"""M/s at which what overlaps is pushed apart; Chrono's 0.6 makes small things hop."""
 _FRICTION, _RESTITUTION = 0.6, 0.05
 _FLOOR = (400.0, 400.0, 1.0)
 """Metres: the box that stands for an infinite plane, its top in the plane."""
@@ -140,6 +142,7 @@ class Bodies:
             self._system = core.ChSystemNSC()
             self._system.SetCollisionSystemType(core.ChCollisionSystem.Type_BULLET)
         self._system.SetGravitationalAcceleration(core.ChVector3d(0, 0, -GRAVITY))
+        self._system.SetMaxPenetrationRecoverySpeed(_RECOVERY)
         self._system.SetChTime(self.time)
         material = core.ChContactMaterialNSC()
         material.SetFriction(_FRICTION)

@@ -56,6 +56,7 @@ VERIFIED: dict[str, tuple[str, ...]] = {
         "SetChTime",
         "SetCollisionSystemType",
         "SetGravitationalAcceleration",
+        "SetMaxPenetrationRecoverySpeed",
     ),
     "chrono/physics/ChSystemNSC.h": ("ChSystemNSC",),
     "chrono_models/vehicle/artcar/ARTcar.h": (

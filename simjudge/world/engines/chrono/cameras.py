@@ -77,14 +77,14 @@ class Cameras:
         return buffers.axial(self._stage.distances(asked)[rows, columns], straight, FARTHEST)
 
     def _bracketed(self, asked: Asked) -> npt.NDArray[np.float32]:
-        """Linear light of a picture, taken again in less light where bytes are full."""
+        """Linear light of a picture, taken again in less light where a channel's bytes are full."""
         bytes_ = self._stage.colours(asked)
         picture = buffers.linear(bytes_)
         for part in BRACKETS[1:]:
-            full = bytes_.max(axis=-1) >= buffers.SATURATED
+            full = bytes_ >= buffers.SATURATED
             if not full.any():
                 break
-            bytes_ = np.where(full[..., None], self._stage.colours(asked, part), 0).astype(np.uint8)
+            bytes_ = np.where(full, self._stage.colours(asked, part), np.uint8(0))
             picture[full] = buffers.linear(bytes_[full]) / part
         return picture
 

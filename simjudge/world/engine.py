@@ -121,8 +121,9 @@ class Engine(Protocol):
         Args:
             lens: bends the rays, and says how large the picture is.
             moments: instants spread evenly over the exposure, one without motion blur.
-            rays_per_pixel: n^2 with whole n, rays on an n x n grid in each pixel at (i + 1/2) / n; with one moment or
-                several, each moment gets that many.
+            rays_per_pixel: n^2 with whole n, rays on an n x n grid in each pixel at (i + 1/2) / n. They are dealt to
+                the moments in turn, so that blur costs no more rays; where there are more moments than rays, each
+                moment gets one. Every moment counts the same.
 
         Returns:
             The same bytes for the same arguments, engine, variant and machine.

@@ -102,6 +102,17 @@ def test_an_exposure_is_the_mean_of_its_moments(light_of):
     assert light.expose(LENS, moments) == pytest.approx(np.mean(each, axis=0), abs=1e-6)
 
 
+def test_rays_are_dealt_to_the_moments(light_of):
+    """Each moment gets its share of the rays of a pixel, all that there are together."""
+    light = light_of(world())
+    still = light.expose(LENS, [Moment(CAMERA)], 4)
+    for count in (2, 4):
+        assert light.expose(LENS, [Moment(CAMERA)] * count, 4) == pytest.approx(still, abs=1e-5)
+    apart = [light.expose(LENS, [moment] * 2, 4) for moment in (Moment(CAMERA), Moment(CAMERA, ELSEWHERE))]
+    both = light.expose(LENS, [Moment(CAMERA), Moment(CAMERA, ELSEWHERE)], 4)
+    assert np.abs(both - np.mean(apart, axis=0)).mean() < 0.02
+
+
 def test_more_rays_sharpen_what_one_ray_aliases(light_of):
     """The mean of 64 rays differs less from that of 16 than from one ray alone."""
     light = light_of(world())

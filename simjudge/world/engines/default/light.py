@@ -25,8 +25,8 @@ _BLOCK = 4
 """Side, in pixels, of the blocks in which rays are ordered."""
 _UNIT = 1e-3
 """A unit vector's length may be off by this much."""
-_LENSES = 4
-"""Lenses whose rays are kept."""
+_LENSES, _BUNDLES = 4, 12
+"""Lenses whose order of pixels is kept, and sets of rays that are."""
 
 
 class Light:
@@ -59,7 +59,7 @@ class Light:
         self._integrator = Integrator(self._tracer, packed)
         self._tracer.move({}, self._rotations, self._positions)
         self._integrator.turn(self._rotations)
-        self._rays: dict[tuple[Lens, int], list[Rays]] = {}
+        self._rays: dict[tuple[Lens, int, tuple[int, ...]], list[Rays]] = {}
         self.variant = described(choose_variant())
 
     def expose(self, lens: Lens, moments: Sequence[Moment], rays_per_pixel: int = 1) -> npt.NDArray[np.float32]:
@@ -75,17 +75,19 @@ class Light:
             raise UsageError("an exposure needs one moment or more")
         light = self._integrator.radiance
         total = np.zeros((lens.size[1], lens.size[0], 3), np.float32)
-        for moment in moments:
+        for number, moment in enumerate(moments):
             self._place(moment.bodies)
             view = _view(lens, moment.camera, n)
-            total += _picture(lens, self._tracer.follow(partial(light, view=view, block=n * n), self._rays_of(lens, n)))
+            dealt = _dealt(n * n, len(moments), number)
+            rays = self._rays_of(lens, n, dealt)
+            total += _picture(lens, self._tracer.follow(partial(light, view=view, block=len(dealt)), rays))
         return total if len(moments) == 1 else total / np.float32(len(moments))
 
     def labels(self, lens: Lens, moment: Moment) -> Labels:
         """Classes, instances and depth through the pixels' centres; see `simjudge.world.engine.Engine`."""
         self._place(moment.bodies)
         view = _view(lens, moment.camera, 1)
-        parts = self._tracer.follow(partial(self._integrator.things_and_depth, view=view), self._rays_of(lens, 1))
+        parts = self._tracer.follow(partial(self._integrator.things_and_depth, view=view), self._rays_of(lens, 1, (0,)))
         thing = _picture(lens, [part[0] for part in parts])
         return Labels(self._class_id[thing], self._instance[thing], _picture(lens, [part[1] for part in parts]))
 
@@ -134,23 +136,33 @@ class Light:
             self._tracer.move(moved, self._rotations, self._positions)
             self._integrator.turn(self._rotations)
 
-    def _rays_of(self, lens: Lens, n: int) -> list[Rays]:
-        """The lens's rays, n x n a pixel, pixels in `_order`, in wavefronts."""
-        if (lens, n) not in self._rays:
-            while len(self._rays) >= _LENSES:
+    def _rays_of(self, lens: Lens, n: int, chosen: tuple[int, ...]) -> list[Rays]:
+        """The lens's rays, the chosen of n x n a pixel, pixels in `_order`, in wavefronts."""
+        key = (lens, n, chosen)
+        if key not in self._rays:
+            while len(self._rays) >= _BUNDLES:
                 self._rays.pop(next(iter(self._rays)))
             order = _order(lens.size)
             pixels = np.stack([order % lens.size[0], order // lens.size[0]], 1)
-            count = max(self._tracer.wavefront // (n * n), 1)
+            count = max(self._tracer.wavefront // len(chosen), 1)
             parts = (pixels[k : k + count] for k in range(0, len(pixels), count))
-            self._rays[lens, n] = [self._wavefront(lens, part, n) for part in parts]
-        return self._rays[lens, n]
+            self._rays[key] = [self._wavefront(lens, part, n, chosen) for part in parts]
+        return self._rays[key]
 
-    def _wavefront(self, lens: Lens, pixels: npt.NDArray[np.int64], n: int) -> Rays:
+    def _wavefront(self, lens: Lens, pixels: npt.NDArray[np.int64], n: int, chosen: tuple[int, ...]) -> Rays:
         within = (np.arange(n) + 0.5) / n - 0.5
-        grid = np.stack(np.meshgrid(within, within), -1).reshape(-1, 2)
+        grid = np.stack(np.meshgrid(within, within), -1).reshape(-1, 2)[list(chosen)]
         way = lens.rays_at(pixels[:, None] + grid).reshape(-1, 3).astype(np.float32)
-        return Rays(self._tracer.given(way), self._tracer.given(grain(pixels, n)))
+        grains = grain(pixels, n)
+        grains = grains.reshape(len(pixels), n * n, *grains.shape[1:])[:, list(chosen)].reshape(-1, *grains.shape[1:])
+        return Rays(self._tracer.given(way), self._tracer.given(grains))
+
+
+def _dealt(rays: int, moments: int, number: int) -> tuple[int, ...]:
+    """Which of a pixel's rays fall to a moment: distributed over time as Cook, Porter and Carpenter (1984) have it."""
+    if moments <= rays:
+        return tuple(range(number, rays, moments))
+    return (number % rays,)
 
 
 def make_tracer(things: Sequence[Thing], packed: Packed) -> Tracer:

@@ -75,7 +75,7 @@ def vinyl_tiles(
     rubs = [wander(random, random.random(2), random.uniform(0.01, 0.1), 0.008, 0.08) for _ in range(count)]
     rubbed = blurred(strokes(size, rubs, random.integers(1, 3, count).tolist()), 1.0)
     out = mixed(out, np.multiply(colour, 0.5), 0.5 * rubbed)
-    return mixed(out, np.multiply(colour, 0.45), joint * (1 - smooth_step(near, 0.4, 1.8)))
+    return mixed(out, np.multiply(colour, 0.45), joint * (1 - smooth_step(near, 0.3, 1.3)))
 
 
 def floor_tiles(

@@ -45,7 +45,7 @@ lint: setup-test ## ruff and mypy
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-bench: setup ## the benchmark table
+bench: setup-sim ## the benchmark table
 	$(BIN)/python bench/run.py
 
 samples: setup ## paint the sample recordings in bags/ anew

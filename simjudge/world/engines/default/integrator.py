@@ -223,7 +223,7 @@ class Integrator:
             lobe = shading.gloss(t.xp, spot.alpha, t.dot(spot.normal, half), n_l, n_v)
             _, _, left_l, lost_l = self._table(spot.row, n_l)
             reflected = base * left_l + metal * lost_l + (spot.f0 * (1 - f) + f) * lobe
-            strength = n_l / square * shading.lamp_window(t.xp, distance, lamp[3])
+            strength = n_l / square * shading.lamp_window(t.xp, distance * lamp[7])
             return t.select(lit, t.vector([lamp[4], lamp[5], lamp[6]]) * strength * reflected, 0.0)
 
         return t.add_up(self._lamp_count, spot.valid, of_lamp, n_v)

@@ -23,6 +23,8 @@ from simjudge.world.scene.model import Scene, Thing
 
 _BLOCK = 4
 """Side, in pixels, of the blocks in which rays are ordered."""
+_PART = 1 << 14
+"""Pixels whose rays a lens computes at once."""
 _UNIT = 1e-3
 """A unit vector's length may be off by this much."""
 _LENSES, _BUNDLES = 4, 12

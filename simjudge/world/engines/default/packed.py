@@ -43,7 +43,7 @@ class Packed:
         levels: (M, 4) of textures, each half as large as the one before: first texel, width, height.
         texels: (N, 4): red, green, blue.
         gloss: (R, 4) tables one after another: both columns of `gloss_table`, `left_for_base`, `lost_between_facets`.
-        lamps: (L or 1, 8): position, range, intensity; the first lamp_count are there.
+        lamps: (L or 1, 8): position, range, intensity, 1 / range; the first lamp_count are there.
         ambient, background: (3,).
         class_id, instance: of every thing.
     """
@@ -72,7 +72,7 @@ def pack(scene: Scene, things: Sequence[Thing]) -> Packed:
     lookups[:, 2] = rows
     lamps = np.zeros((len(scene.lights), LAMP), np.float32)
     for index, light in enumerate(scene.lights):
-        lamps[index, :7] = [*light.position, light.range, *light.intensity]
+        lamps[index] = [*light.position, light.range, *light.intensity, 1 / light.range]
     return Packed(
         corners=_stacked([_corners(thing.mesh) for thing in things], CORNERS),
         facets=_stacked([_facets(thing.mesh) for thing in things], FACET),

@@ -32,9 +32,9 @@ FULL = 0.9
 """Part of a lamp's range up to which it falls off with 1/d^2 exactly."""
 
 
-def lamp_window(xp: Any, distance: Any, reach: Any) -> Any:
-    """The factor that takes a lamp to nothing at its range: 1 up to FULL of it, then a smooth step."""
-    t = xp.minimum(xp.maximum((distance / reach - FULL) / (1 - FULL), 0.0), 1.0)
+def lamp_window(xp: Any, ranges: Any) -> Any:
+    """The factor that takes a lamp to nothing at a distance of one range: 1 up to FULL of it, then a smooth step."""
+    t = xp.minimum(xp.maximum((ranges - FULL) * (1 / (1 - FULL)), 0.0), 1.0)
     return 1 - t * t * (3 - 2 * t)
 
 

@@ -39,7 +39,7 @@ def brick(
     row = np.broadcast_to(y.astype(np.int64)[:, None], (size, size))
     x = ((np.arange(size) + 0.5) / size * columns)[None] + 0.5 * (row % 2)
     column = x.astype(np.int64) % columns
-    wobble = 0.9 * spectral(size, random, 2.0, 10)
+    wobble = 0.5 * spectral(size, random, 2.0, 10)
     near = np.minimum(
         np.minimum(x % 1, 1 - x % 1) * size / columns, (np.minimum(y % 1, 1 - y % 1) * size / rows)[:, None]
     )

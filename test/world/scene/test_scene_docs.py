@@ -39,7 +39,6 @@ def test_a_table_as_shown_leaves_out_the_slip(tmp_path):
     path.write_text(yaml.safe_dump({"extends": "lab"} | yaml.safe_load(EXAMPLES[1])))
     content = yaml.safe_load(path.read_text())
     content["placements"]["course"] = None
-    content["things"] = {"pillars": None}
     path.write_text(yaml.safe_dump(content))
     assert len(read_scene(path).labelled()) == 19
 

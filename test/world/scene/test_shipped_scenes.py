@@ -2,16 +2,20 @@
 
 import math
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
+from simjudge.errors import SimjudgeError
 from simjudge.world.scene.centre_lines import tightest_radius
 from simjudge.world.scene.read import read_scene, shipped_scenes
 from simjudge.world.vehicle_file import read_vehicle
 
 NAMES = ("lab", "lab_random", "hall")
 RANDOM = {"lab_random"}
+MEASURED = Path(__file__).resolve().parents[4] / "shared" / "data" / "art1" / "cone_path_iros.csv"
 
 
 def test_there_are_these():
@@ -85,6 +89,20 @@ def test_courses_can_be_driven(name):
 def test_another_seed_moves_cones_a_little(name):
     one, other = (np.array([c.pose.position for c in read_scene(name, seed).labelled()]) for seed in (0, 1))
     assert 0 < np.abs(one - other).max() <= 0.04
+
+
+def test_the_labs_measured_course_fits_into_the_lab(tmp_path):
+    if not MEASURED.is_file():
+        pytest.skip("shared/data/art1/cone_path_iros.csv is not here")
+    table = {"file": str(MEASURED), "kinds": {0: "red_cone", 1: "green_cone"}}
+    path = tmp_path / "measured.yaml"
+    scene = {"extends": "lab", "placements": {"course": None, "cones": {"table": table}}}
+    path.write_text(yaml.safe_dump(scene))
+    with pytest.raises(SimjudgeError, match=r"cone_path_iros\.csv:10: id 9, colour 1 at x 995.* a slip\?"):
+        read_scene(path)
+    table["leave_out"] = [[9, 1]]
+    path.write_text(yaml.safe_dump(scene))
+    assert len(read_scene(path).labelled()) == 34
 
 
 def test_random_cones_are_as_many_red_as_green():

@@ -154,10 +154,13 @@ class Light:
     def _wavefront(self, lens: Lens, pixels: npt.NDArray[np.int64], n: int, chosen: tuple[int, ...]) -> Rays:
         within = (np.arange(n) + 0.5) / n - 0.5
         grid = np.stack(np.meshgrid(within, within), -1).reshape(-1, 2)[list(chosen)]
-        way = lens.rays_at(pixels[:, None] + grid).reshape(-1, 3).astype(np.float32)
-        grains = grain(pixels, n)
-        grains = grains.reshape(len(pixels), n * n, *grains.shape[1:])[:, list(chosen)].reshape(-1, *grains.shape[1:])
-        return Rays(self._tracer.given(way), self._tracer.given(grains))
+        # In parts: lens and grain are computed in float64, with many intermediate results.
+        ways, grains = [], []
+        for begin in range(0, len(pixels), _PART):
+            part = pixels[begin : begin + _PART]
+            ways.append(lens.rays_at(part[:, None] + grid).reshape(-1, 3).astype(np.float32))
+            grains.append(grain(part, n).reshape(len(part), n * n, 2)[:, list(chosen)].reshape(-1, 2))
+        return Rays(self._tracer.given(np.concatenate(ways)), self._tracer.given(np.concatenate(grains)))
 
 
 def _dealt(rays: int, moments: int, number: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""`simjudge run detect|validate|live NAME:=VALUE ...`: the nodes of a launch file, without ROS's launch."""
+"""`simjudge run detect|validate|live|replay|sim NAME:=VALUE ...`: the nodes of a launch file, without ROS's launch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLOURS = (36, 33, 35, 32, 34, 96, 93, 95)
 
 
 def run(
-    graph: str = typer.Argument(..., help="detect, validate or live."),
+    graph: str = typer.Argument(..., help="detect, validate, live, replay or sim."),
     arguments: list[str] = typer.Argument(None, help="NAME:=VALUE, as ros2 launch takes them.", metavar="NAME:=VALUE"),
     show_args: bool = typer.Option(False, "--show-args", "-s", help="Print the arguments and what they do."),
 ) -> None:
@@ -44,8 +44,9 @@ def run(
     processes = chosen.build(values)
     names = [process.name for process in processes]
     code = Runner(prefixed(names), say).run(processes, namespace_of(values["robot_ns"]))
-    if code in (0, 3) and values.get("out"):
-        _show_result(Path(values["out"]))
+    out = values.get("result") or values.get("out")
+    if code in (0, 3) and out:
+        _show_result(Path(out))
     if code:
         raise typer.Exit(code)
 

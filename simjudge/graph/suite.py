@@ -1,4 +1,4 @@
-"""The graphs: detect, validate, live, replay."""
+"""The graphs: detect, validate, live, replay, sim."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from simjudge.errors import SimjudgeError, UsageError
 from simjudge.graph import method_arguments as method
 from simjudge.graph import replay_arguments as replaying
+from simjudge.graph import sim_arguments as simulated
 from simjudge.graph.description import Argument, Graph, Process, Value, Values, namespace_of, number, truth
 from simjudge.graph.places import has_rviz, installed_file, named_file
 from simjudge.graph.recorded import CAMERA_INFO, COMPRESSED, LABELS, PICTURES, Played, what_to_play
@@ -143,6 +144,10 @@ def _replay(values: Values) -> tuple[Process, ...]:
     }
     play = Process("play_node", "play_node", parameters=player, remappings=played.remappings, leads=True)
     return _finished(values, Robot(parameters=robot.parameters), (play, *processes))
+
+
+def _sim(values: Values) -> tuple[Process, ...]:
+    return _finished(values, read_robot(values["robot"]), simulated.programs(values, _viewers(values)))
 
 
 def _played(values: Values) -> Played | None:
@@ -306,4 +311,10 @@ REPLAY = Graph(
     (*replaying.ARGUMENTS, *_COMMON),
     _replay,
 )
-GRAPHS = {graph.name: graph for graph in (DETECT, VALIDATE, LIVE, REPLAY)}
+SIM = Graph(
+    "sim",
+    "a simulated car that drives a course by what a detector sees, judged while it drives",
+    (*simulated.ARGUMENTS, *_rviz("false"), *_WATCH, *_COMMON),
+    _sim,
+)
+GRAPHS = {graph.name: graph for graph in (DETECT, VALIDATE, LIVE, REPLAY, SIM)}

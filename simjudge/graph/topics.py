@@ -60,6 +60,11 @@ _FOUND = End("camera/detections", "simjudge_msgs/msg/DetectionArray", RELIABLE, 
 _SUMMARY = End("validation/summary", "simjudge_msgs/msg/ValidationSummary", LATCHED, "all of result.json, so far")
 _CONTEXTS = End("validation/contexts", "simjudge_msgs/msg/ContextPerformanceArray", RELIABLE, "a frame's contexts, W1")
 _INFO = End("camera/camera_info", "sensor_msgs/msg/CameraInfo", CAMERA, "the lens", "with a calibration")
+_ODOMETRY = End("vehicle/odometry", "nav_msgs/msg/Odometry", RELIABLE, "how the car moves")
+_INPUT = End("vehicle/input", "simjudge_msgs/msg/VehicleInput", RELIABLE, "what the driver does, or another type by"
+             " `input_type`")  # fmt: skip
+_TF = End("/tf", _TRANSFORMS, RELIABLE, "where frames are")
+_TF_STATIC = End("/tf_static", _TRANSFORMS, LATCHED, "where frames are that do not move")
 
 NODES: dict[str, NodeTopics] = {
     "camera_bridge_node": NodeTopics(
@@ -93,8 +98,23 @@ NODES: dict[str, NodeTopics] = {
              "with `trigger` camera_info"),
          End("poses", "geometry_msgs/msg/PoseStamped", CAMERA, "where the body is, or another type by `pose_type`",
              "with `pose_type` pose"),
-         End("/tf", _TRANSFORMS, RELIABLE, "where frames are", "with `pose_type` tf"),
-         End("/tf_static", _TRANSFORMS, LATCHED, "where frames are that do not move", "with `pose_type` tf")),
+         _TF._replace(when="with `pose_type` tf"), _TF_STATIC._replace(when="with `pose_type` tf")),
+    ),
+    "sim_node": NodeTopics(
+        (*_PICTURES, _LABELS, _INFO._replace(when=""),
+         End("camera/semantic", _IMAGE, CAMERA, "class of every pixel, 8UC1"),
+         End("camera/instance", _IMAGE, CAMERA, "instance of every pixel, 16UC1"),
+         _FOUND._replace(when="with `ground_truth_detections`"), _ODOMETRY, _TF, _TF_STATIC,
+         End("/clock", "rosgraph_msgs/msg/Clock", RELIABLE, "simulated time"),
+         End("sim/real_time_factor", "std_msgs/msg/Float64", RELIABLE, "simulated seconds in a second")),
+        (_INPUT,),
+        (Service("~/pause", "std_srvs/srv/SetBool", "pause, or go on"),
+         Service("~/reset", "std_srvs/srv/Trigger", "all at the start again; time goes on")),
+    ),
+    "drive_node": NodeTopics(
+        (_INPUT, End("drive/path", "nav_msgs/msg/Path", RELIABLE, "the line that the driver follows"),
+         End("drive/cones", "visualization_msgs/msg/MarkerArray", RELIABLE, "the cones that it knows")),
+        (_FOUND, _ODOMETRY, _INFO._replace(when="without `camera`")),
     ),
     "play_node": NodeTopics(
         (*(each._replace(quality=RECORDED, when="recorded") for each in (*_PICTURES, _LABELS)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -116,7 +116,7 @@ class LockStep:
                     wanted = self._looks(number)
             handed = [self._waiting.popleft() for _ in range(sum(each.time <= self.time for each in self._waiting))]
             if handed or tell:
-                yield Moved(self.time, self._engine.vehicle())
+                yield Moved(self.time, self._state())
             yield from handed
             sample = self._tick + self._period if self._tick >= sample else sample
 
@@ -156,7 +156,11 @@ class LockStep:
             self._tick = tick
 
     def _look(self) -> _Instant:
-        return _Instant(self.time, self._engine.poses(), self._engine.vehicle())
+        return _Instant(self.time, self._engine.poses(), self._state())
+
+    def _state(self) -> VehicleState:
+        # Its time is the very number that a message's stamp becomes again.
+        return replace(self._engine.vehicle(), time=self.time / SECOND)
 
     def _instant(self, time: int) -> _Instant:
         """The world at a time between the last two looks."""
@@ -165,19 +169,19 @@ class LockStep:
             return now
         share = (time - before.time) / (now.time - before.time)
         bodies = {name: pose_between(before.bodies[name], pose, share) for name, pose in now.bodies.items()}
-        return _Instant(time, bodies, _state_between(before.state, now.state, share))
+        return _Instant(time, bodies, _state_between(before.state, now.state, share, time / SECOND))
 
     def _moment(self, instant: _Instant) -> Moment:
         return Moment(instant.state.pose @ self._seat, instant.bodies)
 
 
-def _state_between(one: VehicleState, other: VehicleState, share: float) -> VehicleState:
+def _state_between(one: VehicleState, other: VehicleState, share: float, time: float) -> VehicleState:
     def mixed(name: str) -> Any:
         pair = np.array([getattr(one, name), getattr(other, name)])
         return tuple(((1 - share) * pair[0] + share * pair[1]).tolist())
 
     return VehicleState(
-        (1 - share) * one.time + share * other.time,
+        time,
         pose_between(one.pose, other.pose, share),
         mixed("velocity"),
         mixed("angular_velocity"),

@@ -1,0 +1,72 @@
+"""How often, and how fast, the closed loop drives: `python bench/closed_loop.py [SCENE [DETECTOR [SEEDS [CAMERA]]]]`.
+
+Every seed is another placement of what is placed at random, another start of the car, other noise.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from simjudge.driving.closed_loop import Driven, Outcome
+from simjudge.driving.drive import Wanted, make_loop
+from simjudge.driving.finders import GROUND_TRUTH
+
+CAMERA = str(Path(__file__).with_name("closed_loop.yaml"))
+_WARM = 5
+
+
+class Run(NamedTuple):
+    """A drive, and simulated seconds in a second once it was warm."""
+
+    outcome: Outcome
+    ratio: float
+
+
+def drive(scene: str, detector: str, seed: int, camera: str = CAMERA, most: float = 180.0) -> Run:
+    """Drive a scene's course, for `most` simulated seconds at most."""
+    loop = make_loop(Wanted(scene, camera, detector, seed=seed, pictures=False))
+    begin = begun = 0.0
+    for event in loop.run():
+        if isinstance(event, Driven) and event.taken.number == _WARM:
+            begin, begun = time.perf_counter(), loop.engine.time
+        if loop.engine.time > most:
+            break
+    ratio = (loop.engine.time - begun) / (time.perf_counter() - begin)
+    outcome = loop.outcome()
+    loop.engine.close()
+    return Run(outcome, ratio)
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    """The lines of the benchmark's table."""
+    out = []
+    for detector, wanted in (("cones_red_green", "0.4 or more"), (GROUND_TRUTH, "-")):
+        done = drive("lab", detector, 0, most=8.0)
+        what = f"closed loop, lab (20 lights), 640x360 at 10 Hz, {detector}"
+        out.append((what, f"{done.ratio:.2f} of real time", wanted, "-"))
+    return out
+
+
+def main() -> None:
+    """Print the table of docs/driving.md."""
+    given = sys.argv[1:]
+    scene, detector = given[0] if given else "lab", given[1] if len(given) > 1 else GROUND_TRUTH
+    count, camera = int(given[2]) if len(given) > 2 else 20, given[3] if len(given) > 3 else CAMERA
+    print(f"{scene}, {detector}, {camera}")
+    print("| seed | finished | cones touched | m beside the line, mean | most | seconds | of real time |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    clean = 0
+    for seed in range(count):
+        outcome, ratio = drive(scene, detector, seed, camera)
+        clean += outcome.clean
+        end = "yes" if outcome.finished else outcome.why
+        numbers = f"{outcome.mean_beside:.3f} | {outcome.most_beside:.3f} | {outcome.seconds:.1f} | {ratio:.2f}"
+        print(f"| {seed} | {end} | {', '.join(outcome.touched) or 'none'} | {numbers} |", flush=True)
+    print(f"{clean} of {count} finished without touching a cone")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+"""A simulated car that drives a course by what a detector sees, judged while it drives."""
+
+from launch import LaunchDescription
+
+from simjudge.graph.suite import SIM
+from simjudge.nodes.launch_actions import launch_description
+
+
+def generate_launch_description() -> LaunchDescription:
+    """What `simjudge run sim` runs too."""
+    return launch_description(SIM)

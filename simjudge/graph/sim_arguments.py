@@ -1,0 +1,150 @@
+"""The arguments of a simulated drive, and the programs that they mean: world, detector, driver, judge, recorder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simjudge.errors import UsageError
+from simjudge.graph import method_arguments as method
+from simjudge.graph.description import Argument, Process, Value, Values, number, truth, whole
+from simjudge.graph.recorded import CAMERA_INFO, COMPRESSED, LABELS, PICTURES
+
+_YES_NO = ("true", "false")
+_GROUND_TRUTH = "ground_truth"
+_DETECTIONS, _ODOMETRY, _INPUT = "camera/detections", "vehicle/odometry", "vehicle/input"
+_INPUT_TYPE = "simjudge_msgs/msg/VehicleInput"
+_WAITING = 100_000
+_LONG = 3600.0
+"""Seconds that work on the last frames may take, and that they may wait for each other."""
+_REPORT = 600.0
+"""Seconds that the resampling and the report at the end are given."""
+_PATIENCE = 120.0
+"""Seconds that the simulation waits for the other nodes: a detector may have to load torch."""
+
+ARGUMENTS = (
+    Argument("scene", "lab", "a scene with a course: a file, or one that comes with simjudge by name"),
+    Argument("camera", "reference", "the car's camera, likewise"),
+    Argument("detector", "cones_red_green", "finds the cones: a .onnx, .pt or .yaml file, one that comes with simjudge"
+             f" by name, or {_GROUND_TRUTH}"),
+    Argument("vehicle", "art1", "the car: a file, or one that comes with simjudge by name"),
+    Argument("engine", "default", "what moves and lights the scene", ("default", "chrono")),
+    Argument("seed", "0", "of the scene, the camera's noise, where the car starts, and the resampling"),
+    Argument("camera_rate", "", "pictures a second; empty: the camera's own"),
+    Argument("lock_step", "true", "time stands still until the driver has answered a picture; false: it goes on",
+             _YES_NO),
+    Argument("speed", "1.0", "without lock_step: simulated seconds in a second; 0: as fast as it goes"),
+    Argument("patience", "60.0", "with lock_step: seconds that an answer may take"),
+    Argument("limit", "180.0", "simulated seconds that the drive may take"),
+    Argument("drive", "true", "drive_node drives; false: somebody else publishes vehicle/input", _YES_NO),
+    Argument("input_type", _INPUT_TYPE, "of vehicle/input; or art_msgs/msg/VehicleInput"),
+    Argument("out", "", "record the drive into this folder: pictures, labels, detections, odometry, tf, input"),
+    Argument("record", "raw", "with out: the raw pictures, the compressed ones (JPEG), or both",
+             ("raw", "compressed", "both")),
+    Argument("reference", "", "judge live: a labelled and predicted recording, usually real, which the drive predicts"),
+    Argument("reference_predictions", "", "predictions for the reference, made before"),
+    Argument("detect_reference", "false", "run the detector on the reference, in place of its own predictions",
+             _YES_NO),
+    Argument("result", "", "with reference: folder for the result, written at the end"),
+    *(each for each in method.ARGUMENTS if each.name != "seed"),
+)  # fmt: skip
+
+
+def programs(values: Values, viewers: tuple[Process, ...]) -> tuple[Process, ...]:
+    """World, detector, driver, judge and recorder, and who else looks, in the order in which they end.
+
+    Raises:
+        UsageError: arguments that do not go together.
+        SimjudgeError: the scene cannot be read, or cannot be driven.
+    """
+    if values["result"] and not values["reference"]:
+        raise UsageError("result:= is the comparison's with reference:=; out:= records the drive")
+    told = values["detector"] == _GROUND_TRUTH
+    if told and truth("detect_reference", values["detect_reference"]):
+        raise UsageError(f"detect_reference:=true needs a detector, not {_GROUND_TRUTH}")
+    others = (
+        *(() if told else (_detector(values),)),
+        *((_driver(values),) if truth("drive", values["drive"]) else ()),
+        *((_judge(values),) if values["reference"] else ()),
+        *((_recorder(values),) if values["out"] else ()),
+    )
+    timed = (replace(each, parameters={"use_sim_time": True, **each.parameters}) for each in (*others, *viewers))
+    return (_world(values, others, told=told), *timed)
+
+
+def _world(values: Values, others: tuple[Process, ...], *, told: bool) -> Process:
+    takes = {
+        "detection_node": [PICTURES],
+        "drive_node": [_DETECTIONS, _ODOMETRY],
+        "validation_node": [LABELS, _DETECTIONS],
+        "record_node": _recorded(values),
+    }
+    parameters: dict[str, Value] = {
+        **{name: values[name] for name in ("scene", "camera", "vehicle", "engine", "input_type")},
+        "seed": whole("seed", values["seed"]),
+        "lock_step": truth("lock_step", values["lock_step"]),
+        "speed": number("speed", values["speed"]),
+        "patience": number("patience", values["patience"]),
+        "limit": number("limit", values["limit"]),
+        "ground_truth_detections": told,
+        "wait_for": [f"{each.name} {topic}" for each in others for topic in takes.get(each.name, [])],
+        "wait_timeout": _PATIENCE,
+    }
+    if values["camera_rate"]:
+        parameters["camera_rate"] = number("camera_rate", values["camera_rate"])
+    if not parameters["wait_for"]:
+        del parameters["wait_for"]
+    return Process("sim_node", "sim_node", parameters=parameters, leads=True)
+
+
+def _detector(values: Values) -> Process:
+    ordered = truth("lock_step", values["lock_step"])
+    parameters: dict[str, Value] = {"model": values["detector"], "transport": "raw", "every_frame": ordered}
+    if ordered:
+        parameters["drain"] = _LONG
+    return Process("detection_node", "detection_node", parameters=parameters, patience=_LONG if ordered else 15.0)
+
+
+def _driver(values: Values) -> Process:
+    """The driver, who is told how wide the lane is and which cones stand where."""
+    from simjudge.driving.lane import course_of, sides_of  # noqa: PLC0415 - slow to import
+    from simjudge.world.scene.read import read_scene  # noqa: PLC0415
+
+    scene = read_scene(values["scene"], whole("seed", values["seed"]))
+    sides = sides_of(scene)
+    parameters: dict[str, Value] = {
+        "vehicle": values["vehicle"],
+        "camera": values["camera"],
+        "lane_width": float(course_of(scene).width),
+        "right": scene.class_names.get(sides.right, str(sides.right)),
+        "left": scene.class_names.get(sides.left, str(sides.left)),
+        "input_type": values["input_type"],
+    }
+    return Process("drive_node", "drive_node", parameters=parameters)
+
+
+def _judge(values: Values) -> Process:
+    parameters: dict[str, Value] = {
+        "reference": values["reference"],
+        "live_is": "b",
+        "wait": _LONG,
+        "wait_count": _WAITING,
+        **method.parameters(values),
+    }
+    if values["reference_predictions"]:
+        parameters["predictions"] = values["reference_predictions"]
+    if truth("detect_reference", values["detect_reference"]):
+        parameters["model"] = values["detector"]
+    if values["result"]:
+        parameters["out"] = values["result"]
+    return Process("validation_node", "validation_node", parameters=parameters, patience=_REPORT)
+
+
+def _recorder(values: Values) -> Process:
+    parameters: dict[str, Value] = {"out": values["out"], "topics": _recorded(values)}
+    return Process("record_node", "record_node", parameters=parameters)
+
+
+def _recorded(values: Values) -> list[str]:
+    pictures = {"raw": [PICTURES], "compressed": [COMPRESSED], "both": [PICTURES, COMPRESSED]}[values["record"]]
+    driving = [_INPUT] if truth("drive", values["drive"]) else []
+    return [*pictures, CAMERA_INFO, LABELS, _DETECTIONS, _ODOMETRY, *driving, "/tf", "/tf_static"]

@@ -1,0 +1,74 @@
+"""`simjudge run sim`: real nodes drive a course, are judged while they drive, and leave a set that compare takes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from driving_scenes import STRAIGHT, camera_file, scene_file
+
+from simjudge.bags.trajectories import read_poses
+from simjudge.sets import read_set
+
+ROOT = Path(__file__).parents[2]
+METHOD = {"patch": "40x40", "theta": "0.6", "bootstrap": "20", "permutations": "20"}
+
+pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
+pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip install ./msgs")
+pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
+pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
+
+
+@pytest.fixture
+def domain(monkeypatch, tmp_path, ros_domain):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(ros_domain))
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "ros_log"))
+
+
+def simjudge(*words, timeout=400, **arguments):
+    given = [f"{name}:={text}" for name, text in arguments.items()]
+    command = [sys.executable, "-m", "simjudge", *map(str, words), *given]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("domain")
+def test_a_drive_is_judged_live_and_recorded_as_the_library_would(tmp_path):
+    scene, camera, detector = scene_file(tmp_path, STRAIGHT), camera_file(tmp_path), "cones_red_green"
+    for seed, name in ((0, "reference"), (1, "library")):
+        options = ["--camera", camera, "--detector", detector, "--seed", seed, "--out", tmp_path / f"{name}.mcap"]
+        done = simjudge("drive", scene, *options)
+        assert done.returncode == 0, done.stderr
+    done = simjudge("run", "sim", scene=scene, camera=camera, detector=detector, seed=1, rviz="false",
+                    out=tmp_path / "nodes", reference=tmp_path / "reference.mcap", result=tmp_path / "result",
+                    **METHOD)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "finished" in done.stderr
+    assert "result in" in done.stderr
+    library, nodes = read_set(tmp_path / "library.mcap"), read_set(tmp_path / "nodes")
+    assert not nodes.losses
+    assert nodes.stamp.tolist() == library.stamp.tolist()
+    np.testing.assert_array_equal(nodes.objects.box, library.objects.box)
+    np.testing.assert_array_equal(nodes.predictions.box, library.predictions.box)
+    np.testing.assert_array_equal(nodes.images.read(2), library.images.read(2))
+    ways = [
+        read_poses(path, "/vehicle/odometry").trajectory for path in (tmp_path / "nodes", tmp_path / "library.mcap")
+    ]
+    np.testing.assert_array_equal(ways[0].position, ways[1].position)
+    options = [word for name, text in METHOD.items() for word in (f"--{name}", text)]
+    sets = [tmp_path / "reference.mcap", tmp_path / "nodes"]
+    done = simjudge("compare", *sets, "--out", tmp_path / "batch", "--seed", 1, *options)
+    assert done.returncode == 0, done.stderr
+    live, batch = (json.loads((tmp_path / name / "result.json").read_text()) for name in ("result", "batch"))
+    assert live["by_class"] == batch["by_class"]
+    assert live["overall"] == batch["overall"]
+
+
+def test_what_cannot_be_is_one_line():
+    done = simjudge("run", "sim", scene="moon")
+    assert done.returncode == 2
+    assert "moon" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,83 @@
+"""The graph sim: which programs, what each is told, what cannot be."""
+
+import pytest
+
+from simjudge.errors import SimjudgeError, UsageError
+from simjudge.graph.suite import GRAPHS
+
+SIM = GRAPHS["sim"]
+
+
+def programs(**given):
+    return {each.name: each for each in SIM.processes({"rviz": "false", **given})}
+
+
+def test_by_itself_it_drives_the_lab_with_the_colour_detector():
+    made = programs()
+    assert list(made) == ["sim_node", "detection_node", "drive_node"]
+    world = made["sim_node"]
+    assert world.leads
+    assert (world.parameters["scene"], world.parameters["camera"]) == ("lab", "reference")
+    assert world.parameters["wait_for"] == [
+        "detection_node camera/image_raw",
+        "drive_node camera/detections",
+        "drive_node vehicle/odometry",
+    ]
+    assert "use_sim_time" not in world.parameters
+    assert all(each.parameters["use_sim_time"] for each in made.values() if each.name != "sim_node")
+    assert made["detection_node"].parameters["every_frame"] is True
+    assert (made["drive_node"].parameters["right"], made["drive_node"].parameters["left"]) == ("red", "green")
+    assert made["drive_node"].parameters["lane_width"] == pytest.approx(0.95)
+
+
+def test_told_the_truth_there_is_no_detector():
+    made = programs(detector="ground_truth")
+    assert list(made) == ["sim_node", "drive_node"]
+    assert made["sim_node"].parameters["ground_truth_detections"] is True
+
+
+def test_judge_and_recorder_and_free_running():
+    made = programs(
+        reference="real.mcap", result="result", out="drive", seed="7", theta="0.9", lock_step="false", camera_rate="5"
+    )
+    assert list(made) == ["sim_node", "detection_node", "drive_node", "validation_node", "record_node"]
+    judge, recorder, world = (made[name].parameters for name in ("validation_node", "record_node", "sim_node"))
+    assert (judge["reference"], judge["live_is"], judge["out"]) == ("real.mcap", "b", "result")
+    assert (judge["theta"], judge["seed"], world["seed"]) == (0.9, 7, 7)
+    assert recorder["out"] == "drive"
+    assert {"camera/image_raw", "camera/ground_truth", "camera/detections", "vehicle/odometry", "/tf_static"} <= set(
+        recorder["topics"]
+    )
+    assert {f"record_node {topic}" for topic in recorder["topics"]} <= set(world["wait_for"])
+    assert (world["lock_step"], world["camera_rate"]) == (False, 5.0)
+    assert made["detection_node"].parameters["every_frame"] is False
+
+
+def test_somebody_else_may_drive():
+    made = programs(detector="ground_truth", drive="false", input_type="art_msgs/msg/VehicleInput")
+    assert list(made) == ["sim_node"]
+    assert made["sim_node"].parameters["input_type"] == "art_msgs/msg/VehicleInput"
+    assert "wait_for" not in made["sim_node"].parameters
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "words"),
+    [
+        ({"result": "x"}, UsageError, "result:= is the comparison's"),
+        ({"detector": "ground_truth", "detect_reference": "true", "reference": "a"}, UsageError, "needs a detector"),
+        ({"scene": "moon"}, UsageError, "moon"),
+        ({"seed": "x"}, UsageError, "seed:=x: must be a whole number"),
+        ({"engine": "steam"}, UsageError, "engine:=steam"),
+        ({"speed": "fast"}, UsageError, "speed:=fast: must be a number"),
+    ],
+)
+def test_what_does_not_go_together(given, kind, words):
+    with pytest.raises(kind, match=words):
+        programs(**given)
+
+
+def test_a_scene_that_cannot_be_driven_is_known_before_anything_starts(tmp_path):
+    bare = tmp_path / "bare.yaml"
+    bare.write_text("things: {floor: {plane: [4, 4]}}\n")
+    with pytest.raises(SimjudgeError, match="has no course"):
+        programs(scene=str(bare))

@@ -29,7 +29,7 @@ setup-sim: ## the same and MuJoCo and Mitsuba, the simulator's default engine
 setup-test:
 	@scripts/setup.sh core train test ros watch sim
 
-demo: setup ## the two sample recordings, judged: detect, compare, report; then live, on a ROS 2 graph
+demo: setup-sim ## a drive, its poses replayed through another camera, detected, compared, reported; then live, on a ROS 2 graph
 	@scripts/demo.sh
 
 test: setup-test ## lint, types, all tests

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The demo: two sample recordings, judged by a detector. Every command is printed before it runs, to be typed again.
+# The demo: a car drives a course, the poses are replayed with another camera, a detector judges the difference.
+# Every command is printed before it runs, to be typed again.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/common.sh
 
 out=demo_out
-model=config/detectors/cones_red_green.yaml
+model=models/lab_pico.onnx
 rm -rf "$out"
 mkdir "$out"
 export PATH="$PWD/.venv/bin:$PATH"
@@ -15,23 +16,26 @@ run() {
     "$@"
 }
 
-say "two recordings of one drive past red and green cones: a stand-in for a real one, and a simulated one"
-say "both are painted, see bags/README.md; the commands below work the same on your own bags and data sets"
-run simjudge info bags/real_stand_in.mcap
-run simjudge detect bags/real_stand_in.mcap --model "$model" --out "$out/real.mcap"
-run simjudge detect bags/sim.mcap --model "$model" --out "$out/sim.mcap"
-run simjudge compare "$out/real.mcap" "$out/sim.mcap" --patch 60x60 --theta 0.7 --out "$out/result"
-run simjudge sweep "$out/real.mcap" "$out/sim.mcap" --patch 60x60 --theta 0.7 --patches 40,60,80,100,120 --out "$out/result"
+say "1. a car drives between cones in the lab, by what a detector sees through camera R (config/cameras/reference.yaml):"
+say "   R STANDS IN FOR A REAL CAMERA, so that this runs anywhere; on your robot this recording is a real one"
+run simjudge drive lab --camera reference --detector "$model" --rate 5 --out "$out/reference.mcap"
+say "2. the recorded poses once more, through a plain camera, as a simulator has it: frame by frame a pair"
+run simjudge replay "$out/reference.mcap" --scene lab --camera plain --out "$out/plain.mcap"
+say "3. the same detector on both"
+run simjudge detect "$out/reference.mcap" --model "$model" --out "$out/reference_seen.mcap"
+run simjudge detect "$out/plain.mcap" --model "$model" --out "$out/plain_seen.mcap"
+say "4. does what it does in the plain pictures predict what it does in R's?"
+run simjudge compare "$out/reference_seen.mcap" "$out/plain_seen.mcap" --paired --theta 0.7 --out "$out/result"
 run simjudge report "$out/result" --out "$out/report.html"
 
 # The same on a ROS 2 graph. The nodes need rclpy and simjudge's message types, which make setup-ros installs.
 live() {
     printf '\n'
-    say "now live: one node plays the simulated recording, one detects, one compares with the real one while they run"
+    say "5. now live: one node plays the plain recording, one detects, one compares with R's while they run"
     export ROS_DOMAIN_ID="${ROS_DOMAIN_ID:-77}" ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
     # The packages of a ROS installation do not go together with those of .venv.
     if [ -n "${ROS_DISTRO:-}" ]; then unset PYTHONPATH AMENT_PREFIX_PATH LD_LIBRARY_PATH ROS_DISTRO; fi
-    run simjudge run live bag:=bags/sim.mcap a:="$out/real.mcap" model:="$model" patch:=60x60 theta:=0.7 rate:=2 \
+    run simjudge run live bag:="$out/plain.mcap" a:="$out/reference_seen.mcap" model:="$model" theta:=0.7 \
         out:="$out/live" rviz:=false
     run simjudge report "$out/live" --out "$out/live.html"
 }

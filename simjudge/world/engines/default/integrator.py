@@ -29,12 +29,12 @@ from simjudge.world.engines.default.tracer import Hit, Tracer
 
 _OFFSET = 2e-5
 """Secondary rays start this far off the surface, times 1 + the largest coordinate."""
-_FADE = (0.4, 0.7)
+_FADE = (0.3, 0.5)
 """Roughness from which mirrored rays give way to ambient light, and where nothing is left of them."""
-_LEAST = 0.004
+_LEAST = 0.01
 """Weight below which a mirrored ray is not worth following: its light is taken to be ambient."""
-_SPARKLE = 0.0625
-"""A rough surface of GGX alpha a mirrors nothing brighter than the larger of 1 and this / a: rays would sparkle."""
+_BRIGHTEST, _INNER = 1.0, 0.75
+"""Rough surfaces mirror nothing brighter than this, and by this inner part of their lobe: rays would sparkle."""
 
 
 class View(NamedTuple):
@@ -190,7 +190,7 @@ class Integrator:
         alpha = spot.roughness * spot.roughness
         along = spot.view - n_v * spot.normal
         along = along / t.xp.sqrt(t.xp.maximum(t.dot(along, along), 1e-12))
-        h = shading.visible_normal(t.xp, alpha, n_v, u1, u2)
+        h = shading.visible_normal(t.xp, alpha, n_v, _INNER * u1, u2)
         half = h[0] * along + h[1] * t.cross(spot.normal, along) + h[2] * spot.normal
         way = 2 * t.dot(half, spot.view) * half - spot.view
         way = self._normalized(way - spot.facet * t.xp.minimum(1.001 * t.dot(way, spot.facet), 0.0))
@@ -200,7 +200,7 @@ class Integrator:
         a, b, left, lost = self._table(other.row, n_v)
         all_around = other.f0 * a + b + other.base * left + other.metal * lost
         seen = self._direct(other, n_v, left, lost, together=False) + self._ambient * all_around
-        seen = t.xp.minimum(seen, t.xp.maximum(_SPARKLE / t.xp.maximum(alpha, 1e-6), 1.0))
+        seen = t.select(spot.roughness > 0, t.xp.minimum(seen, _BRIGHTEST), seen)
         return t.select(hit.valid, seen, self._background)
 
     def _direct(self, spot: Spot, n_v: Any, left_v: Any, lost_v: Any, *, together: bool) -> Any:

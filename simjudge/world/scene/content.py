@@ -54,7 +54,10 @@ def read_content(path: Path, seed: int) -> dict[str, Any]:
     Raises:
         SimjudgeError: the file, or one it extends, is no YAML with fields, or a draw makes no sense.
     """
-    content: dict[str, Any] = _drawn(path, _extended(path, ()), "", seed)
+    try:
+        content: dict[str, Any] = _drawn(path, _extended(path, ()), "", seed)
+    except RecursionError as error:
+        raise SimjudgeError(f"{path}: parts within parts without end; break the circle of anchors") from error
     return content
 
 

@@ -1,6 +1,10 @@
 """Scenes that are none: each is one line that names the file and the field."""
 
+import copy
+
+import numpy as np
 import pytest
+import yaml
 from scene_files import TRIANGLE, scene_file
 
 from simjudge.errors import SimjudgeError
@@ -212,6 +216,7 @@ def test_a_wrong_scene_is_one_clear_line(tmp_path, name):
         ("- 1\n- 2\n", "no scene"),
         ("things: {a: [}", r"mine\.yaml:1: no YAML"),
         ("things:\n  a: {box: [1, 1, 1]}\n  a: {plane: [1, 1]}\n", r"mine\.yaml:3: no YAML: a stands there twice"),
+        ("things: &a\n  b: *a\n", "parts within parts without end"),
         ("things:\n  1: {box: [1, 1, 1]}\n", "things: 1 is no name; a text without / is needed"),
     ],
 )
@@ -239,3 +244,66 @@ def test_more_than_65535_labelled_things_are_too_many(tmp_path):
     assert _numbered(tmp_path, placed, {})[-1].instance == 65535
     with pytest.raises(SimjudgeError, match="one: more than 65535 things with a class; place fewer"):
         _numbered(tmp_path, [*placed, *placed[:1]], {})
+
+
+ODD = [
+    None,
+    -1,
+    0,
+    3,
+    1e9,
+    NAN,
+    "",
+    "text",
+    "red_cone",
+    True,
+    [],
+    [1],
+    [[1, 2]],
+    {},
+    {"a": 1},
+    [None, {}],
+    {"between": 1},
+]
+WHOLE = {
+    "placements": {
+        "row": {"path": {"sine": {"from": [-2, -1], "to": [2, -1], "amplitude": 0.1, "periods": 1}, "width": 0.8,
+                         "spacing": 1, "left": "green_cone", "right": "red_cone", "jitter": 0.01}},
+        "measured": {"table": {"rows": "1 1 -2 1\n2 1 -1 1\n", "kinds": {1: "red_cone"}, "at": [0, 0], "yaw": 1}},
+        "strewn": {"random": {"kinds": ["red_cone"], "count": 3, "spacing": 0.3, "keep_out": [[0, 0, 1, 1]]}},
+    },
+    "things__table": {"parts": [{"box": [1, 1, 1], "copies": [[0, 0, 0]]}], "at": [3, 2, 0]},
+    "things__more": {"kind": "green_cone", "copies": [{"at": [0, 1.5], "yaw": 5}]},
+    "surfaces__made": {"texture": {"pattern": "wood", "size": 16, "contrast": 0.1}, "repeat": [1, 2]},
+    "lights__grid": {"grid": {"columns": 2, "rows": 1, "from": [0, 0], "to": [1, 1], "height": 2}, "intensity": 1,
+                     "range": 5, "colour": "#ffffff", "spread": 0.1},
+}  # fmt: skip
+
+
+def fields_of(content, where=()):
+    """All places in a nested content."""
+    yield where
+    for key, part in content.items() if isinstance(content, dict) else enumerate(content):
+        yield from fields_of(part, (*where, key)) if isinstance(part, dict | list) else [(*where, key)]
+
+
+def test_whatever_stands_in_a_field_it_is_a_scene_or_one_clear_line(tmp_path):
+    path = scene_file(tmp_path, **WHOLE)
+    content = yaml.safe_load(path.read_text())
+    read_scene(path)
+    random, lines = np.random.default_rng(0), []
+    places = [place for place in fields_of(content) if place]
+    for number in range(400):
+        changed = copy.deepcopy(content)
+        *way, last = places[number % len(places)]
+        part = changed
+        for key in way:
+            part = part[key]
+        part[last] = ODD[random.integers(len(ODD))]
+        path.write_text(yaml.safe_dump(changed))
+        try:
+            read_scene(path)
+        except SimjudgeError as error:
+            lines.append(str(error))
+    assert len(lines) > 200
+    assert all(line.startswith(str(tmp_path)) and "\n" not in line for line in lines)

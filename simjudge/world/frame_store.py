@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ from simjudge.frames import FrameSet, IntArray, Objects
 from simjudge.images import EncodedImage, FileImages
 
 _PLAN = "plan.json"
+_AHEAD = 1
+"""Frames that may wait to be finished while the next one is looked at."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,7 @@ class FrameStore:
         """Whether a frame is finished."""
         return self._text(index).is_file()
 
-    def add(
-        self, index: int, picture: EncodedImage, objects: Objects, about: Mapping[str, Any] | None = None
-    ) -> None:
+    def add(self, index: int, picture: EncodedImage, objects: Objects, about: Mapping[str, Any] | None = None) -> None:
         """Keep a finished frame; all rows of `objects` are taken as its own, `about` is kept beside them.
 
         Raises:
@@ -83,6 +85,34 @@ class FrameStore:
         }
         with writing_file(self._text(index)) as temporary:
             temporary.write_text(json.dumps(rows), encoding="utf-8")
+
+    def fill(self, count: int, look: Callable[[int], Callable[[], None]], advance: Callable[[int, int], None]) -> None:
+        """Finish the frames that are missing; what is finished stays, whatever happens.
+
+        Args:
+            count: how many frames there are to be.
+            look: does the part of a frame that needs the engine, and gives back what is left to do: to `add` it. That
+                goes on beside the look at the next one.
+            advance: told how many are done, of how many.
+        """
+        missing = [index for index in range(count) if not self.has(index)]
+        done = count - len(missing)
+        advance(done, count)
+        waiting: deque[Future[None]] = deque()
+        with ThreadPoolExecutor(1, "finishing") as beside:
+            try:
+                for index in missing:
+                    waiting.append(beside.submit(look(index)))
+                    while len(waiting) > _AHEAD:
+                        waiting.popleft().result()
+                        done += 1
+                        advance(done, count)
+            finally:
+                # What has been seen is finished, also where the work was stopped.
+                for each in waiting:
+                    each.result()
+                    done += 1
+                    advance(done, count)
 
     def frames(
         self, name: str, frame_name: Sequence[str], stamp: IntArray, size: tuple[int, int], class_names: dict[int, str]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,8 +30,6 @@ from simjudge.world.frame_store import FrameStore
 from simjudge.world.scene.model import Scene
 from simjudge.world.scene.read import read_scene
 
-_AHEAD = 2
-"""Frames that may wait to be developed and written while the next ones are rendered."""
 BAGS = (".mcap", ".db3")
 _FIXED_FRAME = "map"
 
@@ -121,24 +117,7 @@ def render(work: Rendering, stage: Stage, store: FrameStore, advance: Callable[[
 
     The engine's rays keep all cores busy; developing and writing a frame goes on beside the next one's.
     """
-    missing = [index for index in range(len(work)) if not store.has(index)]
-    done = len(work) - len(missing)
-    advance(done, len(work))
-    waiting: deque[Future[None]] = deque()
-    with ThreadPoolExecutor(1, "developing") as beside:
-        try:
-            for index in missing:
-                waiting.append(beside.submit(_seen(work, stage.of(index), index, store)))
-                while len(waiting) > _AHEAD:
-                    waiting.popleft().result()
-                    done += 1
-                    advance(done, len(work))
-        finally:
-            # What has been seen is finished, also where the work was stopped.
-            for each in waiting:
-                each.result()
-                done += 1
-                advance(done, len(work))
+    store.fill(len(work), lambda index: _seen(work, stage.of(index), index, store), advance)
 
 
 def _seen(work: Rendering, engine: Engine, index: int, store: FrameStore) -> Callable[[], None]:

@@ -6,9 +6,7 @@ The camera moves along the recorded poses while it is exposed; everything else s
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,8 +31,6 @@ from simjudge.world.replay_source import Source
 
 FIXED_FRAME = "map"
 """The fixed frame's name where the poses do not say it."""
-_AHEAD = 2
-"""Frames that may wait to be developed and written while the next ones are rendered."""
 
 
 @dataclass(frozen=True)
@@ -96,31 +92,18 @@ def render(engine: Engine, replay: Replay, store: FrameStore, advance: Callable[
     Developing and writing a frame goes on beside the rendering of the next ones.
     """
     names, stamps = replay.source.frame_name, replay.source.stamp.tolist()
-    missing = [index for index in range(len(names)) if not store.has(index)]
-    done = len(names) - len(missing)
-    advance(done, len(names))
+    camera = replay.camera
 
-    def finish(index: int, seen: Seen) -> None:
-        camera = replay.camera
-        truth = ground_truth(engine.scene, camera.lens, seen.moment, seen.labels, replay.labelling)
-        store.add(index, shot_of(camera, seen.light, names[index], replay.seed).stored(), truth.objects)
+    def seen(index: int) -> Callable[[], None]:
+        found = look(engine, camera, replay.path, stamps[index], names[index])
 
-    waiting: deque[Future[None]] = deque()
-    with ThreadPoolExecutor(1, "developing") as beside:
-        try:
-            for index in missing:
-                seen = look(engine, replay.camera, replay.path, stamps[index], names[index])
-                waiting.append(beside.submit(finish, index, seen))
-                while len(waiting) > _AHEAD:
-                    waiting.popleft().result()
-                    done += 1
-                    advance(done, len(names))
-        finally:
-            # What has been seen is finished, also where the work was stopped.
-            for each in waiting:
-                each.result()
-                done += 1
-                advance(done, len(names))
+        def finish() -> None:
+            truth = ground_truth(engine.scene, camera.lens, found.moment, found.labels, replay.labelling)
+            store.add(index, shot_of(camera, found.light, names[index], replay.seed).stored(), truth.objects)
+
+        return finish
+
+    store.fill(len(names), seen, advance)
 
 
 def write(

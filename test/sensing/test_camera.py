@@ -84,7 +84,7 @@ def test_a_calibration_gives_the_lens(tmp_path):
 
 
 def test_the_shipped_cameras_are_whole():
-    assert set(shipped_cameras()) >= {"art1", "plain", "reference", "lens_fov", "lens_radial", "noise", "demosaic"}
+    assert set(shipped_cameras()) >= {"art1", "plain", "reference", "lens_fov", "lens_radial", "noise", "demosaic", "motion_blur"}
     picture = np.random.default_rng(0).integers(0, 256, (36, 64, 3), np.uint8)
     for name in shipped_cameras():
         camera = read_camera(name)

@@ -1,4 +1,4 @@
-"""A small picture through Mitsuba's LLVM variant, for `variant.is_fit`: run where an abort does no harm.
+"""A small picture through one of Mitsuba's variants, for `variant`: run where an abort does no harm.
 
 LLVM 15 and 16 pass simple kernels and abort on larger ones, so the trial is the tracer's own.
 """
@@ -13,11 +13,11 @@ from simjudge.world.engines.default.packed import pack, world_vertices
 from simjudge.world.scene.model import Mesh, PointLight, Scene, Surface, Thing
 
 
-def main() -> None:
+def main(variant: str) -> None:
     """Print "fit" after a picture of a textured plate has been traced."""
     import mitsuba  # noqa: PLC0415 - in the trial's process only
 
-    mitsuba.set_variant("llvm_ad_rgb")
+    mitsuba.set_variant(variant)
     from simjudge.world.engines.default.mitsuba_tracer import MitsubaTracer  # noqa: PLC0415 - needs the variant
 
     corners = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])

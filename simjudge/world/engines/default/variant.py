@@ -15,7 +15,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -42,11 +42,13 @@ _FOLDERS = (
     "/usr/local/opt/llvm*/lib",
 )
 _TRIAL = """
-import resource
+import resource, sys
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 from simjudge.world.engines.default import trial
-trial.main()
+trial.main(sys.argv[1])
 """
+_PATIENCE = 120
+"""Seconds that a trial may take."""
 _log = logging.getLogger(__name__)
 
 
@@ -65,7 +67,7 @@ def choose_variant() -> Variant:
         return "scalar_rgb"
     if asked == "cuda_ad_rgb" or (not asked and has_cuda()):
         if not has_cuda():
-            raise SimjudgeError(f"{CHOICE}={asked}: no NVIDIA driver with a GPU was found (libcuda.so.1)")
+            raise SimjudgeError(f"{CHOICE}={asked}: no NVIDIA driver with OptiX that Mitsuba can use was found")
         return "cuda_ad_rgb"
     library, why = find_llvm()
     if library is not None:
@@ -94,13 +96,16 @@ def load_mitsuba() -> Any:
 
 
 def has_cuda() -> bool:
-    """Whether there is an NVIDIA driver, and at least one GPU that it can use."""
+    """Whether Mitsuba runs on a GPU here: NVIDIA's driver with OptiX is there, and a trial passes."""
+    return all(map(_loads, ("libcuda.so.1", "libnvoptix.so.1"))) and _passes("cuda_ad_rgb", {})
+
+
+def _loads(library: str) -> bool:
     try:
-        driver = ctypes.CDLL("libcuda.so.1")
+        ctypes.CDLL(library)
     except OSError:
         return False
-    count = ctypes.c_int()
-    return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+    return True
 
 
 def find_llvm(folders: Iterable[str] = _FOLDERS) -> tuple[Path | None, str]:
@@ -142,10 +147,16 @@ def is_fit(library: Path) -> bool:
     version = llvm_version(library)
     if version in PROVEN or 0 < version <= TOO_OLD:
         return version in PROVEN
-    environment = {**os.environ, LIBRARY: str(library)}
-    command = [sys.executable, "-c", _TRIAL]
+    return _passes("llvm_ad_rgb", {LIBRARY: str(library)})
+
+
+def _passes(variant: Variant, environment: Mapping[str, str]) -> bool:
+    """Whether a variant traces a small picture, in a process of its own, where an abort does no harm."""
+    command = [sys.executable, "-c", _TRIAL, variant]
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            command, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=_PATIENCE
+        )
     except subprocess.TimeoutExpired:
         return False
     return done.returncode == 0 and done.stdout.strip() == "fit"

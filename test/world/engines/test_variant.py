@@ -16,6 +16,9 @@ from simjudge.world.engines.default import variant
 ROOT = Path(__file__).parents[3]
 
 
+REAL_HAS_CUDA = variant.has_cuda
+
+
 @pytest.fixture(autouse=True)
 def anew(monkeypatch):
     """Choices are made anew, for a machine without a GPU, and undone."""
@@ -111,6 +114,15 @@ def test_a_gpu_comes_first(libraries, monkeypatch):
     libraries("libLLVM.so.19.1")
     monkeypatch.setattr(variant, "has_cuda", lambda: True)
     assert variant.choose_variant() == "cuda_ad_rgb"
+
+
+@pytest.mark.parametrize(
+    ("there", "passes", "usable"), [({"libcuda.so.1"}, True, False), (None, False, False), (None, True, True)]
+)
+def test_a_gpu_counts_where_driver_and_optix_are_and_a_trial_passes(monkeypatch, there, passes, usable):
+    monkeypatch.setattr(variant, "_loads", lambda library: there is None or library in there)
+    monkeypatch.setattr(variant, "_passes", lambda name, _: name == "cuda_ad_rgb" and passes)
+    assert REAL_HAS_CUDA() is usable
 
 
 def test_a_library_that_is_given_and_no_file_is_named(monkeypatch, tmp_path):

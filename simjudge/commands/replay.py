@@ -100,15 +100,26 @@ def _tell_sizes(source: Source, camera: Camera) -> None:
         say(f"the real pictures are {real}, those of camera {camera.name} {width}x{height}: their boxes do not compare")
 
 
+def _tell_floor(what: Replay, frames: list[int]) -> None:
+    """Poses that were not brought into the scene look at walls from behind, or at nothing."""
+    if not frames:
+        return
+    names, stamps = what.source.frame_name, what.source.stamp
+    x, y, z = what.path.in_scene([int(stamps[frames[0]])], names[frames[0]])[0].position
+    say(f"no floor is below the camera in {len(frames)} of {len(names)} frames, the first: {names[frames[0]]}, at"
+        f" x {x:.2f}, y {y:.2f}, z {z:.2f}: bring the poses into the scene with --align")  # fmt: skip
+
+
 def _run(what: Replay, stage: Scene, engine_name: str, out: Path, given: dict[str, str | None]) -> Losses:
     """Render what is missing, and write the recording."""
     from simjudge.world.engines import make_engine
     from simjudge.world.frame_store import FrameStore
-    from simjudge.world.replaying import described, render, write
+    from simjudge.world.replaying import described, render, without_floor, write
 
     engine = make_engine(engine_name, stage)
     try:
         about = described(what, engine, given)
+        _tell_floor(what, without_floor(engine, what))
         store = FrameStore.beside(out, about)
         with progress("replaying") as advance:
             render(engine, what, store, advance)

@@ -142,6 +142,15 @@ def about_file(out: Path) -> Path:
     return out.with_name(out.name + ".replay.json")
 
 
+def without_floor(engine: Engine, replay: Replay) -> list[int]:
+    """Frames that are seen from where nothing of the scene lies below the camera: outside its floor, or beneath it."""
+    names, stamps = replay.source.frame_name, replay.source.stamp.tolist()
+    poses = [replay.path.in_scene([stamp], name)[0] for name, stamp in zip(names, stamps, strict=True)]
+    down = np.tile([0.0, 0.0, -1.0], (len(poses), 1))
+    hits = engine.cast(np.array([pose.position for pose in poses]), down)
+    return [int(index) for index in np.flatnonzero(hits.thing < 0)]
+
+
 def refuse_existing(out: Path) -> None:
     """Make sure, before hours of work, that a recording can be written.
 

@@ -228,6 +228,14 @@ def test_stopped_work_is_kept_and_gone_on_with(folder, paired, tmp_path):
     assert out.read_bytes() == paired.read_bytes()
 
 
+def test_poses_beside_the_scene_are_told(folder, tmp_path):
+    done = replay(folder / "poses.txt", "--scene", "lab", "--camera", folder / "plain.yaml", "--rate", 1,
+                  "--align", "12,0,0", "--out", tmp_path / "outside.mcap")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "no floor is below the camera in 3 of 3 frames, the first: 1700000000_000000000, at x" in done.stderr
+    assert "bring the poses into the scene with --align" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [

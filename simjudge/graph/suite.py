@@ -11,14 +11,13 @@ from simjudge.graph import method_arguments as method
 from simjudge.graph import replay_arguments as replaying
 from simjudge.graph import sim_arguments as simulated
 from simjudge.graph.description import Argument, Graph, Process, Value, Values, namespace_of, number, truth
-from simjudge.graph.places import has_rviz, installed_file, named_file
+from simjudge.graph.places import named_file
 from simjudge.graph.recorded import CAMERA_INFO, COMPRESSED, LABELS, PICTURES, Played, what_to_play
 from simjudge.graph.robot import Robot, read_robot
+from simjudge.graph.viewers import SIM_LAYOUT, WATCH, rviz_arguments, viewers
 
 _YES_NO = ("true", "false")
 _CLOCK = 50.0
-RVIZ_TOPICS = ("validation/overlay", "camera/detections/overlay", "validation/markers")
-"""What the layout in config/rviz shows."""
 _DRAIN = 3600.0
 """Seconds that pictures of a recording which still wait are given after its end."""
 _WAITING = 100_000
@@ -45,19 +44,6 @@ _COMMON = (
 )  # fmt: skip
 
 
-def _rviz(default: str) -> tuple[Argument, ...]:
-    return (
-        Argument("rviz", default, "show it in RViz; auto: where there is one, and a screen", ("auto", *_YES_NO)),
-        Argument("rviz_frame", "camera_optical_frame", "RViz's fixed frame: that of the pictures' headers"),
-    )
-
-
-_WATCH = (
-    Argument("watch", "false", "show it with rerun (pip install simjudge[watch])", _YES_NO),
-    Argument("save", "", "with watch: save what is shown to this .rrd file; there is no window then"),
-)
-
-
 def _detect(values: Values) -> tuple[Process, ...]:
     if values["out"] and truth("loop", values["loop"]):
         raise UsageError("out:= with loop:=true would record without an end")
@@ -65,7 +51,7 @@ def _detect(values: Values) -> tuple[Process, ...]:
     played = _played(values)
     sources, detection = _pictures_and_detector(values, robot, played)
     recorder = (_recorder(values, played),) if values["out"] else ()
-    return _finished(values, robot, (*sources, detection, *recorder, *_viewers(values)), played)
+    return _finished(values, robot, (*sources, detection, *recorder, *viewers(values)), played)
 
 
 def _recorder(values: Values, played: Played | None) -> Process:
@@ -86,7 +72,7 @@ def _validate(values: Values) -> tuple[Process, ...]:
     once = not truth("stay", values["stay"])
     judge = Process("validation_node", "validation_node", leads=once, patience=_REPORT,
                     parameters={**parameters, "once": once, **method.parameters(values)})  # fmt: skip
-    return _finished(values, read_robot(values["robot"]), (judge, *_viewers(values)))
+    return _finished(values, read_robot(values["robot"]), (judge, *viewers(values)))
 
 
 def _live(values: Values) -> tuple[Process, ...]:
@@ -109,7 +95,7 @@ def _live(values: Values) -> tuple[Process, ...]:
     parameters |= {"out": values["out"]} if values["out"] else {}
     judge = Process("validation_node", "validation_node", patience=_REPORT,
                     parameters={**parameters, **method.parameters(values)})  # fmt: skip
-    return _finished(values, robot, (*sources, detection, judge, *_viewers(values)), played)
+    return _finished(values, robot, (*sources, detection, judge, *viewers(values)), played)
 
 
 def _replay(values: Values) -> tuple[Process, ...]:
@@ -147,7 +133,7 @@ def _replay(values: Values) -> tuple[Process, ...]:
 
 
 def _sim(values: Values) -> tuple[Process, ...]:
-    return _finished(values, read_robot(values["robot"]), simulated.programs(values, _viewers(values)))
+    return _finished(values, read_robot(values["robot"]), simulated.programs(values, viewers(values, SIM_LAYOUT)))
 
 
 def _played(values: Values) -> Played | None:
@@ -208,19 +194,6 @@ def _bridge(values: Values) -> Process:
     return Process("camera_bridge_node", "camera_bridge_node", parameters=parameters, remappings=pairs)
 
 
-def _viewers(values: Values) -> tuple[Process, ...]:
-    out = []
-    if has_rviz() if values["rviz"] == "auto" else truth("rviz", values["rviz"]):
-        arguments = ("-d", str(installed_file("config/rviz/simjudge.rviz")), "-f", values["rviz_frame"])
-        # The layout has absolute names.
-        here = tuple((f"/{name}", name) for name in RVIZ_TOPICS) if namespace_of(values["robot_ns"]) else ()
-        out.append(Process("rviz2", "rviz2", package="rviz2", arguments=arguments, remappings=here, leads=True))
-    if truth("watch", values.get("watch", "false")) or values.get("save"):
-        parameters: dict[str, Value] = {"save": values["save"]} if values["save"] else {}
-        out.append(Process("watch_node", "watch_node", parameters=parameters))
-    return tuple(out)
-
-
 def _awaited(processes: Sequence[Process], played: Played, robot: Robot) -> list[str]:
     """Which subscriptions a recording waits for, so that nothing of it is missed: nodes and topics."""
     pictures = COMPRESSED if played.compressed else PICTURES
@@ -268,7 +241,7 @@ DETECT = Graph(
         Argument("record", "both", "of a camera, with out: the raw pictures, the compressed ones, or both",
                  ("both", "raw", "compressed")),
         _RATE, _LOOP, _EVERY, Argument("detector_min_score", "", "detections below are not published"), _CAMERA,
-        _CALIBRATION, *_rviz("false"), *_WATCH, *_COMMON,
+        _CALIBRATION, *rviz_arguments("false"), *WATCH, *_COMMON,
     ),
     _detect,
 )  # fmt: skip
@@ -286,7 +259,7 @@ VALIDATE = Graph(
         Argument("paired", "false", "frames with one stamp (or name) are pairs", _YES_NO),
         Argument("pair_tolerance", "0.0", "with paired: stamps may differ by so many seconds"),
         Argument("stay", "false", "go on serving the summary once it is there, until Ctrl-C", _YES_NO),
-        *_rviz("false"), *_WATCH, *_COMMON,
+        *rviz_arguments("false"), *WATCH, *_COMMON,
     ),
     _validate,
 )  # fmt: skip
@@ -301,7 +274,7 @@ LIVE = Graph(
         Argument("detect_reference", "false", "run the detector on the reference too, in place of its own predictions",
                  _YES_NO),
         _BAG, Argument("out", "", "folder for the result, written at the end"), _RATE, _LOOP, _EVERY, _CAMERA,
-        _CALIBRATION, *method.ARGUMENTS, *_rviz("auto"), *_WATCH, *_COMMON,
+        _CALIBRATION, *method.ARGUMENTS, *rviz_arguments("auto"), *WATCH, *_COMMON,
     ),
     _live,
 )  # fmt: skip
@@ -314,7 +287,7 @@ REPLAY = Graph(
 SIM = Graph(
     "sim",
     "a simulated car that drives a course by what a detector sees, judged while it drives",
-    (*simulated.ARGUMENTS, *_rviz("false"), *_WATCH, *_COMMON),
+    (*simulated.ARGUMENTS, *rviz_arguments("false", SIM_LAYOUT), *WATCH, *_COMMON),
     _sim,
 )
 GRAPHS = {graph.name: graph for graph in (DETECT, VALIDATE, LIVE, REPLAY, SIM)}

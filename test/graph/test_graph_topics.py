@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from simjudge.graph.command import command_line
-from simjudge.graph.suite import GRAPHS, RVIZ_TOPICS
+from simjudge.graph.suite import GRAPHS
 from simjudge.graph.topics import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED
+from simjudge.graph.viewers import CAMERA_LAYOUT, SIM_LAYOUT
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip install ./msgs")
@@ -19,10 +20,13 @@ pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
-RVIZ = ROOT / "config/rviz/simjudge.rviz"
+RVIZ = ROOT / "config/rviz"
+LAYOUTS = [(CAMERA_LAYOUT, "live"), (SIM_LAYOUT, "sim")]
 TYPES = {
     "rviz_default_plugins/Image": "sensor_msgs/msg/Image",
     "rviz_default_plugins/MarkerArray": "visualization_msgs/msg/MarkerArray",
+    "rviz_default_plugins/Odometry": "nav_msgs/msg/Odometry",
+    "rviz_default_plugins/Path": "nav_msgs/msg/Path",
 }
 WAIT = 30
 
@@ -168,16 +172,17 @@ def published():
     return {end.topic: end for node in NODES.values() for end in node.publishes}
 
 
-def displays():
-    layout = yaml.safe_load(RVIZ.read_text())
-    return layout["Visualization Manager"]["Displays"]
+def content(layout):
+    return yaml.safe_load((RVIZ / layout.file).read_text())["Visualization Manager"]
 
 
-def test_every_display_shows_a_topic_that_is_published_with_its_type():
+@pytest.mark.parametrize(("layout", "graph"), LAYOUTS)
+def test_every_display_shows_a_topic_that_is_published_with_its_type(layout, graph):
+    del graph
     shown = []
-    for display in displays():
+    for display in content(layout)["Displays"]:
         if "Topic" not in display:
-            assert display["Class"] == "rviz_default_plugins/TF"
+            assert display["Class"] in ("rviz_default_plugins/TF", "rviz_default_plugins/Grid")
             continue
         topic = display["Topic"]["Value"]
         end = published()[topic.lstrip("/")]
@@ -187,13 +192,16 @@ def test_every_display_shows_a_topic_that_is_published_with_its_type():
         asks_reliable = display["Topic"]["Reliability Policy"] == "Reliable"
         assert asks_latched <= (end.quality == LATCHED), topic
         assert asks_reliable <= (end.quality not in (CAMERA, RECORDED)), topic
-    assert sorted(shown) == sorted(RVIZ_TOPICS)
+    assert sorted(shown) == sorted(layout.topics)
 
 
-def test_the_layouts_frame_is_that_of_the_samples():
+@pytest.mark.parametrize(("layout", "graph"), LAYOUTS)
+def test_the_layouts_frame_is_the_graphs(layout, graph):
+    defaults = {each.name: each.default for each in GRAPHS[graph].arguments}
+    assert content(layout)["Global Options"]["Fixed Frame"] == defaults["rviz_frame"] == layout.frame
+
+
+def test_the_frame_is_that_of_the_samples():
     from simjudge.bags.messages import FRAME_ID  # noqa: PLC0415
 
-    layout = yaml.safe_load(RVIZ.read_text())
-    assert layout["Visualization Manager"]["Global Options"]["Fixed Frame"] == FRAME_ID
-    defaults = {each.name: each.default for each in GRAPHS["live"].arguments}
-    assert defaults["rviz_frame"] == FRAME_ID
+    assert {each.name: each.default for each in GRAPHS["live"].arguments}["rviz_frame"] == FRAME_ID

@@ -1,0 +1,66 @@
+"""Who looks on: RViz with a layout, rerun."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from simjudge.graph.description import Argument, Process, Value, Values, namespace_of, truth
+from simjudge.graph.places import has_rviz, installed_file
+
+_YES_NO = ("true", "false")
+
+
+class Layout(NamedTuple):
+    """A layout of RViz.
+
+    Attributes:
+        file: in config/rviz.
+        topics: that it shows.
+        frame: its fixed frame.
+        whose: what frame that is.
+    """
+
+    file: str
+    topics: tuple[str, ...]
+    frame: str
+    whose: str
+
+
+CAMERA_LAYOUT = Layout(
+    "simjudge.rviz",
+    ("validation/overlay", "camera/detections/overlay", "validation/markers"),
+    "camera_optical_frame",
+    "that of the pictures' headers",
+)
+SIM_LAYOUT = Layout(
+    "sim.rviz",
+    ("camera/detections/overlay", "validation/overlay", "drive/cones", "drive/path", "vehicle/odometry"),
+    "odom",
+    "the odometry's",
+)
+WATCH = (
+    Argument("watch", "false", "show it with rerun (pip install simjudge[watch])", _YES_NO),
+    Argument("save", "", "with watch: save what is shown to this .rrd file; there is no window then"),
+)
+
+
+def rviz_arguments(default: str, layout: Layout = CAMERA_LAYOUT) -> tuple[Argument, ...]:
+    """The arguments about RViz."""
+    return (
+        Argument("rviz", default, "show it in RViz; auto: where there is one, and a screen", ("auto", *_YES_NO)),
+        Argument("rviz_frame", layout.frame, f"RViz's fixed frame: {layout.whose}"),
+    )
+
+
+def viewers(values: Values, layout: Layout = CAMERA_LAYOUT) -> tuple[Process, ...]:
+    """The programs that show what goes on."""
+    out = []
+    if has_rviz() if values["rviz"] == "auto" else truth("rviz", values["rviz"]):
+        arguments = ("-d", str(installed_file(f"config/rviz/{layout.file}")), "-f", values["rviz_frame"])
+        # The layout has absolute names.
+        here = tuple((f"/{name}", name) for name in layout.topics) if namespace_of(values["robot_ns"]) else ()
+        out.append(Process("rviz2", "rviz2", package="rviz2", arguments=arguments, remappings=here, leads=True))
+    if truth("watch", values.get("watch", "false")) or values.get("save"):
+        parameters: dict[str, Value] = {"save": values["save"]} if values["save"] else {}
+        out.append(Process("watch_node", "watch_node", parameters=parameters))
+    return tuple(out)

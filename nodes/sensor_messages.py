@@ -22,7 +22,8 @@ def reading_message(reading: Reading, header: Any, deviation: tuple[float, float
     Args:
         reading: of one sensor. Accelerometers and gyroscopes make an Imu each, the other's part marked unknown.
         header: its stamp and frame are the reading's.
-        deviation: of the noise on each component; the covariance's diagonal is its square.
+        deviation: of the noise on each component, of a GPS in metres east, north, up; the covariance's diagonal is its
+            square.
 
     Raises:
         SimjudgeError: the kind has no message.

@@ -28,6 +28,7 @@ from .pace import Pace
 from .parameters import Parameter
 from .qos import RELIABILITIES, reliable
 from .runtime import SimjudgeNode, run_node
+from .sim_sensors import SimSensors
 from .simulated_camera import SimulatedCamera
 from .simulated_car import SimulatedCar
 from .subscribers import SETTLE, await_subscriptions
@@ -50,6 +51,8 @@ class SimNode(SimjudgeNode):
         Parameter("camera", "", "the car's camera: a file, or the name of one that comes with simjudge", required=True),
         Parameter("vehicle", "art1", "the car: a file, or the name of one that comes with simjudge"),
         Parameter("engine", "default", "what moves and lights the scene", choices=ENGINES),
+        Parameter("sensors", "", "lidar, GPS and inertial sensors on the car, with engine chrono: a file, or the name"
+                  " of one that comes with simjudge; empty: none"),
         Parameter("seed", 0, "of the scene's placements, the camera's noise and where the car starts", low=0),
         Parameter("camera_rate", 0.0, "pictures a second; 0: the camera's own", low=0, high=1000),
         Parameter("lock_step", default=True, description="true: time stands still until a frame has been answered by a"
@@ -85,7 +88,9 @@ class SimNode(SimjudgeNode):
         stage = self._stage
         self._engine = make_engine(self.settings["engine"], stage.scene, stage.vehicle, stage.start)
         self._eye = Eye(self._engine, stage.camera, Labelling(), self.settings["seed"])
-        self._car = SimulatedCar(self, stage.vehicle.mounts, Frames(odom=self.settings["odom_frame"]))
+        riding, seed = self.settings["sensors"], self.settings["seed"]
+        self._sensors = SimSensors(self, self._engine, riding, seed, stage.vehicle.mounts)
+        self._car = SimulatedCar(self, self._sensors.mounts, Frames(odom=self.settings["odom_frame"]))
         wanted = self.settings["reliability"]
         self._camera = SimulatedCamera(
             self,
@@ -152,6 +157,7 @@ class SimNode(SimjudgeNode):
             self._progress.append((time.monotonic(), event.time))
             if isinstance(event, Moved):
                 self._car.moved(self._offset + event.time, event.state)
+                self._sensors.publish_due(self._offset)
                 referee.look(event)
                 if referee.over:
                     break

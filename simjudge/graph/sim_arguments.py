@@ -28,6 +28,8 @@ ARGUMENTS = (
              f" by name, or {_GROUND_TRUTH}"),
     Argument("vehicle", "art1", "the car: a file, or one that comes with simjudge by name"),
     Argument("engine", "default", "what moves and lights the scene", ("default", "chrono")),
+    Argument("sensors", "", "lidar, GPS and inertial sensors on the car, with engine:=chrono: a file, or one that comes"
+             " with simjudge by name"),
     Argument("seed", "0", "of the scene, the camera's noise, where the car starts, and the resampling"),
     Argument("camera_rate", "", "pictures a second; empty: the camera's own"),
     Argument("lock_step", "true", "time stands still until the driver has answered a picture; false: it goes on",
@@ -89,6 +91,8 @@ def _world(values: Values, others: tuple[Process, ...], *, told: bool) -> Proces
         "wait_for": [f"{each.name} {topic}" for each in others for topic in takes.get(each.name, [])],
         "wait_timeout": _PATIENCE,
     }
+    if values["sensors"]:
+        parameters["sensors"] = values["sensors"]
     if values["camera_rate"]:
         parameters["camera_rate"] = number("camera_rate", values["camera_rate"])
     if not parameters["wait_for"]:

@@ -65,6 +65,15 @@ _INPUT = End("vehicle/input", "simjudge_msgs/msg/VehicleInput", RELIABLE, "what 
              " `input_type`")  # fmt: skip
 _TF = End("/tf", _TRANSFORMS, RELIABLE, "where frames are")
 _TF_STATIC = End("/tf_static", _TRANSFORMS, LATCHED, "where frames are that do not move")
+_SENSORS = tuple(
+    End(topic, f"sensor_msgs/msg/{kind}", RELIABLE, purpose, "with `sensors`, each where there is one of its kind")
+    for topic, kind, purpose in (
+        ("imu/data", "Imu", "acceleration and turning, without orientation"),
+        ("imu/mag", "MagneticField", "the earth's field"),
+        ("gps/fix", "NavSatFix", "where the car is on earth"),
+        ("scan/points", "PointCloud2", "x, y, z, intensity of a lidar's turn"),
+    )
+)
 
 NODES: dict[str, NodeTopics] = {
     "camera_bridge_node": NodeTopics(
@@ -104,7 +113,7 @@ NODES: dict[str, NodeTopics] = {
         (*_PICTURES, _LABELS, _INFO._replace(when=""),
          End("camera/semantic", _IMAGE, CAMERA, "class of every pixel, 8UC1"),
          End("camera/instance", _IMAGE, CAMERA, "instance of every pixel, 16UC1"),
-         _FOUND._replace(when="with `ground_truth_detections`"), _ODOMETRY, _TF, _TF_STATIC,
+         _FOUND._replace(when="with `ground_truth_detections`"), _ODOMETRY, _TF, _TF_STATIC, *_SENSORS,
          End("/clock", "rosgraph_msgs/msg/Clock", RELIABLE, "simulated time"),
          End("sim/real_time_factor", "std_msgs/msg/Float64", RELIABLE, "simulated seconds in a second")),
         (_INPUT,),

@@ -79,10 +79,7 @@ class Bodies:
 
     def step(self, seconds: float) -> None:
         """Let physics run for a positive multiple of STEP."""
-        steps = round(seconds / STEP) if math.isfinite(seconds) else 0
-        if steps < 1 or abs(steps * STEP - seconds) > 1e-9:
-            raise UsageError(f"{seconds} s: a positive multiple of a physics step, {STEP} s, is needed")
-        for _ in range(steps):
+        for _ in range(whole_steps(seconds)):
             if self._car:
                 self._car.advance(self.time)
                 self._note_touched()
@@ -245,6 +242,18 @@ class Solid:
         for point in points.tolist():
             corners.append(self._core.ChVector3d(*point))
         return corners
+
+
+def whole_steps(seconds: float) -> int:
+    """How many steps of physics that is.
+
+    Raises:
+        UsageError: no positive multiple of STEP.
+    """
+    steps = round(seconds / STEP) if math.isfinite(seconds) else 0
+    if steps < 1 or abs(steps * STEP - seconds) > 1e-9:
+        raise UsageError(f"{seconds} s: a positive multiple of a physics step, {STEP} s, is needed")
+    return steps
 
 
 def body_pose(body: Any) -> Pose:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from simjudge.poses import Pose
 from simjudge.sensing.lens import Lens
 from simjudge.world.car_looks import car_things
 from simjudge.world.engine import Hits, Labels, Moment, Poses
-from simjudge.world.engines.chrono.bodies import Bodies
+from simjudge.world.engines.chrono.bodies import Bodies, whole_steps
 from simjudge.world.engines.chrono.cameras import Cameras
 from simjudge.world.engines.chrono.car import STEP
 from simjudge.world.engines.chrono.modules import Modules, load_modules
@@ -63,6 +63,7 @@ class ChronoEngine:
         self._home = {thing.name: thing.pose for thing in self._things}
         self._stage: Stage | None = None
         self._cameras: Cameras | None = None
+        self._watcher: Callable[[], None] | None = None
 
     @property
     def variant(self) -> str:
@@ -91,7 +92,16 @@ class ChronoEngine:
 
     def step(self, seconds: float) -> None:
         """Let physics run for a positive multiple of `step_size`."""
-        self._moved().step(seconds)
+        if self._watcher is None:
+            self._moved().step(seconds)
+            return
+        for _ in range(whole_steps(seconds)):
+            self._moved().step(STEP)
+            self._watcher()
+
+    def watch(self, watcher: Callable[[], None]) -> None:
+        """Call something after every single step of physics from now on, however many `step` is asked for."""
+        self._watcher = watcher
 
     def place(self, name: str, pose: Pose) -> None:
         """Put a free thing, or the car ("vehicle", its base), somewhere, at rest."""
@@ -149,7 +159,7 @@ class ChronoEngine:
             self._stage.close()
         if self._bodies is not None:
             self._bodies.close()
-        self._stage = self._cameras = self._bodies = None
+        self._stage = self._cameras = self._bodies = self._watcher = None
 
     def _moved(self) -> Bodies:
         if self._bodies is None:

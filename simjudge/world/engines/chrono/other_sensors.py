@@ -15,6 +15,7 @@ What is corrected (src/chrono_sensor at 9.0.1, 10.0.0 and head):
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,13 +25,14 @@ import numpy.typing as npt
 from simjudge.errors import SimjudgeError, UsageError
 from simjudge.frames import FloatArray
 from simjudge.world.engines.chrono.bodies import GRAVITY, body_pose
-from simjudge.world.engines.chrono.car import STEP
 from simjudge.world.engines.chrono.engine import ChronoEngine
 from simjudge.world.engines.chrono.feed import Due, Lag, Reading
 from simjudge.world.engines.chrono.sensor_file import SensorSpec
 
 GAUSS = 1e-4
 """Tesla."""
+EARTH = 6371e3
+"""Metres: the earth's radius, as Chrono has it."""
 _READ = {
     "accelerometer": ("GetMostRecentAccelBuffer", "GetAccelData", "ChFilterAccelAccess"),
     "gyroscope": ("GetMostRecentGyroBuffer", "GetGyroData", "ChFilterGyroAccess"),
@@ -53,35 +55,44 @@ class Sensors:
     """
 
     def __init__(self, engine: ChronoEngine, specs: Iterable[SensorSpec], seed: int = 0) -> None:
-        """Nothing is read yet."""
+        """Nothing is read yet; from now on whatever becomes due while the engine steps is kept for `taken`."""
         if engine.bodies.chassis is None:
             raise UsageError(f"{engine.scene.name}: there is no car for sensors to ride on")
         if engine.modules.sensor is None:
             raise SimjudgeError("this PyChrono has no sensor module: build CH_ENABLE_MODULE_SENSOR")
-        self._engine, self._specs = engine, tuple(specs)
-        self._random = np.random.default_rng(seed)
-        self._lags = {spec.name: Lag(spec.lag) for spec in self._specs}
-        self._scans = {spec.name: Due(spec.rate) for spec in self._specs if spec.kind == "lidar"}
+        self._engine, self._specs, self._seed = engine, tuple(specs), seed
+        self._ready: list[Reading] = []
         self._system: Any = None
+        self._begin()
+        engine.watch(self._poll)
+
+    def taken(self) -> list[Reading]:
+        """What became due since the last call, in order of time; each reading once."""
+        ready, self._ready = self._ready, []
+        return ready
 
     def advance(self, seconds: float) -> list[Reading]:
-        """Step the engine and hand over, in order of time, what became due; `seconds` as in `Engine.step`."""
-        steps = round(seconds / STEP)
-        if steps < 1 or abs(steps * STEP - seconds) > 1e-9:
-            raise UsageError(f"{seconds} s: a positive multiple of a physics step, {STEP} s, is needed")
-        found = []
-        for _ in range(steps):
-            self._engine.step(STEP)
-            found += self.poll()
-        return found
+        """Step the engine and hand over what became due; `seconds` as in `Engine.step`."""
+        self._engine.step(seconds)
+        return self.taken()
 
-    def poll(self) -> list[Reading]:
-        """What is due now, once."""
+    def _begin(self) -> None:
+        """As at time 0: nothing waits, the same noise comes again."""
+        self._before = 0.0
+        self._random = np.random.default_rng(self._seed)
+        self._lags = {spec.name: Lag(spec.lag) for spec in self._specs}
+        self._scans = {spec.name: Due(spec.rate) for spec in self._specs if spec.kind == "lidar"}
+
+    def _poll(self) -> None:
+        """Take what is due now, after a step of physics."""
         bodies = self._engine.bodies
+        now = bodies.time
+        if now <= self._before:
+            self._begin()
+        self._before = now
         if bodies.system is not self._system:
             self._mount()
         self._manager.Update()
-        now = bodies.time
         for spec, sensor in self._riding:
             launches = sensor.GetNumLaunches()
             if launches != self._launches[spec.name]:
@@ -90,11 +101,13 @@ class Sensors:
         for spec in self._specs:
             if spec.kind == "lidar" and self._scans[spec.name].take(now):
                 self._keep(spec, now, self._scan(spec))
-        return sorted((r for lag in self._lags.values() for r in lag.ready(now)), key=lambda r: r.time)
+        self._ready += sorted((r for lag in self._lags.values() for r in lag.ready(now)), key=lambda r: r.time)
 
     def _keep(self, spec: SensorSpec, time: float, values: FloatArray) -> None:
         if any(spec.deviation):
             noise = self._random.normal(size=(*values.shape[:-1], 3)) * spec.deviation
+            if spec.kind == "gps":
+                noise = degrees_of(noise, latitude=float(values[0]))
             values = np.concatenate([values[..., :3] + noise, values[..., 3:]], -1)
         self._lags[spec.name].put(Reading(spec.name, spec.kind, time, values))
 
@@ -143,6 +156,21 @@ class Sensors:
     def _scan(self, spec: SensorSpec) -> FloatArray:
         place = self._engine.poses()["vehicle"] @ spec.mount
         return points(self._engine.scan(spec, place), spec)
+
+
+def degrees_of(metres: FloatArray, latitude: float) -> FloatArray:
+    """A small way east, north and up, metres, as latitude and longitude (degrees), and metres.
+
+    On Chrono's sphere of 6371 km (src/chrono_sensor/utils/ChGPSUtils.h).
+    """
+    east, north, up = metres.tolist()
+    return np.array(
+        [
+            math.degrees(north / EARTH),
+            math.degrees(east / (EARTH * math.cos(math.radians(latitude)))),
+            up,
+        ]
+    )
 
 
 def straight_acceleration(raw: FloatArray, body: FloatArray, mounted: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ gps:
   window: 0.02                           # seconds a reading is averaged over (accelerometer, gyroscope)
   lag: 0.01                              # seconds from a reading's stamp until it is handed over
   reference: [-89.4, 43.07, 260]         # longitude, latitude, degrees, altitude, m, of the world's origin
-  noise: {deviation: [0.5, 0.5, 1.0]}    # of each component, in its unit; ours, seeded
+  noise: {deviation: [0.5, 0.5, 1.0]}    # ours, seeded; of x, y, z in their unit. GPS: metres east, north, up
 scan:
   kind: lidar
   size: [900, 16]                        # beams around, and rings
@@ -51,7 +51,7 @@ class SensorSpec:
         rate: readings a second.
         mount: its frame in base_link (x ahead, y left, z up).
         window, lag: seconds, see the module.
-        deviation: of the noise on each component.
+        deviation: of the noise on each component in its unit; of a GPS in metres east, north, up.
         reference: longitude, latitude (degrees), altitude (m) of the world's origin; x is east, y is north.
         size: beams around and rings.
         around: radians.

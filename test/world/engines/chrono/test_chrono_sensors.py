@@ -11,7 +11,7 @@ from simjudge.poses import Pose
 from simjudge.world.engines.chrono.bodies import GRAVITY
 from simjudge.world.engines.chrono.car import Stance, base_in_reference, bicycle_angle, check_vehicle, steering_input
 from simjudge.world.engines.chrono.feed import Due, Lag, Reading
-from simjudge.world.engines.chrono.other_sensors import beams, points, straight_acceleration, straight_field
+from simjudge.world.engines.chrono.other_sensors import beams, degrees_of, points, straight_acceleration, straight_field
 from simjudge.world.engines.chrono.sensor_file import SensorSpec, read_sensors
 from simjudge.world.vehicle_file import read_vehicle
 
@@ -143,3 +143,11 @@ def test_art1_is_artcar_and_other_cars_are_not():
     check_vehicle(art1)
     with pytest.raises(SimjudgeError, match=r"wheelbase 0\.3, but Chrono's ARTcar has 0\.465"):
         check_vehicle(replace(art1, wheelbase=0.3))
+
+
+def test_metres_of_a_gps_are_degrees_by_chronos_sphere():
+    """utils/ChGPSUtils.h: latitude = y / R, longitude = x / (R cos(latitude)), degrees, R = 6371 km."""
+    latitude, longitude, up = degrees_of(np.array([100.0, -50.0, 3.0]), latitude=60.0)
+    assert latitude == pytest.approx(-50.0 / 111_194.93, rel=1e-6)
+    assert longitude == pytest.approx(2 * 100.0 / 111_194.93, rel=1e-6)
+    assert up == 3.0

@@ -1,0 +1,156 @@
+"""The topics of a simulated car's other sensors: lidar, GPS and inertial ones, as their file has them.
+
+    sensors = SimSensors(node, engine, "art1", seed)
+    sensors.publish_due(offset)            # after time has gone on
+
+Where there is one sensor of a kind, its topic is the usual one: imu/data, imu/mag, gps/fix, scan/points; where there
+are several, each has its own name in front of the slash. One accelerometer and one gyroscope at the same place make
+one imu/data; readings of the same time share a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from builtin_interfaces.msg import Time
+from rclpy.publisher import Publisher
+from sensor_msgs.msg import Imu, MagneticField, NavSatFix, PointCloud2
+from std_msgs.msg import Header
+
+from simjudge.errors import SimjudgeError, UsageError
+from simjudge.poses import Pose
+from simjudge.world.engine import Engine
+from simjudge.world.engines.chrono.feed import Reading
+from simjudge.world.engines.chrono.sensor_file import SensorSpec, read_sensors
+
+from .qos import publisher_events, reliable
+from .runtime import SimjudgeNode
+from .sensor_messages import reading_message
+
+if TYPE_CHECKING:
+    from simjudge.world.engines.chrono.engine import ChronoEngine
+
+_DEPTH, _CLOUDS = 200, 5
+_USUAL = {
+    "accelerometer": "imu/data",
+    "gyroscope": "imu/data",
+    "magnetometer": "imu/mag",
+    "gps": "gps/fix",
+    "lidar": "scan/points",
+}
+_TYPES = {
+    "accelerometer": Imu,
+    "gyroscope": Imu,
+    "magnetometer": MagneticField,
+    "gps": NavSatFix,
+    "lidar": PointCloud2,
+}
+
+
+class SimSensors:
+    """Sensors that ride on the car of an engine, and publish what they read.
+
+    Attributes:
+        mounts: poses in base_link by name, for /tf_static: the car's and those of the sensors.
+    """
+
+    def __init__(
+        self, node: SimjudgeNode, engine: Engine, given: str, seed: int = 0, mounts: Mapping[str, Pose] | None = None
+    ) -> None:
+        """Make the sensors and their publishers.
+
+        Args:
+            node: that publishes.
+            engine: with a car in it.
+            given: a file of sensors, or the name of one that comes with simjudge; "": none.
+            seed: of their noise.
+            mounts: those of the car.
+
+        Raises:
+            UsageError: there is no such file, or the engine has no such sensors.
+            SimjudgeError: the file is wrong, or the engine cannot make them.
+        """
+        specs, fixed = read_sensors(given) if given else (), dict(mounts or {})
+        for spec in specs:
+            if spec.name in fixed:
+                raise SimjudgeError(f"sensors {given}: {spec.name}: the car has such a mount; call it otherwise")
+            fixed[spec.name] = spec.mount
+        self.mounts: Mapping[str, Pose] = fixed
+        self._riding = _riding(engine, given, specs, seed) if specs else None
+        self._topics = SensorTopics(node, specs)
+
+    def publish_due(self, offset: int) -> None:
+        """Publish what has been read since the last call; the offset, nanoseconds, is added to the engine's time."""
+        if self._riding is not None:
+            self._topics.publish(self._riding.taken(), offset)
+
+
+class SensorTopics:
+    """Publishes readings of some sensors."""
+
+    def __init__(self, node: SimjudgeNode, specs: Sequence[SensorSpec]) -> None:
+        """Create the publishers."""
+        self._specs = {spec.name: spec for spec in specs}
+        self._topic_of = topics_of(specs)
+        self._publishers: dict[str, Publisher[Any]] = {}
+        for spec in specs:
+            topic = self._topic_of[spec.name]
+            if topic not in self._publishers:
+                self._publishers[topic] = node.create_publisher(
+                    _TYPES[spec.kind],
+                    topic,
+                    reliable(_CLOUDS if spec.kind == "lidar" else _DEPTH),
+                    event_callbacks=publisher_events(node.diagnostics, topic),
+                )
+
+    def publish(self, readings: Iterable[Reading], offset: int = 0) -> None:
+        """Publish readings, which are in order of time; the offset, nanoseconds, is added to their times."""
+        together: dict[tuple[str, int], list[Reading]] = {}
+        for reading in readings:
+            stamp = offset + round(reading.time * 1e9)
+            together.setdefault((self._topic_of[reading.sensor], stamp), []).append(reading)
+        for (topic, stamp), of_one_time in together.items():
+            self._publishers[topic].publish(self._message(stamp, of_one_time))
+
+    def _message(self, stamp: int, readings: Sequence[Reading]) -> Any:
+        seconds, nanoseconds = divmod(stamp, 1_000_000_000)
+        # Sensors of one topic sit at one place: the frame of the first in the file stands for it.
+        topic = self._topic_of[readings[0].sensor]
+        frame = next(name for name in self._specs if self._topic_of[name] == topic)
+        header = Header(stamp=Time(sec=seconds, nanosec=nanoseconds), frame_id=f"{frame}_link")
+        message, *others = (reading_message(each, header, self._specs[each.sensor].deviation) for each in readings)
+        for reading, other in zip(readings[1:], others, strict=True):
+            part = "linear_acceleration" if reading.kind == "accelerometer" else "angular_velocity"
+            setattr(message, part, getattr(other, part))
+            setattr(message, f"{part}_covariance", getattr(other, f"{part}_covariance"))
+        return message
+
+
+def topics_of(specs: Sequence[SensorSpec]) -> dict[str, str]:
+    """The topic of each sensor by its name, as the module says."""
+    inertial = [spec for spec in specs if _TYPES[spec.kind] is Imu]
+    kinds = [spec.kind for spec in specs]
+    topics = {}
+    for spec in specs:
+        usual = _USUAL[spec.kind]
+        one = kinds.count(spec.kind) == 1 if spec not in inertial else len(inertial) == 1 or _are_one(inertial)
+        topics[spec.name] = usual if one else f"{spec.name}/{usual.split('/')[1]}"
+    return topics
+
+
+def _are_one(inertial: Sequence[SensorSpec]) -> bool:
+    """Whether they are an accelerometer and a gyroscope at one place."""
+    places = {(spec.mount.position, spec.mount.orientation) for spec in inertial}
+    return sorted(spec.kind for spec in inertial) == ["accelerometer", "gyroscope"] and len(places) == 1
+
+
+def _riding(engine: Engine, given: str, specs: Sequence[SensorSpec], seed: int) -> Any:
+    if engine.name != "chrono":
+        raise UsageError(
+            f"sensors {given}: engine {engine.name} has no lidar, GPS or inertial sensors yet; leave sensors empty, or"
+            " take engine:=chrono"
+        )
+    from simjudge.world.engines.chrono.other_sensors import Sensors  # noqa: PLC0415 - only where PyChrono is
+
+    return Sensors(cast("ChronoEngine", engine), specs, seed)

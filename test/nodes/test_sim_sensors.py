@@ -1,0 +1,86 @@
+"""A simulated car's other sensors on real DDS: their topics, stamps and frames, and who shares a message."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
+
+import sensor_source as source  # noqa: E402
+from sensor_msgs.msg import Imu, MagneticField, NavSatFix, PointCloud2  # noqa: E402
+
+from simjudge.errors import SimjudgeError, UsageError  # noqa: E402
+from simjudge.graph.topics import NODES  # noqa: E402
+from simjudge.nodes.image_messages import stamp_of  # noqa: E402
+from simjudge.nodes.qos import reliable  # noqa: E402
+from simjudge.nodes.sim_sensors import SimSensors, topics_of  # noqa: E402
+from simjudge.poses import Pose  # noqa: E402
+from simjudge.world.engines.chrono.sensor_file import SensorSpec, read_sensors  # noqa: E402
+
+TOPICS = {"imu/data": Imu, "imu/mag": MagneticField, "gps/fix": NavSatFix, "scan/points": PointCloud2}
+FIRST, SECOND = source.OFFSET + 1_000_000, source.OFFSET + 11_000_000
+
+
+def test_readings_reach_ros(graph):
+    heard = {}
+    for topic, kind in TOPICS.items():
+
+        def take(message, topic=topic):
+            heard.setdefault(topic, {})[stamp_of(message)] = message
+
+        graph.node.create_subscription(kind, topic, take, reliable(10))
+    process = graph.start(Path(source.__file__))
+    wanted = {topic: {SECOND} for topic in TOPICS} | {"imu/data": {FIRST, SECOND}}
+    assert graph.until(lambda: {t: set(m) for t, m in heard.items()} == wanted), graph.output(process)
+    assert graph.stop(process) == 0, graph.output(process)
+    frames = {topic: message.header.frame_id for topic, messages in heard.items() for message in messages.values()}
+    assert frames == {
+        "imu/data": "accelerometer_link",
+        "imu/mag": "magnetometer_link",
+        "gps/fix": "gps_link",
+        "scan/points": "scan_link",
+    }
+    alone, both = heard["imu/data"][FIRST], heard["imu/data"][SECOND]
+    assert (alone.angular_velocity.x, alone.linear_acceleration_covariance[0]) == (0.1, -1)
+    assert (both.angular_velocity.x, both.linear_acceleration.z) == (0.4, 9.8)
+    assert both.linear_acceleration_covariance[0] == pytest.approx(0.05**2)
+    assert both.angular_velocity_covariance[0] == pytest.approx(0.002**2)
+    assert both.orientation_covariance[0] == -1, "nothing is known of it"
+    assert heard["scan/points"][SECOND].width == 2
+
+
+def spec(name, kind, x=0.0):
+    return SensorSpec(name, kind, 10, Pose((x, 0, 0)))
+
+
+@pytest.mark.parametrize(
+    ("specs", "topics"),
+    [
+        ((), {}),
+        ((spec("a", "gyroscope"),), {"a": "imu/data"}),
+        ((spec("a", "gyroscope"), spec("b", "accelerometer")), {"a": "imu/data", "b": "imu/data"}),
+        ((spec("a", "gyroscope"), spec("b", "accelerometer", 0.1)), {"a": "a/data", "b": "b/data"}),
+        ((spec("a", "gyroscope"), spec("b", "gyroscope")), {"a": "a/data", "b": "b/data"}),
+        ((spec("a", "lidar"), spec("b", "lidar")), {"a": "a/points", "b": "b/points"}),
+        ((spec("a", "magnetometer"), spec("b", "gps")), {"a": "imu/mag", "b": "gps/fix"}),
+    ],
+)
+def test_the_usual_topic_where_there_is_one(specs, topics):
+    assert topics_of(specs) == topics
+
+
+def test_the_shipped_sensors_have_the_topics_that_are_stated():
+    made = set(topics_of(read_sensors("art1")).values())
+    assert made == {end.topic for end in NODES["sim_node"].publishes if end.when.startswith("with `sensors`")}
+
+
+def test_the_default_engine_has_none_and_says_so():
+    with pytest.raises(UsageError, match=r"sensors art1: engine default has no lidar.*engine:=chrono") as caught:
+        SimSensors(None, SimpleNamespace(name="default"), "art1")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_name_is_taken_once():
+    with pytest.raises(SimjudgeError, match="gps: the car has such a mount"):
+        SimSensors(None, SimpleNamespace(name="chrono"), "art1", mounts={"gps": Pose()})

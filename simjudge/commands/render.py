@@ -35,11 +35,11 @@ def render(
         None,
         "--scenes",
         min=1,
-        help="Placements of a scene's random things. [default: with random poses one for 10 frames]",
+        help="Placements of a scene's random things; if left out one, with random poses one for 10 frames.",
     ),
     valid: float = typer.Option(0.0, min=0, max=0.9, help="Share of a data set for validation."),
     test: float = typer.Option(0.0, min=0, max=0.9, help="Share of a data set that training never sees."),
-    vehicle: str | None = typer.Option(None, metavar="FILE|NAME", help="The car that carries it. [default: art1]"),
+    vehicle: str | None = typer.Option(None, metavar="FILE|NAME", help="The car that carries it; art1 if left out."),
     mount: str | None = typer.Option(
         None, metavar="POSE", help="The camera on the body: x,y,z[,yaw,pitch,roll], metres and degrees; body; optical."
     ),

@@ -1,10 +1,10 @@
 """Chrono::Vehicle's ARTcar (TMeasy tyres, 1 ms steps), told what our vehicle YAML says, answering in base_link.
 
 What ARTcar is by itself (src/chrono_models/vehicle/artcar, 9.0.1 to head): wheelbase 0.465 m, wheel radius 0.085 m,
-motor 1300 rpm/V at 7.4 V through 1/3, masses and hardpoints; a vehicle file may not differ in these. What it takes:
-the part of the battery's voltage at full throttle, the stall torque and the tyres' rolling resistance (set always:
-the constructor that takes a system leaves it uninitialised), and the ground's friction. Chrono's demo has 0.16, 0.3
-and 0.06, ART's own 0.09, 0.3 and 0.05.
+masses and hardpoints; a vehicle file may not differ in wheelbase and radius. What it takes: the part of its battery's
+voltage at full throttle and the stall torque (`motor_settings`), the tyres' rolling resistance (set always: the
+constructor that takes a system leaves it uninitialised), and the ground's friction. Chrono's demo has 0.16, 0.3 and
+0.06, ART's own 0.09, 0.3 and 0.05.
 
 Chrono's reference frame is between the axles, 0.1426 m behind the front one and at hub height, not on the front axle
 as a comment in ARTcar_Vehicle.cpp says. Where base_link (on the ground, below the rear axle) is in it, how far the
@@ -37,7 +37,11 @@ _SPINDLES = ((0, LEFT), (0, RIGHT), (1, LEFT), (1, RIGHT))
 _REAR = (0.1426 - ARTCAR_WHEELBASE, 0.0, -0.03725)
 """Middle of the rear axle in the reference frame, by ARTcar_DoubleWishbone.cpp."""
 _RADIUS = 0.085
-_BATTERY, _KV, _GEAR = 7.4, 1300.0, 1 / 3
+_BATTERY, _KV = 7.4, 1300.0
+"""Volts, and rpm per volt (ARTcar_EngineSimpleMap.cpp)."""
+_GEAR = 1 / 3 * 0.5
+"""Wheel turns per motor turn: the gearbox (ARTcar_AutomaticTransmissionSimpleMap.cpp) times the bevel gears of the axles
+(ARTcar_Driveline4WD.cpp, "TODO" there); between them a central differential, which changes nothing."""
 _BRAKE = 1.0
 """N m on each wheel at full braking (ARTcar_BrakeShafts.cpp); it can be told less, not more."""
 _SETTLE, _TURN = 1.0, 0.5
@@ -66,9 +70,6 @@ def check_vehicle(vehicle: Vehicle) -> None:
     built_in = {
         "wheelbase": (vehicle.wheelbase, ARTCAR_WHEELBASE, 0.01),
         "wheel radius": (vehicle.wheel_radius, _RADIUS, 0.01),
-        "motor kv": (vehicle.motor_kv, _KV, 1e-6),
-        "battery_voltage": (vehicle.battery_voltage, _BATTERY, 1e-6),
-        "gear_ratio": (vehicle.gear_ratio, _GEAR, 1e-6),
     }
     for name, (given, chrono, tolerance) in built_in.items():
         if abs(given - chrono) > tolerance * chrono:
@@ -76,6 +77,20 @@ def check_vehicle(vehicle: Vehicle) -> None:
                 f"{vehicle.name}: {name} {given:.6g}, but Chrono's ARTcar has {chrono:.6g} built in; use the default"
                 " engine for this car"
             )
+
+
+def motor_settings(vehicle: Vehicle) -> tuple[float, float]:
+    """Voltage ratio and stall torque (N m) with which ARTcar's wheels turn and pull as the vehicle's file has it.
+
+    Chrono's motor has torque throttle x stall x (1 - speed / (kv x battery x ratio)), as ours, and its wheels turn _GEAR
+    times as fast and together get 1 / _GEAR of its torque. So with G = _GEAR and g = the file's gear ratio
+
+        kv_C battery_C ratio G = kv voltage g        and        stall_C / G = stall / g;
+
+    with ART-1's g = 1/3, twice the ratio and half the stall torque.
+    """
+    top_rpm = vehicle.top_wheel_speed * 60 / (2 * math.pi)
+    return top_rpm / (_KV * _BATTERY * _GEAR), vehicle.stall_torque * _GEAR / vehicle.gear_ratio
 
 
 class Car:
@@ -201,8 +216,9 @@ def build(modules: Modules, vehicle: Vehicle | None, reference: Pose) -> Any:
     car.SetTireType(vehicles.TireModelType_TMEASY)
     car.SetTireStepSize(STEP)
     if vehicle is not None:
-        car.SetMaxMotorVoltageRatio(vehicle.voltage / vehicle.battery_voltage)
-        car.SetStallTorque(vehicle.stall_torque)
+        ratio, stall_torque = motor_settings(vehicle)
+        car.SetMaxMotorVoltageRatio(ratio)
+        car.SetStallTorque(stall_torque)
         car.SetTireRollingResistance(vehicle.rolling_resistance)
     car.Initialize()
     car.GetSystem().SetCollisionSystemType(core.ChCollisionSystem.Type_BULLET)

@@ -1,7 +1,6 @@
 """Readings that are due, what Chrono's own formulas make of a motion, and sensors from YAML."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,11 +8,9 @@ import pytest
 from simjudge.errors import SimjudgeError, UsageError
 from simjudge.poses import Pose
 from simjudge.world.engines.chrono.bodies import GRAVITY
-from simjudge.world.engines.chrono.car import Stance, base_in_reference, bicycle_angle, check_vehicle, steering_input
 from simjudge.world.engines.chrono.feed import Due, Lag, Reading
 from simjudge.world.engines.chrono.other_sensors import beams, degrees_of, points, straight_acceleration, straight_field
 from simjudge.world.engines.chrono.sensor_file import SensorSpec, read_sensors
-from simjudge.world.vehicle_file import read_vehicle
 
 
 @pytest.mark.parametrize("rate", [1.0, 7.0, 10.0, 30.0, 100.0, 333.0])
@@ -113,36 +110,6 @@ def test_bad_sensors_are_named(tmp_path, text, says):
 def test_no_such_sensors():
     with pytest.raises(UsageError, match="nowhere"):
         read_sensors("nowhere")
-
-
-def test_base_link_of_a_standing_car():
-    """A reference frame 0.122 m up, nose 1 degree down: base_link is level, on the ground below the rear axle."""
-    reference = Pose.facing(2, 3, 0.122, yaw=0.7, pitch=math.radians(1))
-    base = reference @ base_in_reference(reference)
-    assert base.position[2] == pytest.approx(0, abs=1e-12)
-    assert base.angles() == pytest.approx((0.7, 0, 0), abs=1e-9)
-    axle = reference.to_world([0.1426 - 0.46524, 0, -0.03725])
-    assert base.position[:2] == pytest.approx(axle[:2].tolist())
-
-
-def test_steering_is_left_positive_whatever_chrono_has():
-    stood = Stance(Pose(), 0.4, 1)
-    assert steering_input(0.2, stood) == pytest.approx(0.5)
-    assert steering_input(0.2, Stance(Pose(), 0.4, -1)) == pytest.approx(-0.5)
-    assert steering_input(-1.0, stood) == -1
-
-
-def test_a_bicycles_angle_is_between_its_wheels():
-    car = read_vehicle("art1")
-    for angle in (0.3, -0.2, 0.0):
-        assert bicycle_angle(*car.wheel_angles(angle)) == pytest.approx(angle, abs=1e-12)
-
-
-def test_art1_is_artcar_and_other_cars_are_not():
-    art1 = read_vehicle("art1")
-    check_vehicle(art1)
-    with pytest.raises(SimjudgeError, match=r"wheelbase 0\.3, but Chrono's ARTcar has 0\.465"):
-        check_vehicle(replace(art1, wheelbase=0.3))
 
 
 def test_metres_of_a_gps_are_degrees_by_chronos_sphere():

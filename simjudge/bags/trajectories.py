@@ -61,7 +61,9 @@ def pose_topics(recording: Recording) -> dict[str, str]:
 
 
 def choose_pose_topic(recording: Recording, topic: str | None) -> str:
-    """The topic to take poses from.
+    """The topic to take poses from: as named, or the only one.
+
+    An Odometry that tf only repeats is the only one too: its body hangs directly below the root of tf's tree.
 
     Raises:
         SimjudgeError: the one that is named is none, none is named and there are several, or there is none.
@@ -77,9 +79,24 @@ def choose_pose_topic(recording: Recording, topic: str | None) -> str:
         wanted = "PoseStamped, PoseWithCovarianceStamped, Odometry or tf"
         every = ", ".join(recording.topics) or "no topic at all"
         raise SimjudgeError(f"{where}: holds no poses ({wanted}); it holds {every}")
-    if len(topics) > 1:
+    single = next(iter(topics)) if len(topics) == 1 else _repeated_by_tf(recording, topics)
+    if single is None:
         raise SimjudgeError(f"{where}: several topics of poses; choose one with --poses TOPIC: {held}")
-    return next(iter(topics))
+    return single
+
+
+def _repeated_by_tf(recording: Recording, topics: dict[str, str]) -> str | None:
+    """The Odometry of two topics, where tf, the other one, knows the body as a child of the root and no more."""
+    by_kind = {kind: name for name, kind in topics.items()}
+    if len(topics) != 2 or set(by_kind) != {ODOMETRY, TRANSFORMS}:
+        return None
+    first = next((message for _, message in _messages(recording, {by_kind[ODOMETRY]}, Losses())), None)
+    if first is None:
+        return None
+    tree, _ = _tree(recording, by_kind[TRANSFORMS], Losses())
+    link = tree.links.get(str(first.child_frame_id).lstrip("/"))
+    same = link is not None and link.parent == str(first.header.frame_id).lstrip("/") == tree.root()
+    return by_kind[ODOMETRY] if same else None
 
 
 def read_poses(
@@ -140,6 +157,16 @@ def _from_poses(recording: Recording, topic: str, losses: Losses) -> tuple[Traje
 def _from_transforms(
     recording: Recording, topic: str, ends: tuple[str | None, str | None], losses: Losses, limits: Limits
 ) -> tuple[Trajectory, int]:
+    tree, clock = _tree(recording, topic, losses)
+    return tree.trajectory(*chain_frames(tree, *ends), losses, limits), clock
+
+
+def _tree(recording: Recording, topic: str, losses: Losses) -> tuple[TransformTree, int]:
+    """All transforms of a topic and of the static one beside it, and by how much their stamps are ahead of recording.
+
+    Raises:
+        SimjudgeError: there are none, or a frame has two parents.
+    """
     static = topic.rpartition("/")[0] + "/" + _STATIC
     tree = TransformTree(f"{recording.path}: {topic}")
     stamps: list[int] = []
@@ -152,8 +179,7 @@ def _from_transforms(
                 times.append(stored.time)
     if not stamps:
         raise SimjudgeError(f"{tree.name}: holds no transform that can be read")
-    trajectory = tree.trajectory(*chain_frames(tree, *ends), losses, limits)
-    return trajectory, _clock(stamps, times)
+    return tree, _clock(stamps, times)
 
 
 def _messages(recording: Recording, topics: set[str], losses: Losses) -> Iterator[tuple[Stored, Any]]:

@@ -173,6 +173,21 @@ def test_topics_that_must_be_chosen(tmp_path):
         read_poses(bag, "/odom", "map")
 
 
+def test_an_odometry_that_tf_repeats_is_the_only_one(tmp_path):
+    rows = [("/odom", stamp, odometry(stamp, at(stamp))) for stamp in STAMPS]
+    rows += [("/tf", stamp, transforms((stamp, "odom", "base_link", at(stamp)))) for stamp in STAMPS]
+    static = transforms((START, "base_link", "mast", CAMERA))
+    assert read_poses(write_messages(tmp_path / "bag", [("/tf_static", START, static), *rows])).topic == "/odom"
+    # A map above it makes tf say more.
+    above = ("/tf", START, transforms((START, "map", "odom", Pose())))
+    with pytest.raises(SimjudgeError, match="several topics of poses"):
+        read_poses(write_messages(tmp_path / "more", [*rows, above]))
+    other = [(topic, stamp, odometry(stamp, at(stamp), "odom", "base_footprint")) if topic == "/odom" else
+             (topic, stamp, message) for topic, stamp, message in rows]  # fmt: skip
+    with pytest.raises(SimjudgeError, match="several topics of poses"):
+        read_poses(write_messages(tmp_path / "other", other))
+
+
 def test_a_recording_without_poses(tmp_path):
     note = new("std_msgs/msg/Header", stamp=header(START).stamp, frame_id="x")
     bag = write_messages(tmp_path / "bag", [("/note", START, note)])

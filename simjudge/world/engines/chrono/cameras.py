@@ -46,9 +46,7 @@ class Cameras:
 
     def radiance(self, lens: Lens, rays_per_pixel: int) -> npt.NDArray[np.float32]:
         """Linear RGB (H, W, 3) of the stage as it stands, n x n rays a pixel on a grid."""
-        side = math.isqrt(rays_per_pixel)
-        if side < 1 or side * side != rays_per_pixel:
-            raise UsageError(f"{rays_per_pixel} rays a pixel: a square number (1, 4, 9, ...) is needed")
+        side = side_of(rays_per_pixel)
         way = self._way(lens, "camera", side)
         if isinstance(way, Asked):
             return buffers.averaged(self._bracketed(way), side)
@@ -101,6 +99,30 @@ class Cameras:
         if asked is not None and direct_error(lens, factor) <= DIRECT_LIMIT:
             return asked
         return lookup_for(lens, _FINE[sensor] * side)
+
+
+def side_of(rays_per_pixel: int) -> int:
+    """The n of n x n rays a pixel.
+
+    Raises:
+        UsageError: it is no square number.
+    """
+    side = math.isqrt(rays_per_pixel) if rays_per_pixel > 0 else 0
+    if side < 1 or side * side != rays_per_pixel:
+        raise UsageError(f"{rays_per_pixel} rays a pixel: a square number (1, 4, 9, ...) is needed")
+    return side
+
+
+def rays_of_a_moment(rays_per_pixel: int, moments: int) -> int:
+    """Rays per pixel, a square, that each moment of an exposure gets so that blur costs about no more rays.
+
+    Chrono can only be asked for whole centred grids, not for a moment's own part of one (`Engine.expose`): k x k with
+    k = n // ceil(sqrt(moments)), but 2 x 2 at least where n is 2 or more, since one ray through the pixels' centres,
+    the same in all moments, would leave every edge jagged that does not move.
+    """
+    side = side_of(rays_per_pixel)
+    part = side // math.ceil(math.sqrt(moments))
+    return max(part, min(side, 2)) ** 2
 
 
 def _small(classes: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint8]:

@@ -40,7 +40,7 @@ _RADIUS = 0.085
 _BATTERY, _KV = 7.4, 1300.0
 """Volts, and rpm per volt (ARTcar_EngineSimpleMap.cpp)."""
 _GEAR = 1 / 3 * 0.5
-"""Wheel turns per motor turn: the gearbox (ARTcar_AutomaticTransmissionSimpleMap.cpp) times the bevel gears of the axles
+"""Wheel turns per motor turn: the gearbox (ARTcar_AutomaticTransmissionSimpleMap.cpp) times the axles' bevel gears
 (ARTcar_Driveline4WD.cpp, "TODO" there); between them a central differential, which changes nothing."""
 _BRAKE = 1.0
 """N m on each wheel at full braking (ARTcar_BrakeShafts.cpp); it can be told less, not more."""
@@ -82,8 +82,8 @@ def check_vehicle(vehicle: Vehicle) -> None:
 def motor_settings(vehicle: Vehicle) -> tuple[float, float]:
     """Voltage ratio and stall torque (N m) with which ARTcar's wheels turn and pull as the vehicle's file has it.
 
-    Chrono's motor has torque throttle x stall x (1 - speed / (kv x battery x ratio)), as ours, and its wheels turn _GEAR
-    times as fast and together get 1 / _GEAR of its torque. So with G = _GEAR and g = the file's gear ratio
+    Chrono's motor has torque throttle x stall x (1 - speed / (kv x battery x ratio)), as ours; its wheels turn _GEAR
+    times as fast, and together get 1 / _GEAR of its torque. So with G = _GEAR and g = the file's gear ratio
 
         kv_C battery_C ratio G = kv voltage g        and        stall_C / G = stall / g;
 

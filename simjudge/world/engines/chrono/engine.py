@@ -14,7 +14,7 @@ from simjudge.sensing.lens import Lens
 from simjudge.world.car_looks import car_things
 from simjudge.world.engine import Hits, Labels, Moment, Poses
 from simjudge.world.engines.chrono.bodies import Bodies, whole_steps
-from simjudge.world.engines.chrono.cameras import Cameras
+from simjudge.world.engines.chrono.cameras import Cameras, rays_of_a_moment
 from simjudge.world.engines.chrono.car import STEP
 from simjudge.world.engines.chrono.modules import Modules, load_modules
 from simjudge.world.engines.chrono.probe import probe
@@ -132,8 +132,9 @@ class ChronoEngine:
         if not moments:
             raise UsageError("an exposure needs one moment at least")
         total = np.zeros((lens.size[1], lens.size[0], 3))
+        rays = rays_of_a_moment(rays_per_pixel, len(moments))
         for moment in moments:
-            total += self._seen(moment).radiance(lens, rays_per_pixel)
+            total += self._seen(moment).radiance(lens, rays)
         return (total / len(moments)).astype(np.float32)
 
     def labels(self, lens: Lens, moment: Moment) -> Labels:

@@ -5,7 +5,7 @@ import pytest
 
 from simjudge.errors import SimjudgeError, UsageError
 from simjudge.sensing.lens import Lens, lens_with_field
-from simjudge.world.engines.chrono.cameras import Cameras
+from simjudge.world.engines.chrono.cameras import Cameras, rays_of_a_moment
 from simjudge.world.engines.chrono.lenses import Asked, Lookup, chrono_slopes
 from simjudge.world.engines.chrono.probe import Probed
 from simjudge.world.engines.chrono.stage import FARTHEST
@@ -118,3 +118,14 @@ def test_ways_are_planned_once():
     found.labels(LENSES["fov"])
     assert found._ways == before
     assert isinstance(before[LENSES["fov"], "segmentation", 1], Lookup)
+
+
+@pytest.mark.parametrize(
+    ("rays", "moments", "each"),
+    [(1, 1, 1), (16, 1, 16), (1, 4, 1), (4, 4, 4), (16, 4, 4), (64, 4, 16), (16, 2, 4), (36, 3, 9), (256, 16, 16),
+     (4, 100, 4)],
+)  # fmt: skip
+def test_rays_are_dealt_to_the_moments(rays, moments, each):
+    """No more rays in all than without blur, but for 2 x 2 a moment, where so many are asked for."""
+    assert rays_of_a_moment(rays, moments) == each
+    assert each * moments <= rays or each == min(rays, 4)

@@ -29,7 +29,7 @@ def render(
         help="Anywhere on the floor; along the scene's course; a TUM or CSV file.",
     ),
     out: Path = typer.Option(..., "--out", help="x.mcap, x.db3, or the folder of a YOLO data set."),
-    frames: int | None = typer.Option(None, "-n", "--frames", help="How many. [default: all of a course or FILE]"),
+    frames: int | None = typer.Option(None, "-n", "--frames", help="How many; all of a course or FILE if left out."),
     seed: int = typer.Option(0, min=0, help="Of placements, poses and noise."),
     scenes: int | None = typer.Option(
         None,

@@ -16,6 +16,9 @@ from simjudge.frames import FloatArray
 from simjudge.world.engines.default.packed import Faces, Floats
 from simjudge.world.engines.default.tracer import Hit, Input, Output
 
+_LINE = 16
+"""Numbers in a cache line."""
+
 
 class MitsubaTracer:
     """See `simjudge.world.engines.default.tracer.Tracer`."""
@@ -38,7 +41,7 @@ class MitsubaTracer:
 
     def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:  # noqa: ARG002
         for index, vertices in moved.items():
-            self._parameters[f"{self._meshes[index].id()}.vertex_positions"] = mi.Float(vertices.ravel())
+            self._parameters[f"{self._meshes[index].id()}.vertex_positions"] = mi.Float(_aligned(vertices))
         if moved:
             self._parameters.update()
 
@@ -46,8 +49,9 @@ class MitsubaTracer:
         return [work(wavefront) for wavefront in wavefronts]
 
     def table(self, rows: Any) -> Any:
-        flat = np.ascontiguousarray(rows).ravel()
-        return mi.Int32(flat) if flat.dtype == np.int32 else mi.Float(flat.astype(np.float32))
+        # A table of one row would be taken for a constant, and another kernel compiled for it.
+        padded = np.concatenate([rows, np.zeros((1, rows.shape[1]), rows.dtype)])
+        return (mi.Int32 if rows.dtype == np.int32 else mi.Float)(_aligned(padded))
 
     def row(self, table: Any, index: Any, width: int, active: Any) -> Any:
         kind = mi.ArrayXi if dr.is_integral_v(table) else mi.ArrayXf
@@ -55,7 +59,7 @@ class MitsubaTracer:
 
     def given(self, columns: Floats) -> Any:
         kind = mi.Vector3f if columns.shape[1] == 3 else mi.Vector2f
-        vectors = kind(*[mi.Float(np.ascontiguousarray(column, np.float32)) for column in columns.T])
+        vectors = kind(*[mi.Float(_aligned(column)) for column in columns.T])
         dr.eval(vectors)
         return vectors
 
@@ -116,12 +120,23 @@ class MitsubaTracer:
         return [np.array(array).T for array in arrays]
 
 
+def _aligned(values: Any) -> Any:
+    """A flat copy of float32 or int32 numbers that begins at a cache line.
+
+    Mitsuba reads NumPy's memory where it lies, and compiles kernels for lines and for what is beside them.
+    """
+    room = np.empty(values.size + _LINE, values.dtype)
+    begin = -room.ctypes.data % (4 * _LINE) // 4
+    room[begin : begin + values.size] = values.ravel()
+    return room[begin : begin + values.size]
+
+
 def _mesh(index: int, vertices: Floats, faces: Faces) -> Any:
     mesh = mi.Mesh(f"thing{index:06d}", len(vertices), len(faces))
     mesh.set_id(f"thing{index:06d}")
     parameters = mi.traverse(mesh)
-    parameters["vertex_positions"] = mi.Float(vertices.ravel())
-    parameters["faces"] = mi.UInt32(faces.astype(np.uint32).ravel())
+    parameters["vertex_positions"] = mi.Float(_aligned(vertices))
+    parameters["faces"] = mi.UInt32(_aligned(faces.astype(np.uint32)))
     parameters.update()
     return mesh
 

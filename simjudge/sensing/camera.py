@@ -14,6 +14,7 @@
       - bayer: {pattern: GRBG}
       - srgb                       # above: linear light; below: display values. First of all if it is left out
       - gray_world
+    chrono: {noise: ...}           # or physical: Chrono's own camera, of engine chrono only (`own_camera.py`)
 
 In place of size, field_of_view and lens, `calibration: FILE` takes them from a calibration that ROS wrote; the path is
 relative to the camera's file.
@@ -38,10 +39,11 @@ from simjudge.sensing.calibration import read_calibration
 from simjudge.sensing.chain import Step, apply_steps, encodes
 from simjudge.sensing.filters import named_filter
 from simjudge.sensing.lens import Lens, lens_of, lens_with_field, lens_with_focal_length
+from simjudge.sensing.own_camera import ChronoPhysical, OwnCamera, read_own
 
 _LENS_FIELDS = ("size", "field_of_view", "focal_length", "lens")
 _EXPOSURE_FIELDS = ("supersampling", "exposure_time", "exposure_samples", "gain")
-_FIELDS = ("name", *_LENS_FIELDS, "calibration", *_EXPOSURE_FIELDS, "rate", "lag", "filters")
+_FIELDS = ("name", *_LENS_FIELDS, "calibration", *_EXPOSURE_FIELDS, "rate", "lag", "filters", "chrono")
 _MOST_RAYS, _MOST_SAMPLES = 16, 256
 _LENS_KEYS = {"pinhole": {"model"}, "fov": {"model"}, "radial": {"model", "k1", "k2", "k3"}}
 _LARGEST_SIDE, _LARGEST = 20000, 1e300
@@ -62,6 +64,7 @@ class Camera:
         exposure_time: seconds that light falls on the sensor, from the picture's stamp on; 0: no motion blur.
         exposure_samples: moments that the exposure is made of; 1 where there is no exposure time.
         gain: linear radiance times this, 1 is full scale.
+        own: what it asks of Chrono's own cameras; None: it is taken from linear light, by any engine.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Camera:
     exposure_time: float = 0.0
     exposure_samples: int = 1
     gain: float = 1.0
+    own: OwnCamera | None = None
 
     @property
     def rays_per_pixel(self) -> int:
@@ -111,7 +115,20 @@ def read_camera(given: str | Path) -> Camera:
     if lag < 0:
         raise _wrong(path, "lag", "0 seconds or more are needed", lag)
     steps = _steps(path, entry.get("filters", []))
-    return Camera(name, path, _lens(path, entry), steps, rate, lag, **_exposure(path, entry, rate))
+    return Camera(
+        name, path, _lens(path, entry), steps, rate, lag, **_exposure(path, entry, rate), own=_own(path, entry)
+    )
+
+
+def _own(path: Path, entry: dict[str, Any]) -> OwnCamera | None:
+    if "chrono" not in entry:
+        return None
+    own = read_own(f"{path}: chrono", entry["chrono"])
+    if entry.get("exposure_time", 0):
+        raise SimjudgeError(f"{path}: exposure_time: Chrono's own camera takes one moment; remove one of the two")
+    if isinstance(own, ChronoPhysical) and "gain" in entry:
+        raise SimjudgeError(f"{path}: gain: chrono.physical has aperture, exposure and iso in its place; remove it")
+    return own
 
 
 def _exposure(path: Path, entry: dict[str, Any], rate: float) -> dict[str, Any]:

@@ -7,16 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
+from simjudge.errors import SimjudgeError
 from simjudge.images import EncodedImage, RgbImage, decode, encode_jpeg, encode_png
 from simjudge.poses import Pose
 from simjudge.sensing.camera import Camera
 from simjudge.sensing.chain import develop_light, frame_seed, stored_quality
 from simjudge.world.engine import Engine, Moment
+
+
+@runtime_checkable
+class HasOwnCameras(Protocol):
+    """An engine with cameras of its own making beside `Engine.expose`."""
+
+    def expose_own(self, camera: Camera, moment: Moment) -> npt.NDArray[np.float32]:
+        """Linear RGB (H, W, 3) as `camera.own` asks for it; times the camera's gain, 1 is full scale."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +49,26 @@ class Shot:
 def gather(engine: Engine, camera: Camera, moments: Sequence[Moment]) -> npt.NDArray[np.float32]:
     """The light on the sensor: linear radiance (H, W, 3), averaged over the moments.
 
-    Where nothing moves between the moments, one of them stands for all.
+    Where nothing moves between the moments, one of them stands for all. What a camera asks of Chrono's own ones is in
+    it already.
+
+    Raises:
+        SimjudgeError: the camera asks for something that the engine has not.
     """
     first = moments[0]
+    if camera.own is not None:
+        return _taken_by_its_own(engine, camera, first)
     still = all(moment.camera == first.camera and dict(moment.bodies) == dict(first.bodies) for moment in moments)
     return engine.expose(camera.lens, [first] if still else moments, camera.rays_per_pixel)
+
+
+def _taken_by_its_own(engine: Engine, camera: Camera, moment: Moment) -> npt.NDArray[np.float32]:
+    if not isinstance(engine, HasOwnCameras):
+        raise SimjudgeError(
+            f"{camera.path}: chrono: engine {engine.name} has none of Chrono's own cameras; take engine chrono, or"
+            " another camera"
+        )
+    return engine.expose_own(camera, moment)
 
 
 def shot_of(camera: Camera, radiance: npt.NDArray[np.float32], frame_name: str = "", seed: int = 0) -> Shot:

@@ -40,41 +40,62 @@ def pixels_alone(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -
         camera: pose of the optical frame in the world.
         lens: bends the rays.
     """
-    corners = np.concatenate([camera.to_body(pose.to_world(mesh.vertices))[mesh.faces] for mesh, pose in parts])
-    box = _boxes(np.ascontiguousarray(corners), lens)
+    vertices = np.concatenate([camera.to_body(pose.to_world(mesh.vertices)) for mesh, pose in parts])
+    first = np.cumsum([0, *(len(mesh.vertices) for mesh, _ in parts)])
+    faces = np.concatenate([mesh.faces + start for (mesh, _), start in zip(parts, first[:-1], strict=True)])
+    corners = vertices[faces]
+    within = bool(np.all(np.abs(vertices[:, :2]) < WIDEST * vertices[:, 2:]))
+    box = _boxes(vertices, faces, lens) if within else _boxes_clipped(corners, lens)
     known = box[:, 0] <= box[:, 2]
-    corners, box = np.ascontiguousarray(corners[known]), box[known]
-    if not len(box):
+    if not known.any():
         return 0
+    corners, box = corners[known], box[known]
     low, high = box[:, :2].min(0), box[:, 2:].max(0)
     every = math.ceil(math.sqrt(float(np.prod(high - low + 1)) / _MOST))
     box = np.concatenate([-((low - box[:, :2]) // every), (box[:, 2:] - low) // every], 1)
     return every**2 * int(_covered(_rays(lens, low, high, every), corners, box))
 
 
-def _boxes(corners: FloatArray, lens: Lens) -> IntArray:
-    """Pixels in which triangles (F, 3, 3) may be seen: first and last column and row, int64 (F, 4); first > last: none.
+def _boxes(vertices: FloatArray, faces: IntArray, lens: Lens) -> IntArray:
+    """Pixels in which triangles may be seen: first and last column and row, int64 (F, 4); first > last: none.
 
     A triangle's edges are straight in slopes (x / z, y / z). A map of slopes to pixels that bends by no more than b
     leaves the box around the corners' pixels by no more than b L^2 / 6, with L the longest edge: the error of linear
     interpolation over a triangle within a circle of radius L / sqrt(3).
     """
-    polygons, count = _clipped(corners, WIDEST)
+    slopes = vertices[:, :2] / vertices[:, 2:]
+    pixels, bend, reach = _projected(slopes, lens)
+    low, high, longest = _spans(np.hstack([pixels, slopes]), faces)
+    margin = _MARGIN + max(lens.focal) * bend * longest**2 / 6
+    return _whole(low, high, margin, reach)
+
+
+def _boxes_clipped(corners: FloatArray, lens: Lens) -> IntArray:
+    """The same of triangles (F, 3, 3) that may reach beyond the unlimited picture, cut off there."""
+    polygons, count = _clipped(np.ascontiguousarray(corners), WIDEST)
     seen = np.arange(polygons.shape[1]) < count[:, None]
     longest = np.hypot(*(_span(polygons[:, :, axis], seen) for axis in (0, 1)))
-    end, bend = _bend(lens)
-    slope = np.linalg.norm(polygons, axis=-1)
-    shrunk = np.minimum(1.0, end / np.maximum(slope, 1e-12))[..., None]
-    pixels = lens.project(np.concatenate([polygons * shrunk, np.ones((*slope.shape, 1))], -1))
-    margin = _MARGIN + max(lens.focal) * bend * longest**2 / 6
-    low = np.where(seen[..., None], pixels, np.inf).min(1) - margin[:, None]
-    high = np.where(seen[..., None], pixels, -np.inf).max(1) + margin[:, None]
-    reach = _reach(lens, end)
+    pixels, bend, reach = _projected(polygons, lens)
+    low, high = (end(np.where(seen[..., None], pixels, out), 1) for end, out in ((np.min, np.inf), (np.max, -np.inf)))
     none = count == 0
-    low, high = (np.clip(np.where(none[:, None], 0, each), reach[:2], reach[2:]) for each in (low, high))
-    box = np.concatenate([np.floor(low), np.ceil(high)], 1).astype(np.int64)
+    low[none], high[none] = 0, 0
+    box = _whole(low, high, _MARGIN + max(lens.focal) * bend * longest**2 / 6, reach)
     box[none] = (0, 0, -1, -1)
     return box
+
+
+def _projected(slopes: FloatArray, lens: Lens) -> tuple[FloatArray, float, FloatArray]:
+    """Pixels of slopes (..., 2), how much that map bends, and the unlimited picture's pixels."""
+    end, bend, reach = _map(lens)
+    slope = np.hypot(slopes[..., 0], slopes[..., 1])
+    shrunk = np.minimum(1.0, end / np.maximum(slope, 1e-12))[..., None]
+    return lens.project(np.concatenate([slopes * shrunk, np.ones((*slope.shape, 1))], -1)), bend, reach
+
+
+def _whole(low: FloatArray, high: FloatArray, margin: FloatArray, reach: FloatArray) -> IntArray:
+    """Boxes (F, 4) in whole pixels around the least and largest ones (F, 2), within the unlimited picture."""
+    low, high = (np.clip(each, reach[:2], reach[2:]) for each in (low - margin[:, None], high + margin[:, None]))
+    return np.concatenate([np.floor(low), np.ceil(high)], 1).astype(np.int64)
 
 
 def _span(values: FloatArray, seen: npt.NDArray[np.bool_]) -> FloatArray:
@@ -84,10 +105,13 @@ def _span(values: FloatArray, seen: npt.NDArray[np.bool_]) -> FloatArray:
 
 
 @lru_cache(maxsize=8)
-def _bend(lens: Lens) -> tuple[float, float]:
-    """The largest slope that counts, and the most by which the map of slopes to radii bends (its second derivative).
+def _map(lens: Lens) -> tuple[float, float, FloatArray]:
+    """What a lens makes of slopes.
 
-    Slopes beyond the end, where a lens has one, count as the end.
+    Returns:
+        The largest slope that counts: slopes beyond the end, where a lens has one, count as the end.
+        The most by which the map of slopes to radii bends: its second derivative.
+        The pixels of an unlimited picture: first column and row, last column and row.
     """
     slope = np.linspace(0, WIDEST * math.sqrt(2), _SLOPES)[1:]
     radius = lens.radius(slope)
@@ -96,15 +120,9 @@ def _bend(lens: Lens) -> tuple[float, float]:
     along = np.gradient(np.gradient(radius, slope), slope)
     across = np.gradient(radius / slope, slope)
     beyond = 0.0 if known.all() else 2 * radius[-1] / slope[-1] ** 2
-    return float(slope[-1]), max(float(np.max(np.abs(along) + 2 * np.abs(across))), float(beyond))
-
-
-def _reach(lens: Lens, end: float) -> FloatArray:
-    """The pixels of an unlimited picture: first column and row, last column and row."""
-    radius = float(lens.radius(end))
-    centre, ends = np.array(lens.centre), radius * np.array(lens.focal)
-    reach: FloatArray = np.concatenate([np.floor(centre - ends), np.ceil(centre + ends)])
-    return reach
+    bend = max(float(np.max(np.abs(along) + 2 * np.abs(across))), float(beyond))
+    centre, ends = np.array(lens.centre), radius[-1] * np.array(lens.focal)
+    return float(slope[-1]), bend, np.concatenate([np.floor(centre - ends), np.ceil(centre + ends)])
 
 
 def _rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> FloatArray:
@@ -121,6 +139,20 @@ def _rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> FloatArray:
     beyond = np.abs(rays[..., :2]).max(-1) > WIDEST * rays[..., 2]
     rays[beyond] = np.nan
     return rays
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _spans(points: FloatArray, faces: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Of triangles with corners (x, y, slope x, slope y): least and largest x and y (F, 2), longest edge in slopes."""
+    low, high, longest = np.empty((len(faces), 2)), np.empty((len(faces), 2)), np.empty(len(faces))
+    for i in range(len(faces)):
+        a, b, c = points[faces[i, 0]], points[faces[i, 1]], points[faces[i, 2]]
+        for axis in range(2):
+            low[i, axis], high[i, axis] = min(a[axis], b[axis], c[axis]), max(a[axis], b[axis], c[axis])
+        ab, bc, ca = b[2:] - a[2:], c[2:] - b[2:], a[2:] - c[2:]
+        square = max(ab[0] ** 2 + ab[1] ** 2, bc[0] ** 2 + bc[1] ** 2, ca[0] ** 2 + ca[1] ** 2)
+        longest[i] = math.sqrt(square)
+    return low, high, longest
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

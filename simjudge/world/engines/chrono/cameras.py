@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from simjudge.errors import UsageError
 from simjudge.frames import FloatArray
+from simjudge.sensing.camera import Camera
 from simjudge.sensing.lens import Lens
+from simjudge.sensing.own_camera import ChronoPhysical
 from simjudge.world.engine import Labels
 from simjudge.world.engines.chrono import buffers
 from simjudge.world.engines.chrono.lenses import (
@@ -21,8 +23,9 @@ from simjudge.world.engines.chrono.lenses import (
     field_for,
     lookup_for,
 )
+from simjudge.world.engines.chrono.phys_camera import FULL, PhysCamera
 from simjudge.world.engines.chrono.probe import Probed
-from simjudge.world.engines.chrono.stage import FARTHEST, Stage
+from simjudge.world.engines.chrono.stage import FARTHEST, Noisy, Physical, Stage
 from simjudge.world.engines.chrono.versions import Sensor
 
 BRACKETS = (1.0, 1 / 16, 1 / 256)
@@ -52,6 +55,27 @@ class Cameras:
             return buffers.averaged(self._bracketed(way), side)
         asked = Asked(way.size, field_for(way.tangent, self._probed.factors["camera"]))
         return _looked_up(self._bracketed(asked), way, lens, side)
+
+    def own(self, camera: Camera) -> npt.NDArray[np.float32]:
+        """Linear RGB (H, W, 3) of the stage as it stands, with what the camera asks of Chrono's own ones.
+
+        Chrono's noise belongs to the finished picture: it is asked for at its own size, n x n jittered rays a pixel,
+        with the lamps at the camera's gain, and is clipped at full scale.
+
+        Raises:
+            UsageError: Chrono's cameras have no such lens.
+        """
+        if isinstance(camera.own, ChronoPhysical):
+            settings = PhysCamera(**vars(camera.own))
+            values = self._stage.values(Physical(settings, camera.lens, camera.supersampling))
+            return np.asarray(values[..., :3] / np.float32(FULL), np.float32)
+        if camera.own is None:
+            raise UsageError(f"{camera.name}: it asks nothing of Chrono's own cameras")
+        way = self._way(camera.lens, "camera", 1)
+        if not isinstance(way, Asked):
+            raise UsageError(f"{camera.path}: chrono.noise: Chrono's camera has no such lens here; take a pinhole one")
+        bytes_ = self._stage.noisy(Noisy(way, camera.supersampling, camera.own), camera.gain)
+        return buffers.linear(bytes_) / np.float32(camera.gain)
 
     def labels(self, lens: Lens) -> Labels:
         """Classes, instances and depth of the stage as it stands, through the pixels' centres."""

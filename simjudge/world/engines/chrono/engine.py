@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from simjudge.errors import UsageError
 from simjudge.poses import Pose
+from simjudge.sensing.camera import Camera
 from simjudge.sensing.lens import Lens
 from simjudge.world.car_looks import car_things
 from simjudge.world.engine import Hits, Labels, Moment, Poses
@@ -136,6 +137,10 @@ class ChronoEngine:
         for moment in moments:
             total += self._seen(moment).radiance(lens, rays)
         return (total / len(moments)).astype(np.float32)
+
+    def expose_own(self, camera: Camera, moment: Moment) -> npt.NDArray[np.float32]:
+        """Linear RGB (H, W, 3) as the camera's file asks it of Chrono's own cameras (`Camera.own`)."""
+        return self._seen(moment).own(camera)
 
     def labels(self, lens: Lens, moment: Moment) -> Labels:
         """Classes, instances and depth through the pixels' centres."""

@@ -87,6 +87,7 @@ VERIFIED: dict[str, tuple[str, ...]] = {
         "color_zenith",
         "mode",
     ),
+    "chrono_sensor/filters/ChFilterCameraNoise.h": ("ChFilterCameraNoiseConstNormal", "ChFilterCameraNoisePixDep"),
     "chrono_sensor/filters/ChFilterSave.h": ("ChFilterSave",),
     "chrono_sensor/optix/ChOptixScene.h": ("AddPointLight", "SetAmbientLight", "SetBackground"),
     "chrono_sensor/sensors/ChCameraSensor.h": ("ChCameraSensor", "SetRadialLensParameters"),

@@ -18,35 +18,15 @@ import numpy.typing as npt
 
 from simjudge.errors import SimjudgeError, UsageError
 from simjudge.sensing.lens import Coefficients, Lens
+from simjudge.sensing.own_camera import ChronoPhysical
 from simjudge.world.engines.chrono.lenses import fitted
 
 FULL = 65535
 
 
 @dataclass(frozen=True)
-class PhysCamera:
-    """Settings of ChPhysCameraSensor, in its own units.
-
-    Attributes:
-        aperture: F-number.
-        exposure: seconds.
-        iso: ISO speed.
-        focal_length, focus_distance: metres; the sensor's width follows from the lens asked for.
-        vignetting, defocus, noise, exposure_to_value: which of its stages work; the aggregation of light always does
-            where exposure_to_value works.
-        blur: motion over the exposure, OptiX only.
-    """
-
-    aperture: float = 1.6
-    exposure: float = 0.01
-    iso: float = 100.0
-    focal_length: float = 0.012
-    focus_distance: float = 3.0
-    vignetting: bool = False
-    defocus: bool = False
-    noise: bool = False
-    exposure_to_value: bool = False
-    blur: bool = False
+class PhysCamera(ChronoPhysical):
+    """`ChronoPhysical`, as Chrono takes it."""
 
     def sensor_width(self, lens: Lens) -> float:
         """Metres, at which the focal length gives the lens's field.
@@ -69,8 +49,8 @@ class PhysCamera:
         return self.defocus, self.vignetting, self.exposure_to_value, self.noise, self.exposure_to_value
 
 
-def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, parent: Any) -> Any:
-    """The sensor at its parent's frame, its gains and noise as Chrono sets them by default.
+def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, side: int, parent: Any) -> Any:
+    """The sensor at its parent's frame, n x n rays a pixel, its gains and noise as Chrono sets them by default.
 
     Raises:
         UsageError: see `PhysCamera.sensor_width`.
@@ -83,9 +63,9 @@ def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, 
     legacy = getattr(sensors, "Integrator_LEGACY", 5)
     width, height = lens.size
     camera = sensors.ChPhysCameraSensor(
-        *(parent, 1.0, core.ChFramed(), width, height, model, 1, False, False),
+        *(parent, 1.0, core.ChFramed(), width, height, model, side, False, False),
         *settings.flags(),
-        *(legacy, 1.0, False, settings.blur),
+        *(legacy, 1.0, False, False),
     )
     # The field is made of the sensor's width, which only comes with gains and noise, and of the focal length, which
     # comes alone: the default width of 13 mm stays, and the focal length is scaled to give the same field.

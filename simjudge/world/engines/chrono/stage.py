@@ -21,9 +21,11 @@ import numpy.typing as npt
 from simjudge.errors import SimjudgeError, UsageError
 from simjudge.poses import OPTICAL, Pose
 from simjudge.sensing.lens import Lens
+from simjudge.sensing.own_camera import ChronoNoise
 from simjudge.world.engines.chrono import buffers
 from simjudge.world.engines.chrono.lenses import Asked
 from simjudge.world.engines.chrono.modules import Modules
+from simjudge.world.engines.chrono.own_noise import noise_filter
 from simjudge.world.engines.chrono.phys_camera import PhysCamera, make_phys_camera, saved_values
 from simjudge.world.engines.chrono.scenes import Plan, PlannedBody, PlannedMaterial, dimmed, wavefront
 from simjudge.world.engines.chrono.sensor_file import SensorSpec
@@ -31,20 +33,41 @@ from simjudge.world.engines.chrono.versions import Release, camera_arguments
 
 FARTHEST = 10_000.0
 """Metres: what the depth camera says where nothing is hit."""
+_SEED = 1
+"""Of Chrono's own noise, where it can be seeded; ours is the camera's affair."""
 _KEPT = 6
 """Sensors that are kept for the next picture of the same kind."""
 _PINHOLE, _RADIAL, _LEGACY = 0, 2, 5
 """Values of CameraLensModelType and Integrator (ChSensorRenderTypes.h), where the bindings lack names."""
 _ACCESS = {
     "camera": "ChFilterRGBA8Access",
+    "noisy": "ChFilterRGBA8Access",
     "segmentation": "ChFilterSemanticAccess",
     "depth": None,
     "lidar": "ChFilterDIAccess",
 }
 
 
-Kind = Literal["camera", "segmentation", "depth", "lidar", "physical"]
-What = Asked | SensorSpec | tuple[PhysCamera, Lens]
+Kind = Literal["camera", "noisy", "segmentation", "depth", "lidar", "physical"]
+
+
+class Noisy(NamedTuple):
+    """A picture with Chrono's noise: what to ask for, n x n rays a pixel, the noise."""
+
+    asked: Asked
+    side: int
+    noise: ChronoNoise
+
+
+class Physical(NamedTuple):
+    """A picture of Chrono's physical camera: its settings, the lens, n x n rays a pixel."""
+
+    settings: PhysCamera
+    lens: Lens
+    side: int
+
+
+What = Asked | SensorSpec | Noisy | Physical
 
 
 class _View(NamedTuple):
@@ -76,6 +99,8 @@ class Stage:
         self._folder = tempfile.TemporaryDirectory(prefix="simjudge-chrono-")
         self._files = 0
         self._views: OrderedDict[tuple[Any, ...], _View] = OrderedDict()
+        if release.random_seed:
+            self._sensor.ChSensorManager.SetRandomSeed(_SEED)
         self._system = self._core.ChSystemNSC()
         self._bodies = {planned.name: self._body(planned) for planned in plan.bodies}
         self._rig = self._core.ChBody()
@@ -114,9 +139,13 @@ class Stage:
         buffer = self._taken("lidar", spec).sensor.GetMostRecentDIBuffer()
         return buffers.returns(buffer)
 
-    def values(self, settings: PhysCamera, lens: Lens) -> npt.NDArray[np.uint16]:
+    def noisy(self, what: Noisy, light: float) -> npt.NDArray[np.uint8]:
+        """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light, with Chrono's own noise."""
+        return buffers.rgb(self._taken("noisy", what, light).sensor.GetMostRecentRGBA8Buffer())
+
+    def values(self, what: Physical) -> npt.NDArray[np.uint16]:
         """A picture (H, W, 4), upright, of Chrono's own physical camera, 16 bits, linear unless its stages bend it."""
-        view = self._taken("physical", (settings, lens))
+        view = self._taken("physical", what)
         return saved_values(_written(view, "*.bin"))
 
     def close(self) -> None:
@@ -149,6 +178,9 @@ class Stage:
             sensor = self._camera(kind, asked)
         elif isinstance(asked, SensorSpec):
             sensor = self._lidar(asked)
+        elif isinstance(asked, Noisy):
+            sensor = self._camera("camera", asked.asked, asked.side)
+            sensor.PushFilter(noise_filter(self._sensor, asked.noise))
         else:
             sensor = make_phys_camera(self._sensor, self._core, *asked, self._rig)
         folder = self._filters(kind, sensor)
@@ -184,7 +216,7 @@ class Stage:
             )
         return manager
 
-    def _camera(self, kind: Kind, asked: Asked) -> Any:
+    def _camera(self, kind: Kind, asked: Asked, side: int = 1) -> Any:
         chrono, sensors = self._core, self._sensor
         radial = asked.coefficients is not None
         lens = (
@@ -198,7 +230,7 @@ class Stage:
             names = ("parent", "rate", "pose", "w", "h", "hFOV")
             given = dict(zip(names, common, strict=True))
             legacy = getattr(sensors, "Integrator_LEGACY", _LEGACY)
-            given |= {"supersample": 1, "lens": lens, "gamma": buffers.GAMMA, "integrator": legacy}
+            given |= {"supersample": side, "lens": lens, "gamma": buffers.GAMMA, "integrator": legacy}
             camera = _made(sensors.ChCameraSensor, camera_arguments(self._release, given), 7)
         elif kind == "depth":
             camera = _made(sensors.ChDepthCamera, (*common, FARTHEST, lens), 7)

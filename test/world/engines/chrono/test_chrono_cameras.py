@@ -1,12 +1,19 @@
 """Our lenses through Chrono's sensors: a world that is a formula of the ray, seen by Chrono's formulas for rays."""
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from simjudge.errors import SimjudgeError, UsageError
+from simjudge.sensing.camera import Camera
 from simjudge.sensing.lens import Lens, lens_with_field
+from simjudge.sensing.own_camera import ChronoNoise, ChronoPhysical
 from simjudge.world.engines.chrono.cameras import Cameras, rays_of_a_moment
 from simjudge.world.engines.chrono.lenses import Asked, Lookup, chrono_slopes
+from simjudge.world.engines.chrono.own_noise import noise_filter
+from simjudge.world.engines.chrono.phys_camera import PhysCamera
 from simjudge.world.engines.chrono.probe import Probed
 from simjudge.world.engines.chrono.stage import FARTHEST
 from simjudge.world.engines.chrono.versions import FACTORS, SENSORS
@@ -129,3 +136,67 @@ def test_rays_are_dealt_to_the_moments(rays, moments, each):
     """No more rays in all than without blur, but for 2 x 2 a moment, where so many are asked for."""
     assert rays_of_a_moment(rays, moments) == each
     assert each * moments <= rays or each == min(rays, 4)
+
+
+class Noisily(Formula):
+    """With Chrono's noise as camera_noise.cu makes it, or a physical camera's values."""
+
+    def noisy(self, what, light):
+        self.asked.append((what.side, light))
+        bytes_ = self.colours(what.asked, light)
+        slope, intercept = what.noise.slope, what.noise.intercept + what.noise.deviation**2
+        deviation = np.sqrt(bytes_ / 255 * slope + intercept)
+        noisy = bytes_ / 255 + np.random.default_rng(0).normal(size=bytes_.shape) * deviation + what.noise.mean
+        return (np.clip(noisy, 0, 1) * 255.999).astype(np.uint8)
+
+    def values(self, what):
+        self.asked.append((what.side, what.settings))
+        return np.full((64, 96, 4), 13107, np.uint16)
+
+
+def camera(lens, own, **given):
+    return Camera("it", Path("it.yaml"), lens, (), 30, 0, own=own, **given)
+
+
+@pytest.mark.parametrize("noise", [ChronoNoise("constant", 0.02, 0.01), ChronoNoise("pixel_dependent", slope=4e-4)])
+@pytest.mark.parametrize("gain", [1.0, 0.5])
+def test_chronos_noise_is_of_the_finished_picture(noise, gain):
+    """By its formulas, at full scale 1 after the gain: the flat blue channel tells."""
+    stage = Noisily()
+    picture = cameras(stage).own(camera(LENSES["pinhole"], noise, supersampling=3, gain=gain))
+    assert stage.asked[0] == (3, gain)
+    encoded = (picture[..., 2] * gain) ** (1 / 2.2)
+    value = (0.5 * gain) ** (1 / 2.2)
+    deviation = np.hypot(noise.deviation, np.sqrt(noise.slope * value))
+    assert encoded.mean() == pytest.approx(value + noise.mean, abs=0.002)
+    assert encoded.std() == pytest.approx(deviation, rel=0.05)
+
+
+def test_chronos_noise_goes_with_chronos_lenses_only():
+    with pytest.raises(UsageError, match=r"it\.yaml: chrono\.noise: Chrono's camera has no such lens"):
+        cameras(Noisily()).own(camera(LENSES["fov"], ChronoNoise("constant")))
+
+
+def test_the_physical_cameras_values_are_light():
+    stage = Noisily()
+    picture = cameras(stage).own(camera(LENSES["pinhole"], ChronoPhysical(iso=200.0), supersampling=2))
+    assert stage.asked == [(2, PhysCamera(iso=200.0))]
+    assert picture.shape == (64, 96, 3)
+    assert picture.max() == pytest.approx(0.2)
+
+
+def test_noise_is_told_in_the_unit_of_the_renderer():
+    """ChFilterCameraNoise.cpp at 7689fbc0: full scale 1 in OptiX, bytes in Vulkan, whose other filter is another."""
+    filters = {
+        "ChFilterCameraNoiseConstNormal": lambda *a: ("c", *a),
+        "ChFilterCameraNoisePixDep": lambda *a: ("p", *a),
+    }
+    optix, vulkan = SimpleNamespace(**filters, ChOptixSensor=1), SimpleNamespace(**filters)
+    constant, dependent = ChronoNoise("constant", 0.1, 0.01), ChronoNoise("pixel_dependent", slope=4e-4, intercept=1e-4)
+    assert noise_filter(optix, constant) == ("c", 0.1, 0.01)
+    assert noise_filter(vulkan, constant) == ("c", pytest.approx(25.5), pytest.approx(2.55))
+    assert noise_filter(optix, dependent) == ("p", 4e-4, 1e-4)
+    with pytest.raises(SimjudgeError, match="another formula"):
+        noise_filter(vulkan, dependent)
+    with pytest.raises(SimjudgeError, match="no camera noise filters"):
+        noise_filter(SimpleNamespace(), constant)

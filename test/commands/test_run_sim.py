@@ -67,6 +67,18 @@ def test_a_drive_is_judged_live_and_recorded_as_the_library_would(tmp_path):
     assert live["overall"] == batch["overall"]
 
 
+@pytest.mark.usefixtures("domain")
+def test_in_a_namespace_and_told_the_truth(tmp_path):
+    done = simjudge("run", "sim", scene=scene_file(tmp_path, STRAIGHT), camera=camera_file(tmp_path), rviz="false",
+                    detector="ground_truth", robot_ns="car_1", out=tmp_path / "drive")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "touched no cone" in done.stderr
+    frames = read_set(tmp_path / "drive")
+    assert not frames.losses
+    np.testing.assert_array_equal(frames.predictions.box, frames.objects.box)
+    assert read_poses(tmp_path / "drive", "/car_1/vehicle/odometry").trajectory.position[-1, 0] > 3
+
+
 def test_what_cannot_be_is_one_line():
     done = simjudge("run", "sim", scene="moon")
     assert done.returncode == 2

@@ -8,11 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from driving_scenes import STRAIGHT, camera_file, scene_file
 
 from simjudge.graph.suite import GRAPHS
+from simjudge.sets import read_set
 
 ROOT = Path(__file__).parents[2]
-NODES = ("camera_bridge_node", "detection_node", "play_node", "record_node", "validation_node", "watch_node")
+NODES = (
+    "camera_bridge_node", "detection_node", "drive_node", "play_node", "record_node", "replay_node", "sim_node",
+    "validation_node", "watch_node",
+)  # fmt: skip
 SERVE = """
 import sys
 from launch import LaunchContext, LaunchDescription, LaunchService
@@ -105,6 +110,19 @@ def test_validate_ends_by_itself(real, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     result = json.loads((tmp_path / "out/result.json").read_text())
     assert result["overall"]["mean_w1"] == 0.0
+
+
+@pytest.mark.parametrize("namespace", ["", "car"])
+def test_sim_ends_when_the_course_is_finished(tmp_path, namespace):
+    pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
+    pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
+    done = launch(
+        "sim", scene=scene_file(tmp_path, STRAIGHT), camera=camera_file(tmp_path), detector="ground_truth",
+        out=tmp_path / "drive", rviz="false", robot_ns=namespace,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "touched no cone" in done.stdout + done.stderr
+    assert len(read_set(tmp_path / "drive")) > 20
 
 
 def test_a_node_that_dies_ends_the_launch():

@@ -13,7 +13,7 @@ DEFAULT_CAN = (
 )
 CHRONO_CAN = (
     "can: Chrono::Vehicle's ARTcar, all lenses (directly or looked up), radiance from 8-bit pictures in brackets,"
-    " class, instance and depth; lidar, GPS and inertial sensors on the car"
+    " class, instance and depth; Chrono's own noise and physical camera; lidar, GPS and inertial sensors on the car"
 )
 
 

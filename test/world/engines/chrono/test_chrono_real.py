@@ -1,6 +1,7 @@
 """What only a real PyChrono can show; skipped where it is absent."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,10 @@ import pytest
 pytest.importorskip("pychrono", reason="PyChrono is not installed")
 
 from simjudge.poses import Pose
+from simjudge.sensing.camera import Camera
+from simjudge.sensing.exposure import gather
 from simjudge.sensing.lens import Lens, lens_with_field
+from simjudge.sensing.own_camera import ChronoNoise, ChronoPhysical
 from simjudge.studies.driving_tests import drive_tests, flat_scene
 from simjudge.world.engine import Moment
 from simjudge.world.engines import make_engine
@@ -55,6 +59,25 @@ def test_a_target_at_30_degrees_is_where_the_lens_has_it(target, name):
     for sensor, hit in seen.items():
         assert np.flatnonzero(hit)[0] == pytest.approx(edge, abs=1.1), sensor
     assert labels.depth[row][seen["depth"]] == pytest.approx(DISTANCE, rel=2e-3)
+
+
+def own_camera(own):
+    return Camera("own", Path("own.yaml"), lens_with_field("pinhole", (320, 64), 80), (), 30, 0, own=own)
+
+
+def test_chronos_own_noise_has_its_deviation(target):
+    quiet, noisy = (gather(target, own_camera(ChronoNoise("constant", 0.0, d)), [AT])[4, 280:, 1] for d in (0.0, 0.04))
+    assert (noisy ** (1 / 2.2)).std() == pytest.approx(0.04, rel=0.5)
+    assert (quiet ** (1 / 2.2)).std() < 0.01
+
+
+def test_the_physical_camera_sees_the_target(target):
+    if not target.release.phys_camera:
+        pytest.skip("ChPhysCameraSensor came with release 10.0.0")
+    lens = own_camera(None).lens
+    picture = gather(target, own_camera(ChronoPhysical()), [AT])
+    edge = lens.project([TARGET, (4 - lens.centre[1]) / lens.focal[1], 1])[0] + 0.5
+    assert np.flatnonzero(picture[4, :, 1] > picture.max() / 2)[0] == pytest.approx(edge, abs=1.1)
 
 
 def test_artcar_beside_the_default_car():

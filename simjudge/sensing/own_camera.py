@@ -11,8 +11,8 @@
         focus_distance: 3.0                # metres
         vignetting: true                   # its stages, each off if left out
         defocus: true
-        noise: true
         exposure_to_value: true            # aperture, exposure and ISO make the brightness
+        noise: true                        # not together with exposure_to_value
 
 The camera's own `filters` follow, as ever.
 """
@@ -26,6 +26,9 @@ from typing import Any, Literal
 from simjudge.errors import SimjudgeError
 
 _NOISES = {"constant": ("mean", "deviation"), "pixel_dependent": ("slope", "intercept")}
+LIGHT = 1e7 * 250 * 5.86e-6**2
+"""Aggregator gain x scene light x pixel area, ChPhysCameraSensor's defaults: a radiance of 1 becomes LIGHT x exposure x
+ISO / aperture^2 of full scale with exposure_to_value."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,15 @@ def _physical(where: str, given: Any) -> ChronoPhysical:
             found[name] = value
         else:
             raise SimjudgeError(f"{where}.{name}: true or false is needed, not {value!r}")
-    return ChronoPhysical(**found)
+    made = ChronoPhysical(**found)
+    if made.noise and made.exposure_to_value:
+        # phys_cam_ops.cu: (signal + 1 electron/s x t) x ISO, the signal LIGHT x t / aperture^2 at radiance 1.
+        times = made.aperture**2 / LIGHT
+        raise SimjudgeError(
+            f"{where}: noise, exposure_to_value: Chrono's default dark current, which Python cannot set, is {times:.0f}"
+            " times the light of white at this aperture; leave one of the two out"
+        )
+    return made
 
 
 def _single(where: str, given: Any, known: tuple[str, ...]) -> tuple[str, Any]:

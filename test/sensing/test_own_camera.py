@@ -51,6 +51,10 @@ def test_what_is_asked(tmp_path, text, own):
         ("chrono: {noise: {constant: {deviation: -1}}}", r"constant\.deviation: a number from 0 to 1"),
         ("chrono: {physical: {iso: .nan}}", r"physical\.iso: a number"),
         ("chrono: {physical: {noise: 1}}", r"physical\.noise: true or false"),
+        (
+            "chrono: {physical: {noise: true, exposure_to_value: true}}",
+            r"dark current.* is 30 times the light of white",
+        ),
         ("chrono: {physical: {}}\ngain: 2", r"gain: chrono\.physical has aperture"),
         ("chrono: {physical: {}}\nexposure_time: 0.01", "exposure_time: Chrono's own camera takes one moment"),
     ],

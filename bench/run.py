@@ -11,6 +11,7 @@ import closed_loop
 import judge
 import physics
 import render
+import replay
 from rich.console import Console
 from rich.table import Table
 

@@ -228,6 +228,21 @@ def test_stopped_work_is_kept_and_gone_on_with(folder, paired, tmp_path):
     assert out.read_bytes() == paired.read_bytes()
 
 
+def test_a_drive_in_closed_loop_seen_again_has_the_same_labels(folder, tmp_path):
+    """The car that moved by physics, and the camera that is moved along its odometry, see the same."""
+    driven, again = tmp_path / "driven.mcap", tmp_path / "again.mcap"
+    done = simjudge("drive", "lab", "--camera", folder / "plain.yaml", "--rate", 2, "--limit", 4, "--out", driven)
+    assert driven.exists(), done.stderr
+    done = replay(driven, "--scene", "lab", "--camera", folder / "plain.yaml", "--out", again)
+    assert done.returncode == 0, done.stderr
+    assert "poses from /vehicle/odometry (nav_msgs/msg/Odometry) odom -> base_link" in done.stderr
+    first, second = read_recording(driven), read_recording(again)
+    assert first.stamp.tolist() == second.stamp.tolist()
+    np.testing.assert_array_equal(first.objects.instance, second.objects.instance)
+    assert np.abs(first.objects.box - second.objects.box).max() <= 1
+    assert len(first.objects) > 50
+
+
 def test_poses_beside_the_scene_are_told(folder, tmp_path):
     done = replay(folder / "poses.txt", "--scene", "lab", "--camera", folder / "plain.yaml", "--rate", 1,
                   "--align", "12,0,0", "--out", tmp_path / "outside.mcap")  # fmt: skip

@@ -53,6 +53,11 @@ def test_judge_and_recorder_and_free_running():
     assert made["detection_node"].parameters["every_frame"] is False
 
 
+def test_other_sensors_are_asked_for():
+    assert programs(engine="chrono", sensors="art1")["sim_node"].parameters["sensors"] == "art1"
+    assert "sensors" not in programs()["sim_node"].parameters
+
+
 def test_somebody_else_may_drive():
     made = programs(detector="ground_truth", drive="false", input_type="art_msgs/msg/VehicleInput")
     assert list(made) == ["sim_node"]

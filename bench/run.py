@@ -17,7 +17,7 @@ from rich.table import Table
 
 table = Table("what", "measured", "wanted", "beside", title=f"{platform.machine()}, {os.cpu_count()} cores, "
               f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}")  # fmt: skip
-for row in chain(judge.rows(), physics.rows(), render.rows(), closed_loop.rows()):
+for row in chain(judge.rows(), physics.rows(), render.rows(), closed_loop.rows(), replay.rows()):
     print(*row, sep="; ", file=sys.stderr, flush=True)
     table.add_row(*row)
 Console(width=140).print(table)

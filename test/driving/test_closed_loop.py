@@ -67,6 +67,16 @@ def test_a_detector_that_looks_finishes_too(made, tmp_path):
     assert np.mean(found) > 3
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("scene", ["lab", "hall"])
+@pytest.mark.parametrize("seed", [3, 17])
+def test_the_shipped_courses_are_driven(made, tmp_path, scene, seed):
+    loop = made(told(tmp_path, scene=scene, seed=seed))
+    list(loop.run())
+    assert loop.outcome().clean, loop.outcome()
+    assert loop.outcome().most_beside < 0.15
+
+
 def test_the_same_seed_is_the_same_drive(made, tmp_path):
     wanted = told(tmp_path, seed=5)
 

@@ -66,6 +66,8 @@ class Cameras:
             UsageError: Chrono's cameras have no such lens.
         """
         if isinstance(camera.own, ChronoPhysical):
+            if camera.lens.model != "pinhole" and "camera" not in self._probed.radial:
+                raise UsageError(f"{camera.path}: lens: this PyChrono ignores radial lenses; take a pinhole one")
             settings = PhysCamera(**vars(camera.own))
             values = self._stage.values(Physical(settings, camera.lens, camera.supersampling))
             return np.asarray(values[..., :3] / np.float32(FULL), np.float32)

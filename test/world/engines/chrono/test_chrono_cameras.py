@@ -185,6 +185,11 @@ def test_the_physical_cameras_values_are_light():
     assert picture.max() == pytest.approx(0.2)
 
 
+def test_a_lens_that_is_ignored_is_refused():
+    with pytest.raises(UsageError, match=r"it\.yaml: lens: this PyChrono ignores radial lenses"):
+        cameras(Noisily(radial=False)).own(camera(LENSES["radial"], ChronoPhysical()))
+
+
 def test_noise_is_told_in_the_unit_of_the_renderer():
     """ChFilterCameraNoise.cpp at 7689fbc0: full scale 1 in OptiX, bytes in Vulkan, whose other filter is another."""
     filters = {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ from simjudge.commands.common import finish, progress, say
 if TYPE_CHECKING:
     from simjudge.errors import Losses
     from simjudge.sensing.camera import Camera
+    from simjudge.world.frame_store import FrameStore
     from simjudge.world.replay_source import Source
     from simjudge.world.replaying import Replay
     from simjudge.world.scene.model import Scene
@@ -121,15 +124,23 @@ def _run(what: Replay, stage: Scene, engine_name: str, out: Path, given: dict[st
         about = described(what, engine, given)
         _tell_floor(what, without_floor(engine, what))
         store = FrameStore.beside(out, about)
-        with progress("replaying") as advance:
+        with _kept(store, len(what.source.frame_name)), progress("replaying") as advance:
             render(engine, what, store, advance)
-    except KeyboardInterrupt:
-        total = len(what.source.frame_name)
+            lost = write(what, store, stage.class_names, out, about)
+    finally:
+        engine.close()
+    store.remove()
+    return lost
+
+
+@contextmanager
+def _kept(store: FrameStore, total: int) -> Iterator[None]:
+    """Say what is kept where the work is stopped, or fails."""
+    from simjudge.errors import SimjudgeError
+
+    try:
+        yield
+    except (KeyboardInterrupt, SimjudgeError):
         done = sum(store.has(index) for index in range(total))
         say(f"{done} of {total} frames are finished and kept in {store.folder}; the same command goes on with the rest")
         raise
-    finally:
-        engine.close()
-    lost = write(what, store, stage.class_names, out, about)
-    store.remove()
-    return lost

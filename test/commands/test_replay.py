@@ -228,6 +228,21 @@ def test_stopped_work_is_kept_and_gone_on_with(folder, paired, tmp_path):
     assert out.read_bytes() == paired.read_bytes()
 
 
+def test_a_full_disk_is_one_line_and_keeps_what_is_finished(folder, tmp_path):
+    out = tmp_path / "sim.mcap"
+    given = [folder / "poses.txt", "--scene", "lab", "--camera", folder / "plain.yaml", "--rate", 1, "--out", out]
+    words = " ".join(f"'{word}'" for word in (SIMJUDGE, "replay", *given))
+    # 250 blocks of 1 kB: enough for each picture, not for all of them in one file.
+    done = subprocess.run(["bash", "-c", f"ulimit -f 250; {words}"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "3 of 3 frames are finished and kept in" in done.stderr
+    assert f"error: {out}: the disk is full (or a file-size limit is reached)" in done.stderr
+    assert not out.exists()
+    done = replay(*given)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["sim.mcap", "sim.mcap.replay.json"]
+
+
 def test_a_drive_in_closed_loop_seen_again_has_the_same_labels(folder, tmp_path):
     """The car that moved by physics, and the camera that is moved along its odometry, see the same."""
     driven, again = tmp_path / "driven.mcap", tmp_path / "again.mcap"

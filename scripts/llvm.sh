@@ -15,5 +15,5 @@ for package in libllvm19 libllvm20; do
     if [ "$package" != libllvm19 ] && ! apt-cache show "$package" >/dev/null 2>&1; then continue; fi
     if apt_install "$why" "$package" && is_there; then exit 0; fi
 done
-say "no fit libLLVM could be installed; going on without: pictures of the simulator take 10 to 50 times as long. Have libllvm19 installed"
+say "no fit libLLVM could be installed; going on without: pictures of the simulator take about 20 times as long. Have libllvm19 installed"
 exit 0

@@ -75,7 +75,7 @@ def choose_variant() -> Variant:
         return "llvm_ad_rgb"
     if asked:
         raise SimjudgeError(f"{CHOICE}={asked}: {why}; {REMEDY}")
-    _log.warning("RENDERING WILL BE SLOW, 10 to 50 times: %s. Remedy: %s", why, REMEDY)
+    _log.warning("RENDERING WILL BE SLOW, about 20 times: %s. Remedy: %s", why, REMEDY)
     return "scalar_rgb"
 
 

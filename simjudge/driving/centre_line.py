@@ -32,8 +32,9 @@ class LineModel:
         curvature: standard deviation of the curvature before any cone was seen, 1/m.
         change: standard deviation of the curvature's change from knot to knot, 1/m.
         offset, heading: standard deviations of the line at the car, before any cone was seen: metres, radians.
-        width: standard deviation of the lane's width, metres.
-        again: how firmly the line before is believed, as a share of the standard deviations above.
+        lane: the lane's width as it is told, metres.
+        width: how wrong that may be, metres: where one side alone is seen, the width is as told.
+        again: how firmly offset, heading and curvature of the line before are believed, as a share of the above.
         cone: standard deviation, metres, of a cone's place across the line, besides that of its sighting.
         outlier: standard deviations from which on a cone contradicts.
     """
@@ -45,7 +46,8 @@ class LineModel:
     change: float = 0.25
     offset: float = 0.3
     heading: float = 0.3
-    width: float = 0.15
+    lane: float = 1.0
+    width: float = 0.1
     again: float = 0.6
     cone: float = 0.06
     outlier: float = 3.0
@@ -98,10 +100,10 @@ class CentreLine:
         return points
 
 
-def straight_line(width: float, model: LineModel) -> CentreLine:
+def straight_line(model: LineModel) -> CentreLine:
     """The line straight ahead, known from nothing."""
     numbers = np.zeros(3 + len(model.knots()))
-    numbers[-1] = width
+    numbers[-1] = model.lane
     return _Curve(model).line(numbers)
 
 
@@ -249,8 +251,9 @@ class _Curve:
         seen = told & (knots <= before.support)
         mean = before.numbers.copy()
         mean[2:-1] *= seen
+        mean[-1] = model.lane
         curvature = np.where(seen, model.again, 1.0) * model.curvature
-        sigma = np.concatenate([share * [model.offset, model.heading], curvature, share * model.width])
+        sigma = np.concatenate([share * [model.offset, model.heading], curvature, [model.width]])
         change = np.zeros((len(knots) - 1, len(mean)))
         rows = np.arange(len(knots) - 1)
         change[rows, 2 + rows], change[rows, 3 + rows] = -1 / model.change, 1 / model.change

@@ -24,20 +24,23 @@ class Memory:
         sigmas: the same as multiples of the standard deviation; both must hold.
         drift: standard deviation of the odometry after a metre, metres; it grows with the way's root.
         reach: metres from the car beyond which a cone is forgotten.
-        sure: metres within which a cone in view should be detected.
-        trust: sightings, less `missed` for each that failed to come, from which on a cone counts; at 0 it is forgotten.
-        most_trust: more sightings than that add no trust.
-        missed: what a sighting that failed to come takes away.
+        apart: metres; of two cones nearer than that, which cannot both be, the one that is trusted less is forgotten.
+        sure: metres within which a cone in view should be detected. A sighting from so near adds 1 to the trust in a
+            cone, one from farther off less, by the square of the distance.
+        missed: what a sighting that should have come and did not takes away; at 0 a cone is forgotten.
+        trust: from which on a cone counts.
+        most_trust: there is no more than that.
     """
 
     gate: float = 0.35
     sigmas: float = 3.5
     drift: float = 0.02
     reach: float = 8.0
-    sure: float = 2.0
-    trust: float = 2.0
-    most_trust: float = 5.0
+    apart: float = 0.2
+    sure: float = 2.5
     missed: float = 0.3
+    trust: float = 1.5
+    most_trust: float = 5.0
 
 
 class ConeMap:
@@ -66,9 +69,14 @@ class ConeMap:
         return len(self.position)
 
     def trusted(self) -> BoolArray:
-        """Which cones were seen often enough to count."""
+        """Which cones were seen often and near enough to count."""
         enough: BoolArray = self._trust >= self._memory.trust
         return enough
+
+    def doubt(self) -> FloatArray:
+        """Covariance (N, 2, 2) of each place, square metres, larger the less a cone is trusted."""
+        little: FloatArray = self._memory.most_trust / self._trust
+        return self.covariance * little[:, None, None]
 
     def class_id(self) -> IntArray:
         """What each cone most probably is."""
@@ -93,7 +101,9 @@ class ConeMap:
         rows, columns = self._pairs(seen, known)
         expected = self._expected(view, camera)
         expected[rows] = False
-        self._trust[rows] = np.minimum(self._trust[rows] + 1, self._memory.most_trust)
+        eye = np.array(camera.position[:2])
+        worth = np.minimum((self._memory.sure / np.linalg.norm(seen.position - eye, axis=1)) ** 2, 1.0)
+        self._trust[rows] = np.minimum(self._trust[rows] + worth[columns], self._memory.most_trust)
         self._trust[expected] -= self._memory.missed
         for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
             self._refine(row, seen.position[column], seen.covariance[column])
@@ -102,8 +112,9 @@ class ConeMap:
         self.position = np.concatenate([self.position, seen.position[new]])
         self.covariance = np.concatenate([self.covariance, seen.covariance[new]])
         self.votes = np.concatenate([self.votes, np.array([self._vote(seen, i) for i in new]).reshape(-1, 2)])
-        self._trust = np.concatenate([self._trust, np.ones(len(new))])
+        self._trust = np.concatenate([self._trust, worth[new]])
         self._keep(self._trust > 0)
+        self._keep(self._alone())
 
     def _pairs(self, seen: Sightings, known: IntArray) -> tuple[IntArray, IntArray]:
         """Cones and the sightings of them: the assignment with the least Mahalanobis distances, within the gate."""
@@ -118,6 +129,18 @@ class ConeMap:
         rows, columns = linear_sum_assignment(np.where(good, squares, _FAR))
         near = good[rows, columns]
         return rows[near].astype(np.int64), known[columns[near]]
+
+    def _alone(self) -> BoolArray:
+        """Which cones stand in the way of none that is trusted more."""
+        order = np.argsort(-self._trust, kind="stable")
+        place = self.position[order]
+        near = np.linalg.norm(place[:, None] - place, axis=2) < self._memory.apart
+        kept = np.zeros(len(self), np.bool_)
+        for rank in range(len(self)):
+            kept[rank] = not (near[rank, :rank] & kept[:rank]).any()
+        out = np.empty_like(kept)
+        out[order] = kept
+        return out
 
     def _refine(self, row: int, position: FloatArray, covariance: FloatArray) -> None:
         """A Kalman step for something that stands still."""

@@ -39,15 +39,18 @@ class Sight:
         pixel_error: standard deviation of a box's edge, pixels.
         tilt_error: standard deviation of the camera's pitch, radians.
         farthest: metres beyond which a cone does not count.
-        disagreement: how many times farther (or nearer) the box's height may put the cone than its lower edge.
+        disagreement: how many times farther (or nearer) the box's height may put the cone than its lower edge, and how
+            many times wider (or narrower) than a cone there the box may be.
+        place_error: standard deviation of a place that no pixel is to blame for, metres: no cone is quite a cone.
     """
 
     min_score: float = 0.25
     edge: float = 2.0
     pixel_error: float = 0.7
     tilt_error: float = 0.004
-    farthest: float = 6.0
-    disagreement: float = 1.8
+    farthest: float = 5.5
+    disagreement: float = 1.6
+    place_error: float = 0.02
 
 
 @dataclass(frozen=True)
@@ -124,12 +127,14 @@ def locate_cones(
     height_error = np.sqrt(2) * pixel * sight.pixel_error / slope
     share = floor_error**-2 / (floor_error**-2 + height_error**-2)
     distance = share * from_floor + (1 - share) * from_height
-    along = (floor_error**-2 + height_error**-2) ** -0.5
-    across = np.hypot(distance * pixel * sight.pixel_error, 0.01)
+    along = np.hypot((floor_error**-2 + height_error**-2) ** -0.5, sight.place_error)
+    across = np.hypot(distance * pixel * sight.pixel_error, sight.place_error)
+    sides = np.stack([box[:, ::2] - 0.5, np.repeat(low[:, 1:], 2, 1)], 2)
+    wide = _angle_between(view.rays_at(sides[:, 0]), view.rays_at(sides[:, 1]))
     with np.errstate(invalid="ignore"):
-        ratio = from_height / from_floor
         good = np.isfinite(distance) & (distance <= sight.farthest)
-        good &= (ratio < sight.disagreement) & (ratio > 1 / sight.disagreement)
+        for ratio in (from_height / from_floor, wide * np.hypot(distance, height) / (2 * shape.radius)):
+            good &= (ratio < sight.disagreement) & (ratio > 1 / sight.disagreement)
     turned = np.stack([bearing, np.stack([-bearing[:, 1], bearing[:, 0]], 1)], 2)
     spread = np.stack([along, across], 1)[:, None, :] * turned
     covariance = spread @ spread.transpose(0, 2, 1)

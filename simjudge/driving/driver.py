@@ -6,7 +6,7 @@ import math
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Manner:
     right_class: int = 1
     left_class: int = 2
     patience: float = 0.5
-    giving_up: float = 3.0
+    giving_up: float = 4.0
     steering: Gains = field(default_factory=lambda: Gains(1.0, 0.05, 0.02))
     speed: Gains = field(default_factory=lambda: Gains(0.4, 0.3))
     pace: Pace = field(default_factory=Pace)
@@ -81,7 +81,8 @@ class Driver:
         self._mount = vehicle.mounts["camera"].optical()
         manner = self._manner
         self.cones = ConeMap((manner.right_class, manner.left_class), manner.memory)
-        self.line = straight_line(manner.lane_width, manner.line)
+        self._model = replace(manner.line, lane=manner.lane_width)
+        self.line = straight_line(self._model)
         self.base: Pose | None = None
         self._steering = Pid(manner.steering, -1.0, 1.0)
         self._speed = Pid(manner.speed, -1.0, 1.0)
@@ -138,7 +139,7 @@ class Driver:
         base = state.pose
         if self.base is not None:
             step = self.base.inverse() @ base
-            self.line = carried(self.line, (*step.position[:2], step.angles()[0]), self._manner.line)
+            self.line = carried(self.line, (*step.position[:2], step.angles()[0]), self._model)
         self.base = base
         if self._last_told is None:
             self._last_told = state.time
@@ -151,8 +152,8 @@ class Driver:
         cones = turned(self.cones.position[trusted] - np.array([x, y]), -yaw)
         side = np.where(self.cones.class_id()[trusted] == self._manner.left_class, LEFT, RIGHT).astype(np.float64)
         turn = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]])
-        error = turn @ self.cones.covariance[trusted] @ turn.T
-        line = fit_centre_line(cones, side, error, self.line, self._manner.line)
+        error = turn @ self.cones.doubt()[trusted] @ turn.T
+        line = fit_centre_line(cones, side, error, self.line, self._model)
         if line.cones:
             self.line = line
             if line.support > self._manner.look_ahead.metres:

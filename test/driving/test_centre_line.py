@@ -36,8 +36,8 @@ def course(curvature, offset=0.0, heading=0.0, width=1.0, spacing=0.5, length=4.
     return line, cones, np.repeat([float(LEFT), float(RIGHT)], len(way))
 
 
-def fit(cones, side, rounds=4, width=1.0, before=None):
-    line = before or straight_line(width, MODEL)
+def fit(cones, side, rounds=4, before=None):
+    line = before or straight_line(MODEL)
     error = np.broadcast_to(SURE, (len(cones), 2, 2))
     for _ in range(rounds):
         line = fit_centre_line(cones, side, error, line, MODEL)
@@ -80,6 +80,18 @@ def test_the_width_is_corrected_where_both_sides_are_seen(width):
     line = fit(cones, side)
     assert line.width == pytest.approx(width, abs=0.03)
     assert miss(line, truth) < 0.04
+
+
+@pytest.mark.parametrize("only", [LEFT, RIGHT])
+def test_one_side_alone_does_not_change_the_width(only):
+    # Cones that say something else about the curve than the line before must not be made to fit by another width.
+    rng = np.random.default_rng(2)
+    _, cones, side = course(0.4)
+    line = None
+    for _ in range(40):
+        noisy = cones[side == only] + rng.normal(0, 0.05, (np.count_nonzero(side == only), 2))
+        line = fit(noisy, side[side == only], rounds=1, before=line)
+        assert abs(line.width - MODEL.lane) < 0.06
 
 
 def test_missing_cones_do_not_matter_much():

@@ -69,6 +69,40 @@ def test_what_is_near_and_in_view_and_not_seen_again_is_forgotten():
     assert not np.any(np.abs(cones.position[:, 1]) < 0.2)
 
 
+def test_what_is_seen_from_afar_is_trusted_little():
+    def looks_until_trusted(distance):
+        cones = ConeMap((RED, GREEN), Memory(sure=2.0, trust=1.5))
+        for count in range(1, 100):
+            look(cones, where=np.array([[0.4365 + distance, 0.2]]), classes=np.array([GREEN]), farthest=9)
+            if cones.trusted().any():
+                return count
+        return None
+
+    assert looks_until_trusted(1.5) == 2
+    assert looks_until_trusted(2.8) == 3
+    assert looks_until_trusted(5.0) in (9, 10)
+
+
+def test_doubt_is_larger_where_there_is_little_trust():
+    cones = ConeMap((RED, GREEN), Memory(sure=10.0, most_trust=4.0))
+    look(cones)
+    np.testing.assert_allclose(cones.doubt(), 4 * cones.covariance)
+    for _ in range(5):
+        look(cones)
+    np.testing.assert_allclose(cones.doubt(), cones.covariance)
+
+
+def test_two_cones_cannot_stand_in_one_place():
+    cones = ConeMap((RED, GREEN))
+    for _ in range(3):
+        look(cones)
+    place = cones.position[0]
+    off = Sightings(place[None] + [0.0, 0.15], 1e-6 * np.eye(2)[None], np.array([RED]), np.ones(1))
+    cones.saw(off, VIEW, (Pose.facing(20, 0) @ MOUNT).optical())
+    assert len(cones) == 4
+    np.testing.assert_array_equal(cones.position[0], place)
+
+
 def test_other_classes_are_no_cones_of_the_lane():
     cones = ConeMap((RED, GREEN))
     look(cones, classes=np.array([7, 8, RED, GREEN]))

@@ -104,8 +104,21 @@ def test_left_is_left_and_the_doubt_lies_along_the_ray():
         ([300, 160, 316, 160.5], 0.9, False),
         ([300, 60, 380, 140], 0.9, False),
         ([300, 40, 380, 176.5], 0.9, False),
+        ([300, 160, 330, 176.5], 0.9, False),
+        ([300, 160, 308, 176.5], 0.9, False),
     ],
-    ids=["good", "score", "left edge", "right edge", "lower edge", "flat", "above the horizon", "far too high"],
+    ids=[
+        "good",
+        "score",
+        "left edge",
+        "right edge",
+        "lower edge",
+        "flat",
+        "above the horizon",
+        "far too high",
+        "two in one",
+        "half of one",
+    ],
 )
 def test_boxes_that_cannot_be_trusted_do_not_count(box, score, kept):
     seen = locate_cones(Detections.build([RED], [box], [score]), LENSES["pinhole"], CAMERA)

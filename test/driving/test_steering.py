@@ -28,7 +28,7 @@ def test_on_a_circle_the_angle_is_that_of_the_circle(curvature):
 def test_a_line_on_the_left_wants_steering_to_the_left():
     assert LookAhead().wanted_angle(bent(0.0, offset=0.2), 1.0, 0.465) > 0.05
     assert LookAhead().wanted_angle(bent(0.0, offset=-0.2), 1.0, 0.465) < -0.05
-    assert LookAhead().wanted_angle(straight_line(1.0, MODEL), 1.0, 0.465) == 0
+    assert LookAhead().wanted_angle(straight_line(MODEL), 1.0, 0.465) == 0
 
 
 def test_pid_against_its_formula():

@@ -27,7 +27,7 @@ def run(folder, *options, **named):
 
 def test_a_drive_is_summed_up_and_recorded(tmp_path):
     out = tmp_path / "drive.mcap"
-    done = run(tmp_path, "--seed", "4", "--out", str(out))
+    done = run(tmp_path, "--seed", "4", "--rate", "5", "--out", str(out))
     assert done.returncode == 0, done.stderr
     assert "finished" in done.stdout
     assert re.search(r"cones touched\s*│ none", done.stdout)

@@ -85,7 +85,7 @@ def test_live_ends_with_the_numbers_of_compare(judged, tmp_path):
         found = chunks(saved["save"])
         for plot, number in (("w1/all\\ classes", "mean_w1"), ("overlap/all\\ classes\\ A", "overlap_a")):
             curve = [value[0] for _, value in column(found, f"/{plot}", "Scalars:scalars")]
-            assert len(curve) > 3
+            assert len(curve) >= 2
             assert live["overall"][number] in curve
         assert len(column(found, "/camera/contexts", "Boxes2D:centers")) > 5
 

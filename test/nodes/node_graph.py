@@ -79,6 +79,10 @@ class Graph:
             self._executor.add_node(self._node)
         return self._node
 
+    def listening(self):
+        """The subscriptions of the test's own node, as `wait_for` takes them."""
+        return [f"{self.node.get_name()} {subscription.topic_name}" for subscription in self.node.subscriptions]
+
     def until(self, condition, timeout=DISCOVERY):
         """Serve the test's own node until something is true; whether it came to be."""
         _ = self.node

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from diagnostic_states import States
-from driving_scenes import STRAIGHT, camera_file, scene_file
+from driving_scenes import ARCS, STRAIGHT, camera_file, scene_file
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
@@ -43,11 +43,11 @@ def heard(graph):
     return out
 
 
-def start(graph, folder, arcs=STRAIGHT, **parameters):
-    """A simulation that waits for a driver, if it is not told otherwise."""
+def start(graph, folder, arcs=STRAIGHT, wait_for=(), **parameters):
+    """A simulation, begun once the test hears all that it listens to; it waits for a driver, if not told otherwise."""
     scene, camera = scene_file(folder, arcs), camera_file(folder)
     given = {"scene": scene, "camera": camera, "ground_truth_detections": True, **parameters}
-    return graph.start("sim_node", **given)
+    return graph.start("sim_node", wait_for=[*graph.listening(), *wait_for], **given)
 
 
 def times(messages):
@@ -60,8 +60,9 @@ def test_in_lock_step_the_nodes_drive_as_the_library_does(graph, heard, tmp_path
     events = list(loop.run())
     loop.engine.close()
     driver = graph.start("drive_node", camera=camera)
-    sim = graph.start("sim_node", scene=scene, camera=camera, seed=2, ground_truth_detections=True,
-                      wait_for=["drive_node camera/detections", "drive_node vehicle/odometry"])  # fmt: skip
+    assert graph.until(lambda: graph.node.count_publishers("vehicle/input"))
+    driver_listens = ["drive_node camera/detections", "drive_node vehicle/odometry"]
+    sim = start(graph, tmp_path, ARCS, seed=2, wait_for=driver_listens)
     assert graph.until(lambda: sim.poll() is not None, SLOW_LIMIT), graph.output(sim) + graph.output(driver)
     graph.until(lambda: False, timeout=0.5)
     assert sim.returncode == 0, graph.output(sim)
@@ -188,6 +189,7 @@ def test_the_driver_shows_its_cones_and_its_line(graph, tmp_path):
     graph.node.create_subscription(Path, "drive/path", paths.append, reliable())
     graph.node.create_subscription(MarkerArray, "drive/cones", cones.append, reliable())
     driver = graph.start("drive_node")
+    assert graph.until(lambda: graph.node.count_publishers("drive/path") and graph.node.count_publishers("drive/cones"))
     sim = start(graph, tmp_path, wait_for=["drive_node camera/detections", "drive_node camera/camera_info"])
     assert graph.until(lambda: len(paths) > 3 and len(cones) > 3, SLOW_LIMIT), graph.output(sim) + graph.output(driver)
     assert paths[-1].header.frame_id == "odom"

@@ -32,7 +32,7 @@ def drive(
     vehicle: str = typer.Option("art1", metavar="FILE|NAME", help="The car."),
     out: Path | None = typer.Option(None, "--out", help="Record the drive: x.mcap, x.db3, or a folder."),
     seed: int = typer.Option(0, min=0, help="Of the scene, the camera's noise and where the car starts."),
-    rate: float | None = typer.Option(None, metavar="HZ", help="Pictures a second. [default: the camera's]"),
+    rate: float | None = typer.Option(None, metavar="HZ", help="Pictures a second.", show_default="the camera's"),
     min_score: float = typer.Option(0.05, min=0, max=1, help="Of the detector; the driver counts from 0.25 on."),
     limit: float = typer.Option(180.0, metavar="SECONDS", help="Give up after so many simulated seconds."),
     engine: str = typer.Option("default", help="default or chrono."),

@@ -26,12 +26,12 @@ def compare(
     b: str = typer.Option("chrono", "--b", help="The other."),
     poses: str = typer.Option("path", metavar="path|random|FILE", help="Where from, as simjudge render has it."),
     count: int = typer.Option(12, "-n", min=1, help="How many poses."),
-    vehicle: str | None = typer.Option(None, help="The car that carries the camera. [default: art1]"),
+    vehicle: str | None = typer.Option(None, help="The car that carries the camera.", show_default="art1"),
     model: Path | None = typer.Option(None, "--model", help="Run this detector on both, and judge them by it."),
     seed: int = typer.Option(0, min=0, help="Of scene, poses and camera."),
 ) -> None:
     """Show the same scene, poses and camera through two engines: pictures, boxes, speed, and the judge's verdict."""
-    from simjudge.commands.render import _poses
+    from simjudge.commands.render import wanted_poses
     from simjudge.context.method import preset_with
     from simjudge.datasets.yolo import write_yolo
     from simjudge.files import writing_folder
@@ -47,7 +47,7 @@ def compare(
 
     world, seen_by = read_scene(scene, seed), read_camera(camera)
     losses = Losses()
-    stand = _poses(poses, scene, seen_by, count, seed, (vehicle, None), losses)
+    stand = wanted_poses(poses, scene, seen_by, count, seed, (vehicle, None), losses)
     places: list[Pose] = []
     sights, kinds = [], []
     for side, name in zip("AB", (a, b), strict=True):
@@ -88,7 +88,7 @@ def compare(
 
 @app.command("drive")
 def drive(
-    names: list[str] = typer.Argument(None, metavar="ENGINE...", help="[default: default chrono]"),
+    names: list[str] = typer.Argument(None, metavar="ENGINE", show_default="default chrono"),
     vehicle: str = typer.Option("art1", metavar="FILE|NAME", help="The car."),
     out: Path | None = typer.Option(None, "--out", help="Write the numbers to this JSON file too."),
 ) -> None:

@@ -130,9 +130,7 @@ def _whole(frames: FrameSet) -> tuple[FrameSet, Losses]:
     return frames.take(kept), losses
 
 
-def _provenance(
-    source: Path, frames: int, steps: list[Step], seed: int, camera: Camera | None
-) -> dict[str, object]:
+def _provenance(source: Path, frames: int, steps: list[Step], seed: int, camera: Camera | None) -> dict[str, object]:
     from simjudge.files import content_hash
 
     used = {"name": camera.name, "path": str(camera.path), "sha256": content_hash(camera.path)} if camera else None

@@ -24,11 +24,11 @@ A_PREDICTIONS = typer.Option(None, "--a-predictions", help="Predictions for A, m
 B_PREDICTIONS = typer.Option(None, "--b-predictions", help="Predictions for B, made before.")
 MODEL = typer.Option(None, "--model", help="Run this detector on both: .onnx, .pt, or .yaml with colour thresholds.")
 PRESET = typer.Option(Preset.PAPER, help="paper: the method's defaults; cpd: as the authors' public tool has it.")
-THETA = typer.Option(None, help="Similarity threshold. [default: 0.8; cpd 0.9]")
-PATCH = typer.Option(None, help="Patch, height x width in pixels. [default: 120x120; cpd 64x64]")
-MASK_FACTOR = typer.Option(None, help="Blank the patch outside the box grown by this. [default: no; cpd 1.5]")
+THETA = typer.Option(None, help="Similarity threshold.", show_default="0.8; cpd 0.9")
+PATCH = typer.Option(None, help="Patch, height x width in pixels.", show_default="120x120; cpd 64x64")
+MASK_FACTOR = typer.Option(None, help="Blank the patch outside the box grown by this.", show_default="no; cpd 1.5")
 CLASS_BLIND = typer.Option(False, "--class-blind", help="One mask for all classes: Eq. [2] read literally.")
-MIN_SCORE = typer.Option(None, help="Predictions below this score do not take part. [default: 0.25]")
+MIN_SCORE = typer.Option(None, help="Predictions below this score do not take part.", show_default="0.25")
 METRIC = typer.Option("iou", help="What performance is: iou, detected (IoU of 0.5 or more) or score.")
 
 

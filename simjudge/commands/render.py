@@ -63,7 +63,7 @@ def render(
         raise UsageError(f"--valid, --test: a recording has no sides; {out} would have to be a folder")
     refuse_existing(out)
     seen_by, losses = read_camera(camera), Losses()
-    stand = _poses(poses, scene, seen_by, frames, seed, (vehicle, mount), losses)
+    stand = wanted_poses(poses, scene, seen_by, frames, seed, (vehicle, mount), losses)
     total = len(stand.stamp)
     if scenes is None:
         scenes = max(total // _FRAMES_A_PLACEMENT, 1) if poses == "random" else 1
@@ -74,7 +74,7 @@ def render(
     finish(losses, lost)
 
 
-def _poses(
+def wanted_poses(
     given: str,
     scene: str,
     camera: Camera,
@@ -83,6 +83,20 @@ def _poses(
     carried: tuple[str | None, str | None],
     losses: Losses,
 ) -> CameraPoses:
+    """What --poses asks for.
+
+    Args:
+        given: `random`, `path`, or a TUM or CSV file.
+        scene: file or name; `path` needs its course.
+        camera: whose rate and field count.
+        frames: how many; None: all that there are.
+        seed: of random places.
+        carried: vehicle and mount, as given on the command line.
+        losses: rows of a file that could not be used are added.
+
+    Raises:
+        UsageError: it cannot be had from this scene or file.
+    """
     from simjudge.datasets.pose_text import SUFFIXES, read_pose_text
     from simjudge.world.camera_path import seat_of
     from simjudge.world.camera_poses import CoursePoses, FilePoses, RandomPoses

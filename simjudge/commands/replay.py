@@ -29,11 +29,11 @@ def replay(
     camera: str = typer.Option(..., "--camera", metavar="FILE|NAME", help="The camera that sees it."),
     out: Path = typer.Option(..., "--out", help="The recording to write: x.mcap, x.db3, or a folder."),
     poses: str | None = typer.Option(None, metavar="TOPIC|FILE", help="The poses, where BAG has several topics."),
-    parent: str | None = typer.Option(None, help="Of tf: the fixed frame. [default: the root]"),
-    child: str | None = typer.Option(None, help="Of tf: the body's frame. [default: base_link]"),
+    parent: str | None = typer.Option(None, help="Of tf: the fixed frame.", show_default="the root"),
+    child: str | None = typer.Option(None, help="Of tf: the body's frame.", show_default="base_link"),
     image_topic: str | None = typer.Option(None, help="The real camera, where BAG has several."),
     vehicle: str | None = typer.Option(
-        None, metavar="FILE|NAME", help="The car whose base_link the poses are of. [default: art1]"
+        None, metavar="FILE|NAME", help="The car whose base_link the poses are of.", show_default="art1"
     ),
     mount: str | None = typer.Option(
         None, metavar="POSE", help="The camera on the body: x,y,z[,yaw,pitch,roll], metres and degrees; body; optical."
@@ -43,12 +43,12 @@ def replay(
         None, metavar="TABLE", help="Measured cones, id colour x y, for the scene's own."
     ),
     cone_kinds: str | None = typer.Option(
-        None, metavar="COLOUR=KIND,...", help="The scene's kinds for them. [default: 0=red_cone,1=green_cone]"
+        None, metavar="COLOUR=KIND,...", help="The scene's kinds for them.", show_default="0=red_cone,1=green_cone"
     ),
     time_offset: float = typer.Option(0.0, metavar="SECONDS", help="Added to pictures' stamps to find their poses."),
     start: float = typer.Option(0.0, min=0, metavar="SECONDS", help="Begin so long after the first frame."),
-    duration: float | None = typer.Option(None, metavar="SECONDS", help="Replay so long. [default: all]"),
-    rate: float | None = typer.Option(None, metavar="HZ", help="Frames a second, at most. [default: all]"),
+    duration: float | None = typer.Option(None, metavar="SECONDS", help="Replay so long.", show_default="all"),
+    rate: float | None = typer.Option(None, metavar="HZ", help="Frames a second, at most.", show_default="all"),
     max_gap: float = typer.Option(0.5, metavar="SECONDS", help="Believe poses no further apart than this."),
     max_speed: float = typer.Option(20.0, metavar="M/S", help="Poses that imply more are a jump."),
     max_turn: float = typer.Option(720.0, metavar="DEG/S", help="Poses that imply more are a jump."),

@@ -33,7 +33,7 @@ def train(
     ),
     half: bool = typer.Option(False, "--half", help="Store the weights as 16-bit floats: half the file."),
     keep: Path | None = typer.Option(None, help="Leave checkpoints and curves in this folder."),
-    step: int | None = typer.Option(None, min=1, help="Pictures to an optimizer step. [default: the batch]"),
+    step: int | None = typer.Option(None, min=1, help="Pictures to an optimizer step.", show_default="the batch"),
     device: str = typer.Option("", help="cpu, 0, ...; the best there is by default."),
     windows: int = typer.Option(
         0,
@@ -41,7 +41,10 @@ def train(
         help="Learn from so many windows of imgsz x imgsz cut out of each picture, not from whole ones scaled.",
     ),
     input_size: str | None = typer.Option(
-        None, "--input", help="WIDTHxHEIGHT of the exported model's input, multiples of 32. [default: imgsz x imgsz]"
+        None,
+        "--input",
+        help="WIDTHxHEIGHT of the exported model's input, multiples of 32.",
+        show_default="imgsz x imgsz",
     ),
 ) -> None:
     """Train a detector with ultralytics, offline, and export its best weights to ONNX.

@@ -213,7 +213,8 @@ def test_silence_is_explained_and_similar_topics_are_named(graph, diagnostics):
     assert "waiting for /camera/image_raw or /camera/image_raw/compressed, which nobody publishes" in (
         diagnostics[name].message
     )
-    assert "remap with -r /camera/image_raw:=/front/camera/image" in diagnostics[name].message
+    hint = "remap with -r /camera/image_raw:=/front/camera/image"
+    assert graph.until(lambda: hint in diagnostics[name].message), diagnostics[name].message
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ its own). Exposure times, rates and lag are simjudge's own affair: moments, and 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections import OrderedDict
@@ -98,6 +99,7 @@ class Stage:
         self._core, self._sensor, self._release, self._plan = modules.core, modules.sensor, release, plan
         self._folder = tempfile.TemporaryDirectory(prefix="simjudge-chrono-")
         self._files = 0
+        self._textures: dict[tuple[tuple[int, ...], bytes], Path] = {}
         self._views: OrderedDict[tuple[Any, ...], _View] = OrderedDict()
         if release.random_seed:
             self._sensor.ChSensorManager.SetRandomSeed(_SEED)
@@ -254,8 +256,7 @@ class Stage:
                     f"engine chrono: this PyChrono gives {kind} pictures neither in memory nor through ChFilterSave;"
                     " take a build that wraps one of them"
                 )
-            self._files += 1
-            folder = Path(self._folder.name) / f"saved_{self._files}"
+            folder = Path(self._folder.name) / f"saved_{self._count()}"
             folder.mkdir()
             # A path from here: ChFilterSave creates the parts of an absolute one below the working folder.
             sensor.PushFilter(self._sensor.ChFilterSave(os.path.relpath(folder) + "/"))
@@ -270,12 +271,12 @@ class Stage:
         body = chrono.ChBody()
         body.SetName(planned.name)
         body.SetFixed(True)
-        path = Path(self._folder.name) / f"{len(list(Path(self._folder.name).glob('*.obj')))}.obj"
+        path = Path(self._folder.name) / f"{self._count()}.obj"
         path.write_text(wavefront(planned.mesh), encoding="ascii")
         mesh = chrono.ChTriangleMeshConnected.CreateFromWavefrontFile(str(path), True, True)
         shape = chrono.ChVisualShapeTriangleMesh()
         shape.SetMesh(mesh)
-        material = self._material(planned.material, path.with_suffix(".png"))
+        material = self._material(planned.material)
         if shape.GetNumMaterials():
             shape.SetMaterial(0, material)
         else:
@@ -285,7 +286,7 @@ class Stage:
         self._move(body, planned.pose)
         return body
 
-    def _material(self, planned: PlannedMaterial, path: Path) -> Any:
+    def _material(self, planned: PlannedMaterial) -> Any:
         chrono = self._core
         material = chrono.ChVisualMaterial()
         material.SetDiffuseColor(chrono.ChColor(*map(float, planned.diffuse)))
@@ -297,11 +298,24 @@ class Stage:
         material.SetClassID(int(planned.class_id))
         material.SetInstanceID(int(planned.instance))
         if planned.texture is not None:
+            material.SetKdTexture(str(self._texture(planned.texture)))
+        return material
+
+    def _texture(self, pixels: npt.NDArray[np.uint8]) -> Path:
+        """The file of a texture, one for all things that have the same."""
+        key = (pixels.shape, hashlib.sha256(pixels.tobytes()).digest())
+        if key not in self._textures:
             from PIL import Image
 
-            Image.fromarray(planned.texture).save(path)
-            material.SetKdTexture(str(path))
-        return material
+            path = Path(self._folder.name) / f"{self._count()}.png"
+            Image.fromarray(pixels).save(path, compress_level=1)
+            self._textures[key] = path
+        return self._textures[key]
+
+    def _count(self) -> int:
+        """A number that no file of the folder has yet."""
+        self._files += 1
+        return self._files
 
     def _move(self, body: Any, pose: Pose) -> None:
         x, y, z, w = pose.orientation

@@ -131,7 +131,7 @@ class Graph:
 def _shared_memory(number):
     """The files of Fast DDS that a process has in its memory."""
     lines = Path(f"/proc/{number}/maps").read_text().splitlines()
-    return {Path(line.split(maxsplit=5)[5]) for line in lines if "/dev/shm/fastdds_" in line and "deleted" not in line}
+    return {Path(line.split(maxsplit=5)[5]) for line in lines if "/fastdds_" in line and "deleted" not in line}
 
 
 def _yaml(value):

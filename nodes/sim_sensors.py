@@ -3,9 +3,7 @@
     sensors = SimSensors(node, engine, "art1", seed)
     sensors.publish_due(offset)            # after time has gone on
 
-Where there is one sensor of a kind, its topic is the usual one: imu/data, imu/mag, gps/fix, scan/points; where there
-are several, each has its own name in front of the slash. One accelerometer and one gyroscope at the same place make
-one imu/data; readings of the same time share a message.
+Their names are those of `sensor_topics`. Readings of the same time on one topic share a message.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ from simjudge.poses import Pose
 from simjudge.world.engine import Engine
 from simjudge.world.engines.chrono.feed import Reading
 from simjudge.world.engines.chrono.sensor_file import SensorSpec, read_sensors
+from simjudge.world.engines.chrono.sensor_topics import topics_of
 
 from .qos import publisher_events, reliable
 from .runtime import SimjudgeNode
@@ -32,13 +31,6 @@ if TYPE_CHECKING:
     from simjudge.world.engines.chrono.engine import ChronoEngine
 
 _DEPTH, _CLOUDS = 200, 5
-_USUAL = {
-    "accelerometer": "imu/data",
-    "gyroscope": "imu/data",
-    "magnetometer": "imu/mag",
-    "gps": "gps/fix",
-    "lidar": "scan/points",
-}
 _TYPES = {
     "accelerometer": Imu,
     "gyroscope": Imu,
@@ -125,24 +117,6 @@ class SensorTopics:
             setattr(message, part, getattr(other, part))
             setattr(message, f"{part}_covariance", getattr(other, f"{part}_covariance"))
         return message
-
-
-def topics_of(specs: Sequence[SensorSpec]) -> dict[str, str]:
-    """The topic of each sensor by its name, as the module says."""
-    inertial = [spec for spec in specs if _TYPES[spec.kind] is Imu]
-    kinds = [spec.kind for spec in specs]
-    topics = {}
-    for spec in specs:
-        usual = _USUAL[spec.kind]
-        one = kinds.count(spec.kind) == 1 if spec not in inertial else len(inertial) == 1 or _are_one(inertial)
-        topics[spec.name] = usual if one else f"{spec.name}/{usual.split('/')[1]}"
-    return topics
-
-
-def _are_one(inertial: Sequence[SensorSpec]) -> bool:
-    """Whether they are an accelerometer and a gyroscope at one place."""
-    places = {(spec.mount.position, spec.mount.orientation) for spec in inertial}
-    return sorted(spec.kind for spec in inertial) == ["accelerometer", "gyroscope"] and len(places) == 1
 
 
 def _riding(engine: Engine, given: str, specs: Sequence[SensorSpec], seed: int) -> Any:

@@ -39,7 +39,8 @@ ARGUMENTS = (
     Argument("limit", "180.0", "simulated seconds that the drive may take"),
     Argument("drive", "true", "drive_node drives; false: somebody else publishes vehicle/input", _YES_NO),
     Argument("input_type", _INPUT_TYPE, "of vehicle/input; or art_msgs/msg/VehicleInput"),
-    Argument("out", "", "record the drive into this folder: pictures, labels, detections, odometry, tf, input"),
+    Argument("out", "", "record the drive into this folder: pictures, labels, detections, odometry, tf, input,"
+             " sensors"),
     Argument("record", "raw", "with out: the raw pictures, the compressed ones (JPEG), or both",
              ("raw", "compressed", "both")),
     Argument("reference", "", "judge live: a labelled and predicted recording, usually real, which the drive predicts"),
@@ -151,4 +152,12 @@ def _recorder(values: Values) -> Process:
 def _recorded(values: Values) -> list[str]:
     pictures = {"raw": [PICTURES], "compressed": [COMPRESSED], "both": [PICTURES, COMPRESSED]}[values["record"]]
     driving = [_INPUT] if truth("drive", values["drive"]) else []
-    return [*pictures, CAMERA_INFO, LABELS, _DETECTIONS, _ODOMETRY, *driving, "/tf", "/tf_static"]
+    sensors = _sensor_topics(values["sensors"]) if values["sensors"] else []
+    return [*pictures, CAMERA_INFO, LABELS, _DETECTIONS, _ODOMETRY, *driving, *sensors, "/tf", "/tf_static"]
+
+
+def _sensor_topics(given: str) -> list[str]:
+    from simjudge.world.engines.chrono.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
+    from simjudge.world.engines.chrono.sensor_topics import topics_of  # noqa: PLC0415
+
+    return sorted(set(topics_of(read_sensors(given)).values()))

@@ -58,6 +58,14 @@ def test_other_sensors_are_asked_for():
     assert "sensors" not in programs()["sim_node"].parameters
 
 
+def test_other_sensors_are_recorded_and_waited_for():
+    run = programs(engine="chrono", sensors="art1", out="drive")
+    topics = {"imu/data", "imu/mag", "gps/fix", "scan/points"}
+    assert topics <= set(run["record_node"].parameters["topics"])
+    assert {f"record_node {topic}" for topic in topics} <= set(run["sim_node"].parameters["wait_for"])
+    assert not topics & set(programs(out="drive")["record_node"].parameters["topics"])
+
+
 def test_somebody_else_may_drive():
     made = programs(detector="ground_truth", drive="false", input_type="art_msgs/msg/VehicleInput")
     assert list(made) == ["sim_node"]

@@ -14,9 +14,10 @@ from simjudge.errors import SimjudgeError, UsageError  # noqa: E402
 from simjudge.graph.topics import NODES  # noqa: E402
 from simjudge.nodes.image_messages import stamp_of  # noqa: E402
 from simjudge.nodes.qos import reliable  # noqa: E402
-from simjudge.nodes.sim_sensors import SimSensors, topics_of  # noqa: E402
+from simjudge.nodes.sim_sensors import SimSensors  # noqa: E402
 from simjudge.poses import Pose  # noqa: E402
-from simjudge.world.engines.chrono.sensor_file import SensorSpec, read_sensors  # noqa: E402
+from simjudge.world.engines.chrono.sensor_file import read_sensors  # noqa: E402
+from simjudge.world.engines.chrono.sensor_topics import topics_of  # noqa: E402
 
 TOPICS = {"imu/data": Imu, "imu/mag": MagneticField, "gps/fix": NavSatFix, "scan/points": PointCloud2}
 FIRST, SECOND = source.OFFSET + 1_000_000, source.OFFSET + 11_000_000
@@ -48,26 +49,6 @@ def test_readings_reach_ros(graph):
     assert both.angular_velocity_covariance[0] == pytest.approx(0.002**2)
     assert both.orientation_covariance[0] == -1, "nothing is known of it"
     assert heard["scan/points"][SECOND].width == 2
-
-
-def spec(name, kind, x=0.0):
-    return SensorSpec(name, kind, 10, Pose((x, 0, 0)))
-
-
-@pytest.mark.parametrize(
-    ("specs", "topics"),
-    [
-        ((), {}),
-        ((spec("a", "gyroscope"),), {"a": "imu/data"}),
-        ((spec("a", "gyroscope"), spec("b", "accelerometer")), {"a": "imu/data", "b": "imu/data"}),
-        ((spec("a", "gyroscope"), spec("b", "accelerometer", 0.1)), {"a": "a/data", "b": "b/data"}),
-        ((spec("a", "gyroscope"), spec("b", "gyroscope")), {"a": "a/data", "b": "b/data"}),
-        ((spec("a", "lidar"), spec("b", "lidar")), {"a": "a/points", "b": "b/points"}),
-        ((spec("a", "magnetometer"), spec("b", "gps")), {"a": "imu/mag", "b": "gps/fix"}),
-    ],
-)
-def test_the_usual_topic_where_there_is_one(specs, topics):
-    assert topics_of(specs) == topics
 
 
 def test_the_shipped_sensors_have_the_topics_that_are_stated():

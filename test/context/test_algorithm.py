@@ -19,7 +19,7 @@ from simjudge.frames import FrameSet, Objects
 PLAIN = Method(patch=(20, 20))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(frame_sets(), frame_sets(), METHODS)
 def test_equals_the_literal_double_loop(made_a, made_b, method):
     (a, performance_a), (b, performance_b) = made_a, made_b
@@ -37,7 +37,7 @@ def test_equals_the_literal_double_loop(made_a, made_b, method):
     assert set(np.flatnonzero(fast.overlap_b)) == overlap_b
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(frame_sets(), METHODS)
 def test_a_set_against_itself_has_w1_0_and_overlap_1(made, method):
     frames, performance = made
@@ -50,7 +50,7 @@ def test_a_set_against_itself_has_w1_0_and_overlap_1(made, method):
     assert np.all(result.match_similarity[shown] == 1.0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(frame_sets(), frame_sets(), METHODS, st.integers(0, 1000))
 def test_the_order_of_the_input_does_not_matter(made_a, made_b, method, seed):
     (a, performance_a), (b, performance_b) = made_a, made_b
@@ -77,7 +77,7 @@ def test_theta_at_the_ends_gives_everything_or_nothing(theta, strict, everything
     assert result.compared.all() == everything
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(frame_sets(), frame_sets(), METHODS, st.sets(st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0]), min_size=2))
 def test_a_sweep_from_one_join_equals_one_join_each(made_a, made_b, method, thetas):
     a, b = samples_of(*made_a, method), samples_of(*made_b, method)
@@ -88,7 +88,7 @@ def test_a_sweep_from_one_join_equals_one_join_each(made_a, made_b, method, thet
             np.testing.assert_array_equal(getattr(one, field), getattr(alone, field), err_msg=f"{field} at {theta}")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(frame_sets(max_objects=6), METHODS)
 def test_the_match_is_the_most_similar_context_of_the_other_set(made, method):
     frames, performance = made

@@ -21,7 +21,7 @@ def _same(live, batch):
     assert reduce_comparisons([live]) == reduce_comparisons([batch])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(frame_sets(), frame_sets(max_frames=4), METHODS, st.booleans(), st.booleans())
 def test_after_every_frame_equals_the_batch(made_reference, made_live, method, live_is_a, ask_always):
     reference, (frames, performance) = samples_of(*made_reference, method), made_live

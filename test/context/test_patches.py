@@ -13,7 +13,7 @@ from simjudge.errors import UsageError
 from simjudge.frames import FrameSet, Objects
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(frame_sets(), METHODS)
 def test_every_pixel_equals_the_literal_painting(made, method):
     frames, _ = made

@@ -39,7 +39,7 @@ def _split(frames: FrameSet, performance, first: int, method) -> tuple[Samples, 
     return replace(a, frame_count=first), replace(b, frame=b.frame - first, frame_count=len(frames) - first)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(frame_sets(max_objects=14, max_frames=6), METHODS, st.integers(1, 5), st.integers(0, 99))
 def test_equals_algorithm_1_on_relabelled_and_redrawn_frames(made, method, first, seed):
     frames, performance = made

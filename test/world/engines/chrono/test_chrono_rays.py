@@ -17,15 +17,15 @@ def test_as_trimesh_has_it():
     trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed")
     rng = np.random.default_rng(3)
     scene = [(ball(trimesh, 0.4), Pose(tuple(rng.normal(size=3) * 1.5), tuple(rng.normal(size=4)))) for _ in range(6)]
-    origins = rng.normal(size=(300, 3)) * 4
-    directions = rng.normal(size=(300, 3)) - origins
+    origins = rng.normal(size=(100, 3)) * 4
+    directions = rng.normal(size=(100, 3)) - origins
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     hits = cast_rays(origins, directions, scene)
     whole = trimesh.util.concatenate(
         [trimesh.Trimesh(pose.to_world(mesh.vertices), mesh.faces, process=False) for mesh, pose in scene]
     )
     triangles, normals = whole.triangles, whole.face_normals
-    for row in range(300):
+    for row in range(100):
         naive, face = naive_hit(origins[row], directions[row], triangles)
         assert hits.distance[row] == pytest.approx(naive)
         if face is None:
@@ -34,7 +34,7 @@ def test_as_trimesh_has_it():
         else:
             assert hits.thing[row] == face // 320
             assert hits.normal[row] == pytest.approx(normals[face], abs=1e-9)
-    assert 20 < (hits.thing >= 0).sum() < 280
+    assert 5 < (hits.thing >= 0).sum() < 95
 
 
 def naive_hit(origin, direction, triangles):

@@ -28,7 +28,9 @@ GRAVITY = 9.81
 _ENVELOPE, _MARGIN = 0.002, 0.001
 _RECOVERY = 0.05
 """M/s at which what overlaps is pushed apart; Chrono's 0.6 makes small things hop."""
-_FRICTION, _RESTITUTION = 0.6, 0.05
+_FRICTION, _RESTITUTION = 0.6, 0.0
+"""Without bounce: on head, the speed from which on things bounce is never set (ChContactContainerNSC's
+min_bounce_speed), so that one run would bounce where the next does not."""
 _FLOOR = (400.0, 400.0, 1.0)
 """Metres: the box that stands for an infinite plane, its top in the plane."""
 
@@ -51,10 +53,7 @@ class Bodies:
         self._modules, self._release, self._scene, self._plan = modules, release, scene, plan
         self._vehicle, self.start = vehicle, start
         self._worth = {t.name for t in scene.things if t.motion == "free" or t.class_id != NO_CLASS}
-        core = modules.core
-        core.ChCollisionModel.SetDefaultSuggestedEnvelope(_ENVELOPE)
-        core.ChCollisionModel.SetDefaultSuggestedMargin(_MARGIN)
-        self._contacts = _contact_reporter(core)
+        self._contacts = _contact_reporter(modules.core)
         self._system: Any = None
         self._car: Car | None = None
         self._free: dict[str, Solid] = {}
@@ -138,6 +137,9 @@ class Bodies:
         else:
             self._system = core.ChSystemNSC()
             self._system.SetCollisionSystemType(core.ChCollisionSystem.Type_BULLET)
+        # Every ChSystemNSC that is made, a car's too, sets both back to Chrono's own.
+        core.ChCollisionModel.SetDefaultSuggestedEnvelope(_ENVELOPE)
+        core.ChCollisionModel.SetDefaultSuggestedMargin(_MARGIN)
         self._system.SetGravitationalAcceleration(core.ChVector3d(0, 0, -GRAVITY))
         self._system.SetMaxPenetrationRecoverySpeed(_RECOVERY)
         self._system.SetChTime(self.time)

@@ -137,7 +137,7 @@ VERIFIED: dict[str, tuple[str, ...]] = {
     "chrono_vehicle/ChVehicle.h": ("GetPointVelocity",),
     "chrono_vehicle/ChVehicleDataPath.h": ("SetVehicleDataPath",),
     "chrono_vehicle/terrain/FlatTerrain.h": ("FlatTerrain",),
-    "chrono_vehicle/wheeled_vehicle/ChWheeledVehicle.h": ("GetSpindleOmega", "GetSpindlePos", "GetSpindleRot"),
+    "chrono_vehicle/wheeled_vehicle/ChWheeledVehicle.h": ("GetSpindleAngVel", "GetSpindlePos", "GetSpindleRot"),
 }
 
 SINCE = {

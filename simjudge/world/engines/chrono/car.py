@@ -31,9 +31,9 @@ from simjudge.world.vehicle import Command, Vehicle, VehicleState
 
 STEP = 1e-3
 WINDOW = 0.02
-"""Seconds over which wheel speeds are averaged, and between whose means acceleration is taken: at 1 ms steps TMeasy's
-wheels chatter by 0.15 m/s (standard deviation, at 1 m/s) about every 9 ms, in steps of 10 m/s^2; half as much at half
-the step."""
+"""Seconds over which speeds are averaged, and between whose means acceleration is taken: at 1 ms steps TMeasy's forces
+flip between their limits, so that wheels chatter by 0.15 m/s (standard deviation, at 1 m/s) and a braked car by 0.015
+m/s, about every 9 ms, in steps of 10 m/s^2; half as much at half the step."""
 LEFT, RIGHT = 0, 1
 """Values of VehicleSide (ChSubsysDefs.h)."""
 _SPINDLES = ((0, LEFT), (0, RIGHT), (1, LEFT), (1, RIGHT))
@@ -179,10 +179,11 @@ class Car:
         to_base = base.rotation().T
         turning = self.chassis.GetAngVelParent()
         speeds = np.mean(self._spins, axis=0).tolist()
+        velocity = np.mean([*self._speeds][-len(self._spins) :], axis=0)
         return VehicleState(
             time=time,
             pose=base,
-            velocity=_three(to_base @ self._speeds[-1]),
+            velocity=_three(to_base @ velocity),
             angular_velocity=_three(to_base @ [turning.x, turning.y, turning.z]),
             acceleration=_three(to_base @ change_between_halves(self._speeds)),
             steering_angle=bicycle_angle(*wheel_angles(self._car.GetVehicle())),
@@ -291,12 +292,13 @@ def wheel_spins(wheeled: Any) -> FloatArray:
     From the spindles' own turning: GetSpindleOmega is that of a shaft whose axis points to the right, and negative
     when the car goes ahead.
     """
-    chassis = wheeled.GetChassisBody().GetAngVelParent()
+    body = wheeled.GetChassisBody().GetAngVelParent()
     spins = []
     for axle, side in _SPINDLES:
         turn, speed = wheeled.GetSpindleRot(axle, side), wheeled.GetSpindleAngVel(axle, side)
-        left = turn.GetAxisY()
-        spins.append((speed - chassis).Dot(left))
+        x, y, z, w = turn.e1, turn.e2, turn.e3, turn.e0
+        left = (2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x))
+        spins.append((speed.x - body.x) * left[0] + (speed.y - body.y) * left[1] + (speed.z - body.z) * left[2])
     return np.array(spins)
 
 

@@ -56,7 +56,6 @@ VERIFIED: dict[str, tuple[str, ...]] = {
         "SetChTime",
         "SetCollisionSystemType",
         "SetGravitationalAcceleration",
-        "SetMaxPenetrationRecoverySpeed",
     ),
     "chrono/physics/ChSystemNSC.h": ("ChSystemNSC",),
     "chrono_models/vehicle/artcar/ARTcar.h": (

@@ -30,6 +30,8 @@ from simjudge.world.engines.chrono.versions import Sensor
 
 BRACKETS = (1.0, 1 / 16, 1 / 256)
 """Parts of the scene's light that a picture is taken in, the next one where the one before is full: bytes end at 1."""
+DEEP_BRACKETS = (1 / 4, 1 / 64, 1 / 1024)
+"""The same in 16 bits, where one picture does for a radiance up to 4: half a step is 3e-5."""
 _FINE = {"camera": 1, "segmentation": 4, "depth": 4}
 """How much finer than our pixels a looked-up pinhole picture is, per ray of a pixel's side."""
 
@@ -101,16 +103,25 @@ class Cameras:
         return buffers.axial(self._stage.distances(asked)[rows, columns], straight, FARTHEST)
 
     def _bracketed(self, asked: Asked) -> npt.NDArray[np.float32]:
-        """Linear light of a picture, taken again in less light where a channel's bytes are full."""
-        bytes_ = self._stage.colours(asked)
-        picture = buffers.linear(bytes_)
-        for part in BRACKETS[1:]:
-            full = bytes_ >= buffers.SATURATED
+        """Linear light of a picture, taken again in less light where a channel is full."""
+        first, *less = DEEP_BRACKETS if self._probed.deep else BRACKETS
+        light, full = self._lit(asked, first)
+        picture = light / np.float32(first)
+        for part in less:
             if not full.any():
                 break
-            bytes_ = np.where(full, self._stage.colours(asked, part), np.uint8(0))
-            picture[full] = buffers.linear(bytes_[full]) / part
+            light, still = self._lit(asked, part)
+            picture[full] = light[full] / np.float32(part)
+            full = full & still
         return picture
+
+    def _lit(self, asked: Asked, part: float) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+        """A picture in a part of the scene's light, full scale 1, and where it is full."""
+        if self._probed.deep:
+            values = self._stage.deep(asked, part)
+            return np.asarray(values / np.float32(FULL), np.float32), values >= FULL
+        bytes_ = self._stage.colours(asked, part)
+        return buffers.linear(bytes_), bytes_ >= buffers.SATURATED
 
     def _way(self, lens: Lens, sensor: Sensor, side: int) -> Asked | Lookup:
         key = (lens, sensor, side)

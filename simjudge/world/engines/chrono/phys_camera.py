@@ -8,6 +8,7 @@ Its field of view follows from sensor width and focal length, 2 atan(width / 2 /
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,11 @@ import numpy.typing as npt
 from simjudge.errors import SimjudgeError, UsageError
 from simjudge.sensing.lens import Coefficients, Lens
 from simjudge.sensing.own_camera import ChronoPhysical
-from simjudge.world.engines.chrono.lenses import fitted
+from simjudge.world.engines.chrono.lenses import Asked, fitted
 
 FULL = 65535
+_WIDTH = 0.013
+"""Metres: the sensor's width, which Python cannot set alone."""
 
 
 @dataclass(frozen=True)
@@ -59,23 +62,41 @@ def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, 
     if not hasattr(sensors, "ChPhysCameraSensor"):
         raise SimjudgeError("this PyChrono has no ChPhysCameraSensor: it came with release 10.0.0")
     coefficients = settings.coefficients(lens)
-    model = 0 if coefficients is None else 2
-    legacy = getattr(sensors, "Integrator_LEGACY", 5)
-    width, height = lens.size
-    camera = sensors.ChPhysCameraSensor(
-        *(parent, 1.0, core.ChFramed(), width, height, model, side, False, False),
-        *settings.flags(),
-        *(legacy, 1.0, False, False),
-    )
+    camera = _made(sensors, core, parent, lens.size, side, settings.flags(), coefficients)
     # The field is made of the sensor's width, which only comes with gains and noise, and of the focal length, which
     # comes alone: the default width of 13 mm stays, and the focal length is scaled to give the same field.
-    scale = 0.013 / settings.sensor_width(lens)
+    scale = _WIDTH / settings.sensor_width(lens)
     camera.SetCtrlParameters(
         *(settings.aperture, settings.exposure, settings.iso),
         *(settings.focal_length * scale, settings.focus_distance),
     )
+    return camera
+
+
+def make_deep_camera(sensors: Any, core: Any, asked: Asked, parent: Any) -> Any:
+    """The sensor with all its stages off: linear light in 16 bits, 65535 for a radiance of 1, one ray a pixel."""
+    camera = _made(sensors, core, parent, asked.size, 1, (False,) * 5, asked.coefficients)
+    camera.SetCtrlParameters(1.6, 0.01, 100.0, _WIDTH / 2 / math.tan(asked.field / 2), 3.0)
+    return camera
+
+
+def _made(
+    sensors: Any,
+    core: Any,
+    parent: Any,
+    size: tuple[int, int],
+    side: int,
+    flags: tuple[bool, ...],
+    coefficients: Coefficients | None,
+) -> Any:
+    model, legacy = (0 if coefficients is None else 2), getattr(sensors, "Integrator_LEGACY", 5)
+    camera = sensors.ChPhysCameraSensor(
+        *(parent, 1.0, core.ChFramed(), *size, model, side, False, False),
+        *flags,
+        *(legacy, 1.0, False, False),
+    )
     if coefficients is not None:
-        camera.SetRadialLensParameters(core.ChVector3f(*coefficients))
+        camera.SetRadialLensParameters(core.ChVector3f(*map(float, coefficients)))
     return camera
 
 

@@ -27,7 +27,7 @@ from simjudge.world.engines.chrono import buffers
 from simjudge.world.engines.chrono.lenses import Asked
 from simjudge.world.engines.chrono.modules import Modules
 from simjudge.world.engines.chrono.own_noise import noise_filter
-from simjudge.world.engines.chrono.phys_camera import PhysCamera, make_phys_camera, saved_values
+from simjudge.world.engines.chrono.phys_camera import PhysCamera, make_deep_camera, make_phys_camera, saved_values
 from simjudge.world.engines.chrono.scenes import Plan, PlannedBody, PlannedMaterial, dimmed, wavefront
 from simjudge.world.engines.chrono.sensor_file import SensorSpec
 from simjudge.world.engines.chrono.versions import Release, camera_arguments
@@ -49,7 +49,7 @@ _ACCESS = {
 }
 
 
-Kind = Literal["camera", "noisy", "segmentation", "depth", "lidar", "physical"]
+Kind = Literal["camera", "noisy", "segmentation", "depth", "lidar", "physical", "deep"]
 
 
 class Noisy(NamedTuple):
@@ -125,6 +125,13 @@ class Stage:
         view = self._taken("camera", asked, light)
         return buffers.rgb(view.sensor.GetMostRecentRGBA8Buffer())
 
+    def deep(self, asked: Asked, light: float = 1.0) -> npt.NDArray[np.uint16]:
+        """Linear colours (H, W, 3), upright, in a part of the scene's light, 16 bits: the physical camera's, bare."""
+        path = _written(self._taken("deep", asked, light), "*.bin")
+        values = saved_values(path)[..., :3]
+        path.unlink()
+        return values
+
     def labels(self, asked: Asked) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
         """Classes and instances (H, W), upright."""
         view = self._taken("segmentation", asked)
@@ -177,7 +184,7 @@ class Stage:
         self._system.SetChTime(0.0)
         manager = self._core_manager(light)
         if isinstance(asked, Asked):
-            sensor = self._camera(kind, asked)
+            sensor = self._deep(asked) if kind == "deep" else self._camera(kind, asked)
         elif isinstance(asked, SensorSpec):
             sensor = self._lidar(asked)
         elif isinstance(asked, Noisy):
@@ -242,6 +249,9 @@ class Stage:
             camera.SetRadialLensParameters(chrono.ChVector3f(*map(float, asked.coefficients)))
         return camera
 
+    def _deep(self, asked: Asked) -> Any:
+        return make_deep_camera(self._sensor, self._core, asked, self._rig)
+
     def _lidar(self, spec: SensorSpec) -> Any:
         width, height = spec.size
         low, high = spec.vertical
@@ -250,7 +260,7 @@ class Stage:
 
     def _filters(self, kind: Kind, sensor: Any) -> Path | None:
         """What makes its data readable; the folder, where they go through files."""
-        if kind == "physical" or (kind == "segmentation" and not self._release.semantic_buffer):
+        if kind in ("physical", "deep") or (kind == "segmentation" and not self._release.semantic_buffer):
             if not hasattr(self._sensor, "ChFilterSave"):
                 raise SimjudgeError(
                     f"engine chrono: this PyChrono gives {kind} pictures neither in memory nor through ChFilterSave;"

@@ -79,6 +79,7 @@ class Release:
         if self.age == "9":
             lines.append("lamps fall off with R^2 / (d^2 + R^2), not 1 / d^2: brightness is right at one distance only")
         lines.append(f"ARTcar.GetWheelbase() says {CHRONO_WHEELBASE} m: hardpoints ({ARTCAR_WHEELBASE:.3f} m) are used")
+        lines.append("contacts 30 mm wide, speed of bounce unset, tyres unsteady at 1 ms: 2 mm, no bounce, 0.25 ms")
         lines.append("GetCameraIntrinsicMatrix() multiplies by tan(hFOV / 2): never used")
         lines.append("accelerometers mix world and body axes, GPS stamps are 0: corrected, stamped here")
         return tuple(lines)

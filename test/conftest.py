@@ -1,6 +1,7 @@
-"""What all tests share: a ROS domain that no other test on this machine uses at the same time."""
+"""What all tests share: a ROS domain that no other test on this machine uses at the same time; Ctrl-C that counts."""
 
 import fcntl
+import signal
 import tempfile
 from pathlib import Path
 
@@ -10,6 +11,10 @@ from hypothesis import settings
 # A busy machine is no failure: nothing here is judged by how long it takes.
 settings.register_profile("simjudge", deadline=None)
 settings.load_profile("simjudge")
+
+# What is started in the background is told to ignore Ctrl-C, and would tell so the processes that tests send it to.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Above 101, ports may collide with those that Linux hands out.
 DOMAINS = range(1, 102)

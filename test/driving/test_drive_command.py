@@ -53,7 +53,7 @@ def test_a_drive_that_does_not_finish_is_a_failure(tmp_path):
 
 def test_ctrl_c_keeps_what_was_driven(tmp_path):
     out = tmp_path / "drive.mcap"
-    far = {"start": [0, 0, 0], "pieces": [{"straight": 7.0}]}
+    far = {"start": [0, 0, 0], "pieces": [{"straight": 20.0}]}
     process = subprocess.Popen(
         command(tmp_path, "--rate", "50", "--out", str(out), scene=scene_file(tmp_path, far)),
         stderr=subprocess.PIPE, text=True,

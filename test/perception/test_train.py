@@ -118,7 +118,10 @@ def test_ctrl_c_exports_the_best_so_far(tmp_path):
         if line.startswith("epoch 2/"):
             process.send_signal(signal.SIGINT)
             break
-    stdout, stderr = process.communicate(timeout=120)
+    try:
+        stdout, stderr = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert process.returncode == 0, stderr
     assert "the best weights so far are exported" in stderr
     assert "Traceback" not in stderr

@@ -12,9 +12,9 @@ DEFAULT_CAN = (
     "can: any vehicle file, all lenses, linear radiance as floats, shadows and reflections, class, instance and depth"
 )
 CHRONO_CAN = (
-    "can: Chrono::Vehicle's ARTcar, all lenses (directly or looked up), radiance from 8-bit pictures in brackets (16-bit"
-    " ones where Vulkan's are right), class, instance and depth; Chrono's own noise and physical camera; lidar, GPS and"
-    " inertial sensors on the car"
+    "can: Chrono::Vehicle's ARTcar, all lenses (directly or looked up), radiance from 8-bit pictures in brackets"
+    " (16-bit ones where Vulkan's are right), class, instance and depth; Chrono's own noise and physical camera; lidar,"
+    " GPS and inertial sensors on the car"
 )
 
 

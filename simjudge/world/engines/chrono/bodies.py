@@ -8,6 +8,7 @@ few centimetres: Chrono's defaults, 30 and 10 mm, are made for metres.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,9 @@ class Bodies:
         scene, plan: what stands where, and what Chrono is told of it.
         vehicle: the car's figures; None: no car.
         start: of the car's base_link.
+
+    Attributes:
+        each: called with the time after every step of Chrono's, several to one of ours; none in a new system.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class Bodies:
         self._free: dict[str, Solid] = {}
         self._fixed: list[Solid] = []
         self._touched: set[str] = set()
+        self.each: Callable[[float], None] | None = None
         self.reset()
 
     @property
@@ -80,7 +85,7 @@ class Bodies:
         """Let physics run for a positive multiple of STEP."""
         for _ in range(whole_steps(seconds)):
             if self._car:
-                self._car.advance(self.time)
+                self._car.advance(self.time, self.each)
                 self._note_touched()
             else:
                 self._system.DoStepDynamics(STEP)
@@ -125,11 +130,11 @@ class Bodies:
     def close(self) -> None:
         """Give everything back, bodies before the system that the car owns."""
         self._free, self._fixed = {}, []
-        self._system = self._car = None
+        self._system = self._car = self.each = None
 
     def _build(self, start: Pose, command: Command, moving: dict[str, Motion]) -> None:
         core = self._modules.core
-        self._free, self._fixed, self._car = {}, [], None
+        self._free, self._fixed, self._car, self.each = {}, [], None, None
         if self._vehicle is not None:
             self._car = Car(self._modules, self._release, self._vehicle, start)
             self._car.drive(command)

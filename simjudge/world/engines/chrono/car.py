@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -149,8 +149,13 @@ class Car:
         """Take over what the driver does."""
         self.command = command
 
-    def advance(self, time: float) -> None:
-        """One step of ours: the servo turns by what it can, then the car and all else in its system."""
+    def advance(self, time: float, each: Callable[[float], None] | None = None) -> None:
+        """One step of ours: the servo turns by what it can, then the car and all else in its system.
+
+        Args:
+            time: at its begin.
+            each: called with the time after every step of Chrono's.
+        """
         vehicle, command = self._vehicle, self.command
         most = vehicle.steering_rate * STEP
         self._angle += max(-most, min(most, command.steering * vehicle.steering_limit - self._angle))
@@ -163,6 +168,8 @@ class Car:
             self._car.Synchronize(now, self._inputs, self._ground)
             self._ground.Advance(STEP / _PARTS)
             self._car.Advance(STEP / _PARTS)
+            if each is not None:
+                each(time + (part + 1) * STEP / _PARTS)
         self._note()
 
     def base(self) -> Pose:

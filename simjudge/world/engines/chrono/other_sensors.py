@@ -25,6 +25,7 @@ import numpy.typing as npt
 from simjudge.errors import SimjudgeError, UsageError
 from simjudge.frames import FloatArray
 from simjudge.world.engines.chrono.bodies import GRAVITY, body_pose
+from simjudge.world.engines.chrono.car import STEP
 from simjudge.world.engines.chrono.engine import ChronoEngine
 from simjudge.world.engines.chrono.feed import Due, Lag, Reading
 from simjudge.world.engines.chrono.sensor_file import SensorSpec
@@ -92,16 +93,20 @@ class Sensors:
         self._before = now
         if bodies.system is not self._system:
             self._mount()
+            self._sample(now)
+        for spec in self._specs:
+            if spec.kind == "lidar" and self._scans[spec.name].take(now):
+                self._keep(spec, now, self._scan(spec))
+        self._ready += sorted((r for lag in self._lags.values() for r in lag.ready(now)), key=lambda r: r.time)
+
+    def _sample(self, now: float) -> None:
+        """Let Chrono's own sensors feel a step of Chrono's: tyres flip faster than our millisecond."""
         self._manager.Update()
         for spec, sensor in self._riding:
             launches = sensor.GetNumLaunches()
             if launches != self._launches[spec.name]:
                 self._launches[spec.name] = launches
-                self._keep(spec, now, self._read(spec, sensor))
-        for spec in self._specs:
-            if spec.kind == "lidar" and self._scans[spec.name].take(now):
-                self._keep(spec, now, self._scan(spec))
-        self._ready += sorted((r for lag in self._lags.values() for r in lag.ready(now)), key=lambda r: r.time)
+                self._keep(spec, round(now, 9), self._read(spec, sensor))
 
     def _keep(self, spec: SensorSpec, time: float, values: FloatArray) -> None:
         if any(spec.deviation):
@@ -133,8 +138,13 @@ class Sensors:
             made.SetCollectionWindow(spec.window)
             made.PushFilter(getattr(sensors, _READ[spec.kind][2])())
             self._manager.AddSensor(made)
+            # Made at 1.501 s, it would read once more what was due at 1.5 s.
+            seen = bodies.time - STEP
+            while seen > 0 and made.GetNumLaunches() / spec.rate + spec.window < seen + 1e-9:
+                made.IncrementNumLaunches()
             self._riding.append((spec, made))
             self._launches[spec.name] = made.GetNumLaunches()
+        bodies.each = self._sample
 
     def _read(self, spec: SensorSpec, sensor: Any) -> FloatArray:
         newest, accessor, _ = _READ[spec.kind]

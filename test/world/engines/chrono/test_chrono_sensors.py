@@ -91,6 +91,8 @@ def test_the_shipped_sensors():
         ("{a: {kind: gps, rate: 10, range: 3}}", "a gps has no range"),
         ("{a: {kind: gps, rate: 10, reference: [1, 2]}}", "three numbers"),
         ("{a: {kind: gyroscope, rate: 10, window: 0.2}}", "window: a number from 0 to 0.1"),
+        ("{a: {kind: accelerometer, rate: 10, window: 0}}", "window: a number from 0.005 to 0.1"),
+        ("{a: {kind: accelerometer, rate: 400}}", "200 times a second at most"),
         ("{a: {kind: gyroscope, rate: 10, mount: {place: 1}}}", "mount: only"),
         ("{a: {kind: gyroscope, rate: 10, noise: 3}}", "noise"),
         ("{a: {kind: lidar, rate: 10, size: [0, 4]}}", "size"),
@@ -105,6 +107,13 @@ def test_bad_sensors_are_named(tmp_path, text, says):
         read_sensors(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("rate", "window"), [(10, 0.01), (200, 0.005)])
+def test_an_accelerometer_has_a_window(tmp_path, rate, window):
+    path = tmp_path / "sensors.yaml"
+    path.write_text(f"{{a: {{kind: accelerometer, rate: {rate}}}}}")
+    assert read_sensors(path)[0].window == window
 
 
 def test_no_such_sensors():

@@ -32,8 +32,8 @@ from simjudge.poses import Pose
 
 KINDS = ("lidar", "gps", "accelerometer", "gyroscope", "magnetometer")
 SHORTEST = 0.005
-"""Seconds: the shortest window of an accelerometer. ARTcar's tyres push and pull in turn, about every 2 ms: what is read
-at one instant is off by 5 to 10 m/s^2 on a real PyChrono, in the mean too; over 10 ms it is within 0.002."""
+"""Seconds: the shortest window of an accelerometer. ARTcar's tyres push and pull in turn, about every 2 ms: read at one
+instant, a standing car is 5 m/s^2 off, in the mean too, and a driving one 10; over 10 ms, within 0.002."""
 _COMMON = {"kind", "rate", "mount", "window", "lag", "noise"}
 _OWN = {
     "lidar": {"size", "field", "vertical", "range"},

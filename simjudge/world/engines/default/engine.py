@@ -102,6 +102,8 @@ class DefaultEngine:
 
     def close(self) -> None:
         """Give back what it holds."""
+        if self._light is not None:
+            self._light.close()
         self._bodies = self._light = None
 
     def _moved(self) -> Bodies:

@@ -120,7 +120,9 @@ class Light:
     def close(self) -> None:
         """Give back what it holds."""
         self._rays.clear()
+        tracer = self._tracer
         del self._tracer, self._integrator
+        tracer.close()
 
     def _place(self, bodies: Poses) -> None:
         """Put everything where `bodies` has it, and whatever it does not name where the scene has it."""

@@ -25,7 +25,7 @@ class MitsubaTracer:
 
     xp = dr
     everywhere = True
-    wavefront = 1 << 22
+    wavefront = 1 << 21
 
     def __init__(self, vertices: Sequence[Floats], faces: Sequence[Faces], first_face: Any) -> None:
         """Build it from the things' triangles, vertices in the world."""
@@ -44,6 +44,11 @@ class MitsubaTracer:
             self._parameters[f"{self._meshes[index].id()}.vertex_positions"] = mi.Float(_aligned(vertices))
         if moved:
             self._parameters.update()
+
+    def close(self) -> None:
+        del self._parameters, self._scene, self._meshes, self._things
+        # Dr.Jit keeps what was freed for arrays of the same size: another scene's have other sizes.
+        dr.flush_malloc_cache()
 
     def follow(self, work: Callable[[Input], Output], wavefronts: Sequence[Input]) -> list[Output]:
         return [work(wavefront) for wavefront in wavefronts]

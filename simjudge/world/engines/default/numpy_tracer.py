@@ -47,6 +47,9 @@ class NumpyTracer:
         self._top = grow(self._bounds[:, 0] - room, self._bounds[:, 1] + room)
         self._rotations, self._positions = rotations.astype(np.float64), positions.astype(np.float64)
 
+    def close(self) -> None:
+        """Nothing is held but arrays."""
+
     def follow(self, work: Callable[[Input], Output], wavefronts: Sequence[Input]) -> list[Output]:
         def quietly(wavefront: Input) -> Output:
             with np.errstate(all="ignore"):  # lanes that nobody looks at hold anything

@@ -59,6 +59,9 @@ class Tracer(Protocol):
     def wavefront(self) -> int:
         """See the class."""
 
+    def close(self) -> None:
+        """Give back what it holds."""
+
     def follow(self, work: Callable[[Input], Output], wavefronts: Sequence[Input]) -> list[Output]:
         """The results of work on each wavefront."""
 

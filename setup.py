@@ -61,9 +61,9 @@ setup(
     maintainer="the simjudge authors",
     maintainer_email="simjudge@example.org",
     python_requires=">=3.10,<3.14",
-    packages=[*find_packages(include=["simjudge", "simjudge.*"]), "simjudge.bags.msg", "simjudge.nodes"],
-    package_dir={"simjudge.bags.msg": "msgs/msg", "simjudge.nodes": "nodes"},
-    package_data={"simjudge": ["report/templates/*", "py.typed"], "simjudge.bags.msg": ["*.msg"]},
+    packages=[*find_packages(include=["simjudge", "simjudge.*"]), "simjudge.data.rosbag2.msg", "simjudge.nodes"],
+    package_dir={"simjudge.data.rosbag2.msg": "msgs/msg", "simjudge.nodes": "nodes"},
+    package_data={"simjudge": ["report/templates/*", "py.typed"], "simjudge.data.rosbag2.msg": ["*.msg"]},
     install_requires=CORE,
     extras_require={
         "ros": ROS,

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from painter import GREEN, RED, Camera, Course, Look, Painted, Pose, paint
 
-from simjudge.bags import write_recording
-from simjudge.frames import FloatArray, FrameSet, Objects
-from simjudge.sensing.chain import FilteredImages, Step
-from simjudge.sensing.filters import as_uint8
+from simjudge.core.frames import FloatArray, FrameSet, Objects
+from simjudge.data.rosbag2 import write_recording
+from simjudge.sensors.camera.chain import FilteredImages, Step
+from simjudge.sensors.camera.filters import as_uint8
 
 FRAMES, RATE = 40, 2
 """Pictures in a recording, and how many a second."""

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 from painter import CONE_HEIGHT, Camera, Course, Look, Pose, paint
 
-from simjudge.datasets.yolo import write_yolo
-from simjudge.frames import FrameSet, Objects
-from simjudge.images import ArrayImages, RgbImage
-from simjudge.sensing.filters import as_uint8
+from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.images import ArrayImages, RgbImage
+from simjudge.data.formats.yolo import write_yolo
+from simjudge.sensors.camera.filters import as_uint8
 
 BLUE, YELLOW = 0, 1
 CAMERA = Camera(360, 640, 2 * math.atan(180 / 520))

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 
-from simjudge.bags import read_recording, write_recording
-from simjudge.bags.interfaces import COMPRESSED_IMAGE, IMAGE, standard_types
-from simjudge.bags.messages import MessageMaker
-from simjudge.bags.writing import recording_stamps
-from simjudge.frames import FrameSet, Objects
-from simjudge.images import ArrayImages, EncodedImage, encode_jpeg
+from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.images import ArrayImages, EncodedImage, encode_jpeg
+from simjudge.data.rosbag2 import read_recording, write_recording
+from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE, standard_types
+from simjudge.data.rosbag2.messages import MessageMaker
+from simjudge.data.rosbag2.writing import recording_stamps
 
 
 class JpegImages(ArrayImages):

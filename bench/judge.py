@@ -21,8 +21,8 @@ from simjudge.context.certainty import draw_resamples
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
 from simjudge.context.wasserstein import w1
-from simjudge.frames import FrameSet
-from simjudge.sets import write_set
+from simjudge.core.frames import FrameSet
+from simjudge.data.sets import write_set
 
 Row = tuple[str, str, str, str]
 METHOD = Method()

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simjudge.poses import Pose
-from simjudge.world.engines.default.bodies import Bodies
-from simjudge.world.scene.model import Collider, Scene, Surface, Thing
-from simjudge.world.shapes import Shape
-from simjudge.world.vehicle import Command
-from simjudge.world.vehicle_file import read_vehicle
+from simjudge.engines.default.bodies import Bodies
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Collider, Scene, Surface, Thing
+from simjudge.vehicle.mesh_builder import Shape
+from simjudge.vehicle.vehicle import Command
+from simjudge.vehicle.vehicle_file import read_vehicle
 
 Row = tuple[str, str, str, str]
 SECONDS = 20.0

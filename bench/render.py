@@ -14,14 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.poses import Pose
-from simjudge.sensing.lens import Lens, lens_with_field
-from simjudge.world.engine import Moment
-from simjudge.world.engines.default.light import Light
-from simjudge.world.engines.default.variant import CHOICE
-from simjudge.world.scene.model import PointLight, Scene, Surface, Thing
-from simjudge.world.scene.read import read_scene
-from simjudge.world.scene.shapes import box
+from simjudge.engines.default.light import Light
+from simjudge.engines.default.variant import CHOICE
+from simjudge.engines.engine import Moment
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import PointLight, Scene, Surface, Thing
+from simjudge.scene.read import read_scene
+from simjudge.scene.shapes import box
+from simjudge.sensors.camera.lens import Lens, lens_with_field
 
 Row = tuple[str, str, str, str]
 LARGE, SMALL = lens_with_field("radial", (1280, 720), 80, (-0.2, 0.02, 0)), lens_with_field("pinhole", (640, 360), 80)

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.poses import Pose
-from simjudge.sensing.camera import read_camera
-from simjudge.trajectories import Interpolation, Limits
-from simjudge.world.camera_path import CameraPath, seat_of
-from simjudge.world.engines import make_engine
-from simjudge.world.frame_store import FrameStore
-from simjudge.world.replay_source import Wanted, read_source
-from simjudge.world.replaying import Replay, render, write
-from simjudge.world.scene.model import Scene
-from simjudge.world.scene.read import read_scene
+from simjudge.capture.camera_path import CameraPath, seat_of
+from simjudge.capture.frame_store import FrameStore
+from simjudge.capture.replay_source import Wanted, read_source
+from simjudge.capture.replaying import Replay, render, write
+from simjudge.engines.registry import make_engine
+from simjudge.geometry.poses import Pose
+from simjudge.geometry.trajectories import Interpolation, Limits
+from simjudge.scene.model import Scene
+from simjudge.scene.read import read_scene
+from simjudge.sensors.camera.camera import read_camera
 
 Row = tuple[str, str, str, str]
 _FRAMES, _WANTED = 20, 300

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from simjudge.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet, Objects, Predictions
 
 
 @cache

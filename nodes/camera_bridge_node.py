@@ -12,9 +12,9 @@ from PIL import Image as PillowImage
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
-from simjudge.errors import SimjudgeError
-from simjudge.images import ImageError
-from simjudge.sensing.calibration import Calibration, Undistortion, read_calibration
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.images import ImageError
+from simjudge.sensors.camera.calibration import Calibration, Undistortion, read_calibration
 
 from .diagnostics import ERROR, OK, WARN, Flow, Report
 from .image_input import TRANSPORTS, ImageInput

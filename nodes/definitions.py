@@ -12,9 +12,9 @@ from rosbags.interfaces import MessageDefinitionFormat, Nodetype
 from rosbags.typesys import TypesysError, get_types_from_idl, get_types_from_msg
 from rosbags.typesys.store import Typestore
 
-from simjudge.bags.interfaces import standard_types
-from simjudge.bags.storage import Topic
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.storage import Topic
 
 
 class Definition(NamedTuple):

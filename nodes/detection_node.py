@@ -12,8 +12,8 @@ from rclpy.duration import Duration
 from sensor_msgs.msg import Image
 from simjudge_msgs.msg import DetectionArray
 
-from simjudge.errors import SimjudgeError
-from simjudge.images import ImageError, RgbImage
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.images import ImageError, RgbImage
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, Detector, load_detector
 
 from .detection_messages import detection_array, vision_array, vision_types

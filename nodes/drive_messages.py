@@ -13,15 +13,15 @@ from sensor_msgs.msg import CameraInfo
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FloatArray
 from simjudge.driving.cone_map import ConeMap
 from simjudge.driving.cones import ConeShape
-from simjudge.errors import SimjudgeError
-from simjudge.frames import FloatArray
+from simjudge.geometry.poses import Pose
 from simjudge.perception.class_map import plain_name
 from simjudge.perception.detector import Detections
-from simjudge.poses import Pose
-from simjudge.sensing.calibration import Calibration
-from simjudge.world.vehicle import VehicleState
+from simjudge.sensors.camera.calibration import Calibration
+from simjudge.vehicle.vehicle import VehicleState
 
 from .image_messages import stamp_of
 

@@ -12,17 +12,17 @@ from sensor_msgs.msg import CameraInfo
 from simjudge_msgs.msg import DetectionArray
 from visualization_msgs.msg import MarkerArray
 
-from simjudge.bags.vehicle_messages import INPUT_TYPE, ODOMETRY_TOPIC, Frames, VehicleMessages
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.driving.cones import Sight
 from simjudge.driving.driver import Driver, Manner
 from simjudge.driving.steering import Pace
 from simjudge.driving.view import View, view_of
-from simjudge.errors import SimjudgeError, UsageError
 from simjudge.perception.class_map import plain_name
 from simjudge.perception.detector import Detections
-from simjudge.sensing.camera import read_camera
-from simjudge.world.vehicle import VehicleState
-from simjudge.world.vehicle_file import read_vehicle
+from simjudge.sensors.camera.camera import read_camera
+from simjudge.vehicle.vehicle import VehicleState
+from simjudge.vehicle.vehicle_file import read_vehicle
+from simjudge.vehicle.vehicle_messages import INPUT_TYPE, ODOMETRY_TOPIC, Frames, VehicleMessages
 
 from .diagnostics import OK, WARN, Flow, Report
 from .drive_messages import (

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
-from simjudge.bags.pixels import compressed_to_rgb, raw_to_rgb
-from simjudge.bags.storage import seconds
-from simjudge.images import RgbImage
-from simjudge.sensing.calibration import Calibration
+from simjudge.core.images import RgbImage
+from simjudge.data.rosbag2.pixels import compressed_to_rgb, raw_to_rgb
+from simjudge.data.rosbag2.storage import seconds
+from simjudge.sensors.camera.calibration import Calibration
 
 
 def to_rgb(message: Any, topic: str = "") -> RgbImage:

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.images import RgbImage
+from simjudge.core.images import RgbImage
 
 Colour = tuple[int, int, int]
 

@@ -12,7 +12,7 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
 
 Value: TypeAlias = "bool | int | float | str | list[str] | list[float]"
 

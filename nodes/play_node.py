@@ -16,9 +16,9 @@ from rclpy.qos import ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 
-from simjudge.bags.recording import Recording
-from simjudge.bags.storage import Stored, Topic, seconds
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.storage import Stored, Topic, seconds
 
 from .definitions import same_definition
 from .diagnostics import OK, Report

@@ -7,11 +7,11 @@ from functools import partial
 from threading import Condition
 from typing import Any
 
-from simjudge.bags.trajectories import ODOMETRY, POSE, POSE_COVARIANCE, TRANSFORMS, pose_numbers, stamp_of
-from simjudge.errors import SimjudgeError
-from simjudge.live_poses import LivePoses, LiveTransforms, PoseBuffer, poses_for
-from simjudge.poses import Pose
-from simjudge.trajectories import Interpolation, Limits
+from simjudge.core.errors import SimjudgeError
+from simjudge.data.rosbag2.trajectories import ODOMETRY, POSE, POSE_COVARIANCE, TRANSFORMS, pose_numbers, stamp_of
+from simjudge.geometry.live_poses import LivePoses, LiveTransforms, PoseBuffer, poses_for
+from simjudge.geometry.poses import Pose
+from simjudge.geometry.trajectories import Interpolation, Limits
 
 from .parameters import Parameter
 from .qos import latched, reliable, sensor_data, subscription_events

@@ -11,8 +11,8 @@ from typing import Any
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 
-from simjudge.bags.live_recording import LiveRecording
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
+from simjudge.data.rosbag2.live_recording import LiveRecording
 
 from .definitions import installed_definition
 from .diagnostics import OK, WARN, Report

@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 from sensor_msgs.msg import CameraInfo
 
-from simjudge.bags.messages import FRAME_ID
-from simjudge.errors import SimjudgeError
-from simjudge.frames import stamp_name
-from simjudge.pose_noise import PoseNoise
-from simjudge.sensing.camera import read_camera
-from simjudge.sensing.exposure import shot_of
-from simjudge.sensing.ground_truth import Labelling, ground_truth
-from simjudge.trajectories import Interpolation, Limits
-from simjudge.world.camera_path import CameraPath, parse_place, seat_of
-from simjudge.world.engine import Engine
-from simjudge.world.engines import ENGINES, make_engine
-from simjudge.world.measured_cones import staged
-from simjudge.world.replaying import exposure_around, look
+from simjudge.capture.camera_path import CameraPath, parse_place, seat_of
+from simjudge.capture.exposure import shot_of
+from simjudge.capture.ground_truth import Labelling, ground_truth
+from simjudge.capture.replaying import exposure_around, look
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import stamp_name
+from simjudge.data.rosbag2.messages import FRAME_ID
+from simjudge.engines.engine import Engine
+from simjudge.engines.registry import ENGINES, make_engine
+from simjudge.geometry.pose_noise import PoseNoise
+from simjudge.geometry.trajectories import Interpolation, Limits
+from simjudge.scene.measured_cones import staged
+from simjudge.sensors.camera.camera import read_camera
 
 from .diagnostics import OK, WARN, Flow, Report
 from .image_input import TRANSPORTS, ImageInput

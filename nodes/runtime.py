@@ -22,7 +22,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from simjudge.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError
 
 from .diagnostics import Diagnostics
 from .parameters import Parameter, Settings, table_text

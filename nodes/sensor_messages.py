@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import Imu, MagneticField, NavSatFix, NavSatStatus, PointCloud2, PointField
 
-from simjudge.errors import SimjudgeError
-from simjudge.world.engines.chrono.feed import Reading
+from simjudge.core.errors import SimjudgeError
+from simjudge.engines.chrono.feed import Reading
 
 _UNKNOWN = -1.0
 """First element of a covariance where that part of a message says nothing (sensor_msgs/Imu)."""

@@ -13,14 +13,14 @@ from simjudge_msgs.msg import DetectionArray
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
-from simjudge.bags.vehicle_messages import INPUT_TYPE, Frames
+from simjudge.capture.eye import Eye, Seen
+from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.lock_step import LockStep, Moved, Taken
 from simjudge.driving.closed_loop import Referee, Rules
 from simjudge.driving.drive import Stage, Wanted, read_stage
 from simjudge.driving.finders import Told
-from simjudge.sensing.ground_truth import Labelling
-from simjudge.world.engines import ENGINES, make_engine
-from simjudge.world.eye import Eye, Seen
-from simjudge.world.lock_step import LockStep, Moved, Taken
+from simjudge.engines.registry import ENGINES, make_engine
+from simjudge.vehicle.vehicle_messages import INPUT_TYPE, Frames
 
 from .detection_messages import detection_array
 from .diagnostics import OK, WARN, Report

@@ -16,19 +16,19 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import Imu, MagneticField, NavSatFix, PointCloud2
 from std_msgs.msg import Header
 
-from simjudge.errors import SimjudgeError, UsageError
-from simjudge.poses import Pose
-from simjudge.world.engine import Engine
-from simjudge.world.engines.chrono.feed import Reading
-from simjudge.world.engines.chrono.sensor_file import SensorSpec, read_sensors
-from simjudge.world.engines.chrono.sensor_topics import topics_of
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.engines.chrono.feed import Reading
+from simjudge.engines.chrono.sensor_file import SensorSpec, read_sensors
+from simjudge.engines.chrono.sensor_topics import topics_of
+from simjudge.engines.engine import Engine
+from simjudge.geometry.poses import Pose
 
 from .qos import publisher_events, reliable
 from .runtime import SimjudgeNode
 from .sensor_messages import reading_message
 
 if TYPE_CHECKING:
-    from simjudge.world.engines.chrono.engine import ChronoEngine
+    from simjudge.engines.chrono.engine import ChronoEngine
 
 _DEPTH, _CLOUDS = 200, 5
 _TYPES = {
@@ -125,6 +125,6 @@ def _riding(engine: Engine, given: str, specs: Sequence[SensorSpec], seed: int) 
             f"sensors {given}: engine {engine.name} has no lidar, GPS or inertial sensors yet; leave sensors empty, or"
             " take engine:=chrono"
         )
-    from simjudge.world.engines.chrono.other_sensors import Sensors  # noqa: PLC0415 - only where PyChrono is
+    from simjudge.engines.chrono.other_sensors import Sensors  # noqa: PLC0415 - only where PyChrono is
 
     return Sensors(cast("ChronoEngine", engine), specs, seed)

@@ -22,12 +22,12 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArray
 from std_msgs.msg import Header
 
-from simjudge.bags.messages import FRAME_ID
-from simjudge.bags.pixels import format_name
-from simjudge.frames import Objects, stamp_name
-from simjudge.images import EncodedImage, RgbImage, encode_jpeg
-from simjudge.sensing.camera import Camera
-from simjudge.world.engine import Labels
+from simjudge.core.frames import Objects, stamp_name
+from simjudge.core.images import EncodedImage, RgbImage, encode_jpeg
+from simjudge.data.rosbag2.messages import FRAME_ID
+from simjudge.data.rosbag2.pixels import format_name
+from simjudge.engines.engine import Labels
+from simjudge.sensors.camera.camera import Camera
 
 from .image_messages import camera_info_message, image_message
 from .qos import images, publisher_events, reliable

@@ -9,9 +9,9 @@ from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 
-from simjudge.bags.vehicle_messages import ODOMETRY_TOPIC, Frames, VehicleMessages
-from simjudge.poses import Pose
-from simjudge.world.vehicle import VehicleState
+from simjudge.geometry.poses import Pose
+from simjudge.vehicle.vehicle import VehicleState
+from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, Frames, VehicleMessages
 
 from .qos import latched, publisher_events, reliable
 from .runtime import SimjudgeNode, message_class

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
 
 from .runtime import SimjudgeNode
 

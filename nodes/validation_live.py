@@ -17,19 +17,19 @@ from rclpy.clock_type import ClockType
 from simjudge_msgs.msg import ContextPerformanceArray
 from simjudge_msgs.srv import LoadReference, Reset, SaveReport
 
-from simjudge.bags.storage import seconds
 from simjudge.context.certainty import Certainty
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
+from simjudge.data.rosbag2.storage import seconds
+from simjudge.results.result_folder import check_result_place
 from simjudge.studies.apart import Apart, Numbers, backward
-from simjudge.studies.result_folder import check_result_place
+from simjudge.studies.live.live_frames import FrameMaker
+from simjudge.studies.live.session import COUNT, IGNORE, RESET, SIDES, LiveSession, load_reference
+from simjudge.studies.live.stream_matching import UNSTAMPED, Event, Jump, Left, Match, StreamMatcher
 
 from .diagnostics import OK, WARN, Flow, Report
 from .image_messages import stamp_of
-from .live_frames import FrameMaker
-from .live_session import COUNT, IGNORE, RESET, SIDES, LiveSession, load_reference
 from .qos import reliable, sensor_data, subscription_events
 from .runtime import message_class
-from .stream_matching import UNSTAMPED, Event, Jump, Left, Match, StreamMatcher
 from .validation_messages import contexts_message, header, marker_message, summary_message
 from .validation_overlay import ValidationOverlay
 from .validation_settings import image_size_of, limits_of, path_or_none, plan_of

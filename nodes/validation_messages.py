@@ -22,7 +22,7 @@ from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from simjudge import __version__
-from simjudge.studies.live import JudgedFrame
+from simjudge.studies.live.judge import JudgedFrame
 
 from .overlay import Colour
 

@@ -11,12 +11,12 @@ from rclpy.duration import Duration
 from simjudge_msgs.msg import ValidationSummary
 from visualization_msgs.msg import MarkerArray
 
-from simjudge.frames import NO_STAMP, FrameSet
+from simjudge.core.frames import NO_STAMP, FrameSet
 from simjudge.report.page import write_report
+from simjudge.results.result_folder import check_result_place
 from simjudge.studies.apart import Job, backward
 from simjudge.studies.comparison import Comparison, compare_as_asked
 from simjudge.studies.pair import Advance
-from simjudge.studies.result_folder import check_result_place
 
 from .diagnostics import OK, Report
 from .qos import latched

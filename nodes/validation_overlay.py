@@ -11,9 +11,9 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from sensor_msgs.msg import Image
 
-from simjudge.errors import SimjudgeError
-from simjudge.images import ImageError, RgbImage
-from simjudge.studies.live import JudgedFrame
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.images import ImageError, RgbImage
+from simjudge.studies.live.judge import JudgedFrame
 
 from .image_input import ImageInput
 from .image_messages import image_message, stamp_of, to_rgb

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.context.method import PRESETS, Method, preset_with
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
 from simjudge.perception.assignment import metrics
 from simjudge.studies.comparison import Request
+from simjudge.studies.live.session import COUNT, IGNORE, RESET, Plan
+from simjudge.studies.live.stream_matching import Limits
 from simjudge.studies.pair import Trials
 
 from .image_input import TRANSPORTS
-from .live_session import COUNT, IGNORE, RESET, Plan
 from .parameters import Parameter, Settings
 from .qos import RELIABILITIES
-from .stream_matching import Limits
 
 COMPARISON = (
     Parameter("out", "", "folder for result.json, contexts.parquet and report.html; empty: nothing is written"),

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from threading import Condition
 from typing import Any
 
-from simjudge.errors import SimjudgeError
-from simjudge.world.vehicle import Command
+from simjudge.core.errors import SimjudgeError
+from simjudge.vehicle.vehicle import Command
 
 from .image_messages import place, stamp_of
 from .qos import reliable, subscription_events

@@ -10,8 +10,8 @@ import numpy as np
 from sensor_msgs.msg import CompressedImage
 from simjudge_msgs.msg import ContextPerformanceArray, DetectionArray, LabelledObjectArray, ValidationSummary
 
-from simjudge.images import ImageError
-from simjudge.watch.screen import Boxes, ClassState, Screen, Where
+from simjudge.core.images import ImageError
+from simjudge.report.watch_screen import Boxes, ClassState, Screen, Where
 
 from .image_input import TRANSPORTS, ImageInput
 from .image_messages import stamp_of, to_rgb

@@ -11,8 +11,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from simjudge.frames import FrameSet
-from simjudge.sets import read_set
+from simjudge.core.frames import FrameSet
+from simjudge.data.sets import read_set
 
 ROOT = Path(__file__).resolve().parents[1]
 COLOURS = {1: (255, 80, 60), 2: (60, 230, 90)}

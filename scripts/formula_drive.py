@@ -23,13 +23,13 @@ from scipy.optimize import least_squares
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
-from simjudge.bags import write_recording
-from simjudge.bags.interfaces import standard_types
 from simjudge.commands.common import say
-from simjudge.errors import SimjudgeError
-from simjudge.frames import FloatArray, FrameSet, Objects
-from simjudge.images import FileImages, size_of
-from simjudge.poses import OPTICAL, Pose
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FloatArray, FrameSet, Objects
+from simjudge.core.images import FileImages, size_of
+from simjudge.data.rosbag2 import write_recording
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.geometry.poses import OPTICAL, Pose
 
 CAMERA_MATRIX = (1801.763, 1800.131, 1012.816, 716.053)
 LIDAR_TO_CAMERA = (

@@ -13,12 +13,12 @@ import cv2
 import numpy as np
 from scipy.spatial import cKDTree
 
-from simjudge.bags import pair_frames
 from simjudge.commands.common import say
-from simjudge.errors import UsageError
-from simjudge.frames import FloatArray, FrameSet, Objects
-from simjudge.images import RgbImage, encode_png
-from simjudge.sets import read_set
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FloatArray, FrameSet, Objects
+from simjudge.core.images import RgbImage, encode_png
+from simjudge.data.pairing import pair_frames
+from simjudge.data.sets import read_set
 
 _REAL, _SIMULATED = (255, 255, 255), (255, 0, 255)
 

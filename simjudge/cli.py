@@ -26,7 +26,7 @@ from simjudge.commands import (
     watch,
 )
 from simjudge.commands.common import EXIT_FAILED, EXIT_USAGE, say
-from simjudge.errors import SimjudgeError, UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 
 app = typer.Typer(
     name="simjudge",

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from simjudge.errors import Losses
+from simjudge.core.errors import Losses
 
 EXIT_FAILED, EXIT_USAGE, EXIT_LOST = 1, 2, 3
 

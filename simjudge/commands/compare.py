@@ -33,9 +33,9 @@ def compare(
 ) -> None:
     """Compare a detector's performance on A and on B, context by context, and say how sure one can be."""
     method = options.method_of(preset, theta, patch, mask_factor, class_blind, min_score)
+    from simjudge.results.result_folder import SWEEP, check_result_place
     from simjudge.studies.comparison import Request, compare_as_asked
     from simjudge.studies.pair import Trials
-    from simjudge.studies.result_folder import SWEEP, check_result_place
 
     check_result_place(out)
     if (out / SWEEP).exists():

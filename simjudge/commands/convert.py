@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import finish, say
-from simjudge.errors import UsageError
+from simjudge.core.errors import UsageError
 
 
 def convert(
@@ -28,8 +28,8 @@ def convert(
     To label a recording by hand: convert it to a folder (--to yolo or cvat), label there, then
     `simjudge convert RECORDING OUT.mcap --labels FOLDER`.
     """
-    from simjudge.sets import Topics, read_set, with_labels, write_set
-    from simjudge.turned import turned_over
+    from simjudge.data.image_orientation import turned_over
+    from simjudge.data.sets import Topics, read_set, with_labels, write_set
 
     if out.exists() and out.resolve() == source.resolve():
         raise UsageError(f"{out}: is the input; choose another name")

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from simjudge.commands.common import finish, progress, say
-from simjudge.errors import UsageError
+from simjudge.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from simjudge.frames import FrameSet
+    from simjudge.core.frames import FrameSet
 
 
 def detect(
@@ -33,8 +33,8 @@ def detect(
 
     Colour thresholds (.yaml) need no training; class ids in OUT are those of IN, matched by name.
     """
+    from simjudge.data.sets import read_set, write_set
     from simjudge.perception.detector import detect_set, load_detector
-    from simjudge.sets import read_set, write_set
 
     if out.exists() and out.resolve() == source.resolve():
         raise UsageError(f"--out {out}: is the input; choose another name")

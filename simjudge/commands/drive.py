@@ -42,11 +42,11 @@ def drive(
     Simulated time waits for the detector: the same command gives the same drive on any machine. The recording holds
     pictures, ground truth, detections, camera_info, odometry, tf and what the driver did; simjudge takes it as a set.
     """
-    from simjudge.bags.message_recording import recording_messages
+    from simjudge.core.files import writing_file
+    from simjudge.data.rosbag2.message_recording import recording_messages
     from simjudge.driving.closed_loop import Rules
     from simjudge.driving.drive import Wanted, described, make_loop
     from simjudge.driving.recorder import DriveRecorder
-    from simjudge.files import writing_file
 
     wanted = Wanted(scene, camera, detector, vehicle, engine, seed, rate, out is not None, min_score)
     loop = make_loop(wanted, Rules(limit=limit))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from simjudge.commands.common import finish, progress, say
-from simjudge.errors import Losses
+from simjudge.core.errors import Losses
 
 if TYPE_CHECKING:
-    from simjudge.poses import Pose
+    from simjudge.geometry.poses import Pose
 
 app = typer.Typer(help="The engines that move and light a scene.", no_args_is_help=True)
 
@@ -31,19 +31,19 @@ def compare(
     seed: int = typer.Option(0, min=0, help="Of scene, poses and camera."),
 ) -> None:
     """Show the same scene, poses and camera through two engines: pictures, boxes, speed, and the judge's verdict."""
+    from simjudge.capture.ground_truth import Labelling
     from simjudge.commands.render import wanted_poses
     from simjudge.context.method import preset_with
-    from simjudge.datasets.yolo import write_yolo
-    from simjudge.files import writing_folder
+    from simjudge.core.files import writing_folder
+    from simjudge.data.formats.yolo import write_yolo
+    from simjudge.engines.registry import make_engine
     from simjudge.report.engines_page import write_page
-    from simjudge.report.results import load_results
-    from simjudge.sensing.camera import read_camera
-    from simjudge.sensing.ground_truth import Labelling
+    from simjudge.results.saved_result import load_results
+    from simjudge.scene.read import read_scene
+    from simjudge.sensors.camera.camera import read_camera
     from simjudge.studies.comparison import Request, compare_as_asked
     from simjudge.studies.pair import Trials
     from simjudge.studies.side_by_side import compare_boxes, frames_of, look_around, numbers
-    from simjudge.world.engines import make_engine
-    from simjudge.world.scene.read import read_scene
 
     world, seen_by = read_scene(scene, seed), read_camera(camera)
     losses = Losses()
@@ -96,10 +96,10 @@ def drive(
     from rich.console import Console
     from rich.table import Table
 
-    from simjudge.files import writing_file
+    from simjudge.core.files import writing_file
+    from simjudge.engines.registry import make_engine
     from simjudge.studies.driving_tests import as_numbers, drive_tests, flat_scene
-    from simjudge.world.engines import make_engine
-    from simjudge.world.vehicle_file import read_vehicle
+    from simjudge.vehicle.vehicle_file import read_vehicle
 
     car, found = read_vehicle(vehicle), {}
     for name in names or ["default", "chrono"]:

@@ -12,13 +12,13 @@ import typer
 
 import simjudge
 from simjudge.commands.common import Advance, finish, progress, say
-from simjudge.errors import Losses, UsageError
-from simjudge.images import EncodedImage, ImageError, Images, RgbImage
+from simjudge.core.errors import Losses, UsageError
+from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
 
 if TYPE_CHECKING:
-    from simjudge.frames import FrameSet
-    from simjudge.sensing.camera import Camera
-    from simjudge.sensing.chain import Step
+    from simjudge.core.frames import FrameSet
+    from simjudge.sensors.camera.camera import Camera
+    from simjudge.sensors.camera.chain import Step
 
 
 def filter_images(
@@ -40,8 +40,8 @@ def filter_images(
     line; --camera takes the chain of a camera (docs/camera.md), of which the lens is not applied: pictures that exist
     have been through one. Labels are kept, predictions dropped. OUT.filter.json tells what was done.
     """
-    from simjudge.sensing.chain import filtered
-    from simjudge.sets import read_set, write_set
+    from simjudge.data.sets import read_set, write_set
+    from simjudge.sensors.camera.chain import filtered
 
     options = (blur, vignetting, noise, white_balance, gamma, jpeg)
     if camera is not None and any(option is not None for option in options):
@@ -61,7 +61,7 @@ def filter_images(
 
 def _camera(given: str) -> Camera:
     """The camera, and a word where its lens is one that leaves a mark."""
-    from simjudge.sensing.camera import read_camera
+    from simjudge.sensors.camera.camera import read_camera
 
     camera = read_camera(given)
     if not camera.steps:
@@ -80,7 +80,7 @@ def _steps(
     jpeg: int | None,
 ) -> list[Step]:
     """The chain that the options ask for, checked by running it on one pixel."""
-    from simjudge.sensing.chain import Step, apply_steps
+    from simjudge.sensors.camera.chain import Step, apply_steps
 
     single = [
         ("gaussian_blur", "sigma", blur),
@@ -131,7 +131,7 @@ def _whole(frames: FrameSet) -> tuple[FrameSet, Losses]:
 
 
 def _provenance(source: Path, frames: int, steps: list[Step], seed: int, camera: Camera | None) -> dict[str, object]:
-    from simjudge.files import content_hash
+    from simjudge.core.files import content_hash
 
     used = {"name": camera.name, "path": str(camera.path), "sha256": content_hash(camera.path)} if camera else None
     return {
@@ -144,7 +144,7 @@ def _provenance(source: Path, frames: int, steps: list[Step], seed: int, camera:
 
 
 def _write_provenance(out: Path, content: dict[str, object]) -> None:
-    from simjudge.files import writing_file
+    from simjudge.core.files import writing_file
 
     with writing_file(out.with_name(out.name + ".filter.json")) as temporary:
         temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -11,10 +11,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from simjudge.commands.common import finish, say
-from simjudge.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError
 
 if TYPE_CHECKING:
-    from simjudge.frames import FrameSet
+    from simjudge.core.frames import FrameSet
 
 MODEL_SUFFIXES = (".onnx", ".pt")
 
@@ -25,7 +25,7 @@ def info(
     ),
 ) -> None:
     """Say what something is and what it holds; `info engines`: which engines of the simulator can run here."""
-    from simjudge.sets import sniff
+    from simjudge.data.sets import sniff
 
     if str(path) == "engines" and not path.exists():
         _print_engines()
@@ -46,7 +46,7 @@ def info(
 
 
 def _print_set(path: Path, kind: str) -> None:
-    from simjudge.sets import read_set
+    from simjudge.data.sets import read_set
 
     frames = read_set(path)
     out = Console(soft_wrap=True, highlight=False)
@@ -76,7 +76,7 @@ def _print_frames(out: Console, frames: FrameSet) -> None:
 
 
 def _span(frames: FrameSet) -> str:
-    from simjudge.frames import NO_STAMP
+    from simjudge.core.frames import NO_STAMP
 
     known = frames.stamp[frames.stamp != NO_STAMP]
     if not len(known):
@@ -105,8 +105,8 @@ def _class_table(frames: FrameSet) -> Table:
 
 
 def _print_recording(path: Path) -> None:
-    from simjudge.bags import describe_recording
-    from simjudge.sets import read_set
+    from simjudge.data.rosbag2 import describe_recording
+    from simjudge.data.sets import read_set
 
     description = describe_recording(path)
     out = Console(soft_wrap=True, highlight=False)
@@ -130,9 +130,9 @@ def _print_recording(path: Path) -> None:
 
 
 def _print_predictions(path: Path, kind: str) -> None:
-    from simjudge.datasets.text import load_json
-    from simjudge.datasets.yolo import text_folder
-    from simjudge.datasets.yolo_text import read_rows
+    from simjudge.core.text import load_json
+    from simjudge.data.formats.yolo import text_folder
+    from simjudge.data.formats.yolo_text import read_rows
 
     out = Console(soft_wrap=True, highlight=False)
     losses = Losses()
@@ -159,7 +159,7 @@ def _print_model(path: Path) -> None:
 
 
 def _print_result(path: Path) -> None:
-    from simjudge.datasets.text import load_json
+    from simjudge.core.text import load_json
 
     content = load_json(path)
     if not isinstance(content, dict) or not isinstance(content.get("by_class"), dict):
@@ -183,7 +183,7 @@ def _print_result(path: Path) -> None:
 
 
 def _print_engines() -> None:
-    from simjudge.world.engines.here import engines_here
+    from simjudge.engines.availability import engines_here
 
     out = Console(soft_wrap=True, highlight=False)
     for engine in engines_here():

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import finish, say
-from simjudge.errors import UsageError
+from simjudge.core.errors import UsageError
 
 
 def join(
@@ -20,8 +20,8 @@ def join(
     Classes are matched by name, or by id where no set names them. Predictions are kept; frames of one name in several
     sets are told apart by the name of their set.
     """
-    from simjudge.datasets.joined import joined
-    from simjudge.sets import read_set, write_set
+    from simjudge.data.joined import joined
+    from simjudge.data.sets import read_set, write_set
 
     places = [path.resolve() for path in sources]
     twice = next((path for i, path in enumerate(sources) if path.resolve() in places[:i]), None)

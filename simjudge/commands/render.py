@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from simjudge.commands.common import finish, progress, say
-from simjudge.errors import Losses, UsageError
+from simjudge.core.errors import Losses, UsageError
 
 if TYPE_CHECKING:
-    from simjudge.sensing.camera import Camera
-    from simjudge.world.camera_poses import CameraPoses
-    from simjudge.world.rendering import Rendering
+    from simjudge.capture.camera_poses import CameraPoses
+    from simjudge.capture.rendering import Rendering
+    from simjudge.sensors.camera.camera import Camera
 
 _FRAMES_A_PLACEMENT = 10
 
@@ -52,10 +52,10 @@ def render(
     Poses in a FILE are those of the car's base_link, unless --mount says otherwise. If it is stopped, the same command
     goes on where it was, and the result is the same to the byte. What was done is in OUT.render.json.
     """
-    from simjudge.sensing.camera import read_camera
-    from simjudge.sensing.ground_truth import Labelling
-    from simjudge.world.rendering import BAGS, Rendering, sides_of
-    from simjudge.world.replaying import refuse_existing
+    from simjudge.capture.ground_truth import Labelling
+    from simjudge.capture.rendering import BAGS, Rendering, sides_of
+    from simjudge.capture.replaying import refuse_existing
+    from simjudge.sensors.camera.camera import read_camera
 
     if out.suffix and out.suffix not in BAGS:
         raise UsageError(f"--out {out}: give x.mcap, x.db3, or a name without ending for the folder of a YOLO data set")
@@ -97,10 +97,10 @@ def wanted_poses(
     Raises:
         UsageError: it cannot be had from this scene or file.
     """
-    from simjudge.datasets.pose_text import SUFFIXES, read_pose_text
-    from simjudge.world.camera_path import seat_of
-    from simjudge.world.camera_poses import CoursePoses, FilePoses, RandomPoses
-    from simjudge.world.scene.read import read_scene
+    from simjudge.capture.camera_path import seat_of
+    from simjudge.capture.camera_poses import CoursePoses, FilePoses, RandomPoses
+    from simjudge.data.formats.pose_text import SUFFIXES, read_pose_text
+    from simjudge.scene.read import read_scene
 
     seat, _ = seat_of(*carried)
     if given == "random":
@@ -124,8 +124,8 @@ def wanted_poses(
 
 def _run(work: Rendering, out: Path, sides: list[str]) -> tuple[int, Losses]:
     """Render what is missing, and write it; the number of objects, and what was lost."""
-    from simjudge.world.frame_store import FrameStore
-    from simjudge.world.rendering import Stage, described, render, write
+    from simjudge.capture.frame_store import FrameStore
+    from simjudge.capture.rendering import Stage, described, render, write
 
     with closing(Stage(work)) as stage:
         about = described(work, stage.engine)

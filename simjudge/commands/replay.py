@@ -13,12 +13,12 @@ import typer
 from simjudge.commands.common import finish, progress, say
 
 if TYPE_CHECKING:
-    from simjudge.errors import Losses
-    from simjudge.sensing.camera import Camera
-    from simjudge.world.frame_store import FrameStore
-    from simjudge.world.replay_source import Source
-    from simjudge.world.replaying import Replay
-    from simjudge.world.scene.model import Scene
+    from simjudge.capture.frame_store import FrameStore
+    from simjudge.capture.replay_source import Source
+    from simjudge.capture.replaying import Replay
+    from simjudge.core.errors import Losses
+    from simjudge.scene.model import Scene
+    from simjudge.sensors.camera.camera import Camera
 
 _SECOND = 1_000_000_000
 
@@ -66,14 +66,14 @@ def replay(
     The recording that is written pairs with the real one: simjudge compare REAL SIM --paired. Without pictures in BAG,
     frames are made at the camera's rate. If it is stopped, the same command goes on where it was.
     """
-    from simjudge.pose_noise import PoseNoise
-    from simjudge.sensing.camera import read_camera
-    from simjudge.sensing.ground_truth import Labelling
-    from simjudge.trajectories import Interpolation, Limits
-    from simjudge.world.camera_path import CameraPath, parse_place, seat_of
-    from simjudge.world.measured_cones import staged
-    from simjudge.world.replay_source import Wanted, read_source
-    from simjudge.world.replaying import Replay, exposure_around, refuse_existing
+    from simjudge.capture.camera_path import CameraPath, parse_place, seat_of
+    from simjudge.capture.ground_truth import Labelling
+    from simjudge.capture.replay_source import Wanted, read_source
+    from simjudge.capture.replaying import Replay, exposure_around, refuse_existing
+    from simjudge.geometry.pose_noise import PoseNoise
+    from simjudge.geometry.trajectories import Interpolation, Limits
+    from simjudge.scene.measured_cones import staged
+    from simjudge.sensors.camera.camera import read_camera
 
     refuse_existing(out)
     offset = round(time_offset * _SECOND)
@@ -115,9 +115,9 @@ def _tell_floor(what: Replay, frames: list[int]) -> None:
 
 def _run(what: Replay, stage: Scene, engine_name: str, out: Path, given: dict[str, str | None]) -> Losses:
     """Render what is missing, and write the recording."""
-    from simjudge.world.engines import make_engine
-    from simjudge.world.frame_store import FrameStore
-    from simjudge.world.replaying import described, render, without_floor, write
+    from simjudge.capture.frame_store import FrameStore
+    from simjudge.capture.replaying import described, render, without_floor, write
+    from simjudge.engines.registry import make_engine
 
     engine = make_engine(engine_name, stage)
     try:
@@ -136,7 +136,7 @@ def _run(what: Replay, stage: Scene, engine_name: str, out: Path, given: dict[st
 @contextmanager
 def _kept(store: FrameStore, total: int) -> Iterator[None]:
     """Say what is kept where the work is stopped, or fails."""
-    from simjudge.errors import SimjudgeError
+    from simjudge.core.errors import SimjudgeError
 
     try:
         yield

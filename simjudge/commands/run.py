@@ -27,7 +27,7 @@ def run(
     show_args: bool = typer.Option(False, "--show-args", "-s", help="Print the arguments and what they do."),
 ) -> None:
     """Run the nodes of a launch file together, where there is no `ros2 launch`; Ctrl-C ends all of them."""
-    from simjudge.errors import UsageError
+    from simjudge.core.errors import UsageError
     from simjudge.graph.description import namespace_of, parse_arguments
     from simjudge.graph.suite import GRAPHS
 
@@ -69,7 +69,7 @@ def need_ros() -> None:
     Raises:
         SimjudgeError: there is no ROS 2, or simjudge's message types are not built.
     """
-    from simjudge.errors import SimjudgeError
+    from simjudge.core.errors import SimjudgeError
 
     if importlib.util.find_spec("rclpy") is None:
         raise SimjudgeError("the nodes need rclpy: source your ROS 2 installation, or pip install 'simjudge[ros]'"

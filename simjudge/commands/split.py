@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import finish, say
-from simjudge.errors import Losses, UsageError
+from simjudge.core.errors import Losses, UsageError
 
 
 def split(
@@ -22,10 +22,10 @@ def split(
     to: str = typer.Option("yolo", "--to", help="yolo, coco, cvat or cpd (folders); json, mcap or db3 (files)."),
 ) -> None:
     """Deal the frames of a set at random into parts of equal size, to compare a set with itself."""
-    from simjudge.datasets.parts import random_parts
-    from simjudge.files import writing_folder
+    from simjudge.core.files import writing_folder
+    from simjudge.data.parts import random_parts
+    from simjudge.data.sets import FOLDER_FORMATS, read_set, write_set
     from simjudge.perception.training_data import source_photograph
-    from simjudge.sets import FOLDER_FORMATS, read_set, write_set
 
     files = ("json", "mcap", "db3")
     if to not in (*FOLDER_FORMATS, *files):

@@ -9,7 +9,7 @@ import typer
 from simjudge import __version__
 from simjudge.commands import options
 from simjudge.commands.common import finish, progress, say
-from simjudge.errors import Losses, UsageError
+from simjudge.core.errors import Losses, UsageError
 
 
 def sweep(
@@ -34,8 +34,8 @@ def sweep(
     limits = parse_thetas(thetas)
     sizes = [options.parse_patch(part) for part in patches.split(",") if part.strip()]
     from simjudge.commands.tables import print_sweep
+    from simjudge.results.result_folder import SWEEP, check_result_place, write_json
     from simjudge.studies.inputs import model_described
-    from simjudge.studies.result_folder import SWEEP, check_result_place, write_json
     from simjudge.studies.saving import method_parameters
     from simjudge.studies.sweep import sweep as run
 

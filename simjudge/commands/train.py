@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from simjudge.commands.common import err, finish, say
-from simjudge.errors import SimjudgeError, UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 
 if TYPE_CHECKING:
     from simjudge.perception.train import Epoch

@@ -17,11 +17,11 @@ def watch(
 ) -> None:
     """Show what runs now: pictures with boxes, W1 and overlap over time; Ctrl-C ends it (and writes the file)."""
     from simjudge.commands.run import need_ros, prefixed
-    from simjudge.errors import SimjudgeError, UsageError
+    from simjudge.core.errors import SimjudgeError, UsageError
     from simjudge.graph.description import Process, Value, namespace_of
     from simjudge.graph.robot import read_robot
     from simjudge.graph.running import Runner
-    from simjudge.watch.screen import MISSING, is_installed
+    from simjudge.report.watch_screen import MISSING, is_installed
 
     if save is not None and browser:
         raise UsageError("give --save or --browser, not both")

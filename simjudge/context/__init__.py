@@ -2,5 +2,5 @@
 
 The method is that of Elmquist, Serban and Negrut, "A performance contextualization approach to validating camera
 models for robot simulation" (arXiv 2208.01022); docs/method.md says what the words here mean. This room knows no file
-and no ROS: arrays and `simjudge.frames` in, arrays out.
+and no ROS: arrays and `simjudge.core.frames` in, arrays out.
 """

@@ -13,7 +13,7 @@ from simjudge.context.method import Method
 from simjudge.context.patches import Contexts
 from simjudge.context.resampling import ResampledW1, Resamples
 from simjudge.context.wasserstein import compare_rows, mark_overlap
-from simjudge.frames import BoolArray, FloatArray, IntArray
+from simjudge.core.frames import BoolArray, FloatArray, IntArray
 
 Advance = Callable[[int, int], None]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simjudge.context.resampling import ResampledW1, Resamples
-from simjudge.errors import UsageError
-from simjudge.frames import FloatArray
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FloatArray
 
 GAP, NO_GAP, NO_OVERLAP, NOT_TESTED = "gap", "no gap shown", "no overlap", "not tested"
 SIGNIFICANCE = 0.05

@@ -17,7 +17,7 @@ from numba import njit, prange
 
 from simjudge.context.bits import intersection, least_sum
 from simjudge.context.patches import Contexts
-from simjudge.frames import FloatArray, IntArray
+from simjudge.core.frames import FloatArray, IntArray
 
 LEVEL_BYTES = 64 << 20
 """Memory for one block of rows against all contexts, one byte a pair."""

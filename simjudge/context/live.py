@@ -17,7 +17,7 @@ from simjudge.context.members import Members
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts
 from simjudge.context.wasserstein import compare_lists
-from simjudge.frames import BoolArray, FloatArray, IntArray
+from simjudge.core.frames import BoolArray, FloatArray, IntArray
 
 SEALED_SIZE = 2048
 """Live contexts a table: a full one is never sorted again."""

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from simjudge.frames import FloatArray, IntArray
+from simjudge.core.frames import FloatArray, IntArray
 
 FIRST_ROOM = 8
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from simjudge.errors import UsageError
+from simjudge.core.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.boxes import snapped, whole_pixel_boxes
 from simjudge.context.bits import BLOCK, CACHE_LINE, WORD
 from simjudge.context.method import Method
 from simjudge.context.raster import count_planes, fill_planes, pack_label_patches
-from simjudge.frames import FrameSet, IntArray, rows_by_frame
-from simjudge.masks import Masks
+from simjudge.core.boxes import snapped, whole_pixel_boxes
+from simjudge.core.frames import FrameSet, IntArray, rows_by_frame
+from simjudge.core.masks import Masks
 
 
 @dataclass(frozen=True)

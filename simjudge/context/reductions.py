@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.context.algorithm import Comparison
-from simjudge.frames import FloatArray
+from simjudge.core.frames import FloatArray
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from numba import njit, prange
 
 from simjudge.context.join import Neighbours
-from simjudge.frames import FloatArray, IntArray
+from simjudge.core.frames import FloatArray, IntArray
 
 CHUNKS = 16
 """Partial sums a block, added in order: the result does not depend on the number of threads."""

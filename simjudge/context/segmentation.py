@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from simjudge.context.algorithm import Samples
 from simjudge.context.patches import Contexts, label_contexts
-from simjudge.errors import SimjudgeError, UsageError
-from simjudge.frames import FloatArray, IntArray
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.frames import FloatArray, IntArray
 
 LabelImage = npt.NDArray[np.integer]
 METRICS = ("accuracy", "mean_iou")

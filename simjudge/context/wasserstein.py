@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from simjudge.frames import FloatArray
+from simjudge.core.frames import FloatArray
 
 
 def w1(a: FloatArray, b: FloatArray) -> float:

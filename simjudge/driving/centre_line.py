@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simjudge.frames import BoolArray, FloatArray
+from simjudge.core.frames import BoolArray, FloatArray
 
 LEFT, RIGHT = 1, -1
 """Side of the lane on which a cone stands."""

@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simjudge.capture.eye import Eye, Seen
+from simjudge.capture.lock_step import LockStep, Moved, Taken
 from simjudge.driving.driver import Driver
 from simjudge.driving.finders import Finder
 from simjudge.driving.lane import course_of
 from simjudge.driving.progress import Progress
+from simjudge.engines.engine import Engine
 from simjudge.perception.detector import Detections
-from simjudge.sensing.camera import Camera
-from simjudge.sensing.shutter import SECOND
-from simjudge.world.engine import Engine
-from simjudge.world.eye import Eye, Seen
-from simjudge.world.lock_step import LockStep, Moved, Taken
-from simjudge.world.vehicle import Command, Vehicle, VehicleState
+from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.shutter import SECOND
+from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
 
 @dataclass(frozen=True)

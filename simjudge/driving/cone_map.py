@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.driving.cones import Sightings
 from simjudge.driving.view import View
-from simjudge.frames import BoolArray, FloatArray, IntArray
-from simjudge.poses import Pose
+from simjudge.geometry.poses import Pose
 
 _FAR = 1e6
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.driving.view import View
-from simjudge.frames import BoolArray, FloatArray, IntArray
+from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
-from simjudge.poses import Pose
 
 _TABLE = np.geomspace(0.1, 50.0, 1000)
 """Distances, metres, at which the angle that a cone fills is worked out."""

@@ -6,22 +6,22 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import simjudge
+from simjudge.capture.eye import Eye
+from simjudge.capture.ground_truth import Labelling
+from simjudge.core.digest import digest_of
+from simjudge.core.errors import UsageError
 from simjudge.driving.closed_loop import ClosedLoop, Rules
 from simjudge.driving.driver import Driver, Manner
 from simjudge.driving.finders import GROUND_TRUTH, load_finder
 from simjudge.driving.lane import course_of, sides_of, start_of
-from simjudge.errors import UsageError
+from simjudge.engines.registry import make_engine
+from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import DEFAULT_MIN_SCORE
-from simjudge.poses import Pose
-from simjudge.sensing.camera import Camera, read_camera
-from simjudge.sensing.ground_truth import Labelling
-from simjudge.world.digest import digest_of
-from simjudge.world.engines import make_engine
-from simjudge.world.eye import Eye
-from simjudge.world.scene.model import Scene
-from simjudge.world.scene.read import read_scene
-from simjudge.world.vehicle import Vehicle
-from simjudge.world.vehicle_file import read_vehicle
+from simjudge.scene.model import Scene
+from simjudge.scene.read import read_scene
+from simjudge.sensors.camera.camera import Camera, read_camera
+from simjudge.vehicle.vehicle import Vehicle
+from simjudge.vehicle.vehicle_file import read_vehicle
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Wanted:
     Attributes:
         scene, camera, vehicle: files, or names of those that come with simjudge.
         detector: the same, or GROUND_TRUTH.
-        engine: one of `simjudge.world.engines.ENGINES`.
+        engine: one of `simjudge.engines.registry.ENGINES`.
         seed: of the scene's placements, the camera's noise and where the car starts.
         rate: pictures a second; None: the camera's own.
         pictures: whether pictures are made also where the detector needs none.

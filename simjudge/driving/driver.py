@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from simjudge.core.frames import FloatArray
 from simjudge.driving.centre_line import (
     LEFT,
     RIGHT,
@@ -23,10 +24,9 @@ from simjudge.driving.cone_map import ConeMap, Memory
 from simjudge.driving.cones import ConeShape, Sight, locate_cones
 from simjudge.driving.steering import Gains, LookAhead, Pace, Pid
 from simjudge.driving.view import View
-from simjudge.frames import FloatArray
+from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
-from simjudge.poses import Pose
-from simjudge.world.vehicle import Command, Vehicle, VehicleState
+from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
 _KEPT = 2.0
 """Seconds of odometry that are kept, for pictures that come late."""

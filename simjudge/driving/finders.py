@@ -8,13 +8,13 @@ from typing import Protocol
 
 import numpy as np
 
+from simjudge.capture.eye import Seen
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FrameSet
 from simjudge.driving.lane import sides_of
-from simjudge.errors import SimjudgeError
-from simjudge.frames import FrameSet
 from simjudge.perception.class_map import map_classes
 from simjudge.perception.detector import DEFAULT_MIN_SCORE, Detections, Detector, load_detector
-from simjudge.world.eye import Seen
-from simjudge.world.scene.model import Scene
+from simjudge.scene.model import Scene
 
 GROUND_TRUTH = "ground_truth"
 """Name of the detector that is told what is there."""

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simjudge.core.errors import SimjudgeError
 from simjudge.driving.progress import Progress
-from simjudge.errors import SimjudgeError
-from simjudge.poses import Pose
-from simjudge.world.scene.model import Course, Scene
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Course, Scene
 
 _BEYOND = 1.3
 """Half widths of the lane beside its line within which things count as its cones."""

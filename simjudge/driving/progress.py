@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from simjudge.frames import FloatArray, IntArray
-from simjudge.world.scene.model import Course
+from simjudge.core.frames import FloatArray, IntArray
+from simjudge.scene.model import Course
 
 _BACK, _ON = 1.0, 3.0
 """Metres along the line within which the car is looked for, from where it was: a line may pass itself nearby."""

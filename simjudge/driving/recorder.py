@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.bags.camera_messages import CAMERA_INFO_TOPIC, TF_TOPIC, CameraMessages
-from simjudge.bags.interfaces import DETECTIONS, LABELS, standard_types
-from simjudge.bags.message_recording import MessageRecording
-from simjudge.bags.messages import MessageMaker
-from simjudge.bags.vehicle_messages import INPUT_TOPIC, ODOMETRY_TOPIC, VehicleMessages
-from simjudge.bags.writing import TOPICS
+from simjudge.capture.exposure import Shot
+from simjudge.capture.lock_step import Moved
+from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.images import EncodedImage, RgbImage
+from simjudge.data.rosbag2.interfaces import DETECTIONS, LABELS, standard_types
+from simjudge.data.rosbag2.message_recording import MessageRecording
+from simjudge.data.rosbag2.messages import MessageMaker
+from simjudge.data.rosbag2.writing import TOPICS
 from simjudge.driving.closed_loop import ClosedLoop, Driven
-from simjudge.frames import FrameSet, Objects, Predictions
-from simjudge.images import EncodedImage, RgbImage
-from simjudge.sensing.exposure import Shot
-from simjudge.world.lock_step import Moved
+from simjudge.sensors.camera.camera_messages import CAMERA_INFO_TOPIC, TF_TOPIC, CameraMessages
+from simjudge.vehicle.vehicle_messages import INPUT_TOPIC, ODOMETRY_TOPIC, VehicleMessages
 
 
 class DriveRecorder:

@@ -8,17 +8,17 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.errors import UsageError
-from simjudge.frames import FloatArray
-from simjudge.sensing.calibration import Calibration
-from simjudge.sensing.lens import lens_of
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FloatArray
+from simjudge.sensors.camera.calibration import Calibration
+from simjudge.sensors.camera.lens import lens_of
 
 _STEPS = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 100, 1e-12)
 _BEHIND = 1e-6
 
 
 class View(Protocol):
-    """A lens, as `simjudge.sensing.lens.Lens` is one: optical frame, pixel (0, 0) the upper left pixel's centre."""
+    """A lens, as `sensors.camera.lens.Lens` is one: optical frame, pixel (0, 0) the upper left pixel's centre."""
 
     @property
     def size(self) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
 from simjudge.graph.description import Process, Value
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from simjudge.errors import UsageError
+from simjudge.core.errors import UsageError
 
 Value: TypeAlias = "bool | int | float | str | list[str]"
 Values: TypeAlias = Mapping[str, str]

@@ -6,7 +6,7 @@ import importlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
 from simjudge.graph.description import Graph
 from simjudge.graph.suite import GRAPHS
 from simjudge.graph.topics import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED, RELIABLE, End

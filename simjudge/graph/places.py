@@ -6,8 +6,8 @@ import os
 import shutil
 from pathlib import Path
 
-from simjudge.errors import SimjudgeError
-from simjudge.installed import roots
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.installed import roots
 
 
 def installed_file(name: str) -> Path:

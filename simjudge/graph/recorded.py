@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
 
 PICTURES, COMPRESSED = "camera/image_raw", "camera/image_raw/compressed"
 LABELS, CAMERA_INFO = "camera/ground_truth", "camera/camera_info"
@@ -42,8 +42,8 @@ def what_to_play(bag: Path, *, absolute: bool) -> Played:
     Raises:
         SimjudgeError: it cannot be read, or holds no pictures, or those of several cameras.
     """
-    from simjudge.bags.recording import Recording  # noqa: PLC0415 - slow to import
-    from simjudge.bags.topics import choose_topics  # noqa: PLC0415
+    from simjudge.data.rosbag2.recording import Recording  # noqa: PLC0415 - slow to import
+    from simjudge.data.rosbag2.topics import choose_topics  # noqa: PLC0415
 
     held = Recording(bag).topics
     types = {topic.name: topic.type for topic in held.values()}

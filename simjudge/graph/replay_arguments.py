@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from simjudge.errors import SimjudgeError, UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.graph.description import Argument, Value, Values, number, truth, whole
 
 _YES_NO = ("true", "false")
@@ -100,10 +100,10 @@ def what_to_replay(values: Values) -> Replayed:
         UsageError: the recording has no such pictures, or its poses are of another type than is asked for.
         SimjudgeError: it cannot be read, or the poses cannot be told.
     """
-    from simjudge.bags.interfaces import CAMERA_INFO, COMPRESSED_IMAGE  # noqa: PLC0415 - slow to import
-    from simjudge.bags.recording import Recording  # noqa: PLC0415
-    from simjudge.bags.topics import choose_topics  # noqa: PLC0415
-    from simjudge.bags.trajectories import choose_pose_topic  # noqa: PLC0415
+    from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE  # noqa: PLC0415 - slow to import
+    from simjudge.data.rosbag2.recording import Recording  # noqa: PLC0415
+    from simjudge.data.rosbag2.topics import choose_topics  # noqa: PLC0415
+    from simjudge.data.rosbag2.trajectories import choose_pose_topic  # noqa: PLC0415
 
     bag = Path(values["bag"])
     recording = Recording(bag)

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
 from simjudge.graph.description import Process, Value
 from simjudge.graph.places import named_file
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simjudge.errors import UsageError
+from simjudge.core.errors import UsageError
 from simjudge.graph import method_arguments as method
 from simjudge.graph.description import Argument, Process, Value, Values, number, truth, whole
 from simjudge.graph.recorded import CAMERA_INFO, COMPRESSED, LABELS, PICTURES
@@ -112,7 +112,7 @@ def _detector(values: Values) -> Process:
 def _driver(values: Values) -> Process:
     """The driver, who is told how wide the lane is and which cones stand where."""
     from simjudge.driving.lane import course_of, sides_of  # noqa: PLC0415 - slow to import
-    from simjudge.world.scene.read import read_scene  # noqa: PLC0415
+    from simjudge.scene.read import read_scene  # noqa: PLC0415
 
     scene = read_scene(values["scene"], whole("seed", values["seed"]))
     sides = sides_of(scene)
@@ -157,7 +157,7 @@ def _recorded(values: Values) -> list[str]:
 
 
 def _sensor_topics(given: str) -> list[str]:
-    from simjudge.world.engines.chrono.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
-    from simjudge.world.engines.chrono.sensor_topics import topics_of  # noqa: PLC0415
+    from simjudge.engines.chrono.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
+    from simjudge.engines.chrono.sensor_topics import topics_of  # noqa: PLC0415
 
     return sorted(set(topics_of(read_sensors(given)).values()))

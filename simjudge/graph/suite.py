@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from simjudge.errors import SimjudgeError, UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.graph import method_arguments as method
 from simjudge.graph import replay_arguments as replaying
 from simjudge.graph import sim_arguments as simulated

@@ -10,9 +10,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from simjudge.boxes import whole_pixel_boxes
-from simjudge.errors import UsageError
-from simjudge.frames import BoolArray, FloatArray, FrameSet, IntArray, Objects, Predictions
+from simjudge.core.boxes import whole_pixel_boxes
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import BoolArray, FloatArray, FrameSet, IntArray, Objects, Predictions
 from simjudge.perception.iou import pair_iou
 
 _PAIRS_AT_ONCE = 2_000_000

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.frames import BoolArray, FrameSet
+from simjudge.core.frames import BoolArray, FrameSet
 
 OVERALL = -1
 """The key under which the mean over the classes stands."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.errors import SimjudgeError
-from simjudge.frames import FrameSet
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FrameSet
 
 
 @dataclass(frozen=True)

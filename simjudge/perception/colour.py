@@ -11,9 +11,9 @@ import cv2
 import numpy as np
 import yaml
 
-from simjudge.errors import SimjudgeError
-from simjudge.images import RgbImage
-from simjudge.masks import BoolImage
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.images import RgbImage
+from simjudge.core.masks import BoolImage
 from simjudge.perception.detector import DEFAULT_MIN_SCORE, Detections
 
 

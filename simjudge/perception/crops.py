@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.errors import UsageError
-from simjudge.frames import FrameSet, Objects, rows_by_frame
-from simjudge.images import EncodedImage, Images, RgbImage
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FrameSet, Objects, rows_by_frame
+from simjudge.core.images import EncodedImage, Images, RgbImage
 
 _ON_AN_OBJECT = 0.9
 """Share of the windows that are laid over an object drawn at random; the others may lie anywhere."""

@@ -10,10 +10,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.errors import Losses, SimjudgeError
-from simjudge.frames import BoolArray, FloatArray, FrameSet, IntArray, Predictions
-from simjudge.images import ImageError, RgbImage
-from simjudge.installed import roots
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import BoolArray, FloatArray, FrameSet, IntArray, Predictions
+from simjudge.core.images import ImageError, RgbImage
+from simjudge.core.installed import roots
 from simjudge.perception.class_map import map_classes
 
 DEFAULT_MIN_SCORE = 0.05

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.files import writing_file
+from simjudge.core.files import writing_file
 from simjudge.perception.ultralytics_setup import import_ultralytics
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.frames import BoolArray, FloatArray, IntArray, Objects, Predictions
-from simjudge.masks import Masks
+from simjudge.core.frames import BoolArray, FloatArray, IntArray, Objects, Predictions
+from simjudge.core.masks import Masks
 
 _BITS_SET = np.array([i.bit_count() for i in range(256)], np.int64)
 

@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.frames import FloatArray
-from simjudge.images import RgbImage
+from simjudge.core.frames import FloatArray
+from simjudge.core.images import RgbImage
 
 GREY = 114
 

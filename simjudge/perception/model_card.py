@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import simjudge
-from simjudge.files import content_hash, writing_file
+from simjudge.core.files import content_hash, writing_file
 from simjudge.perception.train import Training, TrainingOptions
 from simjudge.perception.training_data import TrainingSplit
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.errors import SimjudgeError
-from simjudge.images import RgbImage
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.images import RgbImage
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections
 from simjudge.perception.letterbox import GREY, Letterbox
 from simjudge.perception.nms import suppress_by_class

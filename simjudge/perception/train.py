@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from simjudge.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.perception.crops import windows_of
 from simjudge.perception.export import export_onnx
 from simjudge.perception.training_data import TrainingSplit, write_working_folder

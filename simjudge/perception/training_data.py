@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from simjudge.errors import Losses, SimjudgeError
-from simjudge.frames import FrameSet, rows_by_frame
-from simjudge.images import ChosenImages, FileImages, ImageError, Images, decode, encode_png
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet, rows_by_frame
+from simjudge.core.images import ChosenImages, FileImages, ImageError, Images, decode, encode_png
 
 _ROBOFLOW = re.compile(r"^(?P<source>.+)_(?:jpe?g|png|bmp|webp|tiff?)\.rf\..+$", re.IGNORECASE)
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.datasets.yolo import read_yolo, sniff_yolo
-from simjudge.datasets.yolo_layout import find_layout
-from simjudge.errors import Losses, SimjudgeError
-from simjudge.frames import BoolArray, FrameSet
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import BoolArray, FrameSet
+from simjudge.data.formats.yolo import read_yolo, sniff_yolo
+from simjudge.data.formats.yolo_layout import find_layout
+from simjudge.data.sets import read_set
 from simjudge.perception.training_data import (
     TrainingSplit,
     picture_file,
@@ -18,7 +19,6 @@ from simjudge.perception.training_data import (
     source_photograph,
     split_by_photograph,
 )
-from simjudge.sets import read_set
 
 DEFAULT_VALID_FRACTION = 0.2
 _VALID, _TEST = {"valid", "val"}, {"test"}

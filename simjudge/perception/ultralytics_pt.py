@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.errors import SimjudgeError
-from simjudge.images import RgbImage
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.images import RgbImage
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections
 from simjudge.perception.ultralytics_setup import import_ultralytics
 

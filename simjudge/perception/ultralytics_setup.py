@@ -12,7 +12,7 @@ from types import ModuleType
 
 from PIL import Image
 
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
 from simjudge.perception import torchvision_nms
 
 _settings: list[tempfile.TemporaryDirectory[str]] = []

@@ -11,12 +11,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from simjudge.errors import Losses, SimjudgeError
-from simjudge.report.choice import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, Item, choose
-from simjudge.report.gallery import Crop, bare_crops
-from simjudge.report.results import Contexts, Result, read_json
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.report.svg import tag, title
 from simjudge.report.words import Names, number
+from simjudge.results.gallery import Crop, bare_crops
+from simjudge.results.gallery_choice import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, Item, choose
+from simjudge.results.saved_result import Contexts, Result, read_json
 
 PER_KIND = 6
 BUDGET = 6_500_000

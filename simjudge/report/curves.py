@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from simjudge.report.results import OVERALL, Curve, Entry
 from simjudge.report.svg import Chart, number_text, round_up
 from simjudge.report.verdicts import entry_colours
 from simjudge.report.words import number, percent
+from simjudge.results.saved_result import OVERALL, Curve, Entry
 
 DEFAULT_THETA, DEFAULT_PATCH = 0.8, (120, 120)
 SHOWN = 8

@@ -14,10 +14,10 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import simjudge
-from simjudge.files import writing_file
-from simjudge.images import RgbImage, encode_jpeg
-from simjudge.report.results import Result
+from simjudge.core.files import writing_file
+from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.report.words import Names, verdict_sentence
+from simjudge.results.saved_result import Result
 from simjudge.studies.side_by_side import CORNER_LIMIT, LONELY_LIMIT, BoxDifference, Sight, difference
 
 _WIDEST, _SHOWN, _QUALITY = 640, 24, 85

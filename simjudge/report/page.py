@@ -11,12 +11,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 import simjudge
-from simjudge.errors import Losses
-from simjudge.files import writing_file
+from simjudge.core.errors import Losses
+from simjudge.core.files import writing_file
 from simjudge.report import words
 from simjudge.report.cards import BUDGET, Gallery, make_gallery
 from simjudge.report.curves import Sweep, shown_keys, sweeps
-from simjudge.report.results import OVERALL, Entry, Result, load_results
 from simjudge.report.sections import BY_NUMBER, OPEN_SECTIONS, Line, Section, ordered, sections, verdict_line
 from simjudge.report.table import GROUPS, SIDE_BY_SIDE, Cell, Notes, cell
 from simjudge.report.verdicts import (
@@ -27,6 +26,7 @@ from simjudge.report.verdicts import (
     entry_colours,
     forest_axis,
 )
+from simjudge.results.saved_result import OVERALL, Entry, Result, load_results
 
 SECTIONS = 120
 """How many classes get charts and galleries of their own, over all results."""

@@ -17,8 +17,8 @@ from simjudge.report.distributions import (
     w1_histogram,
 )
 from simjudge.report.places import FEW, by_height, grid_shape, heat_map, in_cells, size_chart
-from simjudge.report.results import OVERALL, Contexts, Entry, Result
 from simjudge.report.verdicts import forest_row
+from simjudge.results.saved_result import OVERALL, Contexts, Entry, Result
 
 BY_NUMBER = 12
 """Up to how many classes are listed by class id; more are listed by how far they stand above the floor."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simjudge.files import writing_file
-from simjudge.report.results import Entry, Result
+from simjudge.core.files import writing_file
 from simjudge.report.words import DASH, HEADLINES, count, number, p_text, percent, why_undefined
+from simjudge.results.saved_result import Entry, Result
 
 QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 FIELDS = (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from simjudge.report.results import OVERALL, Entry
 from simjudge.report.svg import Chart, nice_ticks, number_text, round_up, tag, title
 from simjudge.report.words import interval, number, p_text, percent
+from simjudge.results.saved_result import OVERALL, Entry
 
 PALETTE = ("blue", "orange", "green", "magenta", "yellow", "indigo", "teal", "red")
 """The style sheet's colours for things that are told apart by colour, as CSS classes c-blue, ... and c-ink."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simjudge.report.results import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED, Entry, Result
+from simjudge.results.saved_result import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED, Entry, Result
 
 DASH = "–"
 _TOGETHER = "\u00a0"

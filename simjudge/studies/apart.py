@@ -15,8 +15,8 @@ from threading import Thread
 from typing import Any
 
 from simjudge.context.method import Method
-from simjudge.errors import SimjudgeError
-from simjudge.frames import FrameSet
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FrameSet
 from simjudge.studies.pair import Advance, PairResult, Trials, compare_pair
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from simjudge.errors import SimjudgeError
-from simjudge.frames import AnyTable, FrameSet
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import AnyTable, FrameSet
 from simjudge.perception.class_map import plain_name
 
 

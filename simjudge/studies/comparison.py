@@ -10,8 +10,8 @@ from typing import Any
 
 from simjudge.context.compiled import is_compiled
 from simjudge.context.method import Method
-from simjudge.errors import Losses, SimjudgeError
-from simjudge.frames import FrameSet
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet
 from simjudge.studies.inputs import Side, model_described, read_side
 from simjudge.studies.pair import Advance, PairResult, Trials, compare_pair
 from simjudge.studies.pairs_of_frames import usable_pairs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from simjudge.frames import NO_INSTANCE, NO_STAMP, FrameSet, IntArray, rows_by_frame
+from simjudge.core.frames import NO_INSTANCE, NO_STAMP, FrameSet, IntArray, rows_by_frame
 from simjudge.studies.pair import JudgedSet, PairResult
 
 EDGES = ("x0", "y0", "x1", "y1")

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simjudge.poses import Pose
-from simjudge.world.engine import Engine
-from simjudge.world.scene.model import Collider, Mesh, Scene, Surface, Thing
-from simjudge.world.vehicle import Command, Vehicle, VehicleState
+from simjudge.engines.engine import Engine
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Collider, Mesh, Scene, Surface, Thing
+from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
 _HALF = 200.0
 _STRAIGHT, _COAST, _TURN, _LOOK = 6.0, 20.0, 5.0, 0.05

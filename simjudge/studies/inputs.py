@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simjudge.files import content_hash
-from simjudge.frames import FrameSet
-from simjudge.sets import read_predictions, read_set, sniff
+from simjudge.core.files import content_hash
+from simjudge.core.frames import FrameSet
+from simjudge.data.sets import read_predictions, read_set, sniff
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.context.resampling import ResampledW1, Resamples
-from simjudge.errors import Losses, SimjudgeError
-from simjudge.frames import FloatArray, FrameSet, IntArray
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FloatArray, FrameSet, IntArray
 from simjudge.perception.assignment import Assignment, assign, assign_cpd
 from simjudge.studies.classes import same_classes
 from simjudge.studies.pointwise import paired_objects

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from simjudge.bags.pairing import pair_frames, unpaired
-from simjudge.errors import Losses
-from simjudge.frames import FrameSet, IntArray
+from simjudge.core.errors import Losses
+from simjudge.core.frames import FrameSet, IntArray
+from simjudge.data.pairing import pair_frames, unpaired
 
 
 def usable_pairs(a: FrameSet, b: FrameSet, tolerance_ns: int, losses: Losses) -> tuple[IntArray, IntArray]:

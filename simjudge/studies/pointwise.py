@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from simjudge.frames import NO_INSTANCE, FloatArray, FrameSet, IntArray, rows_by_frame
+from simjudge.core.frames import NO_INSTANCE, FloatArray, FrameSet, IntArray, rows_by_frame
 from simjudge.perception.iou import box_iou
 
 SAME_OBJECT_IOU = 0.5

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 
 from simjudge import __version__
 from simjudge.context.method import Method
-from simjudge.errors import Losses
-from simjudge.report.gallery import save_gallery
+from simjudge.core.errors import Losses
+from simjudge.results.gallery import save_gallery
+from simjudge.results.result_folder import CONTEXTS, RESULT, write_json, writing_result
 from simjudge.studies.context_table import context_table
 from simjudge.studies.pair import JudgedSet, PairResult, Trials
-from simjudge.studies.result_folder import CONTEXTS, RESULT, write_json, writing_result
 
 Describe = Callable[[JudgedSet], dict[str, Any]]
 

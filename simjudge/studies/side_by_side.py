@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.frames import NO_STAMP, FloatArray, FrameSet, Objects
-from simjudge.images import ArrayImages, RgbImage
-from simjudge.poses import Pose
-from simjudge.sensing.camera import Camera
-from simjudge.sensing.exposure import gather, shot_of
-from simjudge.sensing.ground_truth import Labelling, ground_truth
-from simjudge.world.engine import Engine, Moment
+from simjudge.capture.exposure import gather, shot_of
+from simjudge.capture.ground_truth import Labelling, ground_truth
+from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet, Objects
+from simjudge.core.images import ArrayImages, RgbImage
+from simjudge.engines.engine import Engine, Moment
+from simjudge.geometry.poses import Pose
+from simjudge.sensors.camera.camera import Camera
 
 CORNER_LIMIT, LONELY_LIMIT = 1.0, 12.0
 """Pixels: the median difference of corners, and the smaller side of a box that only one engine has."""

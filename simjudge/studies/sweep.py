@@ -9,8 +9,8 @@ from typing import Any
 from simjudge.context.algorithm import Comparison, compare_class
 from simjudge.context.method import Method
 from simjudge.context.reductions import reduce_comparisons
-from simjudge.errors import Losses
-from simjudge.frames import FrameSet
+from simjudge.core.errors import Losses
+from simjudge.core.frames import FrameSet
 from simjudge.studies.classes import same_classes
 from simjudge.studies.pair import check_labelled, judged, samples
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.frames import NO_STAMP, FrameSet, IntArray
+from simjudge.core.frames import NO_STAMP, FrameSet, IntArray
 from simjudge.perception.training_data import source_photograph
 
 

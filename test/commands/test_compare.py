@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from simjudge.frames import FrameSet, Objects, Predictions
-from simjudge.sets import write_set
+from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.data.sets import write_set
 
 FEW = ["--permutations", "20", "--bootstrap", "20"]
 

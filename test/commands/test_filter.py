@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simjudge.frames import FrameSet, Objects, Predictions
-from simjudge.images import ArrayImages
-from simjudge.sensing.chain import Step, filtered
-from simjudge.sets import read_set, write_set
+from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.images import ArrayImages
+from simjudge.data.sets import read_set, write_set
+from simjudge.sensors.camera.chain import Step, filtered
 
 SIMJUDGE = Path(sys.executable).with_name("simjudge")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simjudge.frames import FrameSet, Objects, Predictions
-from simjudge.images import ArrayImages
-from simjudge.sets import read_set, write_set
+from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.images import ArrayImages
+from simjudge.data.sets import read_set, write_set
 
 SIMJUDGE = Path(sys.executable).with_name("simjudge")
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simjudge.bags import describe_recording, read_recording
-from simjudge.bags.trajectories import read_poses
-from simjudge.poses import Pose
-from simjudge.sensing.camera import read_camera
-from simjudge.world.scene.read import read_scene
-from simjudge.world.vehicle_file import read_vehicle
+from simjudge.data.rosbag2 import describe_recording, read_recording
+from simjudge.data.rosbag2.trajectories import read_poses
+from simjudge.geometry.poses import Pose
+from simjudge.scene.read import read_scene
+from simjudge.sensors.camera.camera import read_camera
+from simjudge.vehicle.vehicle_file import read_vehicle
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simjudge.frames import FrameSet, Objects, Predictions
-from simjudge.images import ArrayImages
-from simjudge.sets import write_set
+from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.images import ArrayImages
+from simjudge.data.sets import write_set
 
 SIZE = (160, 120)
 COMMON = ["--patch", "60x60", "--theta", "0.5"]

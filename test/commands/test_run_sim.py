@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
 
-from simjudge.bags.trajectories import read_poses
-from simjudge.sets import read_set
+from simjudge.data.rosbag2.trajectories import read_poses
+from simjudge.data.sets import read_set
 
 ROOT = Path(__file__).parents[2]
 METHOD = {"patch": "40x40", "theta": "0.6", "bootstrap": "20", "permutations": "20"}

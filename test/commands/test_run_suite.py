@@ -13,7 +13,7 @@ from saved_screens import chunks, column
 
 from simjudge.graph.command import command_line
 from simjudge.graph.description import Process
-from simjudge.watch.screen import is_installed
+from simjudge.report.watch_screen import is_installed
 
 ROOT = Path(__file__).parents[2]
 BAG = ROOT / "bags/sim.mcap"
@@ -94,7 +94,7 @@ def test_live_ends_with_the_numbers_of_compare(judged, tmp_path):
 def test_detect_records_what_detect_on_the_file_finds(judged, tmp_path):
     done = run("run", "detect", bag=BAG, model=MODEL, rate="8", out=tmp_path / "out", robot_ns="car", **NO_SCREEN)
     assert done.returncode == 0, done.stderr
-    from simjudge.sets import read_set  # noqa: PLC0415
+    from simjudge.data.sets import read_set  # noqa: PLC0415
 
     recorded, file = read_set(tmp_path / "out"), read_set(judged / "sim.mcap")
     assert (recorded.stamp == file.stamp).all()
@@ -123,7 +123,7 @@ def test_on_a_robot_by_names_alone(judged, tmp_path, namespace, running):
     assert played.returncode == 0, played.stderr
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0, log.read_text()
-    from simjudge.sets import read_set  # noqa: PLC0415
+    from simjudge.data.sets import read_set  # noqa: PLC0415
 
     recorded, file = read_set(tmp_path / "out"), read_set(judged / "sim.mcap")
     assert (recorded.stamp == file.stamp).all()

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simjudge.datasets.parts import random_parts
-from simjudge.errors import UsageError
-from simjudge.frames import FrameSet, Objects
-from simjudge.images import ArrayImages
-from simjudge.sets import read_set, write_set
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.images import ArrayImages
+from simjudge.data.parts import random_parts
+from simjudge.data.sets import read_set, write_set
 
 SIMJUDGE = Path(sys.executable).with_name("simjudge")
 

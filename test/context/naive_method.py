@@ -11,8 +11,8 @@ from scipy.stats import wasserstein_distance
 from simjudge.context.algorithm import Samples
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
-from simjudge.frames import FrameSet, Objects
-from simjudge.masks import Masks
+from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.masks import Masks
 
 
 def naive_patch(frames: FrameSet, anchor: int, method: Method) -> dict[int, np.ndarray]:

@@ -14,7 +14,7 @@ from simjudge.context.algorithm import compare_class
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts
 from simjudge.context.reductions import reduce_comparisons
-from simjudge.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet, Objects
 
 PLAIN = Method(patch=(20, 20))
 

@@ -12,7 +12,7 @@ from simjudge.context.algorithm import Samples, compare_class
 from simjudge.context.live import LiveClass
 from simjudge.context.method import Method
 from simjudge.context.reductions import reduce_comparisons
-from simjudge.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet, Objects
 
 
 def _same(live, batch):

@@ -9,8 +9,8 @@ from naive_method import METHODS, frame_sets, naive_patch
 
 from simjudge.context.method import Method
 from simjudge.context.patches import label_contexts, object_contexts
-from simjudge.errors import UsageError
-from simjudge.frames import FrameSet, Objects
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FrameSet, Objects
 
 
 @settings(max_examples=100, deadline=None)

@@ -15,8 +15,8 @@ from simjudge.context.algorithm import Samples, compare_class
 from simjudge.context.certainty import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED, among_classes, draw_resamples, judge
 from simjudge.context.method import Method
 from simjudge.context.resampling import Resamples
-from simjudge.errors import UsageError
-from simjudge.frames import FrameSet, Objects
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FrameSet, Objects
 
 
 def _mean_w1(frames: FrameSet, performance, frames_of_a, frames_of_b, method) -> tuple[float, int]:

@@ -9,7 +9,7 @@ from simjudge.context.algorithm import compare_class
 from simjudge.context.join import similar_blocks
 from simjudge.context.method import Method
 from simjudge.context.segmentation import grid_samples
-from simjudge.errors import SimjudgeError, UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 
 
 def _pictures(seed: int, count: int = 3, shape=(24, 30)):

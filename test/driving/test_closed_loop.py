@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
 
-from simjudge.bags.message_recording import recording_messages
-from simjudge.bags.trajectories import read_poses
+from simjudge.capture.lock_step import Moved
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.data.rosbag2.message_recording import recording_messages
+from simjudge.data.rosbag2.trajectories import read_poses
+from simjudge.data.sets import read_set
 from simjudge.driving.closed_loop import Driven, Rules
 from simjudge.driving.drive import Wanted, described, make_loop
 from simjudge.driving.finders import GROUND_TRUTH, load_finder
 from simjudge.driving.lane import sides_of, start_of
 from simjudge.driving.recorder import DriveRecorder
-from simjudge.errors import SimjudgeError, UsageError
-from simjudge.sets import read_set
-from simjudge.world.lock_step import Moved
-from simjudge.world.scene.read import read_scene
-from simjudge.world.vehicle import Command
+from simjudge.scene.read import read_scene
+from simjudge.vehicle.vehicle import Command
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

@@ -6,8 +6,8 @@ from toy_world import GREEN, LENSES, RED, detect
 
 from simjudge.driving.cone_map import ConeMap, Memory
 from simjudge.driving.cones import Sightings, locate_cones
-from simjudge.poses import Pose
-from simjudge.world.vehicle_file import read_vehicle
+from simjudge.geometry.poses import Pose
+from simjudge.vehicle.vehicle_file import read_vehicle
 
 MOUNT = read_vehicle("art1").mounts["camera"]
 VIEW = LENSES["pinhole"]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from toy_world import GREEN, HEIGHT, LENSES, RADIUS, RED, boxes, detect
 
 from simjudge.driving.cones import ConeShape, Sight, filled_angle, floor_points, locate_cones
+from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
-from simjudge.poses import Pose
-from simjudge.world.vehicle_file import read_vehicle
+from simjudge.vehicle.vehicle_file import read_vehicle
 
 CAMERA = read_vehicle("art1").mounts["camera"].optical()
 PLACES = np.array([[x, y] for x in (0.9, 1.5, 2.5, 4.0, 5.5) for y in (-0.6, 0.0, 0.6)])

@@ -10,7 +10,7 @@ import time
 import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
 
-from simjudge.sets import read_set
+from simjudge.data.sets import read_set
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

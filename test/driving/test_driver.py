@@ -8,10 +8,10 @@ import pytest
 from toy_world import GREEN, LENSES, RED, Bicycle, detect, drive_course, s_course
 
 from simjudge.driving.driver import Driver, Manner, pose_at
+from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
-from simjudge.poses import Pose
-from simjudge.world.vehicle import VehicleState
-from simjudge.world.vehicle_file import read_vehicle
+from simjudge.vehicle.vehicle import VehicleState
+from simjudge.vehicle.vehicle_file import read_vehicle
 
 CAR = read_vehicle("art1")
 VIEW = LENSES["pinhole"]

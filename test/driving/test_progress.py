@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.driving.progress import Progress
-from simjudge.world.scene.model import Course
+from simjudge.scene.model import Course
 
 BEND = Course(np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 3.0]]), 1.0)
 

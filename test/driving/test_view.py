@@ -8,7 +8,7 @@ import pytest
 from toy_world import LENSES
 
 from simjudge.driving.view import CalibratedView, view_of
-from simjudge.sensing.lens import Lens
+from simjudge.sensors.camera.lens import Lens
 
 PIXELS = np.stack(np.meshgrid(np.linspace(0, 1279, 9), np.linspace(0, 719, 7)), -1)
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
-from simjudge.poses import Pose
-from simjudge.sensing.lens import lens_with_field
-from simjudge.world.vehicle import VehicleState
-from simjudge.world.vehicle_file import read_vehicle
+from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.vehicle.vehicle import VehicleState
+from simjudge.vehicle.vehicle_file import read_vehicle
 
 RED, GREEN = 1, 2
 RADIUS, HEIGHT = 0.04, 0.077

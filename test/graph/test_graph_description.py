@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simjudge.errors import SimjudgeError, UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.graph.command import command_line, parameter_text, ros_arguments
 from simjudge.graph.description import Process, namespace_of, parse_arguments
 from simjudge.graph.recorded import what_to_play

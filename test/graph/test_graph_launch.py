@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
 
+from simjudge.data.sets import read_set
 from simjudge.graph.suite import GRAPHS
-from simjudge.sets import read_set
 
 ROOT = Path(__file__).parents[2]
 NODES = (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
 from simjudge.graph.page import picture, services_table, topics_table, with_made_parts
 from simjudge.graph.suite import GRAPHS
 from simjudge.graph.topics import NODES

@@ -3,20 +3,14 @@
 import importlib
 import importlib.util
 import re
-import sys
-from pathlib import Path
 
 import numpy as np
+import pose_samples as samples
 import pytest
 
-from simjudge.errors import SimjudgeError, UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.geometry.poses import Pose
 from simjudge.graph.suite import GRAPHS
-from simjudge.poses import Pose
-
-SAMPLES = Path(__file__).parents[1] / "bags" / "pose_samples.py"
-spec = importlib.util.spec_from_file_location("pose_samples", SAMPLES)
-samples = sys.modules.setdefault("pose_samples", importlib.util.module_from_spec(spec))
-spec.loader.exec_module(samples)
 
 START = samples.START
 GIVEN = {"scene": "lab", "camera": "plain"}

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
 from simjudge.graph.description import Process
 from simjudge.graph.running import Runner
 

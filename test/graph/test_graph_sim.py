@@ -2,7 +2,7 @@
 
 import pytest
 
-from simjudge.errors import SimjudgeError, UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.graph.suite import GRAPHS
 
 SIM = GRAPHS["sim"]

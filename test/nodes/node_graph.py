@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.bags.interfaces import standard_types
-from simjudge.bags.live_recording import LiveRecording
-from simjudge.bags.recording import Recording
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.live_recording import LiveRecording
+from simjudge.data.rosbag2.recording import Recording
 
 ROOT = Path(__file__).parents[2]
 DISCOVERY = 30

@@ -5,10 +5,10 @@ import time
 
 import numpy as np
 
+from simjudge.engines.chrono.feed import Reading
+from simjudge.engines.chrono.sensor_file import read_sensors
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 from simjudge.nodes.sim_sensors import SensorTopics
-from simjudge.world.engines.chrono.feed import Reading
-from simjudge.world.engines.chrono.sensor_file import read_sensors
 
 OFFSET = 5_000_000_000
 READINGS = (

@@ -5,12 +5,12 @@ import time
 
 import numpy as np
 
-from simjudge.frames import Objects
-from simjudge.images import EncodedImage, encode_jpeg
+from simjudge.core.frames import Objects
+from simjudge.core.images import EncodedImage, encode_jpeg
+from simjudge.engines.engine import Labels
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 from simjudge.nodes.simulated_camera import SimulatedCamera
-from simjudge.sensing.camera import read_camera
-from simjudge.world.engine import Labels
+from simjudge.sensors.camera.camera import read_camera
 
 PICTURE = np.random.default_rng(0).integers(0, 256, (720, 1280, 3), np.uint8)
 JPEG = encode_jpeg(PICTURE, 30)

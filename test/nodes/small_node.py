@@ -3,7 +3,7 @@
 from rclpy.qos import ReliabilityPolicy
 from std_msgs.msg import String
 
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
 from simjudge.nodes.diagnostics import OK, Flow, Report
 from simjudge.nodes.parameters import Parameter
 from simjudge.nodes.qos import reliable, sensor_data, subscription_events

@@ -17,8 +17,8 @@ from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from sensor_msgs.msg import Image  # noqa: E402
 from simjudge_msgs.msg import DetectionArray  # noqa: E402
 
+from simjudge.data.sets import read_set  # noqa: E402
 from simjudge.nodes.image_messages import stamp_of, to_rgb  # noqa: E402
-from simjudge.sets import read_set  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(__file__).with_name("camera_source.py")

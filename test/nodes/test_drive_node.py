@@ -11,9 +11,10 @@ from sensor_msgs.msg import CameraInfo  # noqa: E402
 from simjudge_msgs.msg import Box, Detection, DetectionArray, VehicleInput  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
+from simjudge.core.errors import SimjudgeError  # noqa: E402
 from simjudge.driving.cones import ConeShape  # noqa: E402
 from simjudge.driving.driver import Driver  # noqa: E402
-from simjudge.errors import SimjudgeError  # noqa: E402
+from simjudge.geometry.poses import Pose  # noqa: E402
 from simjudge.nodes.drive_messages import (  # noqa: E402
     calibration_of,
     cone_markers,
@@ -24,9 +25,8 @@ from simjudge.nodes.drive_messages import (  # noqa: E402
 )
 from simjudge.nodes.image_messages import camera_info_message, stamp_of  # noqa: E402
 from simjudge.nodes.qos import reliable  # noqa: E402
-from simjudge.poses import Pose  # noqa: E402
-from simjudge.sensing.lens import lens_with_field  # noqa: E402
-from simjudge.world.vehicle_file import read_vehicle  # noqa: E402
+from simjudge.sensors.camera.lens import lens_with_field  # noqa: E402
+from simjudge.vehicle.vehicle_file import read_vehicle  # noqa: E402
 
 LENS = lens_with_field("pinhole", (640, 360), 80)
 CAR = read_vehicle("art1")

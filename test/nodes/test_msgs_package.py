@@ -6,7 +6,7 @@ import re
 import pytest
 from rosbags.typesys import get_types_from_msg
 
-from simjudge.bags.interfaces import standard_types
+from simjudge.data.rosbag2.interfaces import standard_types
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip install ./msgs")

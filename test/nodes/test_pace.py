@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simjudge.bags.storage import Place, Stored
+from simjudge.data.rosbag2.storage import Place, Stored
 from simjudge.nodes.pace import Pace
 
 SECOND = 1_000_000_000

@@ -14,8 +14,8 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from rosbags.highlevel import AnyReader  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
-from simjudge.bags.recording import Recording  # noqa: E402
-from simjudge.bags.storage import seconds  # noqa: E402
+from simjudge.data.rosbag2.recording import Recording  # noqa: E402
+from simjudge.data.rosbag2.storage import seconds  # noqa: E402
 
 
 def publish(graph, topic, count, profile=10, rest=0.02):

@@ -1,12 +1,12 @@
 """replay_node on real DDS: the pictures of `simjudge replay`, live; what cannot be replayed is counted and said."""
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pose_samples as samples
 import pytest
 from diagnostic_states import States
 
@@ -20,14 +20,9 @@ from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from sensor_msgs.msg import CameraInfo, Image  # noqa: E402
 from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 
-from simjudge.bags import read_recording  # noqa: E402
+from simjudge.data.rosbag2 import read_recording  # noqa: E402
+from simjudge.geometry.poses import Pose  # noqa: E402
 from simjudge.nodes.image_messages import stamp_of, to_rgb  # noqa: E402
-from simjudge.poses import Pose  # noqa: E402
-
-SAMPLES = Path(__file__).parents[1] / "bags" / "pose_samples.py"
-spec = importlib.util.spec_from_file_location("pose_samples", SAMPLES)
-samples = sys.modules.setdefault("pose_samples", importlib.util.module_from_spec(spec))
-spec.loader.exec_module(samples)
 
 SECOND, START = samples.SECOND, samples.START
 SIMJUDGE = Path(sys.executable).with_name("simjudge")

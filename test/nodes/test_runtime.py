@@ -14,7 +14,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
-from simjudge.errors import SimjudgeError  # noqa: E402
+from simjudge.core.errors import SimjudgeError  # noqa: E402
 from simjudge.nodes import qos, runtime  # noqa: E402
 
 SMALL = Path(__file__).with_name("small_node.py")

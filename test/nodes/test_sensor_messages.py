@@ -11,10 +11,10 @@ from rclpy.serialization import deserialize_message, serialize_message  # noqa: 
 from sensor_msgs.msg import Image, NavSatFix  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
-from simjudge.errors import SimjudgeError  # noqa: E402
+from simjudge.core.errors import SimjudgeError  # noqa: E402
+from simjudge.engines.chrono.feed import Reading  # noqa: E402
 from simjudge.nodes.image_messages import to_rgb, turn_over  # noqa: E402
 from simjudge.nodes.sensor_messages import reading_message  # noqa: E402
-from simjudge.world.engines.chrono.feed import Reading  # noqa: E402
 
 
 def message(kind, values, deviation=(0.0, 0.0, 0.0)):

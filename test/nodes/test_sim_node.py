@@ -20,11 +20,11 @@ from std_srvs.srv import SetBool, Trigger  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
+from simjudge.capture.lock_step import Moved  # noqa: E402
 from simjudge.driving.closed_loop import Driven  # noqa: E402
 from simjudge.driving.drive import Wanted, make_loop  # noqa: E402
 from simjudge.nodes.image_messages import stamp_of, to_rgb  # noqa: E402
 from simjudge.nodes.qos import latched, reliable, sensor_data  # noqa: E402
-from simjudge.world.lock_step import Moved  # noqa: E402
 
 SLOW_LIMIT = 120
 

@@ -10,14 +10,14 @@ rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install
 import sensor_source as source  # noqa: E402
 from sensor_msgs.msg import Imu, MagneticField, NavSatFix, PointCloud2  # noqa: E402
 
-from simjudge.errors import SimjudgeError, UsageError  # noqa: E402
+from simjudge.core.errors import SimjudgeError, UsageError  # noqa: E402
+from simjudge.engines.chrono.sensor_file import read_sensors  # noqa: E402
+from simjudge.engines.chrono.sensor_topics import topics_of  # noqa: E402
+from simjudge.geometry.poses import Pose  # noqa: E402
 from simjudge.graph.topics import NODES  # noqa: E402
 from simjudge.nodes.image_messages import stamp_of  # noqa: E402
 from simjudge.nodes.qos import reliable  # noqa: E402
 from simjudge.nodes.sim_sensors import SimSensors  # noqa: E402
-from simjudge.poses import Pose  # noqa: E402
-from simjudge.world.engines.chrono.sensor_file import read_sensors  # noqa: E402
-from simjudge.world.engines.chrono.sensor_topics import topics_of  # noqa: E402
 
 TOPICS = {"imu/data": Imu, "imu/mag": MagneticField, "gps/fix": NavSatFix, "scan/points": PointCloud2}
 FIRST, SECOND = source.OFFSET + 1_000_000, source.OFFSET + 11_000_000

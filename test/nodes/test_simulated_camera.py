@@ -13,9 +13,9 @@ from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image  # noqa: E402
 from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 
-from simjudge.images import encode_jpeg  # noqa: E402
+from simjudge.core.images import encode_jpeg  # noqa: E402
 from simjudge.nodes.image_messages import stamp_of, to_rgb  # noqa: E402
-from simjudge.sensing.camera import read_camera  # noqa: E402
+from simjudge.sensors.camera.camera import read_camera  # noqa: E402
 
 SOURCE = Path(source.__file__)
 TOPICS = {

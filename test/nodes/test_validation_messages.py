@@ -12,7 +12,7 @@ pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: mak
 from simjudge_msgs.msg import ClassSummary, ComparisonParameters, SetSummary
 
 from simjudge.context.method import PRESETS, Method
-from simjudge.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.nodes.validation_messages import (
     OUTSIDE,
     UNKNOWN,
@@ -24,7 +24,7 @@ from simjudge.nodes.validation_messages import (
     w1_colour,
 )
 from simjudge.nodes.validation_overlay import overlay_picture
-from simjudge.studies.live import LiveJudge
+from simjudge.studies.live.judge import LiveJudge
 from simjudge.studies.pair import Trials, compare_pair
 from simjudge.studies.saving import parameters_of
 

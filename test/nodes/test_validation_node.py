@@ -26,7 +26,7 @@ from simjudge_msgs.srv import LoadReference, Reset, SaveReport  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from simjudge.context.method import Method  # noqa: E402
-from simjudge.sets import read_set  # noqa: E402
+from simjudge.data.sets import read_set  # noqa: E402
 from simjudge.studies.pair import Trials, compare_pair  # noqa: E402
 
 LATCHED = QoSProfile(

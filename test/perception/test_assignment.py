@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simjudge.errors import UsageError
-from simjudge.frames import FrameSet, Objects, Predictions
-from simjudge.masks import Masks
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.masks import Masks
 from simjudge.perception.assignment import assign, assign_cpd, metrics
 
 GOLDEN = Path(__file__).parents[2] / ".." / "shared" / "golden"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from simjudge.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.perception.average_precision import OVERALL, average_precision
 from simjudge.perception.iou import box_iou
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from simjudge.errors import UsageError
-from simjudge.frames import FrameSet, Objects
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FrameSet, Objects
 from simjudge.perception.crops import windows_of
 
 

@@ -6,9 +6,9 @@ import cv2
 import numpy as np
 import pytest
 
-from simjudge.errors import SimjudgeError
-from simjudge.frames import FrameSet, Objects
-from simjudge.images import ArrayImages, FileImages
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.images import ArrayImages, FileImages
 from simjudge.perception.class_map import map_classes
 from simjudge.perception.detector import Detections, detect_set, load_detector
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from onnx_models import classes_head, constant_model
 
-from simjudge.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError
 from simjudge.perception.detector import load_detector
 
 SQUARE = np.zeros((64, 64, 3), np.uint8)

@@ -4,8 +4,8 @@ import cv2
 import numpy as np
 import pytest
 
-from simjudge.errors import SimjudgeError
-from simjudge.images import ImageError, decode
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.images import ImageError, decode
 from simjudge.perception.detector import load_detector
 from simjudge.perception.export import export_onnx
 from simjudge.perception.ultralytics_setup import import_ultralytics

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simjudge.files import content_hash
+from simjudge.core.files import content_hash
+from simjudge.data.sets import read_set
 from simjudge.perception.average_precision import OVERALL, average_precision
 from simjudge.perception.detector import detect_set, load_detector, shipped
-from simjudge.sets import read_set
 
 SIGNALS = Path(__file__).parents[2] / ".." / "shared" / "data" / "real_signals"
 NAME = "real_signals_yolo11n"

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from painted_data import paint
 
-from simjudge.files import content_hash
+from simjudge.core.files import content_hash
+from simjudge.data.sets import read_set
 from simjudge.perception.average_precision import OVERALL, average_precision
 from simjudge.perception.detector import detect_set, load_detector
-from simjudge.sets import read_set
 
 pytest.importorskip("torch", reason="the extra 'train' is not installed")
 pytestmark = pytest.mark.xdist_group("ultralytics")

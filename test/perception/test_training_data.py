@@ -7,9 +7,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simjudge.errors import Losses, SimjudgeError
-from simjudge.frames import FrameSet, Objects
-from simjudge.images import ArrayImages, FileImages
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.images import ArrayImages, FileImages
 from simjudge.perception.training_data import repaired, source_photograph, split_by_photograph, write_working_folder
 from simjudge.perception.training_source import read_split
 

@@ -12,8 +12,8 @@ import pytest
 from made_results import made_contexts, made_set, write_result, write_sweep
 from PIL import Image
 
-from simjudge.report.gallery import save_gallery
 from simjudge.report.page import write_report
+from simjudge.results.gallery import save_gallery
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 from made_results import made_contexts, made_set, write_result, write_sweep
 
-from simjudge.errors import Losses, SimjudgeError
-from simjudge.report.gallery import save_gallery
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.report.page import render, write_report
-from simjudge.report.results import load_results
 from simjudge.report.table import FIELDS, write_csv
+from simjudge.results.gallery import save_gallery
+from simjudge.results.saved_result import load_results
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from simjudge.report.results import Entry
 from simjudge.report.table import GROUPS, Notes, cell
 from simjudge.report.words import (
     Names,
@@ -17,6 +16,7 @@ from simjudge.report.words import (
     verdict_sentence,
     why_undefined,
 )
+from simjudge.results.saved_result import Entry
 
 NAMES = Names("A (hall)", "B (sim)")
 GAP = {

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from simjudge.engines.registry import make_engine
 from simjudge.studies.driving_tests import as_numbers, drive_tests, flat_scene
-from simjudge.world.engines import make_engine
-from simjudge.world.vehicle_file import read_vehicle
+from simjudge.vehicle.vehicle_file import read_vehicle
 
 
 @pytest.mark.slow

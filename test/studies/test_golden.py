@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simjudge.context.method import PRESETS, Method
-from simjudge.sets import read_set
+from simjudge.data.sets import read_set
 from simjudge.studies.pair import PairResult, Trials, compare_pair
 
 GOLDEN = Path(__file__).parents[2] / ".." / "shared" / "golden"

@@ -9,8 +9,8 @@ import pytest
 from test_pair import METHOD, NONE, made
 
 from simjudge.context.method import PRESETS
-from simjudge.errors import SimjudgeError
-from simjudge.studies.live import LiveJudge
+from simjudge.core.errors import SimjudgeError
+from simjudge.studies.live.judge import LiveJudge
 from simjudge.studies.pair import compare_pair
 
 

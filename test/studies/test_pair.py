@@ -9,8 +9,8 @@ import pytest
 
 from simjudge.context.certainty import NO_OVERLAP, NOT_TESTED
 from simjudge.context.method import PRESETS, Method
-from simjudge.errors import Losses, SimjudgeError
-from simjudge.frames import FrameSet, Objects, Predictions
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.studies.context_table import context_table
 from simjudge.studies.pair import Trials, compare_pair, judged
 from simjudge.studies.pointwise import paired_objects

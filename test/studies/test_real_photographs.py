@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from simjudge.context.method import Method
-from simjudge.datasets.joined import joined
-from simjudge.datasets.parts import random_parts
-from simjudge.frames import FrameSet
+from simjudge.core.frames import FrameSet
+from simjudge.data.joined import joined
+from simjudge.data.parts import random_parts
+from simjudge.data.sets import read_set
 from simjudge.perception.average_precision import OVERALL, average_precision
 from simjudge.perception.detector import detect_set, load_detector
 from simjudge.perception.training_data import source_photograph
-from simjudge.sensing.chain import Step, filtered
-from simjudge.sets import read_set
+from simjudge.sensors.camera.chain import Step, filtered
 from simjudge.studies.pair import PairResult, Trials, compare_pair
 
 ROOT = Path(__file__).parents[2]

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from simjudge.frames import Objects
+from simjudge.capture.ground_truth import Labelling
+from simjudge.core.frames import Objects
 from simjudge.report.engines_page import write_page
-from simjudge.sensing.ground_truth import Labelling
 from simjudge.studies.side_by_side import Sight, compare_boxes, difference, frames_of, numbers, root_mean_square
 
 

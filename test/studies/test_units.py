@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from simjudge.context.method import Method
-from simjudge.datasets.parts import random_parts
-from simjudge.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.data.parts import random_parts
 from simjudge.studies.pair import Trials, compare_pair
 from simjudge.studies.units import drawn_together, usual_spacing
 

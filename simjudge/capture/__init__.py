@@ -1,0 +1,1 @@
+"""A sensor in a world: labelled frames."""

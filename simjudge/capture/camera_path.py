@@ -1,0 +1,111 @@
+"""Where a camera was that rode on a body with recorded poses, in the recording's fixed frame and in a scene."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.geometry.pose_noise import PoseNoise
+from simjudge.geometry.poses import OPTICAL, Pose
+from simjudge.geometry.trajectories import Interpolation
+from simjudge.vehicle.vehicle_file import read_vehicle
+
+MOUNTS = ("body", "optical")
+_CAR, _CAMERA = "art1", "camera"
+
+
+@dataclass(frozen=True)
+class CameraPath:
+    """A camera's way through a scene.
+
+    Attributes:
+        body: poses of the body in the recording's fixed frame.
+        mount: pose of the camera's optical frame in the body.
+        alignment: pose of the recording's fixed frame in the scene.
+        offset: nanoseconds that are added to a frame's stamp to get the poses' time.
+        noise: errors of the body's poses, one for each frame; None for none.
+        seed: of the noise.
+    """
+
+    body: Interpolation
+    mount: Pose
+    alignment: Pose = field(default_factory=Pose)
+    offset: int = 0
+    noise: PoseNoise | None = None
+    seed: int = 0
+
+    def recorded(self, stamp: npt.ArrayLike, frame_name: str) -> list[Pose]:
+        """The optical frame in the recording's fixed frame at times during one frame, noise included.
+
+        Args:
+            stamp: int64 (N,), nanoseconds, on the frames' clock.
+            frame_name: tells the frame's noise.
+        """
+        error = Pose() if self.noise is None else self.noise.error(self.seed, frame_name)
+        seat = error @ self.mount
+        return [pose @ seat for pose in self.body.poses(np.asarray(stamp, np.int64) + self.offset)]
+
+    def in_scene(self, stamp: npt.ArrayLike, frame_name: str) -> list[Pose]:
+        """The same in the scene's world."""
+        return [self.alignment @ pose for pose in self.recorded(stamp, frame_name)]
+
+
+def seat_of(vehicle: str | None, mount: str | None) -> tuple[Pose, str]:
+    """The optical frame in the recorded body, and how to say that to people.
+
+    Args:
+        vehicle: file or name of the car whose base_link the poses are of; its mount "camera" counts.
+        mount: as in `parse_mount`, in place of a car. Without both, the car is art1.
+
+    Raises:
+        UsageError: both are given, there is no such car, or the text is no mount.
+        SimjudgeError: the car has no camera.
+    """
+    if mount is not None:
+        if vehicle is not None:
+            raise UsageError("--vehicle brings a mount for the camera: leave out --mount, or --vehicle")
+        return parse_mount(mount), f"at {mount} of the body"
+    car = read_vehicle(vehicle or _CAR)
+    if _CAMERA not in car.mounts:
+        mounts = ", ".join(car.mounts) or "none"
+        raise SimjudgeError(f"vehicle {car.name}: has no mount {_CAMERA!r} (it has {mounts}); give --mount")
+    return car.mounts[_CAMERA].optical(), f"where {car.name} carries it"
+
+
+def parse_mount(text: str) -> Pose:
+    """The optical frame in the body: "x,y,z[,yaw,pitch,roll]" of the camera's own body (x ahead), metres and degrees.
+
+    "body" for a recorded body that is the camera's own, "optical" for one that is its optical frame.
+
+    Raises:
+        UsageError: the text is neither.
+    """
+    if text == "optical":
+        return Pose()
+    return Pose(orientation=OPTICAL) if text == "body" else parse_place("mount", text, (3, 6)).optical()
+
+
+def parse_place(what: str, text: str, counts: Sequence[int] = (3, 4, 6)) -> Pose:
+    """A pose from "x,y,z", "x,y,z,yaw" or "x,y,z,yaw,pitch,roll", metres and degrees, REP 103's angles.
+
+    Raises:
+        UsageError: the text is no such thing.
+    """
+    forms = {3: "x,y,z", 4: "x,y,z,yaw", 6: "x,y,z,yaw,pitch,roll"}
+    parts = text.split(",")
+    try:
+        numbers = [float(part) for part in parts]
+        yaw, pitch, roll = (math.radians(angle) for angle in [*numbers[3:], 0, 0, 0][:3])
+        pose = Pose.facing(*[*numbers, 0, 0][:3], yaw=yaw, pitch=pitch, roll=roll)
+    except (ValueError, SimjudgeError):
+        parts = []
+    if len(parts) not in counts:
+        usual = " or ".join(forms[count] for count in counts)
+        words = f", or {' or '.join(MOUNTS)}" if what == "mount" else ""
+        raise UsageError(f"--{what} {text}: give {usual} in metres and degrees{words}")
+    return pose

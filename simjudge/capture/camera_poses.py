@@ -1,0 +1,280 @@
+"""Where a camera stands for each frame that is to be rendered: at random, along a scene's course, or as a file says.
+
+All of them give poses of the optical frame in the world, and the same ones for the same arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.frames import FloatArray, stamp_name
+from simjudge.engines.engine import Engine
+from simjudge.geometry.poses import OPTICAL, Pose, Trajectory
+from simjudge.geometry.trajectories import Interpolation
+from simjudge.scene.model import Course
+from simjudge.sensors.camera.shutter import SECOND, due
+
+_TRIES = 2000
+_DIRECTIONS = 400
+"""Rays that look for things too near: 2 cm apart on a ball as large as the clearance."""
+
+
+class CameraPoses(Protocol):
+    """Where the camera is in each of some frames."""
+
+    @property
+    def frame_name(self) -> Sequence[str]:
+        """Unique names."""
+
+    @property
+    def stamp(self) -> Sequence[int]:
+        """When each exposure starts, nanoseconds."""
+
+    def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
+        """The optical frame in the world at times (nanoseconds) during the exposure of frame `index`.
+
+        Args:
+            index: of the frame.
+            stamps: times from the frame's stamp on.
+            engine: with the scene of this frame in it.
+        """
+
+
+@dataclass(frozen=True)
+class RandomPoses:
+    """A camera that stands still anywhere on the floor, mostly so that something labelled may be in view.
+
+    Of `aimed` of the frames: a class is drawn, then a thing of it, then how far away it is (evenly in the logarithm,
+    so that things of all sizes are seen), from which side, and where in the picture. The others stand and look
+    anywhere. Height, pitch and roll vary around those of the mount. The camera is never within a thing, nor nearer
+    to one than `clearance`, nor outside the scene's area.
+
+    Attributes:
+        name: of the scene, for the frames' names.
+        count: how many frames.
+        rate: frames a second, for their stamps.
+        mount: of the optical frame on the floor, as a car carries it; yaw and position across the floor do not count.
+        field: the lens's horizontal field of view, degrees.
+        seed: of everything random.
+        heights: factors of the mount's height.
+        tilt: standard deviations of pitch and roll, radians.
+        distances: metres across the floor to what is looked at.
+        aimed: share of the frames.
+        clearance: metres.
+    """
+
+    name: str
+    count: int
+    rate: float
+    mount: Pose
+    field: float
+    seed: int = 0
+    heights: tuple[float, float] = (0.7, 1.4)
+    tilt: tuple[float, float] = (math.radians(3), math.radians(1.5))
+    distances: tuple[float, float] = (0.5, 6.0)
+    aimed: float = 0.85
+    clearance: float = 0.12
+
+    def __post_init__(self) -> None:
+        """Check that there are frames, and a camera above the floor."""
+        if self.count < 1:
+            raise UsageError(f"{self.count} frames: at least one is needed")
+        if self.mount.position[2] <= 0:
+            raise UsageError("random poses vary around a camera above the floor: give --vehicle, or --mount x,y,z,...")
+
+    @cached_property
+    def frame_name(self) -> Sequence[str]:
+        """Scene, seed and number: different for the frames of another seed."""
+        return [f"{self.name}_{self.seed}_{index:06d}" for index in range(self.count)]
+
+    @cached_property
+    def stamp(self) -> Sequence[int]:
+        """At the camera's rate, from 1 s on."""
+        return [SECOND + due(self.rate, index) for index in range(self.count)]
+
+    def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
+        """The same pose at all times; see `CameraPoses`.
+
+        Raises:
+            UsageError: the scene has no area.
+            SimjudgeError: no free place was found.
+        """
+        if engine.scene.area is None:
+            raise UsageError(
+                f"scene {engine.scene.name}: has no area for random cameras; give it area: [x0, y0, x1, y1]"
+            )
+        random = np.random.default_rng((self.seed, index))
+        for _ in range(_TRIES):
+            body = self._drawn(random, engine)
+            if body is not None and self._is_free(body.position, engine):
+                return [body.optical()] * len(stamps)
+        raise SimjudgeError(f"scene {engine.scene.name}: {_TRIES} tries found no free place for a camera in its area")
+
+    def _drawn(self, random: np.random.Generator, engine: Engine) -> Pose | None:
+        """A camera's body anywhere; None where it is outside the area."""
+        scene = engine.scene
+        assert scene.area is not None  # noqa: S101 - `at` has looked
+        x0, y0, x1, y1 = scene.area
+        _, pitch, roll = (self.mount @ Pose(orientation=OPTICAL).inverse()).angles()
+        height = self.mount.position[2] * random.uniform(*self.heights)
+        pitch, roll = pitch + random.normal(0, self.tilt[0]), roll + random.normal(0, self.tilt[1])
+        x, y, yaw = random.uniform(x0, x1), random.uniform(y0, y1), random.uniform(-math.pi, math.pi)
+        targets = scene.labelled()
+        if targets and random.random() < self.aimed:
+            kind = random.choice(sorted({thing.class_id for thing in targets}))
+            places = [thing.pose.position for thing in targets if thing.class_id == kind]
+            there = places[random.integers(len(places))]
+            away = math.exp(random.uniform(*np.log(self.distances)))
+            x, y = there[0] - away * math.cos(yaw), there[1] - away * math.sin(yaw)
+            yaw += math.radians(self.field) * random.uniform(-0.45, 0.45)
+        inside = x0 <= x <= x1 and y0 <= y <= y1
+        return Pose.facing(x, y, height, yaw=yaw, pitch=pitch, roll=roll) if inside else None
+
+    def _is_free(self, position: tuple[float, float, float], engine: Engine) -> bool:
+        """Whether nothing is too near, and faces are seen from outside: from within a thing all look away."""
+        hits = engine.cast(np.tile(position, (_DIRECTIONS, 1)), _BALL)
+        hit = hits.thing >= 0
+        behind = np.einsum("ij,ij->i", hits.normal[hit], _BALL[hit]) > 0
+        near = min(self.clearance, 0.6 * position[2])  # the floor may be nearer
+        return bool(hits.distance.min() >= near and np.count_nonzero(behind) <= np.count_nonzero(hit) / 2)
+
+
+@dataclass(frozen=True)
+class CoursePoses:
+    """A camera on a car that drives along a scene's course, from its first point to its last, on the line.
+
+    It drives at `speed`, slower where otherwise it would not be under way long enough for `count` frames. Frames are
+    due at the camera's rate; where there are more than `count`, they are thinned evenly.
+
+    Attributes:
+        course: of the scene.
+        mount: of the optical frame in base_link.
+        rate: frames a second.
+        count: how many frames; None: all that are due.
+        speed: m/s, at most.
+    """
+
+    course: Course
+    mount: Pose
+    rate: float
+    count: int | None = None
+    speed: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check that there are frames."""
+        if self.count is not None and self.count < 1:
+            raise UsageError(f"{self.count} frames: at least one is needed")
+
+    @property
+    def pace(self) -> float:
+        """M/s that it really drives."""
+        needed = max((self.count or 1) - 1, 1) / self.rate
+        return min(self.speed, self.length / needed)
+
+    @property
+    def length(self) -> float:
+        """Metres of the whole course."""
+        return float(self._way()[-1])
+
+    @cached_property
+    def stamp(self) -> Sequence[int]:
+        """Of the drive's clock, from 1 s on."""
+        most = int(self.length / self.pace * self.rate + 1e-9) + 1
+        count = most if self.count is None else min(self.count, most)
+        numbers = np.rint(np.linspace(0, most - 1, count)).astype(int).tolist()
+        return [SECOND + due(self.rate, number) for number in numbers]
+
+    @cached_property
+    def frame_name(self) -> Sequence[str]:
+        """The stamps."""
+        return [stamp_name(stamp) for stamp in self.stamp]
+
+    def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
+        """Where the car has come to by then; see `CameraPoses`."""
+        del index, engine
+        return [self._base((stamp - SECOND) / SECOND * self.pace) @ self.mount for stamp in stamps]
+
+    def _base(self, metres: float) -> Pose:
+        """base_link so far along the line; its yaw goes smoothly from piece to piece of the line."""
+        line, way = self.course.centre_line, self._way()
+        turns = np.unwrap(np.arctan2(*np.diff(line, axis=0).T[::-1]))
+        yaw = float(np.interp(metres, (way[:-1] + way[1:]) / 2, turns))
+        x, y = (float(np.interp(metres, way, line[:, axis])) for axis in (0, 1))
+        return Pose.facing(x, y, yaw=yaw)
+
+    def _way(self) -> FloatArray:
+        """Metres from the start at each point of the line."""
+        steps = np.linalg.norm(np.diff(self.course.centre_line, axis=0), axis=1)
+        return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+@dataclass(frozen=True)
+class FilePoses:
+    """A camera on a body whose poses are given, one for each frame.
+
+    During an exposure the body goes on towards its next pose, unless that is too far away in time or a jump.
+
+    Attributes:
+        body: the poses in the world.
+        mount: of the optical frame in the body.
+        rows: of the poses, one for each frame.
+    """
+
+    body: Trajectory
+    mount: Pose
+    rows: Sequence[int]
+
+    @classmethod
+    def of(cls, body: Trajectory, mount: Pose, count: int | None = None) -> FilePoses:
+        """Frames at all poses, or at `count` of them, evenly chosen.
+
+        Raises:
+            UsageError: there are fewer poses than frames wanted.
+        """
+        there = len(body)
+        if count is not None and not 1 <= count <= there:
+            raise UsageError(f"{body.name}: {count} frames of {there} poses; 1 to {there} can be had")
+        rows = np.rint(np.linspace(0, there - 1, there if count is None else count)).astype(int).tolist()
+        return cls(body, mount, rows)
+
+    @cached_property
+    def stamp(self) -> Sequence[int]:
+        """Of the poses."""
+        return [int(self.body.stamp[row]) for row in self.rows]
+
+    @cached_property
+    def frame_name(self) -> Sequence[str]:
+        """The stamps."""
+        return [stamp_name(stamp) for stamp in self.stamp]
+
+    def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
+        """Where the body has come to by then; see `CameraPoses`."""
+        del engine
+        row = self.rows[index]
+        if not self._goes_on(int(self.body.stamp[row]), max(stamps)):
+            return [self.body.pose(row) @ self.mount] * len(stamps)
+        return [pose @ self.mount for pose in Interpolation(self.body).poses(stamps)]
+
+    def _goes_on(self, first: int, last: int) -> bool:
+        if first == last or len(self.body) < 2:
+            return False
+        way = Interpolation(self.body)
+        return bool(way.inside([last])[0] and not way.in_gap([last])[0] and not len(way.jumps(first, last)))
+
+
+def _ball(count: int) -> FloatArray:
+    """Directions spread evenly in all directions (Fibonacci's lattice), (N, 3), unit."""
+    number = np.arange(count) + 0.5
+    z, turn = 1 - 2 * number / count, math.pi * (1 + math.sqrt(5)) * number
+    across = np.sqrt(1 - z * z)
+    return np.stack([across * np.cos(turn), across * np.sin(turn), z], 1)
+
+
+_BALL = _ball(_DIRECTIONS)

@@ -1,0 +1,144 @@
+"""Frames as they are finished, in a folder beside what will be written: what is there stays there if the work stops.
+
+A frame is a picture's file and, once that is whole, a text file with its objects. `plan.json` says what the frames are
+of; frames of another plan are never taken for one's own.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import writing_file
+from simjudge.core.frames import FrameSet, IntArray, Objects
+from simjudge.core.images import EncodedImage, FileImages
+
+_PLAN = "plan.json"
+_AHEAD = 1
+"""Frames that may wait to be finished while the next one is looked at."""
+
+
+@dataclass(frozen=True)
+class FrameStore:
+    """A folder of finished frames.
+
+    Attributes:
+        folder: where they are.
+    """
+
+    folder: Path
+
+    @classmethod
+    def beside(cls, out: Path, plan: Mapping[str, Any]) -> FrameStore:
+        """The store for what will be `out`: `.NAME.partial` in the same folder; made, or found again.
+
+        Args:
+            out: what will be written.
+            plan: all that the frames depend on, as JSON has it.
+
+        Raises:
+            SimjudgeError: the folder holds frames of another plan.
+        """
+        folder = out.parent / f".{out.name}.partial"
+        wanted = json.loads(json.dumps(plan))
+        file = folder / _PLAN
+        if file.is_file():
+            found = json.loads(file.read_text(encoding="utf-8"))
+            other = sorted(key for key in {*found, *wanted} if found.get(key) != wanted.get(key))
+            if other:
+                raise SimjudgeError(
+                    f"{folder}: holds unfinished frames of another run ({', '.join(other)} differ); go on with the"
+                    " options of that run, or remove the folder"
+                )
+        else:
+            with writing_file(file) as temporary:
+                temporary.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+        return cls(folder)
+
+    def has(self, index: int) -> bool:
+        """Whether a frame is finished."""
+        return self._text(index).is_file()
+
+    def add(self, index: int, picture: EncodedImage, objects: Objects, about: Mapping[str, Any] | None = None) -> None:
+        """Keep a finished frame; all rows of `objects` are taken as its own, `about` is kept beside them.
+
+        Raises:
+            SimjudgeError: the disk is full, or the folder cannot be written to.
+        """
+        with writing_file(self.folder / f"{index:06d}{picture.suffix}") as temporary:
+            temporary.write_bytes(picture.data)
+        rows = {
+            "picture": f"{index:06d}{picture.suffix}",
+            "class_id": objects.class_id.tolist(),
+            "box": objects.box.tolist(),
+            "instance": objects.instance.tolist(),
+            "about": dict(about or {}),
+        }
+        with writing_file(self._text(index)) as temporary:
+            temporary.write_text(json.dumps(rows), encoding="utf-8")
+
+    def fill(self, count: int, look: Callable[[int], Callable[[], None]], advance: Callable[[int, int], None]) -> None:
+        """Finish the frames that are missing; what is finished stays, whatever happens.
+
+        Args:
+            count: how many frames there are to be.
+            look: does the part of a frame that needs the engine, and gives back what is left to do: to `add` it. That
+                goes on beside the look at the next one.
+            advance: told how many are done, of how many.
+        """
+        missing = [index for index in range(count) if not self.has(index)]
+        done = count - len(missing)
+        advance(done, count)
+        waiting: deque[Future[None]] = deque()
+        with ThreadPoolExecutor(1, "finishing") as beside:
+            try:
+                for index in missing:
+                    waiting.append(beside.submit(look(index)))
+                    while len(waiting) > _AHEAD:
+                        waiting.popleft().result()
+                        done += 1
+                        advance(done, count)
+            finally:
+                # What has been seen is finished, also where the work was stopped.
+                for each in waiting:
+                    each.result()
+                    done += 1
+                    advance(done, count)
+
+    def frames(
+        self, name: str, frame_name: Sequence[str], stamp: IntArray, size: tuple[int, int], class_names: dict[int, str]
+    ) -> FrameSet:
+        """All frames, which must be finished, as a labelled set."""
+        rows = [json.loads(self._text(index).read_text(encoding="utf-8")) for index in range(len(frame_name))]
+        frame = np.repeat(np.arange(len(rows)), [len(row["class_id"]) for row in rows])
+        class_id, box, instance = ([v for row in rows for v in row[key]] for key in ("class_id", "box", "instance"))
+        return FrameSet.build(
+            name,
+            np.tile(size, (len(rows), 1)),
+            Objects.build(frame, class_id, box, instance),
+            frame_name=frame_name,
+            stamp=stamp,
+            class_names=class_names,
+            images=FileImages([self.folder / row["picture"] for row in rows]),
+        )
+
+    def about(self, index: int) -> dict[str, Any]:
+        """What was kept beside a finished frame."""
+        found: dict[str, Any] = json.loads(self._text(index).read_text(encoding="utf-8"))["about"]
+        return found
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _text(self, index: int) -> Path:
+        return self.folder / f"{index:06d}.json"

@@ -1,0 +1,184 @@
+"""What is replayed: the frames of a real camera, or a camera's own rate where there is none, and the poses for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.frames import NO_STAMP, IntArray, stamp_name
+from simjudge.data.formats.pose_text import SUFFIXES, read_pose_text
+from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE
+from simjudge.data.rosbag2.layout import is_recording
+from simjudge.data.rosbag2.reading import read_recording
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.trajectories import clock_of_pictures, read_poses
+from simjudge.geometry.poses import Trajectory
+from simjudge.geometry.trajectories import Interpolation, Limits, usable_frames
+
+_SECOND = 1_000_000_000
+Sizes = frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be read.
+
+    Attributes:
+        path: a recording, or a text file of poses.
+        poses: the topic of the poses, or a text file of them; None: the recording must have one topic of poses only.
+        parent, child: of tf: fixed frame and body's frame; None where they can be told.
+        image_topic: the real camera, where the recording has several.
+        offset: nanoseconds that are added to pictures' stamps to get the poses' time.
+        start, duration: seconds from the first frame, and how many seconds from there; None for all.
+        rate: frames a second where there are no pictures, and at most so many where there are; None: the camera's
+            rate, or all.
+    """
+
+    path: Path
+    poses: str | None = None
+    parent: str | None = None
+    child: str | None = None
+    image_topic: str | None = None
+    offset: int = 0
+    start: float = 0.0
+    duration: float | None = None
+    rate: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("duration", "rate"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise UsageError(f"--{name} {value:g}: must be above 0")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What was read.
+
+    Attributes:
+        trajectory: the poses.
+        poses_from: where they are from, for people and for the record.
+        frame_name, stamp: of the frames to make; nanoseconds.
+        sizes: of the real pictures, pixels; None where there are none.
+        losses: what was left out.
+    """
+
+    trajectory: Trajectory
+    poses_from: str
+    frame_name: Sequence[str]
+    stamp: IntArray
+    sizes: Sizes | None
+    losses: Losses
+
+
+def read_source(wanted: Wanted, rate: float, around: tuple[int, int], limits: Limits) -> Source:
+    """Read poses and frames, and keep the frames that have poses.
+
+    Args:
+        wanted: what to read.
+        rate: of the simulated camera, for recordings without pictures, Hz.
+        around: nanoseconds before and after its stamp that a frame needs poses for.
+        limits: what is believed between poses.
+
+    Raises:
+        SimjudgeError: nothing can be read, or the poses do not suit the frames (see `usable_frames`).
+        UsageError: options that do not go together.
+    """
+    losses = Losses()
+    trajectory, poses_from, clock = _poses(wanted, limits, losses)
+    names, stamps, sizes = _pictures(wanted, losses)
+    if sizes is None:
+        if wanted.offset:
+            raise UsageError(f"--time-offset moves the stamps of pictures, and {wanted.path} has none")
+        stamps = _steady(trajectory, wanted.rate or rate, around)
+        names = [stamp_name(stamp) for stamp in stamps.tolist()]
+    chosen = _selected(stamps, wanted, thin=sizes is not None)
+    names, stamps = [names[index] for index in chosen.tolist()], stamps[chosen]
+
+    def clock_offset() -> int | None:
+        of_pictures = clock_of_pictures(wanted.path, wanted.image_topic) if clock is not None else None
+        return None if clock is None or of_pictures is None else clock - of_pictures
+
+    usable = usable_frames(
+        Interpolation(trajectory, limits),
+        stamps,
+        lambda index: f"{wanted.path}: frame {names[index]}",
+        losses,
+        around=around,
+        offset=wanted.offset,
+        clock_offset=clock_offset,
+    )
+    names = [names[index] for index in np.flatnonzero(usable).tolist()]
+    return Source(trajectory, poses_from, names, stamps[usable], sizes, losses)
+
+
+def _poses(wanted: Wanted, limits: Limits, losses: Losses) -> tuple[Trajectory, str, int | None]:
+    """The trajectory, where it is from, and by how much its stamps are ahead of the time of recording."""
+    text = wanted.path if not is_recording(wanted.path) else Path(wanted.poses or "")
+    if text.suffix in SUFFIXES and text.is_file():
+        if wanted.parent is not None or wanted.child is not None:
+            raise UsageError(f"{text}: --parent and --child choose frames of tf; a text file has none")
+        if text == wanted.path and wanted.poses is not None:
+            raise UsageError(f"{text}: holds one trajectory; leave out --poses {wanted.poses}")
+        trajectory, lost = read_pose_text(text)
+        losses.extend(lost)
+        return trajectory, str(text), None
+    if text == wanted.path:
+        known = ", ".join(SUFFIXES)
+        raise SimjudgeError(f"{wanted.path}: neither a recording nor a text file of poses ({known})")
+    found = read_poses(wanted.path, wanted.poses, wanted.parent, wanted.child, limits)
+    losses.extend(found.losses)
+    ends = f" {found.trajectory.frame_id} -> {found.trajectory.child_frame_id or '(its body)'}"
+    return found.trajectory, f"{found.topic} ({found.type}){ends}", found.clock
+
+
+def _pictures(wanted: Wanted, losses: Losses) -> tuple[list[str], IntArray, Sizes | None]:
+    """Names and stamps of the real pictures, and their sizes; None where there are no pictures."""
+    none: tuple[list[str], IntArray, None] = ([], np.zeros(0, np.int64), None)
+    if not is_recording(wanted.path):
+        return none
+    has_pictures = any(info.type in (IMAGE, COMPRESSED_IMAGE) for info in Recording(wanted.path).infos())
+    if not has_pictures and wanted.image_topic is None:
+        return none
+    frames = read_recording(wanted.path, image_topic=wanted.image_topic)
+    losses.extend(frames.losses)
+    shown = [index for index in range(len(frames)) if frames.images is not None and frames.images.has(index)]
+    bare = [index for index in shown if frames.stamp[index] == NO_STAMP]
+    if bare:
+        raise SimjudgeError(f"{frames.where(bare[0])}: has no stamp: poses are found by time; it cannot be replayed")
+    if not shown:
+        raise SimjudgeError(f"{wanted.path}: holds no picture that can be read")
+    shown.sort(key=lambda index: int(frames.stamp[index]))
+    sizes = frozenset((int(width), int(height)) for width, height in frames.size[shown].tolist())
+    return [frames.frame_name[index] for index in shown], frames.stamp[shown], sizes
+
+
+def _steady(trajectory: Trajectory, rate: float, around: tuple[int, int]) -> IntArray:
+    """Stamps at a steady rate for as long as there are poses."""
+    first, last = int(trajectory.stamp[0]) + around[0], int(trajectory.stamp[-1]) - around[1]
+    count = max(int((last - first) * rate / _SECOND) + 1, 1)
+    return np.asarray(first + np.rint(np.arange(count) * (_SECOND / rate)).astype(np.int64), np.int64)
+
+
+def _selected(stamps: IntArray, wanted: Wanted, *, thin: bool) -> IntArray:
+    """The frames of the part that is wanted, thinned to the rate that is wanted."""
+    begin = int(stamps.min()) + round(wanted.start * _SECOND)
+    end = np.inf if wanted.duration is None else begin + wanted.duration * _SECOND
+    inside = np.flatnonzero((stamps >= begin) & (stamps < end))
+    if not len(inside):
+        length = (int(stamps.max()) - int(stamps.min())) / _SECOND
+        raise UsageError(f"--start, --duration: no frame is there; the frames are from 0 s to {length:.3f} s")
+    if not thin or wanted.rate is None:
+        return np.asarray(inside, np.int64)
+    # The frame nearest to each time that is due, so that jitter does not change how many there are.
+    kept = stamps[inside]
+    due = begin + np.arange(int((kept[-1] - begin) * wanted.rate / _SECOND) + 1) * (_SECOND / wanted.rate)
+    after = np.clip(np.searchsorted(kept, due), 1, max(len(kept) - 1, 1))
+    nearer = np.where(due - kept[after - 1] <= kept[np.minimum(after, len(kept) - 1)] - due, after - 1, after)
+    return np.asarray(np.unique(inside[np.minimum(nearer, len(kept) - 1)]), np.int64)

@@ -1,0 +1,218 @@
+"""How many pixels a thing would cover if nothing stood before it and the picture had no edges.
+
+The pixels of a picture go on beyond its edges, with rays through the same lens, as far as the lens takes rays in and
+the view does not exceed 80 degrees to either side, up or down. What lies behind the camera's plane covers nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.frames import FloatArray, IntArray
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Mesh
+from simjudge.sensors.camera.lens import Lens
+
+WIDEST = math.tan(math.radians(80))
+"""Slope of the rays at which an unlimited picture ends."""
+_MOST = 1_000_000
+"""Pixels that are looked at, about; of larger things every other pixel, or every third, ... of every such row."""
+_MARGIN = 1.0
+_SLOPES = 4001
+_LENSES = 2
+_kept: OrderedDict[Lens, FloatArray] = OrderedDict()
+
+
+def pixels_alone(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -> int:
+    """Pixels whose centre's ray hits a thing that is alone in the world, on a picture without edges.
+
+    Exact up to about a million pixels around the thing; of larger ones every n-th pixel of every n-th row is looked at.
+
+    Args:
+        parts: the thing's meshes with their poses in the world.
+        camera: pose of the optical frame in the world.
+        lens: bends the rays.
+    """
+    vertices = np.concatenate([camera.to_body(pose.to_world(mesh.vertices)) for mesh, pose in parts])
+    first = np.cumsum([0, *(len(mesh.vertices) for mesh, _ in parts)])
+    faces = np.concatenate([mesh.faces + start for (mesh, _), start in zip(parts, first[:-1], strict=True)])
+    corners = vertices[faces]
+    within = bool(np.all(np.abs(vertices[:, :2]) < WIDEST * vertices[:, 2:]))
+    box = _boxes(vertices, faces, lens) if within else _boxes_clipped(corners, lens)
+    known = box[:, 0] <= box[:, 2]
+    if not known.any():
+        return 0
+    corners, box = corners[known], box[known]
+    low, high = box[:, :2].min(0), box[:, 2:].max(0)
+    every = math.ceil(math.sqrt(float(np.prod(high - low + 1)) / _MOST))
+    box = np.concatenate([-((low - box[:, :2]) // every), (box[:, 2:] - low) // every], 1)
+    return every**2 * int(_covered(_rays(lens, low, high, every), corners, box))
+
+
+def _boxes(vertices: FloatArray, faces: IntArray, lens: Lens) -> IntArray:
+    """Pixels in which triangles may be seen: first and last column and row, int64 (F, 4); first > last: none.
+
+    A triangle's edges are straight in slopes (x / z, y / z). A map of slopes to pixels that bends by no more than b
+    leaves the box around the corners' pixels by no more than b L^2 / 6, with L the longest edge: the error of linear
+    interpolation over a triangle within a circle of radius L / sqrt(3).
+    """
+    slopes = vertices[:, :2] / vertices[:, 2:]
+    pixels, bend, reach = _projected(slopes, lens)
+    low, high, longest = _spans(np.hstack([pixels, slopes]), faces)
+    margin = _MARGIN + max(lens.focal) * bend * longest**2 / 6
+    return _whole(low, high, margin, reach)
+
+
+def _boxes_clipped(corners: FloatArray, lens: Lens) -> IntArray:
+    """The same of triangles (F, 3, 3) that may reach beyond the unlimited picture, cut off there."""
+    polygons, count = _clipped(np.ascontiguousarray(corners), WIDEST)
+    seen = np.arange(polygons.shape[1]) < count[:, None]
+    longest = np.hypot(*(_span(polygons[:, :, axis], seen) for axis in (0, 1)))
+    pixels, bend, reach = _projected(polygons, lens)
+    low, high = (end(np.where(seen[..., None], pixels, out), 1) for end, out in ((np.min, np.inf), (np.max, -np.inf)))
+    none = count == 0
+    low[none], high[none] = 0, 0
+    box = _whole(low, high, _MARGIN + max(lens.focal) * bend * longest**2 / 6, reach)
+    box[none] = (0, 0, -1, -1)
+    return box
+
+
+def _projected(slopes: FloatArray, lens: Lens) -> tuple[FloatArray, float, FloatArray]:
+    """Pixels of slopes (..., 2), how much that map bends, and the unlimited picture's pixels."""
+    end, bend, reach = _map(lens)
+    slope = np.hypot(slopes[..., 0], slopes[..., 1])
+    shrunk = np.minimum(1.0, end / np.maximum(slope, 1e-12))[..., None]
+    return lens.project(np.concatenate([slopes * shrunk, np.ones((*slope.shape, 1))], -1)), bend, reach
+
+
+def _whole(low: FloatArray, high: FloatArray, margin: FloatArray, reach: FloatArray) -> IntArray:
+    """Boxes (F, 4) in whole pixels around the least and largest ones (F, 2), within the unlimited picture."""
+    low, high = (np.clip(each, reach[:2], reach[2:]) for each in (low - margin[:, None], high + margin[:, None]))
+    return np.concatenate([np.floor(low), np.ceil(high)], 1).astype(np.int64)
+
+
+def _span(values: FloatArray, seen: npt.NDArray[np.bool_]) -> FloatArray:
+    """Largest less smallest of the values seen in each row; 0 where there are none."""
+    span = np.where(seen, values, -np.inf).max(1) - np.where(seen, values, np.inf).min(1)
+    return np.asarray(np.maximum(span, 0.0), np.float64)
+
+
+@lru_cache(maxsize=8)
+def _map(lens: Lens) -> tuple[float, float, FloatArray]:
+    """What a lens makes of slopes.
+
+    Returns:
+        The largest slope that counts: slopes beyond the end, where a lens has one, count as the end.
+        The most by which the map of slopes to radii bends: its second derivative.
+        The pixels of an unlimited picture: first column and row, last column and row.
+    """
+    slope = np.linspace(0, WIDEST * math.sqrt(2), _SLOPES)[1:]
+    radius = lens.radius(slope)
+    known = np.isfinite(radius)
+    slope, radius = slope[known], radius[known]
+    along = np.gradient(np.gradient(radius, slope), slope)
+    across = np.gradient(radius / slope, slope)
+    beyond = 0.0 if known.all() else 2 * radius[-1] / slope[-1] ** 2
+    bend = max(float(np.max(np.abs(along) + 2 * np.abs(across))), float(beyond))
+    centre, ends = np.array(lens.centre), radius[-1] * np.array(lens.focal)
+    return float(slope[-1]), bend, np.concatenate([np.floor(centre - ends), np.ceil(centre + ends)])
+
+
+def _rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> FloatArray:
+    """Rays (h, w, 3) through the centres of every n-th pixel from `low` to `high`, both (x, y) and included."""
+    inside = (low >= 0).all() and (high < lens.size).all()
+    if inside and every == 1:
+        if lens not in _kept:
+            _kept[lens] = lens.rays()
+            while len(_kept) > _LENSES:
+                _kept.popitem(last=False)
+        return np.ascontiguousarray(_kept[lens][low[1] : high[1] + 1, low[0] : high[0] + 1])
+    x, y = np.arange(low[0], high[0] + 1, every), np.arange(low[1], high[1] + 1, every)
+    rays = lens.rays_at(np.stack(np.meshgrid(x, y), -1))
+    beyond = np.abs(rays[..., :2]).max(-1) > WIDEST * rays[..., 2]
+    rays[beyond] = np.nan
+    return rays
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _spans(points: FloatArray, faces: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Of triangles with corners (x, y, slope x, slope y): least and largest x and y (F, 2), longest edge in slopes."""
+    low, high, longest = np.empty((len(faces), 2)), np.empty((len(faces), 2)), np.empty(len(faces))
+    for i in range(len(faces)):
+        a, b, c = points[faces[i, 0]], points[faces[i, 1]], points[faces[i, 2]]
+        for axis in range(2):
+            low[i, axis], high[i, axis] = min(a[axis], b[axis], c[axis]), max(a[axis], b[axis], c[axis])
+        ab, bc, ca = b[2:] - a[2:], c[2:] - b[2:], a[2:] - c[2:]
+        square = max(ab[0] ** 2 + ab[1] ** 2, bc[0] ** 2 + bc[1] ** 2, ca[0] ** 2 + ca[1] ** 2)
+        longest[i] = math.sqrt(square)
+    return low, high, longest
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _clipped(corners: FloatArray, widest: float) -> tuple[FloatArray, IntArray]:
+    """Triangles cut to the pyramid |x| <= w z, |y| <= w z (Sutherland and Hodgman, 1974).
+
+    Returns:
+        Slopes (x / z, y / z) of the polygons' corners, (F, 7, 2), and how many there are of each.
+    """
+    slopes = np.zeros((len(corners), 7, 2))
+    count = np.zeros(len(corners), np.int64)
+    now, cut = np.zeros((8, 3)), np.zeros((8, 3))
+    for i in range(len(corners)):
+        n = 3
+        now[:3] = corners[i]
+        for plane in range(4):
+            axis, sign = plane // 2, 1.0 - 2.0 * (plane % 2)
+            m = 0
+            for k in range(n):
+                here, there = now[k], now[(k + 1) % n]
+                a, b = widest * here[2] - sign * here[axis], widest * there[2] - sign * there[axis]
+                if a >= 0:
+                    cut[m] = here
+                    m += 1
+                if (a > 0 and b < 0) or (a < 0 and b > 0):
+                    cut[m] = here + (a / (a - b)) * (there - here)
+                    m += 1
+            now[:m] = cut[:m]
+            n = m
+        for k in range(n):
+            if now[k, 2] > 0:
+                slopes[i, count[i]] = now[k, :2] / now[k, 2]
+                count[i] += 1
+    return slopes, count
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _covered(rays: FloatArray, corners: FloatArray, box: IntArray) -> int:
+    """Pixels whose ray hits a triangle (Moeller and Trumbore, 1997), each triangle tried within its box."""
+    hit = np.zeros(rays.shape[:2], np.uint8)
+    for i in range(len(corners)):
+        ax, ay, az = corners[i, 0]
+        ux, uy, uz = corners[i, 1, 0] - ax, corners[i, 1, 1] - ay, corners[i, 1, 2] - az
+        vx, vy, vz = corners[i, 2, 0] - ax, corners[i, 2, 1] - ay, corners[i, 2, 2] - az
+        # The rays start at the origin, so that s = -a, and s x u does not depend on the ray.
+        qx, qy, qz = uy * az - uz * ay, uz * ax - ux * az, ux * ay - uy * ax
+        reach = vx * qx + vy * qy + vz * qz
+        for y in range(box[i, 1], box[i, 3] + 1):
+            for x in range(box[i, 0], box[i, 2] + 1):
+                if hit[y, x]:
+                    continue
+                dx, dy, dz = rays[y, x]
+                px, py, pz = dy * vz - dz * vy, dz * vx - dx * vz, dx * vy - dy * vx
+                determinant = ux * px + uy * py + uz * pz
+                if not abs(determinant) > 1e-300:  # also where the ray is NaN
+                    continue
+                inverse = 1 / determinant
+                b1 = -(ax * px + ay * py + az * pz) * inverse
+                b2 = (dx * qx + dy * qy + dz * qz) * inverse
+                if b1 >= 0 and b2 >= 0 and b1 + b2 <= 1 and reach * inverse > 0:
+                    hit[y, x] = 1
+    covered: int = hit.sum()
+    return covered

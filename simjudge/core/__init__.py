@@ -1,0 +1,1 @@
+"""What everything stands on: frames, pictures, masks, boxes, errors, files."""

@@ -1,0 +1,28 @@
+"""Boxes on the pixel grid."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simjudge.core.frames import FloatArray, IntArray
+
+
+def snapped(box: FloatArray) -> IntArray:
+    """Box edges on the pixel grid, floor(v + 0.5): int64 (N, 4), not clipped."""
+    return np.floor(box + 0.5).astype(np.int64)
+
+
+def whole_pixel_boxes(box: FloatArray, size: IntArray) -> IntArray:
+    """Boxes as the authors' tool has them (preset cpd): edges rounded half to even, then kept inside the picture.
+
+    Args:
+        box: float64 (N, 4), x0, y0, x1, y1 in pixels.
+        size: int64 (N, 2), width and height of each box's picture.
+
+    Returns:
+        int64 (N, 4): x0 in [0, W - 2], x1 in [x0 + 1, W - 1], y likewise.
+    """
+    rounded = np.rint(box).astype(np.int64)
+    low = np.clip(rounded[:, :2], 0, size - 2)
+    high = np.clip(rounded[:, 2:], low + 1, size - 1)
+    return np.concatenate([low, high], axis=1)

@@ -1,0 +1,92 @@
+"""Writing files so that nothing half-written is ever left under a final name."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from simjudge.core.errors import SimjudgeError
+
+
+@contextmanager
+def writing_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; on success it becomes `path`, on any failure it is removed.
+
+    Raises:
+        SimjudgeError: the disk is full or the place cannot be written to.
+    """
+    temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
+    with _plain_os_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield temporary
+            _sync(temporary)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """Yield a temporary folder beside `path`; on success it becomes `path`, on any failure it is removed.
+
+    Raises:
+        SimjudgeError: `path` exists and is not empty (unless `overwrite`), the disk is full, or the place cannot be
+            written to.
+    """
+    if path.exists() and not overwrite and (not path.is_dir() or any(path.iterdir())):
+        raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
+    with _plain_os_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
+        temporary.chmod(0o755)
+        try:
+            yield temporary
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.exists():
+                path.unlink()
+            temporary.replace(path)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def content_hash(path: Path) -> str:
+    """SHA-256 over a file's bytes, or over the sorted relative names and bytes of all files below a folder."""
+    digest = hashlib.sha256()
+    files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+    for file in files:
+        if file != path:
+            digest.update(str(file.relative_to(path)).encode() + b"\0")
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _sync(path: Path) -> None:
+    """Flush a written file to the disk, so that a full disk is noticed before the final name exists."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _plain_os_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            reason = "the disk is full (or a file-size limit is reached)"
+            raise SimjudgeError(f"{path}: {reason}; nothing was written under that name") from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise SimjudgeError(f"{path}: cannot be written to: {error.strerror}") from error
+        raise

@@ -1,0 +1,279 @@
+"""Frame, object, prediction: the vocabulary that all rooms share, as arrays.
+
+A set of frames is a few arrays, however many objects it holds. Boxes are (x0, y0, x1, y1) in pixels, x to the right,
+y down, continuous and half-open: pixel (column i, row j) covers [i, i + 1) x [j, j + 1). Stamps are nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.images import ChosenImages, Images
+from simjudge.core.masks import Masks
+
+NO_STAMP = -1
+"""The stamp of a frame that has none."""
+NO_INSTANCE = -1
+"""The instance id of an object that has none."""
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+AnyTable = TypeVar("AnyTable", "Objects", "Predictions")
+
+
+@dataclass(frozen=True)
+class Objects:
+    """N labelled things. Rows are ordered by frame; within a frame they keep the order of the source.
+
+    Attributes:
+        frame: int64 (N,), the number of the frame each object is in.
+        class_id: int64 (N,).
+        box: float64 (N, 4), x0, y0, x1, y1 in pixels; may reach over the picture's edge.
+        instance: int64 (N,), the same thing has the same number in all frames; NO_INSTANCE where unknown.
+        masks: pixel masks, or None where the set has boxes only.
+    """
+
+    frame: IntArray
+    class_id: IntArray
+    box: FloatArray
+    instance: IntArray
+    masks: Masks | None = None
+
+    def __len__(self) -> int:
+        """The number of objects."""
+        return len(self.frame)
+
+    @classmethod
+    def build(
+        cls,
+        frame: npt.ArrayLike,
+        class_id: npt.ArrayLike,
+        box: npt.ArrayLike,
+        instance: npt.ArrayLike | None = None,
+        masks: Masks | None = None,
+    ) -> Objects:
+        """Make a table from anything array-like, ordering the rows by frame (stable)."""
+        frames = np.asarray(frame, np.int64).reshape(-1)
+        ids = np.full(len(frames), NO_INSTANCE) if instance is None else instance
+        table = cls(
+            frames,
+            np.asarray(class_id, np.int64).reshape(-1),
+            np.asarray(box, np.float64).reshape(-1, 4),
+            np.asarray(ids, np.int64).reshape(-1),
+            masks,
+        )
+        return _by_frame(table)
+
+    @classmethod
+    def empty(cls) -> Objects:
+        """No objects."""
+        return cls.build([], [], [])
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Objects:
+        """Some rows, in the given order."""
+        masks = None if self.masks is None else self.masks.take(rows)
+        return Objects(self.frame[rows], self.class_id[rows], self.box[rows], self.instance[rows], masks)
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """N predicted things, ordered by frame.
+
+    Attributes:
+        frame, class_id, box, masks: as in `Objects`.
+        score: float64 (N,), in [0, 1].
+    """
+
+    frame: IntArray
+    class_id: IntArray
+    box: FloatArray
+    score: FloatArray
+    masks: Masks | None = None
+
+    def __len__(self) -> int:
+        """The number of predictions."""
+        return len(self.frame)
+
+    @classmethod
+    def build(
+        cls,
+        frame: npt.ArrayLike,
+        class_id: npt.ArrayLike,
+        box: npt.ArrayLike,
+        score: npt.ArrayLike,
+        masks: Masks | None = None,
+    ) -> Predictions:
+        """Make a table from anything array-like, ordering the rows by frame (stable)."""
+        table = cls(
+            np.asarray(frame, np.int64).reshape(-1),
+            np.asarray(class_id, np.int64).reshape(-1),
+            np.asarray(box, np.float64).reshape(-1, 4),
+            np.asarray(score, np.float64).reshape(-1),
+            masks,
+        )
+        return _by_frame(table)
+
+    @classmethod
+    def empty(cls) -> Predictions:
+        """No predictions."""
+        return cls.build([], [], [], [])
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Predictions:
+        """Some rows, in the given order."""
+        masks = None if self.masks is None else self.masks.take(rows)
+        return Predictions(self.frame[rows], self.class_id[rows], self.box[rows], self.score[rows], masks)
+
+
+@dataclass(frozen=True)
+class FrameSet:
+    """A data set: F frames, what is labelled in them, and what a detector said.
+
+    Attributes:
+        name: what to call the set on screen.
+        frame_name: F unique names, a picture's file stem or "{sec}_{nanosec:09d}" for a stamped frame.
+        size: int64 (F, 2), width and height in pixels.
+        stamp: int64 (F,), nanoseconds, NO_STAMP where a frame has none.
+        labelled: bool (F,), whether somebody labelled the frame (perhaps with nothing in it).
+        objects: the labels.
+        predictions: None where no detector has run at all.
+        predicted: bool (F,), whether a detector has run on the frame (perhaps finding nothing).
+        class_names: names by class id; empty where the source has none.
+        images: the pictures, None where the source has none.
+        losses: what was left out while reading.
+    """
+
+    name: str
+    frame_name: Sequence[str]
+    size: IntArray
+    stamp: IntArray
+    labelled: BoolArray
+    objects: Objects
+    predictions: Predictions | None
+    predicted: BoolArray
+    class_names: dict[int, str] = field(default_factory=dict)
+    images: Images | None = None
+    losses: Losses = field(default_factory=Losses)
+
+    def __post_init__(self) -> None:
+        """Check that the arrays fit each other."""
+        count = len(self.frame_name)
+        for label, array in (("size", self.size), ("stamp", self.stamp), ("labelled", self.labelled)):
+            if len(array) != count:
+                raise SimjudgeError(f"{self.name}: {len(array)} {label} rows for {count} frames")
+        if len(self.predicted) != count or (self.images is not None and len(self.images) != count):
+            raise SimjudgeError(f"{self.name}: pictures or predictions do not fit {count} frames")
+        if len(set(self.frame_name)) != count:
+            raise SimjudgeError(f"{self.name}: two frames have the same name")
+
+    @classmethod
+    def build(  # noqa: PLR0913 - one argument a column
+        cls,
+        name: str,
+        size: npt.ArrayLike,
+        objects: Objects | None = None,
+        predictions: Predictions | None = None,
+        *,
+        frame_name: Sequence[str] | None = None,
+        stamp: npt.ArrayLike | None = None,
+        labelled: npt.ArrayLike | None = None,
+        predicted: npt.ArrayLike | None = None,
+        class_names: dict[int, str] | None = None,
+        images: Images | None = None,
+        losses: Losses | None = None,
+    ) -> FrameSet:
+        """Make a set, filling in what is not given.
+
+        Without `frame_name`, frames are called by stamp where they have one, else "000000", "000001", ... Without
+        `labelled` (`predicted`), all frames are, if `objects` (`predictions`) is given at all, else none.
+        """
+        sizes = np.asarray(size, np.int64).reshape(-1, 2)
+        count = len(sizes)
+        stamps = np.full(count, NO_STAMP, np.int64) if stamp is None else np.asarray(stamp, np.int64)
+        names = [stamp_name(int(s)) if s != NO_STAMP else f"{i:06d}" for i, s in enumerate(stamps)]
+        with_labels = np.full(count, objects is not None) if labelled is None else labelled
+        with_predictions = np.full(count, predictions is not None) if predicted is None else predicted
+        return cls(
+            name,
+            list(names if frame_name is None else frame_name),
+            sizes,
+            stamps,
+            np.asarray(with_labels, np.bool_),
+            Objects.empty() if objects is None else objects,
+            predictions,
+            np.asarray(with_predictions, np.bool_),
+            dict(class_names or {}),
+            images,
+            Losses() if losses is None else losses,
+        )
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return len(self.frame_name)
+
+    def where(self, index: int) -> str:
+        """How to name frame `index` to a person."""
+        return f"{self.name}: frame {self.frame_name[index]}"
+
+    def class_name(self, class_id: int) -> str:
+        """The name of a class, or its number where it has no name."""
+        return self.class_names.get(class_id, str(class_id))
+
+    def with_predictions(self, predictions: Predictions | None, predicted: BoolArray | None = None) -> FrameSet:
+        """The same set with other predictions (on all frames, unless `predicted` says which)."""
+        on = np.full(len(self), predictions is not None) if predicted is None else predicted
+        return replace(self, predictions=predictions, predicted=on)
+
+    def take(self, frames: npt.ArrayLike) -> FrameSet:
+        """Some frames, each at most once, in the given order, with their objects, predictions and pictures."""
+        chosen = np.asarray(frames)
+        chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen.astype(np.int64)
+        number = np.full(len(self), -1, np.int64)
+        number[chosen] = np.arange(len(chosen))
+        return replace(
+            self,
+            frame_name=[self.frame_name[int(i)] for i in chosen],
+            size=self.size[chosen],
+            stamp=self.stamp[chosen],
+            labelled=self.labelled[chosen],
+            objects=_renumbered(self.objects, number),
+            predictions=None if self.predictions is None else _renumbered(self.predictions, number),
+            predicted=self.predicted[chosen],
+            images=None if self.images is None else ChosenImages(self.images, chosen),
+        )
+
+
+def stamp_name(stamp: int) -> str:
+    """The frame name that carries a stamp: "{seconds}_{nanoseconds:09d}"."""
+    return f"{stamp // 1_000_000_000}_{stamp % 1_000_000_000:09d}"
+
+
+def stamp_from_name(name: str) -> int:
+    """The stamp that a frame name carries, NO_STAMP where it carries none."""
+    seconds, _, nanoseconds = name.partition("_")
+    if seconds.isdecimal() and nanoseconds.isdecimal() and len(nanoseconds) == 9:
+        return int(seconds) * 1_000_000_000 + int(nanoseconds)
+    return NO_STAMP
+
+
+def rows_by_frame(frame: IntArray, frame_count: int) -> IntArray:
+    """Where each frame's rows start in a table ordered by frame: int64 (F + 1,)."""
+    return np.searchsorted(frame, np.arange(frame_count + 1)).astype(np.int64)
+
+
+def _by_frame(table: AnyTable) -> AnyTable:
+    if np.all(np.diff(table.frame) >= 0):
+        return table
+    return table.take(np.argsort(table.frame, kind="stable"))
+
+
+def _renumbered(table: AnyTable, number: IntArray) -> AnyTable:
+    """The rows whose frame has a new number (not -1), under it."""
+    kept = table.take(np.flatnonzero(number[table.frame] >= 0))
+    return _by_frame(replace(kept, frame=number[kept.frame]))

@@ -1,0 +1,185 @@
+"""Pictures of a set: read one by one, never all at once, and checked to be whole."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from simjudge.core.errors import SimjudgeError
+
+SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
+"""File endings, lower case, taken for a picture."""
+
+_DAMAGED = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+"""What Pillow raises for bytes that are no whole picture; the last for a header that claims a gigantic one."""
+
+RgbImage = npt.NDArray[np.uint8]
+"""A picture: height x width x 3, red first, 8 bit."""
+
+
+class ImageError(SimjudgeError):
+    """A picture that is missing, empty, cut off, or not a picture at all."""
+
+
+@dataclass(frozen=True)
+class EncodedImage:
+    """A picture as its file's bytes, which travel unchanged from a folder into a bag and back."""
+
+    data: bytes
+    suffix: str
+    """The file ending that suits the bytes: ".jpg", ".png", ..."""
+
+
+class Images(Protocol):
+    """The pictures of a set, by frame number. Reading is lazy; nothing is kept."""
+
+    def __len__(self) -> int:
+        """The number of frames, with or without a picture."""
+
+    def has(self, index: int) -> bool:
+        """Whether frame `index` has a picture at all."""
+
+    def read(self, index: int) -> RgbImage:
+        """The picture's pixels; raises ImageError where there is no whole picture."""
+
+    def encoded(self, index: int) -> EncodedImage | None:
+        """The picture as stored, where it is stored encoded; None where it is raw pixels or absent."""
+
+
+@dataclass(frozen=True)
+class FileImages:
+    """Pictures that are files."""
+
+    paths: Sequence[Path | None]
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return len(self.paths)
+
+    def has(self, index: int) -> bool:
+        """Whether frame `index` has a file."""
+        return self.paths[index] is not None
+
+    def read(self, index: int) -> RgbImage:
+        """The pixels of frame `index`."""
+        encoded = self.encoded(index)
+        if encoded is None:
+            raise ImageError(f"frame {index}: has no picture")
+        return decode(encoded.data, str(self.paths[index]))
+
+    def encoded(self, index: int) -> EncodedImage | None:
+        """The bytes of the file of frame `index`."""
+        path = self.paths[index]
+        if path is None:
+            return None
+        try:
+            return EncodedImage(path.read_bytes(), path.suffix.lower())
+        except OSError as error:
+            raise ImageError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+@dataclass(frozen=True)
+class ArrayImages:
+    """Pictures held in memory: for tests, and for pictures just made."""
+
+    arrays: Sequence[RgbImage | None]
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return len(self.arrays)
+
+    def has(self, index: int) -> bool:
+        """Whether frame `index` has pixels."""
+        return self.arrays[index] is not None
+
+    def read(self, index: int) -> RgbImage:
+        """The pixels of frame `index`."""
+        pixels = self.arrays[index]
+        if pixels is None:
+            raise ImageError(f"frame {index}: has no picture")
+        return pixels
+
+    def encoded(self, index: int) -> EncodedImage | None:
+        """Always None: the pixels are raw."""
+        del index
+        return None
+
+
+@dataclass(frozen=True)
+class ChosenImages:
+    """Some frames of other pictures, in a chosen order."""
+
+    source: Images
+    indices: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """The number of chosen frames."""
+        return len(self.indices)
+
+    def has(self, index: int) -> bool:
+        """Whether chosen frame `index` has a picture."""
+        return self.source.has(int(self.indices[index]))
+
+    def read(self, index: int) -> RgbImage:
+        """The pixels of chosen frame `index`."""
+        return self.source.read(int(self.indices[index]))
+
+    def encoded(self, index: int) -> EncodedImage | None:
+        """The stored bytes of chosen frame `index`."""
+        return self.source.encoded(int(self.indices[index]))
+
+
+def decode(data: bytes, where: str) -> RgbImage:
+    """Decode JPEG, PNG, ... bytes to RGB, as stored (an EXIF orientation is not applied: labels are made on pixels).
+
+    Raises:
+        ImageError: the bytes are empty, cut off or no picture; `where` names the culprit in the message.
+    """
+    if not data:
+        raise ImageError(f"{where}: the picture is empty (0 bytes)")
+    try:
+        # Pillow refuses a cut-off file where OpenCV fills it up with grey.
+        with Image.open(io.BytesIO(data)) as picture:
+            picture.load()
+            return np.asarray(picture.convert("RGB"))
+    except _DAMAGED as error:
+        raise ImageError(f"{where}: the picture is cut off or damaged ({error})") from error
+
+
+def size_of(path: Path) -> tuple[int, int]:
+    """Width and height in pixels from a picture file's header, without decoding it.
+
+    Raises:
+        ImageError: there is no readable header.
+    """
+    try:
+        with Image.open(path) as picture:
+            return picture.size
+    except _DAMAGED as error:
+        empty = path.exists() and path.stat().st_size == 0
+        detail = "the picture is empty (0 bytes)" if empty else f"not a readable picture ({error})"
+        raise ImageError(f"{path}: {detail}") from error
+
+
+def encode_png(pixels: RgbImage) -> bytes:
+    """Encode RGB pixels losslessly."""
+    done, buffer = cv2.imencode(".png", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 3])
+    if not done:
+        raise ImageError("a picture could not be encoded as PNG")
+    return bytes(buffer)
+
+
+def encode_jpeg(pixels: RgbImage, quality: int = 95) -> bytes:
+    """Encode RGB pixels as JPEG."""
+    done, buffer = cv2.imencode(".jpg", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])
+    if not done:
+        raise ImageError("a picture could not be encoded as JPEG")
+    return bytes(buffer)

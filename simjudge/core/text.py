@@ -1,0 +1,87 @@
+"""Text, JSON, YAML and XML files: read tolerantly (BOM, CRLF), refused with file, line and remedy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError
+
+import yaml
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from simjudge.core.errors import SimjudgeError
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, without a byte order mark.
+
+    Raises:
+        SimjudgeError: the file cannot be read or is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SimjudgeError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+
+
+def load_json(path: Path) -> Any:
+    """What a JSON file holds."""
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        detail = "the file is empty" if not text.strip() else f"{error.msg}, column {error.colno}"
+        raise SimjudgeError(f"{path}:{error.lineno}: not valid JSON ({detail}); write the file anew") from error
+    except (RecursionError, ValueError) as error:
+        raise SimjudgeError(f"{path}: not usable JSON ({type(error).__name__}); write the file anew") from error
+
+
+def load_yaml(path: Path) -> Any:
+    """What a YAML file holds."""
+    try:
+        return yaml.load(read_text(path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - it is safe
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise SimjudgeError(f"{path}:{line}: not valid YAML ({error.problem}); mend that line") from error
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise SimjudgeError(f"{path}: not valid YAML ({first}); mend the file") from error
+
+
+def load_xml(path: Path) -> Element:
+    """The root element of an XML file; entities and external references are refused."""
+    try:
+        root: Element = fromstring(path.read_bytes())
+    except OSError as error:
+        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+    except ParseError as error:
+        line = error.position[0]
+        reason = str(error).split(":")[0]
+        raise SimjudgeError(f"{path}:{line}: not valid XML ({reason}); export the annotations again") from error
+    except (DefusedXmlException, ValueError, LookupError) as error:
+        raise SimjudgeError(f"{path}: XML that is refused ({type(error).__name__}); export it again") from error
+    return root
+
+
+def number(value: Any) -> float | None:
+    """A value read from a file as a number, None where it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def whole_number(value: Any) -> int | None:
+    """A value read from a file as a whole number, None where it is none."""
+    read = number(value)
+    return int(read) if read is not None and abs(read) < 2**53 and read == int(read) else None
+
+
+def one_line(text: object, limit: int = 60) -> str:
+    """Any value as one short line, to be named in a message."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."

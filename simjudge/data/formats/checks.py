@@ -1,0 +1,118 @@
+"""Which rows of a table can be used; the others are left out and counted, each named by file and row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.errors import Losses
+from simjudge.core.frames import BoolArray, FloatArray, IntArray, Objects, Predictions
+from simjudge.core.masks import Masks
+from simjudge.core.text import number, one_line
+
+DECIMALS = 9
+"""Pixel coordinates are kept to a billionth of a pixel, so that a round trip through a formula is exact."""
+
+FARTHEST = 1e9
+"""Pixels. What lies further off is a slip, and would overflow where pixels are counted."""
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """N labelled or predicted things as a file holds them, not yet checked.
+
+    Attributes:
+        frame: int64 (N,).
+        class_id: float64 (N,), NaN where the file holds no number.
+        box: float64 (N, 4), x0, y0, x1, y1 in pixels.
+        where: names row i to a person: file and line.
+        score: float64 (N,) for predictions, None for objects.
+        instance: int64 (N,) or None.
+        masks: masks or None.
+    """
+
+    frame: IntArray
+    class_id: FloatArray
+    box: FloatArray
+    where: Callable[[int], str]
+    score: FloatArray | None = None
+    instance: IntArray | None = None
+    masks: Masks | None = None
+
+
+def objects_of(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> Objects:
+    """The usable rows as objects; `size` is int64 (F, 2), class ids are checked where there are `class_names`."""
+    rows = _usable(raw, size, class_names, losses)
+    instance = None if raw.instance is None else raw.instance[rows]
+    masks = None if raw.masks is None else raw.masks.take(rows)
+    return Objects.build(raw.frame[rows], raw.class_id[rows].astype(np.int64), raw.box[rows], instance, masks)
+
+
+def predictions_of(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> Predictions:
+    """The usable rows as predictions."""
+    rows = _usable(raw, size, class_names, losses)
+    score = np.ones(len(raw.frame)) if raw.score is None else raw.score
+    masks = None if raw.masks is None else raw.masks.take(rows)
+    return Predictions.build(
+        raw.frame[rows], raw.class_id[rows].astype(np.int64), raw.box[rows], score[rows], masks
+    )
+
+
+def count_losses(losses: Losses, kind: str, rows: npt.NDArray[np.int64], where: Callable[[int], str]) -> None:
+    """Count `rows` as lost, naming only as many as are shown."""
+    shown = rows[: losses.named_per_kind]
+    for row in shown:
+        losses.add(kind, where(int(row)))
+    if len(rows) > len(shown):
+        losses.add(kind, where(int(rows[-1])), len(rows) - len(shown))
+
+
+def known_ids(values: list[Any]) -> FloatArray:
+    """Anything read as class ids: numbers as they are, NaN for the rest."""
+    try:
+        return np.array(values, np.float64).reshape(-1)
+    except (TypeError, ValueError, OverflowError):
+        read = (number(value) for value in values)
+        return np.array([np.nan if value is None else value for value in read], np.float64)
+
+
+def _usable(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> IntArray:
+    x0, y0, x1, y1 = raw.box.T
+    width, height = size[raw.frame].T
+    with np.errstate(invalid="ignore"):
+        tests: list[tuple[str, Any, FloatArray]] = [
+            ("boxes with NaN or infinite coordinates", ~np.isfinite(raw.box).all(1), raw.box),
+            ("boxes with coordinates beyond a billion pixels", (np.abs(raw.box) > FARTHEST).any(1), raw.box),
+            ("inverted boxes", (x1 < x0) | (y1 < y0), raw.box),
+            ("boxes with zero area", (x1 == x0) | (y1 == y0), raw.box),
+            ("boxes outside the picture", (x1 <= 0) | (y1 <= 0) | (x0 >= width) | (y0 >= height), raw.box),
+            ("class ids that are no whole number", _no_id(raw.class_id), raw.class_id),
+        ]
+        if class_names:
+            named = np.fromiter(class_names, np.float64)
+            tests.append(("class ids without a name", ~np.isin(raw.class_id, named), raw.class_id))
+        if raw.score is not None:
+            outside = ~((raw.score >= 0) & (raw.score <= 1))
+            tests.append(("scores outside [0, 1]", outside, raw.score))
+    good = np.ones(len(raw.frame), np.bool_)
+    for kind, bad, value in tests:
+        rows = np.flatnonzero(good & bad)
+        count_losses(losses, kind, rows, _naming(raw.where, value))
+        good &= ~bad
+    return np.flatnonzero(good)
+
+
+def _no_id(class_id: FloatArray) -> BoolArray:
+    whole: BoolArray = (class_id >= 0) & (class_id < 2**31) & (class_id == np.floor(class_id))
+    return ~whole
+
+
+def _naming(where: Callable[[int], str], value: FloatArray) -> Callable[[int], str]:
+    def name(row: int) -> str:
+        return f"{where(row)} ({one_line(np.asarray(value[row]).tolist())})"
+
+    return name

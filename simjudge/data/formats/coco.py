@@ -1,0 +1,233 @@
+"""COCO annotations (ground truth), with results (predictions) beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import writing_folder
+from simjudge.core.frames import FrameSet, IntArray, Objects, Predictions, stamp_from_name
+from simjudge.core.text import load_json, one_line
+from simjudge.data.formats.checks import DECIMALS, RawRows, known_ids, objects_of, predictions_of
+from simjudge.data.formats.coco_results import rows_of_results
+from simjudge.data.formats.coco_shapes import box_and_mask
+from simjudge.data.formats.found import FoundFrames, find_pictures
+from simjudge.data.formats.pictures import file_stems, write_pictures
+from simjudge.data.formats.shapes import MaskList, to_runs
+from simjudge.data.formats.sidecar import Sidecar, complete, load_sidecar, write_sidecar
+from simjudge.data.formats.yolo_text import used_ids
+
+ANNOTATIONS, RESULTS = "annotations.json", "results.json"
+_NAMES = (ANNOTATIONS, "_annotations.coco.json", "annotations/annotations.json", "instances.json")
+
+
+def is_coco(content: Any) -> bool:
+    """Whether the content of a JSON file is COCO annotations."""
+    return isinstance(content, dict) and isinstance(content.get("images"), list) and "annotations" in content
+
+
+def is_coco_results(content: Any) -> bool:
+    """Whether the content of a JSON file is a list of COCO results."""
+    return isinstance(content, list) and all(isinstance(r, dict) and "image_id" in r for r in content[:5])
+
+
+def sniff_coco(path: Path) -> bool:
+    """Whether `path` is a COCO annotations file, or a folder with one."""
+    if path.is_dir():
+        # Damaged or one of several: reading says so better than "no data set" would.
+        return any((path / name).is_file() for name in _NAMES) or any((path / "annotations").glob("*.json"))
+    try:
+        return path.is_file() and is_coco(load_json(path))
+    except SimjudgeError:
+        return False
+
+
+def read_coco(path: Path) -> FrameSet:
+    """Read COCO annotations, and the predictions in `results.json` beside them where there is one.
+
+    Class ids are the category ids. An image without annotations is labelled, with nothing in it.
+
+    Raises:
+        SimjudgeError: there are no annotations, or they name no usable image.
+    """
+    found = _annotations_in(path)
+    if found is None:
+        raise SimjudgeError(f"{path}: holds no {ANNOTATIONS}; give the annotations file itself")
+    return from_content(load_json(found), found)
+
+
+def from_content(content: Any, path: Path) -> FrameSet:
+    """The set in the already parsed content of the annotations file at `path`."""
+    sidecar = load_sidecar(path.parent) if path.name == ANNOTATIONS else Sidecar(path)
+    return complete(_read_plain(content, path, sidecar), sidecar)
+
+
+def write_coco(frames: FrameSet, path: Path) -> None:
+    """Write `frames` as a folder: images/, annotations.json, results.json (where predicted) and the sidecar."""
+    stems = file_stems(frames.frame_name)
+    used = used_ids(frames.objects) | used_ids(frames.predictions) | set(frames.class_names)
+    with writing_folder(path) as folder:
+        names = write_pictures(frames, folder / "images", stems)
+        images = []
+        for i, stem in enumerate(stems):
+            width, height = frames.size[i].tolist()
+            image = {"id": i + 1, "file_name": names[i] or f"{stem}.png", "width": width, "height": height}
+            images.append(image if frames.labelled[i] else image | {"labelled": False})
+        annotations = [
+            {"id": i + 1, **row, "area": row["bbox"][2] * row["bbox"][3], "iscrowd": 0}
+            for i, row in enumerate(_rows(frames.objects, frames.size))
+        ]
+        categories = [{"id": i, "name": frames.class_name(i)} for i in sorted(used)]
+        content = {"images": images, "annotations": annotations, "categories": categories}
+        (folder / ANNOTATIONS).write_text(json.dumps(content), encoding="utf-8")
+        if frames.predictions is not None:
+            results = _rows(frames.predictions, frames.size)
+            (folder / RESULTS).write_text(json.dumps(results), encoding="utf-8")
+        write_sidecar(frames, folder, stems, _read_folder)
+
+
+def _rows(table: Objects | Predictions, size: IntArray) -> list[dict[str, Any]]:
+    box = np.round(np.concatenate([table.box[:, :2], table.box[:, 2:] - table.box[:, :2]], 1), DECIMALS).tolist()
+    frame, class_id = table.frame.tolist(), table.class_id.tolist()
+    rows: list[dict[str, Any]] = []
+    for i in range(len(table)):
+        row: dict[str, Any] = {"image_id": frame[i] + 1, "category_id": class_id[i], "bbox": box[i]}
+        if table.masks is not None and table.masks.has(i):
+            row["segmentation"] = to_runs(table.masks, i, int(size[frame[i], 0]), int(size[frame[i], 1]))
+        if isinstance(table, Predictions):
+            row["score"] = float(table.score[i])
+        rows.append(row)
+    return rows
+
+
+def _annotations_in(path: Path) -> Path | None:
+    if path.is_file():
+        return path
+    for name in _NAMES:
+        if (path / name).is_file():
+            return path / name
+    inside = sorted((path / "annotations").glob("*.json"))
+    if len(inside) > 1:
+        raise SimjudgeError(f"{path}: several annotation files in annotations/; give one of them, e.g. {inside[0]}")
+    return inside[0] if inside else None
+
+
+def _read_folder(folder: Path) -> FrameSet:
+    path = folder / ANNOTATIONS
+    return _read_plain(load_json(path), path, load_sidecar(folder))
+
+
+def _read_plain(content: Any, path: Path, sidecar: Sidecar) -> FrameSet:
+    if not is_coco(content):
+        raise SimjudgeError(f"{path}: no COCO annotations; it needs 'images', 'annotations' and 'categories'")
+    losses = Losses()
+    class_names = _class_names(content, path)
+    found, number = _frames(content["images"], path, sidecar, losses)
+    if not found.names:
+        raise SimjudgeError(f"{path}: names no usable image; an empty set cannot be used")
+    raw = _annotation_rows(content["annotations"], path, number, found.size, losses)
+    predictions = None
+    predicted = np.zeros(len(found.names), np.bool_)
+    results = path.parent / RESULTS
+    if results.is_file() and path.name == ANNOTATIONS:
+        scored = rows_of_results(load_json(results), results, number, found.size, losses)
+        predictions = predictions_of(scored, found.size, class_names, losses)
+        has = np.isin(np.arange(len(found.names)), scored.frame)
+        predicted = has | np.array([not sidecar.says_not("predicted", name) for name in found.names])
+    return FrameSet.build(
+        path.parent.name if path.name in _NAMES else path.stem,
+        found.size,
+        objects_of(raw, found.size, class_names, losses),
+        predictions,
+        frame_name=found.names,
+        stamp=[stamp_from_name(name) for name in found.names],
+        labelled=found.labelled,
+        predicted=predicted,
+        class_names=class_names,
+        images=found.images(),
+        losses=losses,
+    )
+
+
+def _class_names(content: dict[str, Any], path: Path) -> dict[int, str]:
+    try:
+        return {int(c["id"]): str(c["name"]) for c in content.get("categories", [])}
+    except (TypeError, KeyError, ValueError, OverflowError) as error:
+        raise SimjudgeError(f"{path}: a category without id and name; mend 'categories'") from error
+
+
+def _frames(
+    images: list[Any], path: Path, sidecar: Sidecar, losses: Losses
+) -> tuple[FoundFrames, dict[Any, int]]:
+    """The usable images as frames, and the frame number by image id."""
+    entries: list[tuple[str, int, int]] = []
+    ids: list[Any] = []
+    labelled: list[bool] = []
+    for i, image in enumerate(images):
+        try:
+            name = str(image.get("file_name") or f"{image['id']}.png")
+            entries.append((name, int(image.get("width") or 0), int(image.get("height") or 0)))
+            hash(image["id"])
+        except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
+            losses.add("images without id, name or size", f"{path}: image {i} ({one_line(image)})")
+            del entries[len(ids) :]
+            continue
+        ids.append(image["id"])
+        labelled.append(image.get("labelled", True) is not False)
+    found = find_pictures(entries, _stems(entries), path.parent, sidecar, losses, str(path))
+    number = {ids[k]: i for i, k in enumerate(found.entry)}
+    if len(set(ids)) != len(ids):
+        losses.add("image ids that occur twice", str(path), len(ids) - len(set(ids)))
+    found.labelled = [labelled[k] for k in found.entry]
+    return found, number
+
+
+def _stems(entries: Sequence[tuple[str, int, int]]) -> list[str]:
+    """Frame names: the file stems, or the paths with "/" made "_" where stems are not unique."""
+    paths = [PurePosixPath(name.replace("\\", "/")) for name, _, _ in entries]
+    stems = [p.stem for p in paths]
+    if len(set(stems)) == len(stems):
+        return stems
+    return ["_".join(p.with_suffix("").parts) for p in paths]
+
+
+def _annotation_rows(
+    rows: Any, path: Path, number: dict[Any, int], size: IntArray, losses: Losses
+) -> RawRows:
+    if not isinstance(rows, list):
+        raise SimjudgeError(f"{path}: 'annotations' is no list; export the annotations again")
+    frame: list[int] = []
+    index: list[int] = []
+    classes: list[Any] = []
+    boxes: list[list[float]] = []
+    masks = MaskList()
+    for i, row in enumerate(rows):
+        where = f"{path}: annotation {i}"
+        if not isinstance(row, dict) or "category_id" not in row:
+            losses.add("malformed rows", f"{where} ({one_line(row)})")
+            continue
+        if row.get("iscrowd"):
+            losses.add("crowd regions, which are no objects", where)
+            continue
+        image = row.get("image_id")
+        if not isinstance(image, int | str) or image not in number:
+            losses.add("annotations of images that are not there", f"{where} (image_id {one_line(image)})")
+            continue
+        of = number[image]
+        shape = box_and_mask(row, int(size[of, 0]), int(size[of, 1]), where, losses)
+        if shape is not None:
+            frame.append(of)
+            index.append(i)
+            classes.append(row["category_id"])
+            boxes.append(shape[0])
+            masks.append(shape[1])
+    box = np.array(boxes, np.float64).reshape(-1, 4)
+    return RawRows(
+        np.array(frame, np.int64), known_ids(classes), box, lambda i: f"{path}: annotation {index[i]}",
+        masks=masks.masks(),
+    )

@@ -1,0 +1,107 @@
+"""COCO results: a list of predictions, each with the id of its image."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet, IntArray, Predictions
+from simjudge.core.text import load_json, number, one_line
+from simjudge.data.formats.checks import RawRows, known_ids, predictions_of
+from simjudge.data.formats.coco_shapes import box_and_mask
+from simjudge.data.formats.shapes import MaskList
+
+
+def rows_of_results(
+    rows: Any, path: Path, frame_of: dict[Any, int], size: IntArray, losses: Losses
+) -> RawRows:
+    """The results as rows, not yet checked; `frame_of` gives the frame of each image id, `size` is int64 (F, 2)."""
+    if not isinstance(rows, list):
+        raise SimjudgeError(f"{path}: no list of COCO results; write the file anew")
+    frame: list[int] = []
+    index: list[int] = []
+    classes: list[Any] = []
+    scores: list[float] = []
+    boxes: list[list[float]] = []
+    masks = MaskList()
+    for i, row in enumerate(rows):
+        where = f"{path}: result {i}"
+        score = number(row.get("score")) if isinstance(row, dict) else None
+        if score is None or "category_id" not in row:
+            losses.add("malformed rows", f"{where} ({one_line(row)})")
+            continue
+        of = _frame(row, frame_of)
+        if of is None:
+            named = one_line(row.get("image_id"))
+            losses.add("predictions for frames that the set lacks", f"{where} (image_id {named})")
+            continue
+        shape = box_and_mask(row, int(size[of, 0]), int(size[of, 1]), where, losses)
+        if shape is not None:
+            frame.append(of)
+            index.append(i)
+            classes.append(row["category_id"])
+            scores.append(score)
+            boxes.append(shape[0])
+            masks.append(shape[1])
+    return RawRows(
+        np.array(frame, np.int64),
+        known_ids(classes),
+        np.array(boxes, np.float64).reshape(-1, 4),
+        lambda i: f"{path}: result {index[i]}",
+        np.array(scores, np.float64),
+        masks=masks.masks(),
+    )
+
+
+def read_results(rows: Any, path: Path, onto: FrameSet, beside: Path | None, losses: Losses) -> Predictions:
+    """Results for the frames of `onto`.
+
+    Image ids are looked up in the annotations that lie beside the results or that `onto` was read from (`beside`);
+    without such, an image id (or "file_name") is taken for a frame's name, as ultralytics writes them.
+
+    Raises:
+        SimjudgeError: no result belongs to a frame.
+    """
+    ids = _ids_from_annotations(path.parent, onto) if beside is None else _ids_from_annotations(beside, onto)
+    if not ids:
+        ids = _ids_from_annotations(path.parent, onto) or _ids_from_names(onto)
+    raw = rows_of_results(rows, path, ids, onto.size, losses)
+    if len(rows) and not len(raw.frame):
+        raise SimjudgeError(
+            f"{path}: no image_id belongs to a frame of {onto.name}; put the file beside its annotations.json"
+        )
+    return predictions_of(raw, onto.size, onto.class_names, losses)
+
+
+def _frame(row: dict[str, Any], frame_of: dict[Any, int]) -> int | None:
+    image = row.get("image_id")
+    if isinstance(image, int | str) and image in frame_of:
+        return frame_of[image]
+    name = row.get("file_name")
+    return frame_of.get(Path(name).stem) if isinstance(name, str) else None
+
+
+def _ids_from_names(onto: FrameSet) -> dict[Any, int]:
+    ids: dict[Any, int] = {name: i for i, name in enumerate(onto.frame_name)}
+    for i, name in enumerate(onto.frame_name):
+        if name.isdecimal():
+            ids.setdefault(int(name), i)
+    return ids
+
+
+def _ids_from_annotations(place: Path, onto: FrameSet) -> dict[Any, int]:
+    """The frame number by image id from the annotations at `place`, a file or a folder; empty where there are none."""
+    candidates = [place] if place.is_file() else [place / "annotations.json", place / "_annotations.coco.json"]
+    number = {name: i for i, name in enumerate(onto.frame_name)}
+    for candidate in candidates:
+        if not candidate.is_file() or candidate.suffix.lower() != ".json":
+            continue
+        content = load_json(candidate)
+        images = content.get("images") if isinstance(content, dict) else None
+        if isinstance(images, list):
+            named = [(i.get("id"), Path(str(i.get("file_name"))).stem) for i in images if isinstance(i, dict)]
+            return {key: number[stem] for key, stem in named if isinstance(key, int | str) and stem in number}
+    return {}

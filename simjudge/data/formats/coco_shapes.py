@@ -1,0 +1,49 @@
+"""The box and mask of a COCO annotation or result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.errors import Losses
+from simjudge.core.text import one_line
+from simjudge.data.formats.checks import DECIMALS
+from simjudge.data.formats.shapes import NOTHING, Crop, from_polygons, from_runs
+
+
+def box_and_mask(
+    row: dict[str, Any], width: int, height: int, where: str, losses: Losses
+) -> tuple[list[float], Crop] | None:
+    """Box (x0, y0, x1, y1) and mask in pixels; None, counted, where there is neither.
+
+    Without a "bbox" the box is the mask's extent. An unusable mask is counted and the box kept.
+    """
+    mask = _mask(row.get("segmentation"), width, height, where, losses)
+    try:
+        if row.get("bbox") is not None:
+            x, y, w, h = (float(v) for v in row["bbox"])
+            return [round(x, DECIMALS), round(y, DECIMALS), round(x + w, DECIMALS), round(y + h, DECIMALS)], mask
+    except (TypeError, ValueError, OverflowError):
+        losses.add("malformed rows", f"{where} (bbox {one_line(row['bbox'])})")
+        return None
+    crop, (left, top) = mask
+    if crop is None:
+        losses.add("malformed rows", f"{where} (neither bbox nor segmentation)")
+        return None
+    return [float(left), float(top), float(left + crop.shape[1]), float(top + crop.shape[0])], mask
+
+
+def _mask(shape: Any, width: int, height: int, where: str, losses: Losses) -> Crop:
+    if shape is None or shape == []:
+        return NOTHING
+    try:
+        if isinstance(shape, dict):
+            return from_runs(shape, width, height)
+        polygons = [np.array(p, np.float64).reshape(-1, 2) for p in shape]
+        if any(len(p) < 3 or not np.isfinite(p).all() for p in polygons):
+            raise ValueError("a polygon of less than three finite points")  # noqa: TRY301 - one place to count
+        return from_polygons(polygons, width, height)
+    except (TypeError, ValueError) as error:
+        losses.add("unusable masks (the box is kept)", f"{where} ({one_line(error)})")
+        return NOTHING

@@ -1,0 +1,201 @@
+"""CVAT's own XML, "CVAT for images 1.1": boxes, polygons and masks, classes by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, ElementTree, SubElement
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import writing_folder
+from simjudge.core.frames import FrameSet, stamp_from_name
+from simjudge.core.text import load_xml, whole_number
+from simjudge.data.formats.checks import objects_of, predictions_of
+from simjudge.data.formats.cvat_shapes import add_shapes, read_shapes
+from simjudge.data.formats.found import find_pictures
+from simjudge.data.formats.pictures import file_stems, pictures_in, write_pictures
+from simjudge.data.formats.sidecar import Sidecar, complete, load_sidecar, write_sidecar
+from simjudge.data.formats.yolo_text import used_ids
+
+ANNOTATIONS, PREDICTIONS = "annotations.xml", "predictions.xml"
+Entry = tuple[str, int, int]
+"""File name, width and height of an image; 0 where the file does not say."""
+
+
+def sniff_cvat(path: Path) -> bool:
+    """Whether `path` is an XML file of CVAT for images, or a folder with such an annotations.xml."""
+    if not path.is_file():
+        # Whatever is wrong with it, reading says so better than "no data set" would.
+        return (path / ANNOTATIONS).is_file()
+    with path.open("rb") as stream:
+        return b"<annotations" in stream.read(4096)
+
+
+def read_cvat(path: Path) -> FrameSet:
+    """Read CVAT XML, and the predictions in `predictions.xml` beside it where there is one.
+
+    Class ids are the label's `class_id` where every label has one (as in files written here), else the label's place in
+    the list, from 0. An image that the file names is labelled, a picture in `images/` that it does not name is not.
+
+    Raises:
+        SimjudgeError: the XML is damaged, or names no usable image.
+    """
+    file = path / ANNOTATIONS if path.is_dir() else path
+    sidecar = load_sidecar(file.parent) if file.name == ANNOTATIONS else Sidecar(file)
+    return complete(_read_plain(file, sidecar), sidecar)
+
+
+def write_cvat(frames: FrameSet, path: Path) -> None:
+    """Write `frames` as a folder: images/, annotations.xml, predictions.xml (where predicted) and the sidecar.
+
+    Images that nobody labelled are left out of annotations.xml, so that an export from CVAT, which names all images of
+    its task, can take its place.
+    """
+    stems = file_stems(frames.frame_name)
+    labels = _label_texts(frames)
+    with writing_folder(path) as folder:
+        names = write_pictures(frames, folder / "images", stems)
+        entries = [
+            (name or f"{stem}.png", int(w), int(h))
+            for name, stem, (w, h) in zip(names, stems, frames.size, strict=True)
+        ]
+        document = _document(labels)
+        add_shapes(document, entries, np.flatnonzero(frames.labelled), frames.objects, labels)
+        _write_xml(document, folder / ANNOTATIONS)
+        if frames.predictions is not None:
+            document = _document(labels)
+            add_shapes(document, entries, np.flatnonzero(frames.predicted), frames.predictions, labels)
+            _write_xml(document, folder / PREDICTIONS)
+        write_sidecar(frames, folder, stems, lambda f: _read_plain(f / ANNOTATIONS, load_sidecar(f)))
+
+
+def _read_plain(file: Path, sidecar: Sidecar) -> FrameSet:
+    losses = Losses()
+    root = _annotations(file)
+    other = file.parent / PREDICTIONS
+    predicted_root = _annotations(other) if file.name == ANNOTATIONS and other.is_file() else None
+    images = root.findall("image")
+    predicted_images = [] if predicted_root is None else predicted_root.findall("image")
+    entries = {e[0]: e for e in map(_entry, images)}
+    labelled = set(entries)
+    _call_alike(predicted_images, list(entries))
+    entries |= {e[0]: e for e in map(_entry, predicted_images) if e[0] not in entries}
+    if file.name == ANNOTATIONS:
+        _add_unnamed(entries, file, sidecar, losses)
+    stems = _stems(list(entries))
+    found = find_pictures(list(entries.values()), stems, file.parent, sidecar, losses, str(file))
+    if not found.names and not sidecar.frame:
+        raise SimjudgeError(f"{file}: names no usable image; an empty set cannot be used")
+    names = list(entries)
+    frame = {names[k]: i for i, k in enumerate(found.entry)}
+    class_names = _class_names(root)
+    ids = {name: i for i, name in class_names.items()}
+    raw = read_shapes(images, frame, found.size, ids, file, losses, scored=False)
+    predictions = None
+    predicted = np.zeros(len(found.names), np.bool_)
+    if predicted_root is not None:
+        scored = read_shapes(predicted_images, frame, found.size, ids, other, losses, scored=True)
+        predictions = predictions_of(scored, found.size, {}, losses)
+        predicted[[frame[str(i.get("name"))] for i in predicted_images if i.get("name") in frame]] = True
+    return FrameSet.build(
+        file.parent.name if file.name == ANNOTATIONS else file.stem,
+        found.size,
+        objects_of(raw, found.size, {}, losses),
+        predictions,
+        frame_name=found.names,
+        stamp=[stamp_from_name(name) for name in found.names],
+        labelled=[names[k] in labelled for k in found.entry],
+        predicted=predicted,
+        class_names=class_names,
+        images=found.images(),
+        losses=losses,
+    )
+
+
+def _annotations(file: Path) -> Element:
+    root = load_xml(file)
+    if root.tag != "annotations":
+        raise SimjudgeError(f"{file}: not an export as 'CVAT for images 1.1' (its root is <{root.tag}>)")
+    if root.find("track") is not None:
+        raise SimjudgeError(f"{file}: an export as 'CVAT for video'; export it as 'CVAT for images 1.1'")
+    return root
+
+
+def _entry(image: Element) -> Entry:
+    width, height = (whole_number(image.get(key)) or 0 for key in ("width", "height"))
+    return str(image.get("name")), width, height
+
+
+def _call_alike(images: Sequence[Element], names: Sequence[str]) -> None:
+    """Give images the names of the annotations where they differ in folders only, as after an export from CVAT."""
+    by_last = {name.rsplit("/", 1)[-1]: name for name in names}
+    known = set(names)
+    for image in images:
+        name = str(image.get("name"))
+        if name not in known:
+            image.set("name", by_last.get(name.rsplit("/", 1)[-1], name))
+
+
+def _add_unnamed(entries: dict[str, Entry], file: Path, sidecar: Sidecar, losses: Losses) -> None:
+    """Add the pictures in `images/` that the annotations do not name."""
+    named = {name.rsplit("/", 1)[-1] for name in entries}
+    for picture in pictures_in(file.parent / "images"):
+        if picture.name not in named:
+            entries[picture.name] = (picture.name, 0, 0)
+            if not sidecar.says_not("labelled", picture.stem):
+                losses.add("pictures without labels (the annotations do not name them)", str(picture))
+
+
+def _stems(names: Sequence[str]) -> list[str]:
+    """Frame names: the file stems, or the paths with "/" made "_" where stems are not unique."""
+    stems = [Path(name).stem for name in names]
+    return stems if len(set(stems)) == len(stems) else [name.rpartition(".")[0].replace("/", "_") for name in names]
+
+
+def _class_names(root: Element) -> dict[int, str]:
+    labels = root.findall("./meta//labels/label")
+    names = [label.findtext("name", "") for label in labels]
+    ids = [whole_number(label.findtext("class_id")) for label in labels]
+    if labels and all(i is not None for i in ids):
+        return {i: name for i, name in zip(ids, names, strict=True) if i is not None}
+    if not labels:
+        # A file without its list of labels: they are numbered as they come.
+        shapes = root.iterfind("./image/*")
+        names = list(dict.fromkeys(str(shape.get("label")) for shape in shapes if shape.get("label")))
+    return dict(enumerate(names))
+
+
+def _label_texts(frames: FrameSet) -> dict[int, str]:
+    """What each class is called in the XML: its name, made printable and different from the others'."""
+    used = used_ids(frames.objects) | used_ids(frames.predictions) | set(frames.class_names)
+    texts: dict[int, str] = {}
+    for class_id in sorted(used):
+        name = frames.class_name(class_id)
+        text = "".join(c if c.isprintable() else "_" for c in name)
+        while not text.strip() or text in texts.values():
+            text = f"{text}#{class_id}"
+        texts[class_id] = text
+    return texts
+
+
+def _document(labels: dict[int, str]) -> Element:
+    root = Element("annotations")
+    SubElement(root, "version").text = "1.1"
+    listed = SubElement(SubElement(SubElement(root, "meta"), "task"), "labels")
+    for class_id, text in labels.items():
+        label = SubElement(listed, "label")
+        for tag, content in (("name", text), ("type", "any"), ("class_id", str(class_id))):
+            SubElement(label, tag).text = content
+        attribute = SubElement(SubElement(label, "attributes"), "attribute")
+        parts = {"name": "instance", "mutable": "False", "input_type": "text", "default_value": "", "values": ""}
+        for tag, content in parts.items():
+            SubElement(attribute, tag).text = content
+    return root
+
+
+def _write_xml(root: Element, path: Path) -> None:
+    tree: Any = ElementTree(root)
+    tree.write(path, encoding="utf-8", xml_declaration=True)

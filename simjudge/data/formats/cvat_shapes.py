@@ -1,0 +1,173 @@
+"""The shapes in CVAT XML: box, polygon and mask elements, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement
+
+import numpy as np
+
+from simjudge.core.errors import Losses
+from simjudge.core.frames import NO_INSTANCE, IntArray, Objects, Predictions, rows_by_frame
+from simjudge.core.masks import BoolImage
+from simjudge.core.text import number, one_line
+from simjudge.data.formats.checks import DECIMALS, RawRows
+from simjudge.data.formats.shapes import NOTHING, Crop, MaskList, cropped, from_polygons
+
+Shape = tuple[list[float], Crop]
+_CORNERS = ("xtl", "ytl", "xbr", "ybr")
+
+
+def read_shapes(
+    images: Sequence[Element],
+    frame: dict[str, int],
+    size: IntArray,
+    ids: dict[str, int],
+    file: Path,
+    losses: Losses,
+    *,
+    scored: bool,
+) -> RawRows:
+    """The shapes of all images as rows, not yet checked.
+
+    Args:
+        images: the image elements.
+        frame: the frame number by image name; images without one have been counted already.
+        size: int64 (F, 2).
+        ids: class id by label.
+        file: to be named in messages.
+        losses: counts shapes of other kinds, rotated boxes, and what cannot be read.
+        scored: whether each shape has a score.
+    """
+    frames: list[int] = []
+    places: list[str] = []
+    columns: list[tuple[float, list[float], float, int]] = []
+    masks = MaskList()
+    for image in images:
+        name = str(image.get("name"))
+        of = frame.get(name)
+        if of is None:
+            continue
+        width, height = (int(v) for v in size[of])
+        for index, element in enumerate(image):
+            place = f"{file}: image {name} {element.tag} {index}"
+            shape = _shape(element, width, height, place, losses)
+            score = number(element.get("score")) if scored else 1.0
+            label = str(element.get("label"))
+            if shape is None:
+                continue
+            if score is None or label not in ids:
+                kind = "malformed rows" if score is None else "class ids without a name"
+                losses.add(kind, f"{place} (label {one_line(label)}, score {one_line(element.get('score'))})")
+                continue
+            frames.append(of)
+            places.append(place)
+            columns.append((float(ids[label]), shape[0], score, _instance(element)))
+            masks.append(shape[1])
+    classes, boxes, scores, instances = zip(*columns, strict=True) if columns else ((),) * 4
+    return RawRows(
+        np.array(frames, np.int64),
+        np.array(classes, np.float64),
+        np.array(boxes, np.float64).reshape(-1, 4),
+        places.__getitem__,
+        np.array(scores, np.float64) if scored else None,
+        np.array(instances, np.int64),
+        masks.masks(),
+    )
+
+
+def add_shapes(
+    root: Element,
+    entries: Sequence[tuple[str, int, int]],
+    chosen: IntArray,
+    table: Objects | Predictions,
+    labels: dict[int, str],
+) -> None:
+    """Add an image element for each of the `chosen` frames with its objects or predictions.
+
+    Args:
+        root: where.
+        entries: file name, width and height of each frame.
+        chosen: int64, frame numbers.
+        table: the rows.
+        labels: label by class id.
+    """
+    start = rows_by_frame(table.frame, len(entries)).tolist()
+    box = table.box.tolist()
+    class_id = table.class_id.tolist()
+    for i in chosen.tolist():
+        name, width, height = entries[i]
+        image = SubElement(root, "image", id=str(i), name=name, width=str(width), height=str(height))
+        for row in range(start[i], start[i + 1]):
+            attributes = {"label": labels[class_id[row]], "source": "simjudge", "occluded": "0"}
+            if table.masks is not None and table.masks.has(row):
+                attributes |= _mask_attributes(table.masks.crop(row), table.masks.origin[row].tolist())
+                element = SubElement(image, "mask", attributes)
+            else:
+                corners = zip(_CORNERS, box[row], strict=True)
+                element = SubElement(image, "box", attributes | {key: repr(value) for key, value in corners})
+            if isinstance(table, Predictions):
+                element.set("score", repr(float(table.score[row])))
+            elif table.instance[row] != NO_INSTANCE:
+                SubElement(element, "attribute", name="instance").text = str(int(table.instance[row]))
+
+
+def _instance(element: Element) -> int:
+    for attribute in element.iterfind("attribute"):
+        value = number(attribute.text) if attribute.get("name") == "instance" else None
+        if value is not None and abs(value) < 2**62:
+            return int(str(attribute.text)) if str(attribute.text).lstrip("-").isdecimal() else int(value)
+    return NO_INSTANCE
+
+
+def _shape(element: Element, width: int, height: int, place: str, losses: Losses) -> Shape | None:
+    try:
+        if element.tag == "box":
+            if number(element.get("rotation", "0")) != 0:
+                losses.add("rotated boxes", place)
+                return None
+            return [round(float(element.attrib[key]), DECIMALS) for key in _CORNERS], NOTHING
+        if element.tag == "polygon":
+            return _polygon(element, width, height)
+        if element.tag == "mask":
+            return _mask(element, width, height)
+    except (KeyError, ValueError, OverflowError) as error:
+        losses.add("malformed rows", f"{place} ({type(error).__name__}: {one_line(error)})")
+        return None
+    if element.tag != "tag":
+        losses.add("shapes that are neither box, polygon nor mask", place)
+    return None
+
+
+def _polygon(element: Element, width: int, height: int) -> Shape:
+    points = np.array([p.split(",") for p in element.attrib["points"].split(";")], np.float64)
+    if len(points) < 3 or points.shape[1] != 2 or not np.isfinite(points).all():
+        raise ValueError("not three or more points")
+    points = np.round(points, DECIMALS)
+    return [*points.min(0).tolist(), *points.max(0).tolist()], from_polygons([points], width, height)
+
+
+def _mask(element: Element, width: int, height: int) -> Shape:
+    left, top, wide, high = (int(float(element.attrib[key])) for key in ("left", "top", "width", "height"))
+    counts = np.array(element.attrib["rle"].split(","), np.int64)
+    if wide < 1 or high < 1 or (counts < 0).any() or counts.sum() != wide * high:
+        raise ValueError("run lengths that do not fill the mask")
+    values = np.arange(len(counts)) % 2 == 1
+    whole = np.repeat(values, counts).reshape(high, wide)
+    inside = whole[max(0, -top) : max(0, height - top), max(0, -left) : max(0, width - left)]
+    if inside.size == 0 or not inside.any():
+        return [float(left), float(top), float(left + wide), float(top + high)], NOTHING
+    crop, (x, y) = cropped(inside, (max(left, 0), max(top, 0)))
+    shape = inside.shape if crop is None else crop.shape
+    return [float(x), float(y), float(x + shape[1]), float(y + shape[0])], (crop, (x, y))
+
+
+def _mask_attributes(crop: BoolImage, origin: Sequence[int]) -> dict[str, str]:
+    """Run lengths row by row, the first of pixels that are not set, as CVAT writes them."""
+    flat = np.concatenate([[False], crop.ravel()])
+    edges = np.flatnonzero(np.diff(flat))
+    counts = np.diff(np.concatenate([[0], edges, [crop.size]]))
+    height, width = crop.shape
+    place = {"left": origin[0], "top": origin[1], "width": width, "height": height}
+    return {"rle": ", ".join(map(str, counts.tolist()))} | {key: str(value) for key, value in place.items()}

@@ -1,0 +1,95 @@
+"""Frames that an annotations file names (with sizes), and the picture files that belong to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from simjudge.core.errors import Losses
+from simjudge.core.frames import IntArray
+from simjudge.core.images import FileImages, ImageError
+from simjudge.data.formats.pictures import LONGEST_SIDE, sizes_of
+from simjudge.data.formats.sidecar import Sidecar
+
+
+@dataclass
+class FoundFrames:
+    """The usable ones of the frames that an annotations file names.
+
+    Attributes:
+        names: frame names.
+        paths: picture files, None where there is none.
+        size: int64 (F, 2).
+        entry: which entry of the file each frame is.
+        labelled: whether each is labelled; filled in by the format.
+    """
+
+    names: list[str]
+    paths: list[Path | None]
+    size: IntArray
+    entry: list[int]
+    labelled: list[bool] = field(default_factory=list)
+
+    def images(self) -> FileImages | None:
+        """The pictures; None where there is not one."""
+        return FileImages(self.paths) if any(self.paths) else None
+
+
+def find_pictures(
+    entries: Sequence[tuple[str, int, int]],
+    stems: Sequence[str],
+    folder: Path,
+    sidecar: Sidecar,
+    losses: Losses,
+    where: str,
+) -> FoundFrames:
+    """The pictures of some (file name, width, height); size 0 where the file does not say.
+
+    A frame is left out, counted, where its picture has no readable header or another size than the file says, and where
+    neither tells the size. A missing picture is counted only where other pictures of the set are there.
+    """
+    paths = [_picture(name, folder) for name, _, _ in entries]
+    headers = dict(zip([p for p in paths if p], sizes_of([p for p in paths if p]), strict=True))
+    found = FoundFrames([], [], np.empty((0, 2), np.int64), [])
+    sizes: list[tuple[int, int]] = []
+    seen: set[str] = set()
+    for i, ((name, width, height), path) in enumerate(zip(entries, paths, strict=True)):
+        header = headers[path] if path is not None else (width, height)
+        stem = stems[i]
+        if isinstance(header, ImageError):
+            losses.add("unreadable pictures", str(header))
+        elif width and height and header != (width, height):
+            losses.add("pictures of another size than annotated", f"{path} ({header}, said {(width, height)})")
+        elif not all(0 < side <= LONGEST_SIDE for side in header):
+            losses.add("frames without a size", f"{where}: {name}")
+        elif stem in seen:
+            losses.add("pictures with the same name as another", f"{where}: {name}")
+        else:
+            if path is None and headers and not sidecar_says_no_picture(sidecar, stem):
+                losses.add("pictures that are named but missing (their labels are kept)", f"{where}: {name}")
+            seen.add(stem)
+            found.names.append(stem)
+            found.paths.append(path)
+            found.entry.append(i)
+            sizes.append(header)
+    found.size = np.array(sizes, np.int64).reshape(-1, 2)
+    return found
+
+
+def sidecar_says_no_picture(sidecar: Sidecar, stem: str) -> bool:
+    """Whether the sidecar knows that a frame never had a picture."""
+    return sidecar.says_not("picture", stem)
+
+
+def _picture(name: str, folder: Path) -> Path | None:
+    """The picture file of that name, in or beside the folder of the annotations file."""
+    plain = name.replace("\\", "/")
+    last = plain.rsplit("/", 1)[-1]
+    for base in (folder / "images", folder, folder.parent / "images", folder.parent):
+        for candidate in (base / plain, base / last):
+            if candidate.is_file():
+                return candidate
+    return None

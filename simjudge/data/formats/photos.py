@@ -1,0 +1,33 @@
+"""A bare folder of pictures: a set without labels, for a detector to run on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet, stamp_from_name
+from simjudge.core.images import FileImages
+from simjudge.data.formats.pictures import pictures_in, readable, without_twins
+
+
+def sniff_photos(path: Path) -> bool:
+    """Whether `path` is a folder of pictures, or holds one called "images"."""
+    return path.is_dir() and bool(pictures_in(path) or pictures_in(path / "images"))
+
+
+def read_photos(path: Path) -> FrameSet:
+    """The pictures of a folder as a set in which nothing is labelled.
+
+    Raises:
+        SimjudgeError: none of them can be read.
+    """
+    losses = Losses()
+    folder = path if pictures_in(path) else path / "images"
+    pictures, size = readable(without_twins(pictures_in(folder), losses), losses)
+    if not pictures:
+        raise SimjudgeError(f"{path}: holds no readable picture; an empty set cannot be used")
+    names = [picture.stem for picture in pictures]
+    stamps = [stamp_from_name(name) for name in names]
+    return FrameSet.build(
+        path.name, size, frame_name=names, stamp=stamps, images=FileImages(pictures), losses=losses
+    )

@@ -1,0 +1,118 @@
+"""Picture files of a data set: finding them, their sizes from the headers, and writing them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from simjudge.core.errors import Losses
+from simjudge.core.frames import FrameSet, IntArray
+from simjudge.core.images import SUFFIXES, ChosenImages, FileImages, ImageError, Images, encode_png, size_of
+
+THREADS = 4
+LONGEST_SIDE = 1_000_000
+"""Pixels. A size beyond is a slip."""
+LONGEST_STEM = 180
+"""Bytes; file systems allow 255 for a name, and temporary names are longer than final ones."""
+_KEPT = " !#$&'()+,;=@[]^`{}~"
+
+
+def pictures_in(folder: Path) -> list[Path]:
+    """The picture files directly in a folder, sorted by name."""
+    if not folder.is_dir():
+        return []
+    with os.scandir(folder) as entries:
+        names = sorted(e.name for e in entries if e.name.lower().endswith(SUFFIXES) and not e.name.startswith("."))
+    return [folder / name for name in names]
+
+
+def without_twins(paths: Sequence[Path], losses: Losses) -> list[Path]:
+    """The pictures of a folder, one for each stem: a.png beside a.jpg cannot be told apart by a label file."""
+    seen: dict[str, Path] = {}
+    for path in paths:
+        first = seen.setdefault(path.stem, path)
+        if first is not path:
+            losses.add("pictures with the same name as another", f"{path} (beside {first.name})")
+    return list(seen.values())
+
+
+def sizes_of(paths: Sequence[Path]) -> list[tuple[int, int] | ImageError]:
+    """Width and height of each picture from its header, or why there is none."""
+    if not paths:
+        return []
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(_size_or_error, paths, chunksize=64))
+
+
+def readable(paths: Sequence[Path], losses: Losses) -> tuple[list[Path], IntArray]:
+    """The pictures that have a readable header, and their sizes, int64 (N, 2); the others are counted."""
+    good: list[Path] = []
+    sizes: list[tuple[int, int]] = []
+    for path, size in zip(paths, sizes_of(paths), strict=True):
+        if isinstance(size, ImageError):
+            losses.add("unreadable pictures", str(size))
+        else:
+            good.append(path)
+            sizes.append(size)
+    return good, np.array(sizes, np.int64).reshape(-1, 2)
+
+
+def file_of(images: Images | None, index: int) -> Path | None:
+    """The file that picture `index` is, None where it is no file of its own."""
+    if isinstance(images, ChosenImages):
+        return file_of(images.source, int(images.indices[index]))
+    if isinstance(images, FileImages):
+        return images.paths[index]
+    return None
+
+
+def file_stems(names: Sequence[str]) -> list[str]:
+    """File stems for frame names: the names themselves where a file can be called so, else escaped; all different."""
+    stems: list[str] = []
+    taken: set[str] = set()
+    for index, name in enumerate(names):
+        stem = _escaped(name)
+        while stem in taken or not stem or len(stem.encode()) > LONGEST_STEM:
+            stem = f"frame_{index:06d}" if f"frame_{index:06d}" not in taken else f"{stem[:100]}_{index}"
+        taken.add(stem)
+        stems.append(stem)
+    return stems
+
+
+def write_pictures(frames: FrameSet, folder: Path, stems: Sequence[str]) -> list[str | None]:
+    """Write all pictures into `folder` (made if need be): encoded bytes unchanged, raw pixels as PNG.
+
+    Returns:
+        The file name of each frame's picture, None where a frame has none.
+    """
+    names: list[str | None] = []
+    images = frames.images
+    for index, stem in enumerate(stems):
+        if images is None or not images.has(index):
+            names.append(None)
+            continue
+        folder.mkdir(exist_ok=True)
+        encoded = images.encoded(index)
+        data = encode_png(images.read(index)) if encoded is None else encoded.data
+        name = stem + (".png" if encoded is None else encoded.suffix)
+        (folder / name).write_bytes(data)
+        names.append(name)
+    return names
+
+
+def _escaped(name: str) -> str:
+    """A name with only what every file system takes; other alphabets stay as they are."""
+    safe = "".join(c if c.isalnum() or c in "-_." or c in _KEPT else quote(c, safe="", errors="replace") for c in name)
+    return "%2E" + safe[1:] if safe.startswith(".") else safe
+
+
+def _size_or_error(path: Path) -> tuple[int, int] | ImageError:
+    try:
+        return size_of(path)
+    except ImageError as error:
+        return error

@@ -1,0 +1,188 @@
+"""The plain JSON of simjudge: a list of frames with size, objects and predictions, and whatever else a set holds."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import writing_file, writing_folder
+from simjudge.core.frames import NO_STAMP, FrameSet, IntArray, stamp_from_name, stamp_name
+from simjudge.core.images import FileImages
+from simjudge.core.text import load_json, one_line
+from simjudge.data.formats.checks import RawRows, objects_of, predictions_of
+from simjudge.data.formats.pictures import LONGEST_SIDE, file_of, file_stems, write_pictures
+from simjudge.data.formats.rows_json import raw_rows, row_lists
+
+
+def sniff_plain_json(path: Path) -> bool:
+    """Whether `path` is a JSON file that holds a list of frames, bare or under "frames"."""
+    try:
+        return path.is_file() and is_plain(load_json(path))
+    except SimjudgeError:
+        return False
+
+
+def is_plain(content: Any) -> bool:
+    """Whether the content of a JSON file is of this format."""
+    frames = content.get("frames") if isinstance(content, dict) else content
+    return isinstance(frames, list) and all(isinstance(f, dict) and "size" in f for f in frames[:5])
+
+
+def read_plain_json(path: Path) -> FrameSet:
+    """Read a plain JSON file.
+
+    A list of frames, or {"class_names": {"1": "red", ...}, "frames": [...]}. A frame holds "size" [width, height],
+    "objects" (class, box [x0, y0, x1, y1] in pixels; instance; mask as COCO run lengths) and "predictions" (class, box,
+    score; mask), and may hold "name", "stamp" (nanoseconds) and "image" (a path, relative to the file). A frame without
+    "objects" is not labelled, one without "predictions" has had no detector on it.
+
+    Raises:
+        SimjudgeError: not such a file, or empty.
+    """
+    return from_content(load_json(path), path)
+
+
+def from_content(content: Any, path: Path) -> FrameSet:
+    """The set in the already parsed content of the file at `path`."""
+    if not is_plain(content):
+        raise SimjudgeError(f"{path}: no list of frames with 'size', 'objects' and 'predictions' in it")
+    frames = content["frames"] if isinstance(content, dict) else content
+    losses = Losses()
+    class_names = _class_names(content, path)
+    kept = [(i, f) for i, f in enumerate(frames) if _usable(f, f"{path}: frame {i}", losses)]
+    if not kept:
+        raise SimjudgeError(f"{path}: holds no usable frame; an empty set cannot be used")
+    size = np.array([f["size"] for _, f in kept], np.int64)
+    stamp = [_stamp(f, f"{path}: frame {i}") for i, f in kept]
+    names = [str(f.get("name", _default_name(i, s))) for (i, f), s in zip(kept, stamp, strict=True)]
+    if len(set(names)) != len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise SimjudgeError(f"{path}: two frames are called {one_line(twice)}; give each a 'name' of its own")
+    labels, found = (_raw(what, kept, size, path, losses) for what in ("objects", "predictions"))
+    predicted = [isinstance(f.get("predictions"), list) for _, f in kept]
+    paths = [_picture(f, path, losses) for _, f in kept]
+    return FrameSet.build(
+        path.stem,
+        size,
+        objects_of(labels, size, class_names, losses),
+        predictions_of(found, size, class_names, losses) if any(predicted) else None,
+        frame_name=names,
+        stamp=stamp,
+        labelled=[isinstance(f.get("objects"), list) for _, f in kept],
+        predicted=predicted,
+        class_names=class_names,
+        images=FileImages(paths) if any(paths) else None,
+        losses=losses,
+    )
+
+
+def write_plain_json(frames: FrameSet, path: Path) -> None:
+    """Write `frames` as one JSON file.
+
+    Pictures that are files are named by their path relative to `path`; others are written into `STEM.images/` beside
+    it. Without class names the file is a bare list of frames.
+    """
+    images = _image_names(frames, path)
+    everything = np.arange(len(frames))
+    objects = row_lists(frames.objects, frames, everything)
+    predictions = None if frames.predictions is None else row_lists(frames.predictions, frames, everything)
+    entries = []
+    for i, name in enumerate(frames.frame_name):
+        entry: dict[str, Any] = {"size": frames.size[i].tolist()}
+        stamp = int(frames.stamp[i])
+        if stamp != stamp_from_name(name):
+            entry["stamp"] = stamp
+        if name != _default_name(i, stamp) or ("stamp" not in entry and stamp != NO_STAMP):
+            entry["name"] = name
+        if images[i] is not None:
+            entry["image"] = images[i]
+        if frames.labelled[i]:
+            entry["objects"] = objects[i]
+        if predictions is not None and frames.predicted[i]:
+            entry["predictions"] = predictions[i]
+        entries.append(entry)
+    names = {str(key): name for key, name in frames.class_names.items()}
+    content = {"class_names": names, "frames": entries} if names else entries
+    with writing_file(path) as temporary:
+        temporary.write_text(json.dumps(content), encoding="utf-8")
+
+
+def _image_names(frames: FrameSet, path: Path) -> Sequence[str | None]:
+    images = frames.images
+    if images is None:
+        return [None] * len(frames)
+    files = [file_of(images, i) for i in range(len(frames))]
+    if all(file is not None or not images.has(i) for i, file in enumerate(files)):
+        base = path.parent.resolve()
+        return [None if f is None else Path(os.path.relpath(f.resolve(), base)).as_posix() for f in files]
+    folder = path.with_name(f"{path.stem}.images")
+    with writing_folder(folder) as temporary:
+        names = write_pictures(frames, temporary, file_stems(frames.frame_name))
+    return [None if name is None else f"{folder.name}/{name}" for name in names]
+
+
+def _default_name(index: int, stamp: int) -> str:
+    return stamp_name(stamp) if stamp != NO_STAMP else f"{index:06d}"
+
+
+def _class_names(content: Any, path: Path) -> dict[int, str]:
+    names = content.get("class_names", {}) if isinstance(content, dict) else {}
+    try:
+        return {int(key): str(name) for key, name in names.items()}
+    except (AttributeError, ValueError) as error:
+        raise SimjudgeError(f'{path}: "class_names" is not like {{"1": "red"}}; mend it') from error
+
+
+def _usable(frame: Any, where: str, losses: Losses) -> bool:
+    try:
+        width, height = frame["size"]
+        good = all(int(side) == side and 0 < side <= LONGEST_SIDE for side in (width, height))
+    except (TypeError, KeyError, ValueError, OverflowError):
+        good = False
+    if not good:
+        held = frame.get("size") if isinstance(frame, dict) else frame
+        losses.add("frames without a size", f"{where} ({one_line(held)})")
+    return good
+
+
+def _stamp(frame: dict[str, Any], where: str) -> int:
+    if "stamp" not in frame:
+        return stamp_from_name(str(frame.get("name", "")))
+    stamp = frame["stamp"]
+    if not isinstance(stamp, int) or not NO_STAMP <= stamp < 2**63:
+        raise SimjudgeError(f"{where}: stamp {one_line(stamp)} is no number of nanoseconds; mend or remove it")
+    return stamp
+
+
+def _raw(what: str, kept: list[tuple[int, dict[str, Any]]], size: IntArray, path: Path, losses: Losses) -> RawRows:
+    """The objects or predictions of the usable frames; messages number frames as the file does."""
+    lists = [_list_of(f, what, f"{path}: frame {i}", losses) for i, f in kept]
+
+    def where(frame: int, row: int) -> str:
+        return f"{path}: frame {kept[frame][0]} {what[:-1]} {row}"
+
+    return raw_rows(lists, range(len(kept)), size, where, losses, scored=what == "predictions")
+
+
+def _list_of(frame: dict[str, Any], what: str, where: str, losses: Losses) -> list[Any]:
+    rows = frame.get(what)
+    if rows is not None and not isinstance(rows, list):
+        losses.add("frames whose objects or predictions are no list", f"{where} ({one_line(rows)})")
+    return rows if isinstance(rows, list) else []
+
+
+def _picture(frame: dict[str, Any], path: Path, losses: Losses) -> Path | None:
+    named = frame.get("image")
+    if named is None:
+        return None
+    picture = path.parent / str(named)
+    if picture.is_file():
+        return picture
+    losses.add("pictures that are named but missing", str(picture))
+    return None

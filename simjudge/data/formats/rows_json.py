@@ -1,0 +1,91 @@
+"""Objects and predictions as lists of JSON dictionaries, as the plain format and the sidecar hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.errors import Losses
+from simjudge.core.frames import NO_INSTANCE, FrameSet, IntArray, Objects, Predictions
+from simjudge.core.text import one_line
+from simjudge.data.formats.checks import RawRows, known_ids
+from simjudge.data.formats.shapes import NOTHING, Crop, MaskList, from_runs, to_runs
+
+Where = Callable[[int, int], str]
+"""Names row `row` of frame `frame` to a person."""
+
+
+def row_lists(table: Objects | Predictions, frames: FrameSet, chosen: IntArray) -> list[list[dict[str, Any]]]:
+    """One list of dictionaries for each of the `chosen` frames: class, box, and score, instance and mask where held."""
+    bounds = np.searchsorted(table.frame, np.stack([chosen, chosen + 1]))
+    class_id, box = table.class_id.tolist(), table.box.tolist()
+    score = table.score.tolist() if isinstance(table, Predictions) else None
+    instance = table.instance.tolist() if isinstance(table, Objects) else None
+    lists = []
+    for frame, start, end in zip(chosen.tolist(), *bounds.tolist(), strict=True):
+        rows = []
+        for i in range(start, end):
+            row: dict[str, Any] = {"class": class_id[i], "box": box[i]}
+            if score is not None:
+                row["score"] = score[i]
+            if instance is not None and instance[i] != NO_INSTANCE:
+                row["instance"] = instance[i]
+            if table.masks is not None and table.masks.has(i):
+                width, height = (int(v) for v in frames.size[frame])
+                row["mask"] = to_runs(table.masks, i, width, height)
+            rows.append(row)
+        lists.append(rows)
+    return lists
+
+
+def raw_rows(
+    lists: Sequence[list[Any]], frame: Sequence[int], size: IntArray, where: Where, losses: Losses, *, scored: bool
+) -> RawRows:
+    """The rows of several frames, not yet checked; `lists[k]` belongs to frame `frame[k]`.
+
+    Rows that are no dictionary with class, box and (where `scored`) score are left out and counted.
+    """
+    columns: list[tuple[int, int, Any, list[float], float, int]] = []
+    masks = MaskList()
+    for number, rows in zip(frame, lists, strict=True):
+        width, height = (int(v) for v in size[number])
+        for index, row in enumerate(rows):
+            try:
+                x0, y0, x1, y1 = row["box"]
+                box = [float(x0), float(y0), float(x1), float(y1)]
+                score = float(row["score"]) if scored else 1.0
+                entry = (number, index, row["class"], box, score, _instance(row))
+            except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
+                losses.add("malformed rows", f"{where(number, index)} ({one_line(row)})")
+                continue
+            columns.append(entry)
+            masks.append(_mask(row.get("mask"), width, height, f"{where(number, index)}", losses))
+    frames, indices, classes, boxes, scores, instances = zip(*columns, strict=True) if columns else ((),) * 6
+    return RawRows(
+        np.array(frames, np.int64),
+        known_ids(list(classes)),
+        np.array(boxes, np.float64).reshape(-1, 4),
+        lambda i: where(frames[i], indices[i]),
+        np.array(scores, np.float64) if scored else None,
+        np.array(instances, np.int64),
+        masks.masks(),
+    )
+
+
+def _instance(row: dict[str, Any]) -> int:
+    instance = int(row.get("instance", NO_INSTANCE))
+    if not -(2**63) <= instance < 2**63:
+        raise OverflowError
+    return instance
+
+
+def _mask(runs: Any, width: int, height: int, where: str, losses: Losses) -> Crop:
+    if runs is None:
+        return NOTHING
+    try:
+        return from_runs(runs, width, height)
+    except ValueError as error:
+        losses.add("unusable masks (the box is kept)", f"{where} ({error})")
+        return NOTHING

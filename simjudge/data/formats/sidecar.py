@@ -1,0 +1,315 @@
+"""`simjudge.json` in a data set's folder: what the folder's own format cannot hold.
+
+The files of the format always win: what the sidecar says about a frame's objects counts only while the files still
+hold what they held when both were written (a fingerprint of each frame tells), so labels edited by hand are never
+overruled. Unknown to most formats are stamps that the names do not carry, frame order, sizes without pictures,
+instance ids, exact masks, and whether somebody labelled (a detector ran on) a frame in which there is nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import (
+    NO_STAMP,
+    FloatArray,
+    FrameSet,
+    IntArray,
+    Objects,
+    Predictions,
+    rows_by_frame,
+)
+from simjudge.core.images import FileImages
+from simjudge.core.masks import Masks
+from simjudge.core.text import load_json
+from simjudge.data.formats.checks import objects_of, predictions_of
+from simjudge.data.formats.pictures import LONGEST_SIDE
+from simjudge.data.formats.rows_json import raw_rows, row_lists
+
+FILE = "simjudge.json"
+_TOLERANCE = 1e-9
+"""Pixels. A format that holds a box to less than this needs no help."""
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """What the sidecar says of each frame, by the stem of its files; empty where there is no sidecar."""
+
+    path: Path
+    content: dict[str, Any] = field(default_factory=dict)
+    frame: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def size(self, stem: str) -> tuple[int, int] | None:
+        """Width and height of a frame without a picture."""
+        known = self.frame.get(stem)
+        return None if known is None else (int(known["size"][0]), int(known["size"][1]))
+
+    def class_ids(self, in_files: FloatArray) -> FloatArray:
+        """The class ids that numbers in the files stand for; as they are where the sidecar says nothing of them."""
+        ids = np.array(self.content.get("class_ids", []), np.float64)
+        known = (in_files >= 0) & (in_files < len(ids)) & (in_files == np.floor(in_files))
+        out = in_files.copy()
+        out[known] = ids[in_files[known].astype(np.int64)]
+        return out
+
+    def says_not(self, what: str, stem: str) -> bool:
+        """Whether the sidecar knows that a frame was not "labelled" or not "predicted"."""
+        known = self.frame.get(stem)
+        return known is not None and not known.get(what, True)
+
+    def stems_without_picture(self) -> list[str]:
+        """The frames that never had a picture, in their order."""
+        return [stem for stem, known in self.frame.items() if not known.get("picture", True)]
+
+
+def load_sidecar(folder: Path) -> Sidecar:
+    """The sidecar of a folder, an empty one where it has none.
+
+    Raises:
+        SimjudgeError: there is one, but it is damaged.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return Sidecar(path)
+    content = load_json(path)
+    try:
+        frames = {str(f.get("file", f["name"])): f for f in content["frames"]}
+        good = all(_is_frame_entry(known) for known in frames.values())
+    except (TypeError, KeyError, ValueError, AttributeError, OverflowError) as error:
+        raise SimjudgeError(f"{path}: not a sidecar of simjudge; remove it to read the folder without it") from error
+    if not good:
+        raise SimjudgeError(f"{path}: a frame without name, size or stamp; remove it to read the folder without it")
+    return Sidecar(path, content, frames)
+
+
+def complete(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
+    """What the files hold, `plain` (frames named by file stem), with what the sidecar adds."""
+    if not sidecar.frame:
+        return plain
+    try:
+        return _complete(plain, sidecar)
+    except (TypeError, KeyError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise SimjudgeError(f"{sidecar.path}: damaged; remove it to read the folder without it") from error
+
+
+def write_sidecar(
+    frames: FrameSet,
+    folder: Path,
+    stems: Sequence[str],
+    read: Callable[[Path], FrameSet],
+    class_ids: Sequence[int] | None = None,
+) -> None:
+    """Write the sidecar of a folder just written, holding whatever reading the folder without it would lose.
+
+    Args:
+        frames: what was written.
+        folder: where; holds the files of the format already.
+        stems: the file stem of each frame.
+        read: the format's reader, frames named by file stem. It is called on the folder with a sidecar in place that
+            holds sizes, flags and `class_ids` only.
+        class_ids: the class id that each number in the files stands for, where those are not the same.
+    """
+    known = [_frame_entry(frames, i, stem) for i, stem in enumerate(stems)]
+    content: dict[str, Any] = {"format": "simjudge sidecar", "version": 1, "frames": known}
+    if class_ids is not None:
+        content["class_ids"] = list(class_ids)
+    (folder / FILE).write_text(json.dumps(content), encoding="utf-8")
+    plain = read(folder)
+    number = {stem: i for i, stem in enumerate(stems)}
+    order = np.array([number[name] for name in plain.frame_name], np.int64)
+    if plain.class_names != frames.class_names:
+        content["class_names"] = _names_to_json(frames.class_names)
+        content["class_names_in_files"] = _names_to_json(plain.class_names)
+    for what in ("objects", "predictions"):
+        exact = _exact(getattr(frames, what), getattr(plain, what), frames, plain, order)
+        for index, entry in exact.items():
+            known[index][what] = entry
+    (folder / FILE).write_text(json.dumps(content), encoding="utf-8")
+
+
+def _is_frame_entry(known: dict[str, Any]) -> bool:
+    width, height = (int(v) for v in known["size"])
+    named = isinstance(known["name"], str) and NO_STAMP <= int(known["stamp"]) < 2**63
+    return named and 0 < width <= LONGEST_SIDE and 0 < height <= LONGEST_SIDE
+
+
+def _frame_entry(frames: FrameSet, index: int, stem: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": frames.frame_name[index],
+        "size": frames.size[index].tolist(),
+        "stamp": int(frames.stamp[index]),
+    }
+    if stem != entry["name"]:
+        entry["file"] = stem
+    flags = {"labelled": frames.labelled[index], "predicted": frames.predicted[index]}
+    flags["picture"] = frames.images is not None and frames.images.has(index)
+    return entry | {key: bool(value) for key, value in flags.items() if not value}
+
+
+def _names_to_json(names: dict[int, str]) -> list[list[Any]]:
+    return [[key, name] for key, name in names.items()]
+
+
+def _names_from_json(pairs: list[list[Any]]) -> dict[int, str]:
+    return {int(key): str(name) for key, name in pairs}
+
+
+def _fingerprints(table: Objects | Predictions | None, count: int) -> list[str]:
+    """A short text for each frame that changes whenever its rows do."""
+    if table is None:
+        return [""] * count
+    start = rows_by_frame(table.frame, count)
+    # A tiny offset keeps values that a text file ends exactly between two roundings from falling either way.
+    box = np.floor(table.box * 1e6 + 0.25).astype(np.int64)
+    score = np.floor(table.score * 1e9 + 0.25).astype(np.int64) if isinstance(table, Predictions) else None
+    prints = []
+    for first, end in zip(start[:-1].tolist(), start[1:].tolist(), strict=True):
+        if first == end:
+            prints.append("")
+            continue
+        digest = hashlib.sha1(table.class_id[first:end].tobytes(), usedforsecurity=False)
+        digest.update(box[first:end].tobytes())
+        if score is not None:
+            digest.update(score[first:end].tobytes())
+        if table.masks is not None:
+            digest.update(table.masks.origin[first:end].tobytes() + table.masks.shape[first:end].tobytes())
+            digest.update(table.masks.bits[table.masks.start[first] : table.masks.start[end]].tobytes())
+        prints.append(digest.hexdigest()[:16])
+    return prints
+
+
+def _exact(
+    wanted: Objects | Predictions | None,
+    held: Objects | Predictions | None,
+    frames: FrameSet,
+    plain: FrameSet,
+    order: IntArray,
+) -> dict[int, dict[str, Any]]:
+    """The rows of the frames in which the files hold something else than `wanted`, by frame number in `frames`."""
+    if wanted is None:
+        return {}
+    prints = _fingerprints(held, len(plain))
+    place = np.full(len(frames), -1, np.int64)
+    place[order] = np.arange(len(order))
+    mine = rows_by_frame(wanted.frame, len(frames))
+    theirs = rows_by_frame(held.frame if held is not None else np.empty(0, np.int64), len(plain))
+    different, alike = [], {}
+    extra = "score" if isinstance(wanted, Predictions) else "instance"
+    for i in np.flatnonzero((np.diff(mine) > 0) | (place >= 0)).tolist():
+        first, end = (theirs[place[i]], theirs[place[i] + 1]) if place[i] >= 0 else (0, 0)
+        ours = wanted.take(np.arange(mine[i], mine[i + 1]))
+        if not len(ours) and first == end:
+            continue
+        if held is None or len(ours) != end - first or not _same(ours, held.take(np.arange(first, end))):
+            different.append(i)
+        elif not np.array_equal(getattr(ours, extra), getattr(held, extra)[first:end]):
+            alike[i] = {"of": prints[place[i]], extra: getattr(ours, extra).tolist()}
+    chosen = np.array(different, np.int64)
+    lists = row_lists(wanted, frames, chosen)
+    return alike | {
+        i: {"of": prints[place[i]] if place[i] >= 0 else "", "rows": rows}
+        for i, rows in zip(different, lists, strict=True)
+    }
+
+
+def _same(mine: Objects | Predictions, theirs: Objects | Predictions) -> bool:
+    """Whether classes, boxes and masks are the same."""
+    close = np.abs(mine.box - theirs.box).max(initial=0) <= _TOLERANCE
+    return bool(close and np.array_equal(mine.class_id, theirs.class_id) and _same_masks(mine, theirs))
+
+
+def _same_masks(mine: Objects | Predictions, theirs: Objects | Predictions) -> bool:
+    a = mine.masks if mine.masks is not None else Masks.none(len(mine))
+    b = theirs.masks if theirs.masks is not None else Masks.none(len(theirs))
+    has = a.shape[:, 0] > 0
+    placed = np.array_equal(a.origin[has], b.origin[has])
+    return placed and np.array_equal(a.shape, b.shape) and np.array_equal(a.bits, b.bits)
+
+
+def _complete(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
+    whole = _with_missing_frames(plain, sidecar)
+    stems = list(whole.frame_name)
+    known = [sidecar.frame.get(stem, {}) for stem in stems]
+    names = [k.get("name", stem) for stem, k in zip(stems, known, strict=True)]
+    stamp = [int(k.get("stamp", s)) for s, k in zip(whole.stamp.tolist(), known, strict=True)]
+    objects = _exact_rows(whole.objects, known, "objects", whole, sidecar)
+    predictions = None
+    if whole.predictions is not None:
+        predictions = _exact_rows(whole.predictions, known, "predictions", whole, sidecar)
+    class_names = whole.class_names
+    if "class_names" in sidecar.content and class_names == _names_from_json(sidecar.content["class_names_in_files"]):
+        class_names = _names_from_json(sidecar.content["class_names"])
+    done = replace(
+        whole,
+        frame_name=names,
+        stamp=np.array(stamp, np.int64),
+        objects=objects,
+        predictions=predictions,
+        class_names=class_names,
+    )
+    place = {stem: i for i, stem in enumerate(sidecar.frame)}
+    order = np.argsort([place.get(stem, len(place)) for stem in stems], kind="stable")
+    return done if np.array_equal(order, np.arange(len(order))) else done.take(order)
+
+
+def _with_missing_frames(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
+    """`plain` with the frames that have left no trace in the files, because they have neither picture nor label."""
+    present = set(plain.frame_name)
+    missing = [stem for stem in sidecar.stems_without_picture() if stem not in present]
+    if not missing:
+        return plain
+    none = np.zeros(len(missing), np.bool_)
+    images = plain.images
+    if isinstance(images, FileImages):
+        images = FileImages([*images.paths, *[None] * len(missing)])
+    return replace(
+        plain,
+        frame_name=[*plain.frame_name, *missing],
+        size=np.concatenate([plain.size, [sidecar.size(stem) for stem in missing]]).astype(np.int64),
+        stamp=np.concatenate([plain.stamp, [-1] * len(missing)]).astype(np.int64),
+        labelled=np.concatenate([plain.labelled, none]),
+        predicted=np.concatenate([plain.predicted, none]),
+        images=images,
+    )
+
+
+def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: FrameSet, sidecar: Sidecar) -> Any:
+    """`table` with the sidecar's rows in the frames whose files are as they were when the sidecar was written."""
+    prints = _fingerprints(table, len(frames))
+    fresh = [i for i, k in enumerate(known) if what in k and k[what]["of"] == prints[i]]
+    alike = [i for i in fresh if "rows" not in known[i][what]]
+    if alike:
+        extra = "score" if isinstance(table, Predictions) else "instance"
+        column = getattr(table, extra).copy()
+        start = rows_by_frame(table.frame, len(frames))
+        for i in alike:
+            column[start[i] : start[i + 1]] = np.array(known[i][what][extra]).reshape(start[i + 1] - start[i])
+        table = replace(table, **{extra: column})
+    fresh = [i for i in fresh if "rows" in known[i][what]]
+    if not fresh:
+        return table
+    lists = [known[i][what]["rows"] for i in fresh]
+    scored = isinstance(table, Predictions)
+    raw = raw_rows(lists, fresh, frames.size, lambda f, r: f"{sidecar.path}: {f}.{r}", frames.losses, scored=scored)
+    make = predictions_of if scored else objects_of
+    exact = make(raw, frames.size, {}, frames.losses)
+    kept = table.take(np.flatnonzero(~np.isin(table.frame, fresh)))
+    return joined(kept, exact)
+
+
+def joined(first: Any, second: Any) -> Any:
+    """The rows of two tables of one kind as one table."""
+    masks = None
+    if first.masks is not None or second.masks is not None:
+        masks = Masks.concatenate([t.masks if t.masks is not None else Masks.none(len(t)) for t in (first, second)])
+    names = ["frame", "class_id", "box", "instance" if isinstance(first, Objects) else "score"]
+    columns = [np.concatenate([getattr(first, name), getattr(second, name)]) for name in names]
+    return type(first).build(*columns, masks)

@@ -1,0 +1,219 @@
+"""YOLO data sets as ultralytics and Roboflow write them: pictures, a text file of normalised rows each, data.yaml."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import writing_folder
+from simjudge.core.frames import FrameSet, Predictions, stamp_from_name
+from simjudge.core.images import FileImages
+from simjudge.data.formats import sidecar as side
+from simjudge.data.formats.checks import objects_of, predictions_of
+from simjudge.data.formats.pictures import file_stems, readable, write_pictures
+from simjudge.data.formats.sidecar import Sidecar, complete, load_sidecar
+from simjudge.data.formats.yolo_layout import Layout, Split, find_layout, is_yolo
+from simjudge.data.formats.yolo_text import raw_from_rows, read_rows, text_files, texts_in, used_ids, write_texts
+
+PLACEHOLDERS_UP_TO = 1000
+"""Class ids below this without a name get one in data.yaml, since ultralytics wants a name for every number."""
+
+_SIDES = {"train": "train", "val": "valid", "test": "test"}
+"""What data.yaml calls the sides."""
+
+
+@dataclass
+class Files:
+    """The files of the frames of a set, gathered split by split; None where a frame has no such file."""
+
+    names: list[str] = field(default_factory=list)
+    pictures: list[Path | None] = field(default_factory=list)
+    sizes: list[tuple[int, int]] = field(default_factory=list)
+    labels: list[Path | None] = field(default_factory=list)
+    predictions: list[Path | None] = field(default_factory=list)
+    predicted: list[bool] = field(default_factory=list)
+
+
+def sniff_yolo(path: Path) -> bool:
+    """Whether `path` is a YOLO data set: data.yaml, a folder with one, a split folder, or pictures with labels."""
+    return is_yolo(path)
+
+
+def read_yolo(path: Path) -> FrameSet:
+    """Read all splits (or the one split) that `path` is.
+
+    Labels are rows "class x y w h" or "class x1 y1 x2 y2 ..." (a polygon: a mask, and its extent as the box).
+    Predictions are rows with the score as last column, in `predictions/` beside `labels/`; where that folder exists, a
+    picture without a file in it is one on which the detector found nothing, as ultralytics' save_txt leaves it.
+
+    Raises:
+        SimjudgeError: there is no picture at all, or data.yaml cannot be used.
+    """
+    losses = Losses()
+    layout = find_layout(path, losses)
+    sidecar = load_sidecar(layout.root)
+    return complete(_read_files(layout, sidecar, path, losses), sidecar)
+
+
+def write_yolo(
+    frames: FrameSet, path: Path, sides: Sequence[str] = (), more: Mapping[str, object] | None = None
+) -> None:
+    """Write `frames` as a folder: data.yaml, images/, labels/, predictions/ and the sidecar.
+
+    Args:
+        frames: what to write.
+        path: of the folder.
+        sides: "train", "valid" or "test" for each frame, which then is in images/SIDE; empty for a set without sides.
+        more: further entries of data.yaml.
+    """
+    stems = file_stems(frames.frame_name)
+    with writing_folder(path) as folder:
+        write_pictures(frames, folder / "images", stems)
+        (folder / "images").mkdir(exist_ok=True)
+        write_texts(folder / "labels", stems, text_files(frames.objects, frames.size), frames.labelled.tolist())
+        if frames.predictions is not None:
+            texts = text_files(frames.predictions, frames.size, scores=True)
+            write_texts(folder / "predictions", stems, texts, frames.predicted.tolist())
+        _move_to_sides(folder, dict(zip(stems, sides, strict=True)) if sides else {})
+        there = {key: f"images/{side}" for key, side in _SIDES.items() if side in sides}
+        places = there if sides else {"train": "images", "val": "images"}
+        description = {**places, "names": _names_for_all(frames), **(more or {})}
+        with (folder / "data.yaml").open("w", encoding="utf-8") as stream:
+            yaml.safe_dump(description, stream, allow_unicode=True, sort_keys=False)
+        side.write_sidecar(frames, folder, stems, _read_plain)
+
+
+def _move_to_sides(folder: Path, side: Mapping[str, str]) -> None:
+    """Move the files of each stem from images/, labels/ and predictions/ into the folder of its side there."""
+    for kind in ("images", "labels", "predictions"):
+        for file in sorted((folder / kind).glob("*.*")) if side else []:
+            target = folder / kind / side[file.stem]
+            target.mkdir(exist_ok=True)
+            file.rename(target / file.name)
+
+
+def is_prediction_folder(path: Path) -> bool:
+    """Whether `path` is a folder of text files with rows of numbers (or holds one called "labels") and no pictures."""
+    folder = text_folder(path)
+    if folder is None:
+        return False
+    for file in sorted(folder.glob("*.txt"))[:20]:
+        rows = read_rows([file], Losses())
+        if len(rows.file):
+            return True
+        if file.stat().st_size > 0:
+            return False
+    return True
+
+
+def text_folder(path: Path) -> Path | None:
+    """The folder of text files that `path` is or holds as "labels"."""
+    for folder in (path / "labels", path):
+        if folder.is_dir():
+            return folder if next(folder.glob("*.txt"), None) is not None else None
+    return None
+
+
+def read_prediction_folder(path: Path, onto: FrameSet, losses: Losses) -> Predictions:
+    """Predictions for the frames of `onto` from a folder of text files named after them.
+
+    Rows are "class x y w h score", or without the score (which is then 1), as ultralytics and the authors write them.
+
+    Raises:
+        SimjudgeError: no file is named after a frame.
+    """
+    folder = text_folder(path) or path
+    by_stem = {file.stem: file for file in sorted(folder.glob("*.txt"))}
+    stems = dict(zip(file_stems(onto.frame_name), onto.frame_name, strict=True))
+    names = {name: by_stem[stem] for stem, name in stems.items() if stem in by_stem}
+    if not names:
+        some = next(iter(by_stem), "no .txt file")
+        raise SimjudgeError(f"{path}: no file is named after a frame of {onto.name} (the first is {some})")
+    matched = {file.stem for file in names.values()}
+    for stem, file in by_stem.items():
+        if stem not in matched:
+            losses.add("prediction files for frames that the set lacks", str(file))
+    paths = [names.get(name) for name in onto.frame_name]
+    rows = read_rows(paths, losses)
+    raw = raw_from_rows(rows, paths, np.arange(len(onto)), onto.size, losses, scored=True)
+    return predictions_of(raw, onto.size, onto.class_names, losses)
+
+
+def _read_plain(folder: Path) -> FrameSet:
+    losses = Losses()
+    return _read_files(find_layout(folder, losses), load_sidecar(folder), folder, losses)
+
+
+def _read_files(layout: Layout, sidecar: Sidecar, path: Path, losses: Losses) -> FrameSet:
+    files = _gather(layout.splits, sidecar, losses)
+    if not files.names and not sidecar.frame:
+        raise SimjudgeError(f"{path}: holds no readable picture; an empty set cannot be used")
+    size = np.array(files.sizes, np.int64).reshape(-1, 2)
+    frame = np.arange(len(files.names))
+    raw = raw_from_rows(read_rows(files.labels, losses), files.labels, frame, size, losses, scored=False)
+    objects = objects_of(raw, size, layout.class_names, losses)
+    predictions = None
+    if any(files.predicted):
+        rows = read_rows(files.predictions, losses)
+        scored = raw_from_rows(rows, files.predictions, frame, size, losses, scored=True)
+        predictions = predictions_of(scored, size, layout.class_names, losses)
+    labelled = [label is not None for label in files.labels]
+    _count_unlabelled(files, sidecar, labelled, losses)
+    return FrameSet.build(
+        path.parent.name if path.is_file() else path.name,
+        size,
+        objects,
+        predictions,
+        frame_name=files.names,
+        stamp=[stamp_from_name(name) for name in files.names],
+        labelled=labelled,
+        predicted=files.predicted,
+        class_names=layout.class_names,
+        images=FileImages(files.pictures) if any(files.pictures) else None,
+        losses=losses,
+    )
+
+
+def _gather(splits: Sequence[Split], sidecar: Sidecar, losses: Losses) -> Files:
+    files = Files()
+    good, size_array = readable([p for split in splits for p in split.pictures], losses)
+    sizes: dict[Path, tuple[int, int]] = dict(zip(good, map(tuple, size_array.tolist()), strict=True))
+    count = Counter(p.stem for split in splits for p in split.pictures)
+    for split in splits:
+        # Splits may be lists of pictures out of one folder: a label is without a picture only where no split has one.
+        pictured = {p.stem for other in splits if other.labels == split.labels for p in other.pictures}
+        labels = texts_in(split.labels, pictured, sidecar, "label files without a picture", losses)
+        found = texts_in(split.predictions, pictured, sidecar, "prediction files without a picture", losses)
+        ran = split.predictions.is_dir()
+        pictures: dict[str, Path | None] = {p.stem: p for p in split.pictures if p in sizes}
+        pictures.update(dict.fromkeys(sorted((set(labels) | set(found)) - pictured)))
+        for stem, picture in pictures.items():
+            files.names.append(f"{split.name}_{stem}" if count[stem] > 1 else stem)
+            files.pictures.append(picture)
+            files.sizes.append(sizes[picture] if picture else sidecar.size(stem) or (0, 0))
+            files.labels.append(labels.get(stem))
+            files.predictions.append(found.get(stem))
+            files.predicted.append(ran and (stem in found or not sidecar.says_not("predicted", stem)))
+    return files
+
+
+def _count_unlabelled(files: Files, sidecar: Sidecar, labelled: list[bool], losses: Losses) -> None:
+    if not any(labelled):
+        return
+    for name, picture, has in zip(files.names, files.pictures, labelled, strict=True):
+        if not has and not sidecar.says_not("labelled", name):
+            losses.add("pictures without a label file", str(picture))
+
+
+def _names_for_all(frames: FrameSet) -> dict[int, str]:
+    """A name for every class id from 0 to the largest, its number where it has none."""
+    used = used_ids(frames.objects) | used_ids(frames.predictions) | set(frames.class_names)
+    top = max(used, default=-1)
+    ids = range(top + 1) if top < PLACEHOLDERS_UP_TO else sorted(used)
+    return {i: frames.class_name(i) for i in ids}

@@ -1,0 +1,189 @@
+"""Where a YOLO data set keeps its pictures, labels and predictions, as ultralytics and Roboflow lay them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.images import SUFFIXES
+from simjudge.core.text import load_yaml, read_text
+from simjudge.data.formats.pictures import pictures_in, without_twins
+
+SPLITS = ("train", "valid", "val", "test")
+_YAMLS = ("data.yaml", "data.yml", "dataset.yaml", "dataset.yml")
+_KEYS = ("train", "val", "valid", "test")
+
+
+@dataclass(frozen=True)
+class Split:
+    """A part of a data set: its pictures, and the folders that hold labels and predictions of the same stems."""
+
+    name: str
+    pictures: list[Path]
+    labels: Path
+    predictions: Path
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A whole data set: its root, its splits, its class names (empty where it has none)."""
+
+    root: Path
+    splits: list[Split]
+    class_names: dict[int, str]
+
+
+def is_yolo(path: Path) -> bool:
+    """Whether `path` is a data.yaml, a folder with one, a split folder, or a folder of pictures with labels."""
+    if path.is_file():
+        return path.name in _YAMLS or (path.suffix.lower() in (".yaml", ".yml") and _is_description(path))
+    if not path.is_dir():
+        return False
+    return _description_in(path) is not None or bool(_folder_splits(path)) or _is_picture_folder(path)
+
+
+def find_layout(path: Path, losses: Losses) -> Layout:
+    """The layout of the data set at `path` (anything that `is_yolo` takes).
+
+    Raises:
+        SimjudgeError: data.yaml cannot be used, or none of the folders it names exists.
+    """
+    root = path.parent if path.is_file() else path
+    description = path if path.is_file() else _description_in(path)
+    if description is None:
+        above = _description_in(root.parent)
+        if above is None and "images" in (root.name, root.parent.name):
+            above = _description_in(root.parent.parent)
+        names = class_names(load_yaml(above), above) if above is not None else {}
+        images = [root] if not _folder_splits(root) else []
+        splits = _folder_splits(root) or [("", images[0])]
+        return Layout(root, [_split(name, _files(folder, losses), folder) for name, folder in splits], names)
+    content = load_yaml(description)
+    if not isinstance(content, dict):
+        raise SimjudgeError(f"{description}: not a data set description; it needs 'train:', 'val:' and 'names:'")
+    names = class_names(content, description)
+    splits_named = _named_splits(content, description, losses) or [
+        _split(name, _files(folder, losses), folder) for name, folder in _folder_splits(root)
+    ]
+    if not splits_named and (root / "images").is_dir():
+        splits_named = [_split("", _files(root / "images", losses), root / "images")]
+    if not splits_named:
+        wanted = ", ".join(f"{key}: {content[key]}" for key in _KEYS if content.get(key)) or "none named"
+        raise SimjudgeError(f"{description}: no split folder exists ({wanted}); mend the paths in it")
+    return Layout(root, splits_named, names)
+
+
+def class_names(content: Any, path: Path) -> dict[int, str]:
+    """The names by class id out of a description, which holds a list or a dictionary; empty where it has none."""
+    names = content.get("names") if isinstance(content, dict) else None
+    if names is None:
+        return {}
+    if not isinstance(names, dict | list):
+        raise SimjudgeError(f"{path}: 'names' is neither a list nor numbers with names; mend it")
+    try:
+        pairs = names.items() if isinstance(names, dict) else enumerate(names)
+        return {int(key): str(name) for key, name in pairs}
+    except (TypeError, ValueError, OverflowError) as error:
+        raise SimjudgeError(f"{path}: 'names' has a key that is no number; mend it") from error
+
+
+def labels_beside(images: Path) -> Path:
+    """Where ultralytics looks for the labels of a picture folder: the last "images" in its path made "labels"."""
+    return _beside(images, "labels")
+
+
+def _beside(images: Path, kind: str) -> Path:
+    parts = list(images.parts)
+    for i in range(len(parts) - 1, -1, -1):
+        if parts[i] == "images":
+            parts[i] = kind
+            return Path(*parts)
+    return images if kind == "labels" else images.parent / kind
+
+
+def _split(name: str, pictures: list[Path], folder: Path) -> Split:
+    return Split(name, pictures, labels_beside(folder), _beside(folder, "predictions"))
+
+
+def _files(folder: Path, losses: Losses) -> list[Path]:
+    return without_twins(pictures_in(folder), losses)
+
+
+def _description_in(folder: Path) -> Path | None:
+    for name in _YAMLS:
+        if (folder / name).is_file():
+            return folder / name
+    return None
+
+
+def _is_description(path: Path) -> bool:
+    try:
+        content = load_yaml(path)
+    except SimjudgeError:
+        return False
+    return isinstance(content, dict) and ("names" in content or any(key in content for key in _KEYS))
+
+
+def _folder_splits(root: Path) -> list[tuple[str, Path]]:
+    """Split folders found by looking: ROOT/images, ROOT/train/images ..., or ROOT/images/train ..."""
+    if (root / "images").is_dir() and (root / "labels").is_dir():
+        below = [(s, root / "images" / s) for s in SPLITS if (root / "images" / s).is_dir()]
+        return below or [("", root / "images")]
+    return [(s, root / s / "images") for s in SPLITS if (root / s / "images").is_dir()]
+
+
+def _is_picture_folder(folder: Path) -> bool:
+    pictures = pictures_in(folder)
+    labels = labels_beside(folder)
+    if labels == folder:
+        return any((folder / f"{p.stem}.txt").is_file() for p in pictures)
+    return labels.is_dir() and bool(pictures)
+
+
+def _named_splits(content: dict[Any, Any], description: Path, losses: Losses) -> list[Split]:
+    """The splits that a description names and that exist, none of them twice."""
+    base = Path(str(content.get("path") or "."))
+    roots = [description.parent / base, description.parent]
+    splits: list[Split] = []
+    seen: set[Path] = set()
+    for key in _KEYS:
+        entries = content.get(key)
+        for entry in entries if isinstance(entries, list) else [entries]:
+            place = _resolve(roots, entry) if isinstance(entry, str) and entry else None
+            if place is None or place in seen:
+                continue
+            seen.add(place)
+            if place.is_file():
+                splits.extend(_listed(key, place, losses))
+            else:
+                splits.append(_split(key, _files(place, losses), place))
+    return splits
+
+
+def _resolve(roots: list[Path], entry: str) -> Path | None:
+    """The folder an entry means. Roboflow writes ../train/images for ./train/images, and ultralytics takes it so."""
+    inside = entry.removeprefix("../")
+    for candidate in [*(root / inside for root in roots), *(root / entry for root in roots)]:
+        if candidate.is_dir():
+            below = candidate / "images"
+            return (below if not pictures_in(candidate) and below.is_dir() else candidate).resolve()
+        if candidate.is_file() and candidate.suffix == ".txt":
+            return candidate.resolve()
+    return None
+
+
+def _listed(name: str, listing: Path, losses: Losses) -> list[Split]:
+    """The splits of a text file that lists pictures, one for each folder they lie in."""
+    folders: dict[Path, list[Path]] = {}
+    for number, line in enumerate(read_text(listing).splitlines(), 1):
+        text = line.strip()
+        picture = listing.parent / text
+        if not text:
+            continue
+        if picture.suffix.lower() in SUFFIXES and picture.is_file():
+            folders.setdefault(picture.parent, []).append(picture)
+        else:
+            losses.add("listed pictures that do not exist", f"{listing}:{number} ({text})")
+    return [_split(name, without_twins(paths, losses), folder) for folder, paths in folders.items()]

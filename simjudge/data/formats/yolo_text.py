@@ -1,0 +1,199 @@
+"""The rows of YOLO's text files: class and box (or polygon), normalised to the picture, perhaps with a score."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FloatArray, IntArray, Objects, Predictions, rows_by_frame
+from simjudge.core.text import number, one_line
+from simjudge.data.formats.checks import DECIMALS, RawRows
+from simjudge.data.formats.shapes import NOTHING, Crop, MaskList, from_polygons, to_polygon
+from simjudge.data.formats.sidecar import Sidecar
+
+
+@dataclass(frozen=True)
+class TextRows:
+    """R rows of numbers out of several files, each row with its own number of columns."""
+
+    file: IntArray
+    line: IntArray
+    start: IntArray
+    columns: IntArray
+    values: FloatArray
+
+    def at(self, rows: IntArray, first: int, count: int) -> FloatArray:
+        """Columns first .. first + count - 1 of some rows: float64 (len(rows), count)."""
+        picked: FloatArray = self.values[(self.start[rows] + first)[:, None] + np.arange(count)]
+        return picked
+
+
+def read_rows(paths: Sequence[Path | None], losses: Losses) -> TextRows:
+    """All rows of some text files (None: no file), those that are no numbers left out and counted."""
+    file: list[int] = []
+    line: list[int] = []
+    columns: list[int] = []
+    tokens: list[str] = []
+    for index, path in enumerate(paths):
+        if path is None:
+            continue
+        for row, text in enumerate(_lines(path), 1):
+            fields = text.split()
+            if fields:
+                file.append(index)
+                line.append(row)
+                columns.append(len(fields))
+                tokens.extend(fields)
+    start = np.concatenate([[0], np.cumsum(columns, dtype=np.int64)]).astype(np.int64)
+    bad: list[int] = []
+    try:
+        values = np.fromiter(map(float, tokens), np.float64, len(tokens))
+    except ValueError:
+        values, bad = _number_by_number(tokens, start)
+    for row in bad:
+        where = f"{paths[file[row]]}:{line[row]}"
+        losses.add("malformed rows", f"{where} ({one_line(' '.join(tokens[start[row] : start[row + 1]]))})")
+    good = np.setdiff1d(np.arange(len(file)), bad)
+    rows = np.array([file, line, start[:-1], columns], np.int64)[:, good]
+    return TextRows(rows[0], rows[1], rows[2], rows[3], values)
+
+
+def raw_from_rows(
+    rows: TextRows, paths: Sequence[Path | None], frame: IntArray, size: IntArray, losses: Losses, *, scored: bool
+) -> RawRows:
+    """Boxes and masks in pixels from rows of normalised numbers.
+
+    Args:
+        rows: the rows.
+        paths: the files they come from.
+        frame: int64 (number of files,), the frame each file belongs to.
+        size: int64 (F, 2).
+        losses: where rows of a wrong length are counted.
+        scored: the rows are predictions: class x y w h [score], or class and a polygon and a score. Without a score,
+            as in the authors' files, it is 1.
+    """
+    boxes = (rows.columns == 5) | (scored & (rows.columns == 6))
+    corners = rows.columns % 2 == (0 if scored else 1)
+    polygons = corners & (rows.columns >= 7)
+    wrong = np.flatnonzero(~boxes & ~polygons)
+    for row in wrong:
+        text = f"{paths[rows.file[row]]}:{rows.line[row]} ({rows.columns[row]} columns)"
+        losses.add("malformed rows", text)
+    kept = np.flatnonzero(boxes | polygons)
+    of = frame[rows.file[kept]]
+    scale = size[of].astype(np.float64)
+    box = np.zeros((len(kept), 4))
+    is_box = boxes[kept]
+    centre, extent = np.split(rows.at(kept[is_box], 1, 4), 2, axis=1)
+    wide = scale[is_box]
+    box[is_box] = np.concatenate([(centre - extent / 2) * wide, (centre + extent / 2) * wide], 1)
+    masks = MaskList()
+    if not is_box.all():
+        for i, row in enumerate(kept):
+            masks.append(NOTHING if is_box[i] else _polygon(rows, int(row), size[of[i]], box, i, scored=scored))
+    last = rows.values[rows.start[kept] + rows.columns[kept] - 1] if len(kept) else np.empty(0)
+    score = np.where(rows.columns[kept] == 5, 1.0, last) if scored else None
+    file, line = rows.file[kept], rows.line[kept]
+    return RawRows(
+        of,
+        rows.values[rows.start[kept]] if len(kept) else np.empty(0),
+        np.round(box, DECIMALS),
+        lambda i: f"{paths[file[i]]}:{line[i]}",
+        score,
+        masks=masks.masks(),
+    )
+
+
+def text_files(
+    table: Objects | Predictions, size: IntArray, *, scores: bool = False, ids: dict[int, int] | None = None
+) -> list[str]:
+    """The text of each frame's file: a row an object, its outline where it has a mask.
+
+    Args:
+        table: what to write, ordered by frame.
+        size: int64 (F, 2).
+        scores: whether each row ends with the score.
+        ids: the number to write for each class id; as it is where there is none.
+    """
+    scale = size[table.frame].astype(np.float64)
+    centre = (table.box[:, :2] + table.box[:, 2:]) / 2 / scale
+    extent = (table.box[:, 2:] - table.box[:, :2]) / scale
+    numbers = np.concatenate([centre, extent], 1).tolist()
+    for i in range(len(table)):
+        if table.masks is not None and table.masks.has(i):
+            outline = to_polygon(table.masks.crop(i), table.masks.origin[i].tolist()) / scale[i]
+            numbers[i] = outline.ravel().tolist()
+    if scores and isinstance(table, Predictions):
+        numbers = [[*row, score] for row, score in zip(numbers, table.score.tolist(), strict=True)]
+    classes = table.class_id.tolist()
+    if ids is not None:
+        classes = [ids[c] for c in classes]
+    lines = [f"{c} {' '.join(map(repr, row))}\n" for c, row in zip(classes, numbers, strict=True)]
+    start = rows_by_frame(table.frame, len(size)).tolist()
+    return ["".join(lines[a:b]) for a, b in pairwise(start)]
+
+
+def texts_in(folder: Path, pictures: set[str], sidecar: Sidecar, kind: str, losses: Losses) -> dict[str, Path]:
+    """The text files in a folder by stem; those without a picture only where the sidecar knows the picture's size."""
+    if not folder.is_dir():
+        return {}
+    with os.scandir(folder) as entries:
+        names = sorted(e.name for e in entries if e.name.endswith(".txt"))
+    texts: dict[str, Path] = {}
+    for name in names:
+        stem = name[:-4]
+        if stem in pictures or sidecar.size(stem) is not None:
+            texts[stem] = folder / name
+        elif name not in ("classes.txt", "README.txt"):
+            losses.add(kind, str(folder / name))
+    return texts
+
+
+def write_texts(folder: Path, stems: Sequence[str], texts: Sequence[str], wanted: Sequence[bool]) -> None:
+    """Write the wanted ones of some texts into a new folder, STEM.txt each."""
+    folder.mkdir(parents=True)
+    for stem, text, write in zip(stems, texts, wanted, strict=True):
+        if write:
+            (folder / f"{stem}.txt").write_text(text, encoding="utf-8")
+
+
+def used_ids(table: Objects | Predictions | None) -> set[int]:
+    """The class ids that a table holds."""
+    return set() if table is None else {int(i) for i in np.unique(table.class_id)}
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_bytes().decode("utf-8-sig", "replace").splitlines()
+    except OSError as error:
+        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _number_by_number(tokens: list[str], start: IntArray) -> tuple[FloatArray, list[int]]:
+    """The values, 0 for what is no number, and the rows that hold such."""
+    values = np.zeros(len(tokens))
+    bad: set[int] = set()
+    for i, token in enumerate(tokens):
+        value = number(token)
+        if value is None:
+            bad.add(int(np.searchsorted(start, i, "right")) - 1)
+        else:
+            values[i] = value
+    return values, sorted(bad)
+
+
+def _polygon(rows: TextRows, row: int, size: IntArray, box: FloatArray, i: int, *, scored: bool) -> Crop:
+    """A polygon row's mask; its extent becomes `box[i]`."""
+    count = int(rows.columns[row]) - (2 if scored else 1)
+    first = int(rows.start[row]) + 1
+    points = np.round(rows.values[first : first + count].reshape(-1, 2) * size, DECIMALS)
+    box[i] = [*points.min(0), *points.max(0)]
+    if not np.isfinite(points).all():
+        return NOTHING
+    return from_polygons([points], int(size[0]), int(size[1]))

@@ -1,0 +1,62 @@
+"""Data sets whose pictures are upside down, turned over: OpenGL and Chrono::ROS have the bottom row first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from simjudge.core.frames import FloatArray, FrameSet, IntArray, Objects, Predictions
+from simjudge.core.images import EncodedImage, Images, RgbImage
+from simjudge.core.masks import Masks
+
+Table = TypeVar("Table", Objects, Predictions)
+
+
+@dataclass(frozen=True)
+class TurnedImages:
+    """Pictures with their rows in the other order, when they are read."""
+
+    source: Images
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return len(self.source)
+
+    def has(self, index: int) -> bool:
+        """Whether frame `index` has a picture."""
+        return self.source.has(index)
+
+    def read(self, index: int) -> RgbImage:
+        """The pixels of frame `index`."""
+        return np.ascontiguousarray(self.source.read(index)[::-1])
+
+    def encoded(self, index: int) -> EncodedImage | None:
+        """Always None: the file is the other way up."""
+        del index
+        return None
+
+
+def turned_over(frames: FrameSet) -> FrameSet:
+    """A data set upside down: pictures, labels and predictions alike; left stays left."""
+    images = None if frames.images is None else TurnedImages(frames.images)
+    found = frames.predictions
+    predictions = None if found is None else _turned(found, frames.size)
+    return replace(frames, images=images, objects=_turned(frames.objects, frames.size), predictions=predictions)
+
+
+def _turned(table: Table, size: IntArray) -> Table:
+    height = size[table.frame, 1].astype(np.float64)
+    box: FloatArray = table.box.copy()
+    box[:, 1], box[:, 3] = height - table.box[:, 3], height - table.box[:, 1]
+    masks = None if table.masks is None else _turned_masks(table.masks, size[table.frame, 1])
+    return replace(table, box=box, masks=masks)
+
+
+def _turned_masks(masks: Masks, height: IntArray) -> Masks:
+    has = [masks.has(i) for i in range(len(masks))]
+    crops = [masks.crop(i)[::-1] if has[i] else None for i in range(len(masks))]
+    origins = masks.origin.copy()
+    origins[:, 1] = np.where(has, height - masks.origin[:, 1] - masks.shape[:, 0], 0)
+    return Masks.from_crops(crops, origins)

@@ -1,0 +1,173 @@
+"""Several sets as one: the recordings of one site, or the splits of a data set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.frames import FrameSet, IntArray, Objects, Predictions
+from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
+from simjudge.core.masks import Masks
+from simjudge.data.attach import class_map
+
+
+def joined(sets: Sequence[FrameSet]) -> FrameSet:
+    """The frames of several sets, one set behind the other, with all that belongs to them.
+
+    Classes are matched by name: a set's class ids become those of the first set that has a class of that name, and a
+    class that only it has gets a free id where its own is taken. Without names, ids mean the same in all sets. A frame
+    whose name another set has too is called "{set}_{name}". Stamps and instance ids stay as they are; pictures are
+    read when asked for.
+
+    Raises:
+        UsageError: there is no set to join.
+        SimjudgeError: a set uses a class id without a name while others have named theirs.
+    """
+    if not sets:
+        raise UsageError("nothing to join: give at least one set")
+    same, names = _same_classes(sets)
+    losses = Losses()
+    for each in sets:
+        losses.extend(each.losses)
+    start = np.cumsum([0, *(len(s) for s in same)])
+    return FrameSet(
+        name="+".join(s.name for s in sets),
+        frame_name=_frame_names(sets),
+        size=np.concatenate([s.size for s in same]),
+        stamp=np.concatenate([s.stamp for s in same]),
+        labelled=np.concatenate([s.labelled for s in same]),
+        objects=_objects(same, start),
+        predictions=_predictions(same, start),
+        predicted=np.concatenate([s.predicted for s in same]),
+        class_names=names,
+        images=None if all(s.images is None for s in sets) else JoinedImages([s.images for s in sets], start),
+        losses=losses,
+    )
+
+
+@dataclass(frozen=True)
+class JoinedImages:
+    """The pictures of several sets, one set behind the other.
+
+    Attributes:
+        sources: the pictures of each set, None where it has none.
+        start: int64 (sets + 1,), the number of the first frame of each set, and of all frames.
+    """
+
+    sources: Sequence[Images | None]
+    start: IntArray
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return int(self.start[-1])
+
+    def has(self, index: int) -> bool:
+        """Whether frame `index` has a picture."""
+        source, inside = self._find(index)
+        return source is not None and source.has(inside)
+
+    def read(self, index: int) -> RgbImage:
+        """The pixels of frame `index`."""
+        source, inside = self._find(index)
+        if source is None:
+            raise ImageError(f"frame {index}: has no picture")
+        return source.read(inside)
+
+    def encoded(self, index: int) -> EncodedImage | None:
+        """The stored bytes of frame `index`."""
+        source, inside = self._find(index)
+        return None if source is None else source.encoded(inside)
+
+    def _find(self, index: int) -> tuple[Images | None, int]:
+        """Whose frame it is, and its number there."""
+        part = int(np.searchsorted(self.start, index, side="right")) - 1
+        return self.sources[part], index - int(self.start[part])
+
+
+def _same_classes(sets: Sequence[FrameSet]) -> tuple[list[FrameSet], dict[int, str]]:
+    """The sets with one numbering of classes, and its names."""
+    if not any(s.class_names for s in sets):
+        return list(sets), {}
+    for each in sets:
+        _check_named(each)
+    names: dict[int, str] = {}
+    out = []
+    for each in sets:
+        ids = class_map(each, replace(each, class_names=names)) if names else {}
+        names = names | {ids.get(k, k): name for k, name in each.class_names.items()}
+        out.append(each if all(new == old for old, new in ids.items()) else _renumbered(each, ids))
+    return out, dict(sorted(names.items()))
+
+
+def _check_named(frames: FrameSet) -> None:
+    """Refuse class ids without a name where classes have names: what they are in the other sets would be a guess."""
+    used = set(frames.objects.class_id.tolist())
+    if frames.predictions is not None:
+        used |= set(frames.predictions.class_id.tolist())
+    nameless = sorted(used - set(frames.class_names))
+    if nameless:
+        raise SimjudgeError(
+            f"{frames.name}: class {nameless[0]} has no name, while other classes to be joined have; name it"
+        )
+
+
+def _renumbered(frames: FrameSet, ids: dict[int, int]) -> FrameSet:
+    def mapped(class_id: IntArray) -> IntArray:
+        return np.array([ids[int(k)] for k in class_id], np.int64)
+
+    objects = replace(frames.objects, class_id=mapped(frames.objects.class_id))
+    found = frames.predictions
+    predictions = None if found is None else replace(found, class_id=mapped(found.class_id))
+    return replace(frames, objects=objects, predictions=predictions)
+
+
+def _frame_names(sets: Sequence[FrameSet]) -> list[str]:
+    """Names by frame, unique; those that several sets have begin with the name of their set."""
+    owners = Counter(name for s in sets for name in s.frame_name)
+    taken = {name for name, count in owners.items() if count == 1}
+    out = []
+    for number, each in enumerate(sets, 1):
+        for name in each.frame_name:
+            if owners[name] == 1:
+                out.append(name)
+                continue
+            new, prefix = f"{each.name}_{name}", f"{each.name}_{number}"
+            while new in taken:
+                new, prefix = f"{prefix}_{name}", f"{prefix}_"
+            taken.add(new)
+            out.append(new)
+    return out
+
+
+def _objects(sets: Sequence[FrameSet], start: IntArray) -> Objects:
+    tables = [s.objects for s in sets]
+    return Objects(
+        np.concatenate([t.frame + first for t, first in zip(tables, start[:-1], strict=True)]),
+        np.concatenate([t.class_id for t in tables]),
+        np.concatenate([t.box for t in tables]),
+        np.concatenate([t.instance for t in tables]),
+        _masks([(t.masks, len(t)) for t in tables]),
+    )
+
+
+def _predictions(sets: Sequence[FrameSet], start: IntArray) -> Predictions | None:
+    if all(s.predictions is None for s in sets):
+        return None
+    tables = [Predictions.empty() if s.predictions is None else s.predictions for s in sets]
+    return Predictions(
+        np.concatenate([t.frame + first for t, first in zip(tables, start[:-1], strict=True)]),
+        np.concatenate([t.class_id for t in tables]),
+        np.concatenate([t.box for t in tables]),
+        np.concatenate([t.score for t in tables]),
+        _masks([(t.masks, len(t)) for t in tables]),
+    )
+
+
+def _masks(parts: Sequence[tuple[Masks | None, int]]) -> Masks | None:
+    if all(masks is None for masks, _ in parts):
+        return None
+    return Masks.concatenate([Masks.none(count) if masks is None else masks for masks, count in parts])

@@ -1,0 +1,169 @@
+"""Box messages to columns: `simjudge_msgs` arrays and vision_msgs/Detection2DArray, labels and detections alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import NO_INSTANCE
+from simjudge.core.masks import Masks
+from simjudge.data.rosbag2.storage import seconds
+
+ClassNames = dict[int, str]
+
+
+@dataclass
+class BoxMessage:
+    """What the head of one box message says: size (0, 0) and an empty name where it does not say."""
+
+    stamp: int
+    time: int
+    frame_name: str
+    size: tuple[int, int]
+
+
+@dataclass
+class BoxColumns:
+    """All boxes of one topic, a row each, as lists that grow.
+
+    Attributes:
+        where: how to name the topic to a person.
+        messages: a head for each message.
+        message, number: the message each row is from, and which of its boxes it is.
+        class_id, box, score, instance, mask: the rows; a class that is known by name only has a string.
+        class_names: what the messages say of class numbers.
+        names_are_all: whether some message lists all classes, so that a number without a name is a mistake.
+    """
+
+    where: str
+    losses: Losses
+    messages: list[BoxMessage] = field(default_factory=list)
+    message: list[int] = field(default_factory=list)
+    number: list[int] = field(default_factory=list)
+    class_id: list[int | str] = field(default_factory=list)
+    box: list[tuple[float, float, float, float]] = field(default_factory=list)
+    score: list[float] = field(default_factory=list)
+    instance: list[int] = field(default_factory=list)
+    mask: list[Any] = field(default_factory=list)
+    class_names: ClassNames = field(default_factory=dict)
+    names_are_all: bool = False
+
+    def add(self, message: Any, stamp: int, time: int) -> None:
+        """Take in a LabelledObjectArray or a DetectionArray."""
+        size = (int(message.image_width), int(message.image_height))
+        self.messages.append(BoxMessage(stamp, time, str(message.frame_name), size))
+        for entry in message.class_names:
+            self.names_are_all = True
+            self._name(int(entry.id), str(entry.name))
+        for number, item in enumerate(message.objects if hasattr(message, "objects") else message.detections):
+            box = (float(item.box.x0), float(item.box.y0), float(item.box.x1), float(item.box.y1))
+            if item.class_name:
+                self._name(int(item.class_id), str(item.class_name))
+            mask = item.mask
+            if mask.width and mask.height and len(mask.bits) != (int(mask.width) * int(mask.height) + 7) // 8:
+                where = f"{self.where} at {seconds(stamp)}, box {number}"
+                self.losses.add("objects whose mask does not fit its size", where)
+                continue
+            score = float(getattr(item, "score", 1.0))
+            instance = int(getattr(item, "instance_id", NO_INSTANCE))
+            self._row(number, int(item.class_id), box, score, instance, mask)
+
+    def add_vision(self, message: Any, stamp: int, time: int) -> None:
+        """Take in a vision_msgs/Detection2DArray: the best hypothesis of each detection."""
+        self.messages.append(BoxMessage(stamp, time, "", (0, 0)))
+        for number, item in enumerate(message.detections):
+            centre = item.bbox.center
+            at = centre.position if hasattr(centre, "position") else centre
+            where = f"{self.where} at {seconds(stamp)}, box {number}"
+            if centre.theta:
+                self.losses.add("rotated boxes", f"{where}, by {centre.theta} rad")
+                continue
+            # Before version 4 a hypothesis was not a part of its own.
+            guesses = [getattr(result, "hypothesis", result) for result in item.results]
+            if not guesses:
+                self.losses.add("boxes without a class", where)
+                continue
+            best = max(guesses, key=lambda guess: float(guess.score))
+            label = str(best.class_id if hasattr(best, "class_id") else best.id).strip()
+            half = (float(item.bbox.size_x) / 2, float(item.bbox.size_y) / 2)
+            x, y = float(at.x), float(at.y)
+            box = (x - half[0], y - half[1], x + half[0], y + half[1])
+            self._row(number, int(label) if label.isdecimal() else label, box, float(best.score), NO_INSTANCE, None)
+
+    def masks(self, rows: npt.NDArray[np.int64]) -> Masks | None:
+        """The masks of some rows, None where no row of the topic has one."""
+        if not any(m is not None and m.width and m.height for m in self.mask):
+            return None
+        chosen = [self.mask[i] for i in rows.tolist()]
+        none = np.empty(0, np.uint8)
+        has = [m is not None and m.width > 0 and m.height > 0 for m in chosen]
+        bits = [np.asarray(m.bits, np.uint8) if h else none for m, h in zip(chosen, has, strict=True)]
+        origin = [(m.x, m.y) if h else (0, 0) for m, h in zip(chosen, has, strict=True)]
+        shape = [(m.height, m.width) if h else (0, 0) for m, h in zip(chosen, has, strict=True)]
+        start = np.concatenate([[0], np.cumsum([len(b) for b in bits])]).astype(np.int64)
+        return Masks(
+            np.array(origin, np.int32).reshape(-1, 2),
+            np.array(shape, np.int32).reshape(-1, 2),
+            np.concatenate(bits) if bits else none,
+            start,
+        )
+
+    def row_name(self, row: int) -> str:
+        """How to name a row to a person."""
+        return f"{self.where} at {seconds(self.messages[self.message[row]].stamp)}, box {self.number[row]}"
+
+    def _row(self, number: int, kind: int | str, box: Any, score: float, instance: int, mask: Any) -> None:
+        self.message.append(len(self.messages) - 1)
+        self.number.append(number)
+        self.class_id.append(kind)
+        self.box.append(box)
+        self.score.append(score)
+        self.instance.append(instance)
+        self.mask.append(mask)
+
+    def _name(self, number: int, name: str) -> None:
+        have = self.class_names.setdefault(number, name)
+        if have != name:
+            raise SimjudgeError(
+                f"{self.where}: class {number} is {have!r} in one message and {name!r} in another; "
+                "record them apart or rename the classes"
+            )
+
+
+def settle_classes(labels: BoxColumns, detections: BoxColumns) -> ClassNames:
+    """Give labels and detections one numbering, and return its names.
+
+    Classes known by name only get the number that the name has in the recording, else the next free one, in
+    alphabetical order. Where the two topics number the same names differently, the labels' numbers hold.
+    """
+    names = dict(labels.class_names)
+    number = {name: i for i, name in sorted(names.items(), reverse=True)}
+    moved: dict[int | str, int] = {}
+    used = {i for i in labels.class_id if isinstance(i, int)}
+    if detections.class_names != labels.class_names:
+        waiting = []
+        for i, name in sorted(detections.class_names.items()):
+            if name in number:
+                moved[i] = number[name]
+            elif i in names or (i in used and names):
+                waiting.append((i, name))
+            else:
+                moved[i] = i
+                names[i] = name
+        for i, name in waiting:
+            moved[i] = max([-1, *names, *used]) + 1
+            names[moved[i]] = name
+    number = {name: i for i, name in sorted(names.items(), reverse=True)}
+    strings = {k for k in (*labels.class_id, *detections.class_id) if isinstance(k, str)}
+    used |= {moved.get(i, i) for i in detections.class_id if isinstance(i, int)}
+    for name in sorted(strings):
+        if name not in number:
+            number[name] = max([-1, *names, *used]) + 1
+            names[number[name]] = name
+    labels.class_id = [number[k] if isinstance(k, str) else k for k in labels.class_id]
+    detections.class_id = [number[k] if isinstance(k, str) else moved.get(k, k) for k in detections.class_id]
+    return names

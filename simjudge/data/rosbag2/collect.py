@@ -1,0 +1,120 @@
+"""One pass over a recording: labels and detections as columns, pictures as places, everything by header stamp."""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from PIL import Image
+from rosbags.typesys.store import Typestore
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.data.rosbag2.boxes import BoxColumns, BoxMessage
+from simjudge.data.rosbag2.interfaces import (
+    CAMERA_INFO,
+    COMPRESSED_IMAGE,
+    DETECTIONS,
+    FRAME_INFO,
+    IMAGE,
+    LABELS,
+    VISION_BOXES,
+    recorded_types,
+)
+from simjudge.data.rosbag2.pictures import UNREADABLE, Picture
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.storage import Stored, seconds
+from simjudge.data.rosbag2.topics import Chosen
+
+log = logging.getLogger(__name__)
+
+Size = tuple[int, int]
+NO_SIZE: Size = (0, 0)
+
+
+@dataclass
+class SeenImage:
+    """An image message: its stamps, its size where its header can be read, and where it is."""
+
+    stamp: int
+    time: int
+    size: Size
+    picture: Picture
+
+
+@dataclass
+class Collected:
+    """What a recording holds, by kind.
+
+    Attributes:
+        images: of the chosen camera; where it has a raw and a compressed picture of a stamp, the raw one comes first.
+        labels, detections: the boxes.
+        infos: FrameInfo messages by stamp.
+        camera_size: from the camera_info, NO_SIZE where there is none.
+    """
+
+    types: Typestore
+    labels: BoxColumns
+    detections: BoxColumns
+    images: list[SeenImage] = field(default_factory=list)
+    infos: dict[int, Any] = field(default_factory=dict)
+    camera_size: Size = NO_SIZE
+
+
+def collect(recording: Recording, chosen: Chosen) -> Collected:
+    """Read all messages of the chosen topics; what cannot be decoded is counted in the recording's losses."""
+    topics = [recording.topics[name] for name in sorted(chosen.all())]
+    types = recorded_types(tuple((topic.type, topic.definition) for topic in topics))
+    where, losses = recording.path, recording.losses
+    out = Collected(
+        types, BoxColumns(f"{where}: {chosen.labels}", losses), BoxColumns(f"{where}: {chosen.detections}", losses)
+    )
+    for stored in recording.messages(chosen.all()):
+        kind = recording.topics[stored.topic].type
+        try:
+            message: Any = types.deserialize_cdr(stored.data, kind)
+            stamp = int(message.header.stamp.sec) * 1_000_000_000 + int(message.header.stamp.nanosec)
+        except (*UNREADABLE, AttributeError):
+            losses.add("messages that cannot be decoded", f"{where}: {stored.topic} at {seconds(stored.time)}")
+            continue
+        try:
+            _take(out, chosen, kind, stored, message, stamp)
+        except AttributeError as error:
+            raise SimjudgeError(f"{where}: {stored.topic}: its definition of {kind} is damaged ({error})") from error
+    out.images.sort(key=lambda image: (image.picture.type != IMAGE, image.stamp))
+    for messages in (out.images, out.labels.messages, out.detections.messages):
+        _use_recording_time(messages, str(where))
+    return out
+
+
+def _take(out: Collected, chosen: Chosen, kind: str, stored: Stored, message: Any, stamp: int) -> None:
+    if kind in (IMAGE, COMPRESSED_IMAGE):
+        where = f"{out.labels.where.partition(': ')[0]}: {stored.topic} at {seconds(stamp)}"
+        size = (int(message.width), int(message.height)) if kind == IMAGE else _encoded_size(message)
+        out.images.append(SeenImage(stamp, stored.time, size, Picture(stored.place, kind, where)))
+    elif kind in (LABELS, DETECTIONS):
+        (out.labels if stored.topic == chosen.labels else out.detections).add(message, stamp, stored.time)
+    elif kind == VISION_BOXES:
+        (out.labels if stored.topic == chosen.labels else out.detections).add_vision(message, stamp, stored.time)
+    elif kind == FRAME_INFO:
+        out.infos.setdefault(stamp, message)
+    elif kind == CAMERA_INFO:
+        out.camera_size = (int(message.width), int(message.height))
+
+
+def _encoded_size(message: Any) -> Size:
+    try:
+        with Image.open(io.BytesIO(message.data)) as picture:
+            return picture.size
+    except (OSError, SyntaxError, ValueError):
+        return NO_SIZE
+
+
+def _use_recording_time(messages: Sequence[SeenImage | BoxMessage], where: str) -> None:
+    """Give messages whose stamps were never filled in the time they were recorded at."""
+    if len(messages) > 1 and all(message.stamp == 0 for message in messages):
+        log.warning("%s: %d messages without a stamp; the time they were recorded at is used", where, len(messages))
+        for message in messages:
+            message.stamp = message.time

@@ -1,0 +1,161 @@
+"""One .db3 file (rosbag2's sqlite3 storage), open for reading.
+
+It has no checksums: only what its structure shows can be noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.data.rosbag2.mcap_file import unpacked
+from simjudge.data.rosbag2.storage import Place, Stored, Topic, seconds
+
+_NO_DEFINITION = MessageDefinition(MessageDefinitionFormat.NONE, "")
+_FORMATS = {"ros2msg": MessageDefinitionFormat.MSG, "ros2idl": MessageDefinitionFormat.IDL}
+_FAILURES_IN_A_ROW = 64
+_BROKEN = (apsw.Error, UnicodeDecodeError, TypeError, ValueError)
+
+
+class _WholePages(apsw.VFS):
+    """A cut-off database as far as its pages are whole: sqlite would silently fill up the last one with zeros."""
+
+    def __init__(self, page: int) -> None:
+        self.vfs_name, self.page = f"simjudge_whole_pages_{page}", page
+        super().__init__(self.vfs_name, "")
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802
+        """Open a file of which only whole pages are shown."""
+        page = self.page
+
+        class Whole(apsw.VFSFile):
+            def xFileSize(self) -> int:  # noqa: N802
+                """The size without the page that is cut off."""
+                return super().xFileSize() // page * page
+
+        return Whole("", name, flags)
+
+
+class Db3File:
+    """A rosbag2 database. A `Place` is (file, 0, row, length)."""
+
+    def __init__(self, path: Path, shown: Path | None = None) -> None:
+        """Open the database.
+
+        Args:
+            path: the file to read.
+            shown: what to call it, where `path` is only a decompressed copy.
+
+        Raises:
+            SimjudgeError: it is empty, no recording, or damaged so that not even its topics can be read.
+        """
+        self.path, self.shown = path, path if shown is None else shown
+        self.notes: list[str] = []
+        self.counted = True
+        self.losses = Losses()
+        self.span: tuple[int, int] | None = None
+        if path.stat().st_size == 0:
+            raise SimjudgeError(f"{self.shown}: is empty (0 bytes)")
+        try:
+            self._database = self._connect()
+            rows = self._topic_rows()
+        except _BROKEN as error:
+            why = " ".join(str(error).split())
+            raise SimjudgeError(f"{self.shown}: is not a readable rosbag2 database ({why})") from error
+        self.topics = self._topics(rows)
+
+    def messages(self, topics: set[str], file: int) -> Iterator[Stored]:
+        """All readable messages of some topics, in the order they were recorded."""
+        wanted = {number: name for number, name in self._names.items() if name in topics}
+        if not wanted:
+            return
+        last, failures, lost, read, time = -1, 0, 0, 0, 0
+        while failures < _FAILURES_IN_A_ROW:
+            try:
+                query = "SELECT id, topic_id, timestamp, data FROM messages WHERE id > ? ORDER BY id"
+                for last, topic, time, data in self._database.execute(query, (last,)):  # noqa: B020
+                    failures, read = 0, read + 1
+                    if topic in wanted and isinstance(data, bytes) and isinstance(time, int):
+                        yield Stored(wanted[topic], time, unpacked(data), Place(file, 0, last, len(data)))
+                break
+            except _BROKEN:
+                # Try behind the row that failed.
+                last, failures, lost = last + 1, failures + 1, lost + 1
+        if lost:
+            until = f"{read} messages read, the last at {seconds(time)}" if read else "no message read"
+            self.losses.add("recordings cut off or damaged", f"{self.shown}: the database is malformed; {until}")
+
+    def read(self, place: Place) -> bytes | memoryview:
+        """One message again."""
+        try:
+            row = self._database.execute("SELECT data FROM messages WHERE id = ?", (place.start,)).fetchone()
+        except _BROKEN as error:
+            raise SimjudgeError(f"{self.shown}: cannot be read any more ({error})") from error
+        if row is None or len(row[0]) != place.length:
+            raise SimjudgeError(f"{self.shown}: message {place.start} has changed since the file was opened")
+        return unpacked(row[0])
+
+    def _connect(self) -> apsw.Connection:
+        """Open read-only; with a write-ahead log beside it, the log's messages count too."""
+        with self.path.open("rb") as stream:
+            head = stream.read(100)
+        page = int.from_bytes(head[16:18], "big")
+        page = 65536 if page == 1 else page
+        size = self.path.stat().st_size
+        vfs = None
+        if page >= 512 and size % page:
+            self._vfs = _WholePages(page)
+            vfs = self._vfs.vfs_name
+        log = self.path.with_name(self.path.name + "-wal")
+        mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
+        name = str(self.path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        database = apsw.Connection(f"file:{name}?{mode}", flags=flags, vfs=vfs)
+        if int.from_bytes(head[28:32], "big") * page > size:
+            # The only way to make sqlite look into a file with fewer pages than its header says.
+            database.execute("PRAGMA writable_schema=ON")
+        return database
+
+    def _topic_rows(self) -> list[Any]:
+        rows: list[Any] = self._database.execute("SELECT id, name, type FROM topics ORDER BY id").fetchall()
+        self._names = {int(row[0]): str(row[1]) for row in rows}
+        self._database.execute("SELECT id FROM messages LIMIT 1")
+        return rows
+
+    def _topics(self, rows: list[Any]) -> list[Topic]:
+        counts: dict[int, int] = {}
+        try:
+            query = "SELECT topic_id, COUNT(*), MIN(timestamp), MAX(timestamp) FROM messages "
+            query += "WHERE typeof(timestamp) = 'integer' GROUP BY topic_id"
+            found: list[Any] = self._database.execute(query).fetchall()
+            counts = {topic: count for topic, count, _, _ in found}
+            if found:
+                self.span = (min(row[2] for row in found), max(row[3] for row in found))
+        except _BROKEN:
+            self.counted = False
+        definitions: dict[str, MessageDefinition] = {}
+        try:
+            query = "SELECT topic_type, encoding, encoded_message_definition FROM message_definitions"
+            for name, encoding, text in self._database.execute(query):
+                definitions[name] = MessageDefinition(_FORMATS.get(encoding, MessageDefinitionFormat.NONE), text)
+        except _BROKEN:
+            # Recordings older than Iron have no such table.
+            definitions = {}
+        qos = self._offered_qos()
+        return [
+            Topic(str(name), str(kind), definitions.get(kind, _NO_DEFINITION), counts.get(i, 0), qos.get(i, ""))
+            for i, name, kind in rows
+        ]
+
+    def _offered_qos(self) -> dict[int, str]:
+        """What the publishers of each topic offered, as YAML; early recordings have no such column."""
+        try:
+            rows: list[Any] = self._database.execute("SELECT id, offered_qos_profiles FROM topics").fetchall()
+        except _BROKEN:
+            return {}
+        return {number: text for number, text in rows if isinstance(text, str)}

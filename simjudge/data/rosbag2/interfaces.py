@@ -1,0 +1,108 @@
+"""The message types that are read and written, from the very files that ROS builds `simjudge_msgs` from."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
+from rosbags.typesys import Stores, TypesysError, get_types_from_idl, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
+
+IMAGE = "sensor_msgs/msg/Image"
+COMPRESSED_IMAGE = "sensor_msgs/msg/CompressedImage"
+CAMERA_INFO = "sensor_msgs/msg/CameraInfo"
+LABELS = "simjudge_msgs/msg/LabelledObjectArray"
+DETECTIONS = "simjudge_msgs/msg/DetectionArray"
+FRAME_INFO = "simjudge_msgs/msg/FrameInfo"
+VISION_BOXES = "vision_msgs/msg/Detection2DArray"
+
+# What the interface of vision_msgs 4 (ROS 2 Humble and later) holds, for recordings that carry no definitions.
+_VISION = {
+    "vision_msgs/msg/Point2D": "float64 x\nfloat64 y\n",
+    "vision_msgs/msg/Pose2D": "vision_msgs/Point2D position\nfloat64 theta\n",
+    "vision_msgs/msg/BoundingBox2D": "vision_msgs/Pose2D center\nfloat64 size_x\nfloat64 size_y\n",
+    "vision_msgs/msg/ObjectHypothesis": "string class_id\nfloat64 score\n",
+    "vision_msgs/msg/ObjectHypothesisWithPose": (
+        "vision_msgs/ObjectHypothesis hypothesis\ngeometry_msgs/PoseWithCovariance pose\n"
+    ),
+    "vision_msgs/msg/Detection2D": (
+        "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
+        "vision_msgs/BoundingBox2D bbox\nstring id\n"
+    ),
+    VISION_BOXES: "std_msgs/Header header\nvision_msgs/Detection2D[] detections\n",
+}
+
+
+def definition_files() -> list[Path]:
+    """The .msg files of `simjudge_msgs`: inside the installed package, or in the checkout's msgs/msg."""
+    installed = Path(__file__).with_name("msg")
+    folder = installed if installed.is_dir() else Path(__file__).parents[3] / "msgs" / "msg"
+    return sorted(folder.glob("*.msg"))
+
+
+@cache
+def standard_types() -> Typestore:
+    """ROS 2 Jazzy's types, `simjudge_msgs` and `vision_msgs`."""
+    types: dict[str, Any] = {}
+    for file in definition_files():
+        types.update(get_types_from_msg(file.read_text(encoding="utf-8"), f"simjudge_msgs/msg/{file.stem}"))
+    for name, text in _VISION.items():
+        types.update(get_types_from_msg(text, name))
+    store = get_typestore(Stores.ROS2_JAZZY)
+    store.register(types)
+    return store
+
+
+@lru_cache(16)
+def recorded_types(definitions: tuple[tuple[str, MessageDefinition], ...]) -> Typestore:
+    """The types as a recording itself defines them; `standard_types` for what it does not define.
+
+    Args:
+        definitions: message type names with the definitions beside them in the recording.
+    """
+    standard = standard_types()
+    embedded: dict[str, Any] = {}
+    for name, definition in definitions:
+        embedded.update(_parsed(name, definition))
+    # A definition that lacks fields is damaged, or older than this program; vision_msgs and CameraInfo did change.
+    for name in embedded.keys() & standard.fielddefs.keys():
+        may_differ = name == CAMERA_INFO or name.startswith("vision_msgs/")
+        if not may_differ and not _fields(standard.fielddefs[name]) <= _fields(embedded[name]):
+            del embedded[name]
+    store = Typestore()
+    # Taken over as they are: only what the recording defines needs to be made.
+    store.fielddefs.update({name: fields for name, fields in standard.fielddefs.items() if name not in embedded})
+    store.types.update({name: kind for name, kind in standard.types.items() if name not in embedded})
+    try:
+        store.register(embedded)
+    except (TypesysError, SyntaxError, ValueError, KeyError):
+        return standard
+    return store
+
+
+def _fields(definition: Any) -> set[tuple[str, Any]]:
+    """Names and types of a message's fields."""
+    return set(definition[1])
+
+
+def _parsed(name: str, definition: MessageDefinition) -> dict[str, Any]:
+    """What a definition defines; nothing where it cannot be parsed."""
+    try:
+        return _types_in(name, definition)
+    except (TypesysError, ValueError, KeyError, IndexError):
+        return {}
+
+
+def _types_in(name: str, definition: MessageDefinition) -> dict[str, Any]:
+    if definition.format == MessageDefinitionFormat.MSG:
+        return dict(get_types_from_msg(definition.data, name))
+    types: dict[str, Any] = {}
+    if definition.format == MessageDefinitionFormat.IDL:
+        separator = "=" * 80 + "\n"
+        if not definition.data.startswith(separator + "IDL: "):
+            return dict(get_types_from_idl(definition.data))
+        for part in definition.data.split(separator)[1:]:
+            types.update(get_types_from_idl(part.split("\n", 1)[1]))
+    return types

@@ -1,0 +1,106 @@
+"""A recording that grows while messages come in: readable up to the last flush even if its writer is killed."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any, Literal
+
+from rosbags.interfaces import Connection, Qos
+from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
+from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.data.rosbag2.mcap_writer import CheckedMcapWriter
+
+_PLUGINS = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
+
+
+class _Writer(Writer):
+    STORAGE_PLUGINS = {  # noqa: RUF012 - as in the base class
+        StoragePlugin.SQLITE3: Sqlite3Writer,
+        StoragePlugin.MCAP: CheckedMcapWriter,
+    }
+
+
+class LiveRecording:
+    """A rosbag2 folder, open for writing raw CDR messages as they come."""
+
+    def __init__(self, path: Path, storage: Literal["mcap", "sqlite3"] = "mcap") -> None:
+        """Create the folder and its storage file.
+
+        Raises:
+            SimjudgeError: the folder exists, or cannot be made.
+        """
+        self.path = path
+        self._writer = _Writer(_free(path), version=9, storage_plugin=_PLUGINS[storage])
+        self._connections: dict[str, Connection] = {}
+        try:
+            self._writer.open()
+        except OSError as error:
+            raise SimjudgeError(f"{path}: cannot be written to: {error.strerror}") from error
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Messages written so far, by topic."""
+        return {name: self._writer.counts[connection.id] for name, connection in self._connections.items()}
+
+    def add_topic(self, name: str, message_type: str, definition: tuple[str, str], offered: list[Qos]) -> None:
+        """Add a topic.
+
+        Args:
+            name: fully qualified.
+            message_type: e.g. "sensor_msgs/msg/Image".
+            definition: the type's full definition text and its hash.
+            offered: what its publishers offer.
+        """
+        text, digest = definition
+        self._connections[name] = self._guarded(
+            self._writer.add_connection,
+            name, message_type, msgdef=text, rihs01=digest, offered_qos_profiles=offered,
+        )  # fmt: skip
+
+    def note(self, key: str, text: str) -> None:
+        """Keep a text in the recording's metadata, as rosbag2's custom data."""
+        self._guarded(self._writer.set_custom_data, key, text)
+
+    def write(self, topic: str, time: int, data: bytes) -> None:
+        """Add a message: its topic, the time it came in (nanoseconds) and its CDR bytes.
+
+        Raises:
+            SimjudgeError: the disk is full, or the file cannot be written any more.
+        """
+        self._guarded(self._writer.write, self._connections[topic], time, data)
+
+    def flush(self) -> None:
+        """Put everything written so far on the disk, so that a killed writer loses nothing of it."""
+        storage = self._writer.storage
+        if isinstance(storage, CheckedMcapWriter):
+            self._guarded(storage.flush)
+        elif isinstance(storage, Sqlite3Writer):
+            self._guarded(storage.conn.commit)
+
+    def close(self) -> None:
+        """Write the index and metadata.yaml."""
+        self._guarded(self._writer.close)
+
+    def abort(self) -> None:
+        """Let go of the file as it is, without index and metadata.yaml."""
+        self._writer.abort()
+
+    def _guarded(self, work: Any, *args: Any, **named: Any) -> Any:
+        try:
+            return work(*args, **named)
+        except OSError as error:
+            raise SimjudgeError(self._broken(error.strerror)) from error
+        except (sqlite3.Error, WriterError) as error:
+            raise SimjudgeError(self._broken(error)) from error
+
+    def _broken(self, why: object) -> str:
+        return f"{self.path}: cannot be written any more: {why}; what was written so far can be read"
+
+
+def _free(path: Path) -> Path:
+    if path.exists():
+        raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
+    return path

@@ -1,0 +1,196 @@
+"""One .mcap file, open for reading: messages in file order, single messages at random, damage counted."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+from typing import BinaryIO
+
+import zstandard
+from mcap.opcode import Opcode
+from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.data.rosbag2 import salvage
+from simjudge.data.rosbag2.salvage import Contents, DamageError, Span
+from simjudge.data.rosbag2.storage import ZSTD_MAGIC, Place, Stored, Topic, seconds
+
+_KEPT_CHUNKS = 4
+_FORMATS = {
+    "ros2msg": MessageDefinitionFormat.MSG,
+    "ros2idl": MessageDefinitionFormat.IDL,
+    "omgidl": MessageDefinitionFormat.IDL,
+}
+
+
+class McapFile:
+    """An mcap file. A `Place` is (file, -1, offset in the file, length), or in a compressed chunk (file, span, ...)."""
+
+    def __init__(self, path: Path, shown: Path | None = None) -> None:
+        """Find out what the file holds.
+
+        Args:
+            path: the file to read.
+            shown: what to call it, where `path` is only a decompressed copy.
+
+        Raises:
+            SimjudgeError: it is empty, no mcap file at all, or damaged so that nothing can be told apart.
+        """
+        self.path, self.shown = path, path if shown is None else shown
+        self.notes: list[str] = []
+        self.counted = True
+        self.losses = Losses()
+        self.span: tuple[int, int] | None = None
+        self._counts: Counter[int] = Counter()
+        self._kept: OrderedDict[int, memoryview] = OrderedDict()
+        self._lock = Lock()
+        self._reported: set[int] = set()
+        try:
+            with self.path.open("rb") as stream:
+                self._contents = self._open(stream, self.path.stat().st_size)
+        except OSError as error:
+            raise SimjudgeError(f"{self.shown}: cannot be read: {error.strerror}") from error
+        self.topics = self._topics()
+
+    def messages(self, topics: set[str], file: int) -> Iterator[Stored]:
+        """All readable messages of some topics, in file order."""
+        names = {number: channel.topic for number, channel in self._contents.channels.items()}
+        wanted = {number: name for number, name in names.items() if name in topics}
+        with self.path.open("rb") as stream:
+            for number, span in enumerate(self._contents.spans):
+                known = self._contents.indexed and span.channels is not None
+                if known and not (span.channels or {}).keys() & wanted.keys():
+                    continue
+                data = self._load(stream, span)
+                if data is None:
+                    continue
+                base, block = (span.offset, -1) if not span.compression else (0, number)
+                for channel, time, start, end in self._headers(span, data):
+                    if channel in wanted:
+                        place = Place(file, block, base + start, end - start)
+                        yield Stored(wanted[channel], time, unpacked(data[start:end]), place)
+
+    def read(self, place: Place) -> bytes | memoryview:
+        """One message again."""
+        try:
+            with self.path.open("rb") as stream:
+                if place.block < 0:
+                    stream.seek(place.start)
+                    data: bytes | memoryview = stream.read(place.length)
+                else:
+                    data = self._chunk(stream, place.block)[place.start : place.start + place.length]
+        except (OSError, DamageError) as error:
+            raise SimjudgeError(f"{self.shown}: cannot be read any more: {error}") from error
+        if len(data) != place.length:
+            raise SimjudgeError(f"{self.shown}: has become shorter since it was opened")
+        return unpacked(data)
+
+    def _open(self, stream: BinaryIO, size: int) -> Contents:
+        if size == 0:
+            raise SimjudgeError(f"{self.shown}: is empty (0 bytes)")
+        if stream.read(len(salvage.MAGIC)) != salvage.MAGIC:
+            raise SimjudgeError(f"{self.shown}: is not an mcap file, or its beginning is damaged")
+        contents = salvage.read_summary(stream, size)
+        if contents is None or contents.statistics is None or not contents.spans or not contents.channels:
+            contents = salvage.walk(stream, size)
+            self._survey(stream, contents)
+        else:
+            statistics = contents.statistics
+            self._counts.update(statistics.channel_message_counts)
+            if statistics.message_count:
+                self.span = (statistics.message_start_time, statistics.message_end_time)
+        if any(s.crc == 0 for s in contents.spans) and not salvage.data_crc_fits(stream, contents):
+            raise SimjudgeError(
+                f"{self.shown}: the checksum over the whole file does not fit, and its parts have none of their own; "
+                "record or copy it again"
+            )
+        return contents
+
+    def _survey(self, stream: BinaryIO, contents: Contents) -> None:
+        """Read through a file that has no index: topics, counts, times, and how far it can be read."""
+        times: list[int] = []
+        for span in contents.spans:
+            data = self._load(stream, span)
+            if data is None:
+                continue
+            self._note_channels(contents, span, data)
+            for channel, time, _, _ in self._headers(span, data):
+                self._counts[channel] += 1
+                times.append(time)
+        if times:
+            self.span = (min(times), max(times))
+        if contents.trouble:
+            read = f"{len(times)} messages read, the last at {seconds(times[-1])}" if times else "no message read"
+            self.losses.add("recordings cut off or damaged", f"{self.shown}: {contents.trouble}; {read}")
+        elif contents.data_end:
+            self.notes.append(f"{self.shown}: has no usable index; all of it was read through")
+
+    def _note_channels(self, contents: Contents, span: Span, data: memoryview) -> None:
+        try:
+            for opcode, start, end in salvage.records(data, cut=span.cut):
+                salvage.note_record(contents, opcode, data[start:end])
+        except DamageError as error:
+            self._report(span, str(error))
+
+    def _load(self, stream: BinaryIO, span: Span) -> memoryview | None:
+        try:
+            return salvage.load(stream, span)
+        except DamageError as error:
+            self._report(span, str(error))
+            return None
+
+    def _headers(self, span: Span, data: memoryview) -> Iterator[tuple[int, int, int, int]]:
+        """Channel, recording time, start and end of each message in a span."""
+        try:
+            for opcode, start, end in salvage.records(data, cut=span.cut):
+                if opcode == Opcode.MESSAGE and end - start >= 22:
+                    channel, _, time = struct.unpack_from("<HIQ", data, start)
+                    yield channel, time, start + 22, end
+        except DamageError as error:
+            self._report(span, str(error))
+
+    def _report(self, span: Span, why: str) -> None:
+        if span.at in self._reported:
+            return
+        self._reported.add(span.at)
+        where = f"{self.shown}: chunk at byte {span.at}, {why}"
+        if span.channels is None:
+            self.losses.add("damaged chunks, their messages uncounted", where)
+        else:
+            self.losses.add("messages in damaged chunks", where, sum(span.channels.values()))
+
+    def _chunk(self, stream: BinaryIO, number: int) -> memoryview:
+        with self._lock:
+            if number in self._kept:
+                self._kept.move_to_end(number)
+                return self._kept[number]
+        data = salvage.load(stream, self._contents.spans[number])
+        with self._lock:
+            self._kept[number] = data
+            while len(self._kept) > _KEPT_CHUNKS:
+                self._kept.popitem(last=False)
+        return data
+
+    def _topics(self) -> list[Topic]:
+        topics = []
+        for number, channel in self._contents.channels.items():
+            schema = self._contents.schemas.get(channel.schema_id)
+            form = _FORMATS.get(schema.encoding, MessageDefinitionFormat.NONE) if schema else None
+            text = schema.data.decode("utf-8", "replace") if schema else ""
+            definition = MessageDefinition(form or MessageDefinitionFormat.NONE, text)
+            kind, qos = schema.name if schema else "", channel.metadata.get("offered_qos_profiles", "")
+            topics.append(Topic(channel.topic, kind, definition, self._counts[number], qos))
+        return topics
+
+
+def unpacked(data: bytes | memoryview) -> bytes | memoryview:
+    """A message that was compressed on its own (rosbag2's compression mode "message"); CDR never starts that way."""
+    if bytes(data[:4]) == ZSTD_MAGIC:
+        try:
+            return zstandard.ZstdDecompressor().decompressobj().decompress(bytes(data))
+        except zstandard.ZstdError:
+            return b""
+    return data

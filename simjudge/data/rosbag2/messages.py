@@ -1,0 +1,150 @@
+"""Frames as messages: what `reading` takes apart is put together here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rosbags.typesys.store import Typestore
+
+from simjudge.core.frames import NO_STAMP, FrameSet, IntArray, rows_by_frame
+from simjudge.core.images import ImageError
+from simjudge.core.masks import Masks
+from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, DETECTIONS, FRAME_INFO, IMAGE, LABELS
+from simjudge.data.rosbag2.pixels import format_name
+
+FRAME_ID = "camera_optical_frame"
+"""The coordinate frame in the headers (REP 103: z forward, x right, y down)."""
+
+
+class MessageMaker:
+    """Makes the messages of a set's frames, one frame at a time."""
+
+    def __init__(self, types: Typestore, frames: FrameSet, stamps: IntArray) -> None:
+        """Remember the set.
+
+        Args:
+            types: knows the messages.
+            frames: the set.
+            stamps: int64 (F,), nanoseconds, the stamp of each frame's messages.
+        """
+        self._frames, self._stamps, self._types = frames, stamps, types.types
+        self._object_rows = rows_by_frame(frames.objects.frame, len(frames))
+        table = frames.predictions
+        self._prediction_rows = None if table is None else rows_by_frame(table.frame, len(frames))
+        self._classes = [
+            self._new("simjudge_msgs/msg/ClassName", id=number, name=name)
+            for number, name in sorted(frames.class_names.items())
+        ]
+        self._no_mask = self._new(
+            "simjudge_msgs/msg/InstanceMask", x=0, y=0, width=0, height=0, bits=np.empty(0, np.uint8)
+        )
+
+    def image(self, index: int) -> tuple[str, Any] | None:
+        """Type and content of a frame's image message, None where it has no picture.
+
+        Raises:
+            ImageError: the picture cannot be read.
+        """
+        images = self._frames.images
+        if images is None or not images.has(index):
+            return None
+        encoded = images.encoded(index)
+        if encoded is not None:
+            if not encoded.data:
+                raise ImageError(f"{self._frames.where(index)}: the picture is empty (0 bytes)")
+            data = np.frombuffer(encoded.data, np.uint8)
+            form = format_name(encoded.suffix)
+            return COMPRESSED_IMAGE, self._new(COMPRESSED_IMAGE, header=self._header(index), format=form, data=data)
+        pixels = np.ascontiguousarray(images.read(index), np.uint8)
+        height, width, _ = pixels.shape
+        message = self._new(
+            IMAGE,
+            header=self._header(index),
+            height=height,
+            width=width,
+            encoding="rgb8",
+            is_bigendian=0,
+            step=3 * width,
+            data=pixels.reshape(-1),
+        )
+        return IMAGE, message
+
+    def labels(self, index: int) -> Any | None:
+        """A frame's ground truth, None where nobody labelled it."""
+        first, end = (int(v) for v in self._object_rows[index : index + 2])
+        if first == end and not self._frames.labelled[index]:
+            return None
+        table = self._frames.objects
+        objects = [
+            self._new(
+                "simjudge_msgs/msg/LabelledObject",
+                **self._thing(table, row),
+                instance_id=int(table.instance[row]),
+            )
+            for row in range(first, end)
+        ]
+        return self._new(LABELS, **self._head(index), objects=objects)
+
+    def detections(self, index: int) -> Any | None:
+        """What a detector found in a frame, None where none looked."""
+        table, rows = self._frames.predictions, self._prediction_rows
+        first, end = (0, 0) if rows is None else (int(v) for v in rows[index : index + 2])
+        if first == end and not self._frames.predicted[index]:
+            return None
+        found = []
+        if table is not None:
+            found = [
+                self._new("simjudge_msgs/msg/Detection", **self._thing(table, row), score=float(table.score[row]))
+                for row in range(first, end)
+            ]
+        return self._new(DETECTIONS, **self._head(index), detections=found)
+
+    def info(self, index: int, image: Any, labels: Any, detections: Any) -> Any:
+        """What belongs to a frame."""
+        return self._new(
+            FRAME_INFO,
+            **self._head(index),
+            index=index,
+            has_stamp=bool(self._frames.stamp[index] != NO_STAMP),
+            has_image=image is not None,
+            labelled=labels is not None,
+            predicted=detections is not None,
+        )
+
+    def _new(self, message_type: str, /, **values: Any) -> Any:
+        return self._types[message_type](**values)
+
+    def _header(self, index: int) -> Any:
+        sec, nanosec = divmod(int(self._stamps[index]), 1_000_000_000)
+        stamp = self._new("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)
+        return self._new("std_msgs/msg/Header", stamp=stamp, frame_id=FRAME_ID)
+
+    def _head(self, index: int) -> dict[str, Any]:
+        """What the three messages of simjudge have in common."""
+        width, height = (int(v) for v in self._frames.size[index])
+        return {
+            "header": self._header(index),
+            "frame_name": self._frames.frame_name[index],
+            "image_width": width,
+            "image_height": height,
+            "class_names": self._classes,
+        }
+
+    def _thing(self, table: Any, row: int) -> dict[str, Any]:
+        """What labelled objects and detections have in common."""
+        number = int(table.class_id[row])
+        x0, y0, x1, y1 = (float(v) for v in table.box[row])
+        return {
+            "class_id": number,
+            "class_name": self._frames.class_names.get(number, ""),
+            "box": self._new("simjudge_msgs/msg/Box", x0=x0, y0=y0, x1=x1, y1=y1),
+            "mask": self._mask(table.masks, row),
+        }
+
+    def _mask(self, masks: Masks | None, row: int) -> Any:
+        if masks is None or not masks.has(row):
+            return self._no_mask
+        (x, y), (height, width) = masks.origin[row].tolist(), masks.shape[row].tolist()
+        bits = masks.bits[masks.start[row] : masks.start[row + 1]]
+        return self._new("simjudge_msgs/msg/InstanceMask", x=x, y=y, width=width, height=height, bits=bits)

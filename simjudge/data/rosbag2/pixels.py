@@ -1,0 +1,143 @@
+"""The pixels of image messages: sensor_msgs/Image and sensor_msgs/CompressedImage to RGB, and back.
+
+Encodings are those of sensor_msgs/image_encodings.hpp; what cv_bridge takes them for is what they are here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.images import EncodedImage, ImageError, RgbImage, decode
+from simjudge.data.rosbag2 import cv_bridge_pixels
+
+# Encoding: channels, bytes a channel, OpenCV's conversion to RGB (None: they are RGB already).
+# OpenCV names a Bayer pattern by its second row and column, ROS by its first: rggb here is BG there.
+_ENCODINGS: dict[str, tuple[int, int, int | None]] = {
+    "rgb8": (3, 1, None),
+    "bgr8": (3, 1, cv2.COLOR_BGR2RGB),
+    "8UC3": (3, 1, cv2.COLOR_BGR2RGB),
+    "rgba8": (4, 1, cv2.COLOR_RGBA2RGB),
+    "bgra8": (4, 1, cv2.COLOR_BGRA2RGB),
+    "8UC4": (4, 1, cv2.COLOR_BGRA2RGB),
+    "mono8": (1, 1, cv2.COLOR_GRAY2RGB),
+    "8UC1": (1, 1, cv2.COLOR_GRAY2RGB),
+    "mono16": (1, 2, cv2.COLOR_GRAY2RGB),
+    "rgb16": (3, 2, None),
+    "bgr16": (3, 2, cv2.COLOR_BGR2RGB),
+    "rgba16": (4, 2, cv2.COLOR_RGBA2RGB),
+    "bgra16": (4, 2, cv2.COLOR_BGRA2RGB),
+    "bayer_rggb8": (1, 1, cv2.COLOR_BayerBG2RGB),
+    "bayer_bggr8": (1, 1, cv2.COLOR_BayerRG2RGB),
+    "bayer_gbrg8": (1, 1, cv2.COLOR_BayerGR2RGB),
+    "bayer_grbg8": (1, 1, cv2.COLOR_BayerGB2RGB),
+    "bayer_rggb16": (1, 2, cv2.COLOR_BayerBG2RGB),
+    "bayer_bggr16": (1, 2, cv2.COLOR_BayerRG2RGB),
+    "bayer_gbrg16": (1, 2, cv2.COLOR_BayerGR2RGB),
+    "bayer_grbg16": (1, 2, cv2.COLOR_BayerGB2RGB),
+    "yuv422": (2, 1, cv2.COLOR_YUV2RGB_UYVY),
+    "uyvy": (2, 1, cv2.COLOR_YUV2RGB_UYVY),
+    "yuv422_yuy2": (2, 1, cv2.COLOR_YUV2RGB_YUY2),
+    "yuyv": (2, 1, cv2.COLOR_YUV2RGB_YUY2),
+}
+
+_SIGNATURES = ((b"\xff\xd8\xff", ".jpg"), (b"\x89PNG", ".png"), (b"BM", ".bmp"), (b"II*\0", ".tif"), (b"MM\0*", ".tif"))
+_FORMATS = {".jpg": "jpeg", ".jpeg": "jpeg", ".tif": "tiff"}
+
+
+def raw_to_rgb(message: Any, where: str) -> RgbImage:
+    """The pixels of a sensor_msgs/Image; Bayer patterns are demosaiced (bilinear), 16 bit are scaled to 8.
+
+    Encodings that are not known here are left to cv_bridge, where a ROS installation has it.
+
+    Raises:
+        ImageError: the encoding is not that of a picture, or the message holds too few bytes.
+    """
+    known = _ENCODINGS.get(message.encoding)
+    if known is None:
+        return _by_cv_bridge(message, where)
+    channels, depth, conversion = known
+    pixels = _packed(message, np.dtype((f"u{depth}", (channels,))), where)
+    if conversion is not None:
+        pixels = _converted(pixels, conversion, message.encoding, where)
+    # Colours first, then 8 bit, as cv_bridge does: demosaicing rounds.
+    return pixels if depth == 1 else ((pixels.astype(np.uint32) + 128) // 257).astype(np.uint8)
+
+
+def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:
+    """Pixels of a type as an array (height, width, channels) without padding, in this machine's byte order."""
+    base, channels = pixel.base, pixel.shape[0]
+    width, height, step = int(message.width), int(message.height), int(message.step)
+    row = width * channels * base.itemsize
+    if width < 1 or height < 1 or step < row or len(message.data) < step * (height - 1) + row:
+        have = f"{width}x{height}, {step} bytes a row, {len(message.data)} bytes"
+        raise ImageError(f"{where}: the picture's size does not fit its data ({message.encoding}, {have})")
+    strides = (step, channels * base.itemsize, base.itemsize, 1)
+    buffer = np.ascontiguousarray(message.data, np.uint8)
+    shape = (height, width, channels, base.itemsize)
+    view = np.lib.stride_tricks.as_strided(buffer, shape, strides, writeable=False)
+    sent = base.newbyteorder(">" if message.is_bigendian else "<")
+    return np.ascontiguousarray(view).view(sent).reshape(height, width, channels).astype(base, copy=False)
+
+
+def _by_cv_bridge(message: Any, where: str) -> RgbImage:
+    said = f"{where}: encoding {message.encoding!r} is not that of a picture that simjudge can read"
+    pixel = cv_bridge_pixels.layout(message.encoding)
+    if pixel is not None:
+        pixels = cv_bridge_pixels.to_rgb(_packed(message, pixel, where), message.encoding)
+        if pixels is not None:
+            return pixels
+    usable, why_not = cv_bridge_pixels.bridge()
+    if usable is not None:
+        said += ", nor cv_bridge"
+    elif why_not:
+        said += f" (cv_bridge is installed and does not work here: {why_not})"
+    raise ImageError(said)
+
+
+def compressed_to_rgb(message: Any, where: str) -> RgbImage:
+    """The pixels of a sensor_msgs/CompressedImage.
+
+    Raises:
+        ImageError: there is no whole picture in it.
+    """
+    pixels = decode(bytes(message.data), where)
+    return np.ascontiguousarray(pixels[:, :, ::-1]) if _is_swapped(message) else pixels
+
+
+def encoded_image(message: Any) -> EncodedImage | None:
+    """The bytes of a sensor_msgs/CompressedImage, None where other programs would see other colours in them."""
+    if _is_swapped(message):
+        return None
+    data = bytes(message.data)
+    return EncodedImage(data, _suffix(data, message.format))
+
+
+def format_name(suffix: str) -> str:
+    """What CompressedImage.format calls pictures with a file ending."""
+    return _FORMATS.get(suffix, suffix.removeprefix("."))
+
+
+def _suffix(data: bytes, name: str) -> str:
+    for signature, suffix in _SIGNATURES:
+        if data.startswith(signature):
+            return suffix
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return ".webp"
+    return ".png" if "png" in name else ".jpg"
+
+
+def _is_swapped(message: Any) -> bool:
+    """Whether red and blue changed places before encoding: compressed_image_transport's "jpeg compressed rgb8"."""
+    _, _, stored = message.format.partition(";")
+    return "compressed rgb" in stored
+
+
+def _converted(pixels: npt.NDArray[Any], conversion: int, encoding: str, where: str) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(cv2.cvtColor(pixels, conversion))
+    except cv2.error as error:
+        raise ImageError(f"{where}: a picture of this size cannot be {encoding}") from error

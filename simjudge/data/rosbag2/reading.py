@@ -1,0 +1,257 @@
+"""A recording as a set of frames: messages of one header stamp belong to one frame."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import NO_STAMP, FrameSet, stamp_name
+from simjudge.data.formats.checks import RawRows, known_ids, objects_of, predictions_of
+from simjudge.data.pairing import pair_stamps
+from simjudge.data.rosbag2.boxes import BoxColumns, settle_classes
+from simjudge.data.rosbag2.collect import NO_SIZE, Collected, Size, collect
+from simjudge.data.rosbag2.pictures import RecordedImages
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.storage import seconds
+from simjudge.data.rosbag2.topics import Chosen, choose_topics
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Frame:
+    """A frame as it comes together; the numbers point into what was collected, -1 where there is nothing."""
+
+    stamp: int
+    image: int = -1
+    label: int = -1
+    detection: int = -1
+
+
+def read_recording(
+    path: Path,
+    *,
+    image_topic: str | None = None,
+    label_topic: str | None = None,
+    detection_topic: str | None = None,
+    tolerance_ns: int = 0,
+) -> FrameSet:
+    """Read a recording: a rosbag2 folder, with or without metadata.yaml, or a bare .mcap or .db3 file.
+
+    Frames come in the order of the data set that was recorded, else by stamp. Pictures stay in the file until they are
+    asked for. Damaged parts are left out and counted in the set's `losses`.
+
+    Args:
+        path: the recording.
+        image_topic, label_topic, detection_topic: topics to read; None finds them by type and name.
+        tolerance_ns: how far the stamps of a picture and of its labels or detections may lie apart; they are joined
+            one to one, nearest first. What finds no picture is left out and counted.
+
+    Raises:
+        SimjudgeError: nothing can be read, no topic or several would do, or the classes contradict each other.
+    """
+    recording = Recording(path)
+    types = {info.topic: info.type for info in recording.infos()}
+    damage = [line for losses in (recording.losses, *(f.losses for f in recording.files)) for line in losses.lines()]
+    if damage and not types:
+        raise SimjudgeError(f"{path}: nothing of it can be read: {damage[0]}")
+    chosen = choose_topics(str(path), types, image_topic, label_topic, detection_topic)
+    found = collect(recording, chosen)
+    for note in recording.notes:
+        log.warning("%s", note)
+    losses = recording.losses
+    frames = _join(found, chosen, tolerance_ns, losses)
+    if found.infos:
+        frames = _complete_ones(frames, found, chosen, losses, named=label_topic is not None)
+    sizes = [_size(frame, found) for frame in frames]
+    frames, sizes = _with_size(frames, sizes, found, losses, str(path))
+    return _build(recording, found, frames, sizes)
+
+
+def _join(found: Collected, chosen: Chosen, tolerance_ns: int, losses: Losses) -> list[_Frame]:
+    """One frame for each stamp, ordered by stamp."""
+    images = _first_of_stamp([image.stamp for image in found.images])
+    repeated = Counter((i.stamp, i.picture.type) for i in found.images)
+    for (stamp, _), count in repeated.items():
+        losses.add("images whose stamp was used before", f"{chosen.images[0]} at {seconds(stamp)}", count - 1)
+    frames = {stamp: _Frame(stamp, image=index) for stamp, index in images.items()}
+    for stamp, info in found.infos.items():
+        if not (info.has_image and chosen.images):
+            frames.setdefault(stamp, _Frame(stamp))
+    for columns, what in ((found.labels, "label"), (found.detections, "detection")):
+        stamps = [message.stamp for message in columns.messages]
+        first = _first_of_stamp(stamps)
+        losses.add(f"{what} messages whose stamp was used before", columns.where, len(stamps) - len(first))
+        anchors, numbers = list(frames), list(first.values())
+        i, j = pair_stamps(anchors, list(first), tolerance_ns)
+        for anchor, number in zip(i.tolist(), j.tolist(), strict=True):
+            setattr(frames[anchors[anchor]], what, numbers[number])
+        for number in sorted(set(range(len(numbers))) - set(j.tolist())):
+            message = columns.messages[numbers[number]]
+            if message.stamp in found.infos:
+                # Its picture is lost; the frame as a whole is counted where it is left out.
+                continue
+            if found.images or found.infos:
+                losses.add(f"{what} messages without a picture", f"{columns.where} at {seconds(message.stamp)}")
+            else:
+                frame = frames.setdefault(message.stamp, _Frame(message.stamp))
+                setattr(frame, what, numbers[number])
+    return sorted(frames.values(), key=lambda frame: frame.stamp)
+
+
+def _first_of_stamp(stamps: Sequence[int]) -> dict[int, int]:
+    """The first message of each stamp."""
+    first: dict[int, int] = {}
+    for index, stamp in enumerate(stamps):
+        first.setdefault(stamp, index)
+    return first
+
+
+def _complete_ones(
+    frames: list[_Frame], found: Collected, chosen: Chosen, losses: Losses, *, named: bool
+) -> list[_Frame]:
+    """The frames that have all that their FrameInfo promises; a topic missing as a whole was left out on purpose."""
+    kept = []
+    for frame in frames:
+        info = found.infos.get(frame.stamp)
+        whole = info is not None and not (
+            (chosen.images and info.has_image and frame.image < 0)
+            or (chosen.labels and not named and info.labelled and frame.label < 0)
+            or (chosen.detections and info.predicted and frame.detection < 0)
+        )
+        if whole:
+            kept.append(frame)
+        else:
+            name = stamp_name(frame.stamp) if info is None else info.frame_name
+            losses.add("frames of which a message is missing", f"{chosen.frame_info}: frame {name}")
+    missing = found.infos.keys() - {frame.stamp for frame in frames}
+    for stamp in sorted(missing):
+        losses.add("frames of which a message is missing", f"{chosen.frame_info}: {found.infos[stamp].frame_name}")
+    return kept
+
+
+def _size(frame: _Frame, found: Collected) -> Size:
+    info = found.infos.get(frame.stamp)
+    if info is not None:
+        return int(info.image_width), int(info.image_height)
+    if frame.image >= 0:
+        return found.images[frame.image].size
+    for columns, number in ((found.labels, frame.label), (found.detections, frame.detection)):
+        if number >= 0 and columns.messages[number].size != NO_SIZE:
+            return columns.messages[number].size
+    return found.camera_size
+
+
+def _with_size(
+    frames: list[_Frame], sizes: list[Size], found: Collected, losses: Losses, where: str
+) -> tuple[list[_Frame], list[Size]]:
+    """The frames whose size is known, without boxes that were made on a picture of another size."""
+    kept, known = [], []
+    for frame, size in zip(frames, sizes, strict=True):
+        if min(size) < 1 and frame.image >= 0:
+            losses.add("pictures that cannot be read", found.images[frame.image].picture.where)
+            continue
+        if min(size) < 1:
+            raise SimjudgeError(
+                f"{where}: the picture size at {seconds(frame.stamp)} is not known: the boxes do not say it; "
+                "record the images or their camera_info too"
+            )
+        for columns, what in ((found.labels, "label"), (found.detections, "detection")):
+            number = getattr(frame, what)
+            if number >= 0 and columns.messages[number].size not in (NO_SIZE, size):
+                made = columns.messages[number].size
+                losses.add(
+                    f"{what} messages for another picture size",
+                    f"{columns.where} at {seconds(frame.stamp)}, {made[0]}x{made[1]} on {size[0]}x{size[1]}",
+                )
+                setattr(frame, what, -1)
+        kept.append(frame)
+        known.append(size)
+    return kept, known
+
+
+def _build(recording: Recording, found: Collected, frames: list[_Frame], sizes: list[Size]) -> FrameSet:
+    order = _order(frames, found)
+    frames, sizes = [frames[i] for i in order], [sizes[i] for i in order]
+    losses = recording.losses
+    names = settle_classes(found.labels, found.detections)
+    listed = [entry for info in found.infos.values() for entry in info.class_names]
+    for entry in listed:
+        names.setdefault(int(entry.id), str(entry.name))
+    expected = names if listed or found.labels.names_are_all or found.detections.names_are_all else {}
+    size = np.array(sizes, np.int64).reshape(-1, 2)
+    labels = _raw(found.labels, [frame.label for frame in frames], scored=False)
+    objects = objects_of(labels, size, expected, losses)
+    predictions = None
+    if any(frame.detection >= 0 for frame in frames):
+        rows = _raw(found.detections, [frame.detection for frame in frames], scored=True)
+        predictions = predictions_of(rows, size, expected, losses)
+    images = None
+    if found.images:
+        pictures = [found.images[frame.image].picture if frame.image >= 0 else None for frame in frames]
+        images = RecordedImages(recording, found.types, pictures)
+    stamp = [NO_STAMP if _is_counted(found.infos.get(frame.stamp)) else frame.stamp for frame in frames]
+    return FrameSet.build(
+        recording.path.name,
+        size,
+        objects,
+        predictions,
+        frame_name=_names(frames, found),
+        stamp=stamp,
+        labelled=[frame.label >= 0 for frame in frames],
+        predicted=[frame.detection >= 0 for frame in frames],
+        class_names=dict(sorted(names.items())),
+        images=images,
+        losses=losses,
+    )
+
+
+def _is_counted(info: Any) -> bool:
+    return info is not None and not info.has_stamp
+
+
+def _order(frames: list[_Frame], found: Collected) -> list[int]:
+    """The data set's own order where it is known of all frames, else by stamp."""
+    infos = [found.infos.get(frame.stamp) for frame in frames]
+    index = [-1 if info is None else int(info.index) for info in infos]
+    if -1 in index or len(set(index)) < len(index):
+        return list(range(len(frames)))
+    return sorted(range(len(frames)), key=index.__getitem__)
+
+
+def _names(frames: list[_Frame], found: Collected) -> list[str]:
+    names = []
+    for frame in frames:
+        info = found.infos.get(frame.stamp)
+        said = [str(info.frame_name)] if info is not None else []
+        said += [found.labels.messages[frame.label].frame_name] if frame.label >= 0 else []
+        said += [found.detections.messages[frame.detection].frame_name] if frame.detection >= 0 else []
+        names.append(next(filter(None, said), stamp_name(frame.stamp)))
+    if len(set(names)) < len(names):
+        log.warning("%s: frames have the same name; they are called by their stamps", found.labels.where)
+        return [stamp_name(frame.stamp) for frame in frames]
+    return names
+
+
+def _raw(columns: BoxColumns, numbers: list[int], *, scored: bool) -> RawRows:
+    """The rows of the messages that found their frame."""
+    frame_of = {number: frame for frame, number in enumerate(numbers) if number >= 0}
+    rows = np.array([row for row, m in enumerate(columns.message) if m in frame_of], np.int64)
+    return RawRows(
+        np.array([frame_of[columns.message[row]] for row in rows.tolist()], np.int64),
+        known_ids([columns.class_id[row] for row in rows.tolist()]),
+        np.array([columns.box[row] for row in rows.tolist()], np.float64).reshape(-1, 4),
+        lambda row: columns.row_name(int(rows[row])),
+        np.array([columns.score[row] for row in rows.tolist()], np.float64) if scored else None,
+        np.array([columns.instance[row] for row in rows.tolist()], np.int64),
+        columns.masks(rows),
+    )
+
+

@@ -1,0 +1,80 @@
+"""What the two kinds of storage file have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from rosbags.interfaces import MessageDefinition
+
+from simjudge.core.errors import Losses
+
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic of one storage file.
+
+    Attributes:
+        name, type, definition: of the messages.
+        count: what the file's own index says, where it has one.
+        offered_qos: the YAML in which the recorder kept what the publishers offered, empty where it did not.
+    """
+
+    name: str
+    type: str
+    definition: MessageDefinition
+    count: int
+    offered_qos: str = ""
+
+
+class Place(NamedTuple):
+    """Where a message is: in which file, and where in it (what the numbers mean is the storage's own affair)."""
+
+    file: int
+    block: int
+    start: int
+    length: int
+
+
+class Stored(NamedTuple):
+    """A message as stored: its topic, its recording time in nanoseconds, its CDR bytes and where they are."""
+
+    topic: str
+    time: int
+    data: bytes | memoryview
+    place: Place
+
+
+class Storage(Protocol):
+    """One storage file, open for reading.
+
+    Attributes:
+        path: the file.
+        topics: what it holds.
+        counted: whether the topics' counts are known.
+        span: recording time of its first and last message in nanoseconds, None where it holds no message.
+        notes: what is worth saying although nothing is lost.
+        losses: what could not be read; complete once all messages have been read.
+    """
+
+    path: Path
+    topics: list[Topic]
+    counted: bool
+    span: tuple[int, int] | None
+    notes: list[str]
+    losses: Losses
+
+    def messages(self, topics: set[str], file: int) -> Iterator[Stored]:
+        """All readable messages of some topics in the file's order; `file` is put into their `Place`."""
+
+    def read(self, place: Place) -> bytes | memoryview:
+        """One message again; raises SimjudgeError where the file no longer gives it."""
+
+
+def seconds(time: int) -> str:
+    """Nanoseconds as seconds, for messages to people."""
+    return f"{time / 1e9:.3f} s"

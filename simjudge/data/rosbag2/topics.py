@@ -1,0 +1,154 @@
+"""Which topics of a recording hold the pictures, the labels and the detections: by type, then by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.data.rosbag2.interfaces import (
+    CAMERA_INFO,
+    COMPRESSED_IMAGE,
+    DETECTIONS,
+    FRAME_INFO,
+    IMAGE,
+    LABELS,
+    VISION_BOXES,
+)
+
+_NO_PHOTOGRAPH = re.compile(
+    r"semantic|instance|segment|depth|mask|overlay|debug|disparity|annotated|result", re.IGNORECASE
+)
+_LABEL_NAME = re.compile(r"ground_?truth|label|annotation|(^|[/_])gt([/_]|$)", re.IGNORECASE)
+
+
+class Role(NamedTuple):
+    """What a topic is wanted for: what to call it, the option that names it, and its message types, best first."""
+
+    what: str
+    option: str
+    types: tuple[str, ...]
+
+
+_IMAGE = Role("image", "image topic", (IMAGE, COMPRESSED_IMAGE))
+_LABEL = Role("label", "label topic", (LABELS, VISION_BOXES))
+_DETECTION = Role("detection", "detection topic", (DETECTIONS, VISION_BOXES))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The topics to read; empty where there is none.
+
+    Attributes:
+        images: one camera's topics (raw, compressed, or both).
+        labels, detections, frame_info, camera_info: a topic each, "" where there is none.
+    """
+
+    images: tuple[str, ...]
+    labels: str
+    detections: str
+    frame_info: str
+    camera_info: str
+
+    def all(self) -> set[str]:
+        """Every chosen topic."""
+        names = (*self.images, self.labels, self.detections, self.frame_info, self.camera_info)
+        return {name for name in names if name}
+
+
+def choose_topics(
+    where: str, types: Mapping[str, str], image: str | None, label: str | None, detection: str | None
+) -> Chosen:
+    """Choose from a recording's topics.
+
+    Args:
+        where: how to name the recording.
+        types: message type by topic name.
+        image, label, detection: topics that the user names, None where simjudge is to find out.
+
+    Raises:
+        SimjudgeError: a named topic is missing or of the wrong type, several would do, or none would.
+    """
+    images = _images(where, types, image)
+    near = images[0] if images else ""
+    is_label = {t: bool(_LABEL_NAME.search(t)) for t in types}
+    free = {t: kind for t, kind in types.items() if kind != VISION_BOXES or (is_label[t] and t != detection)}
+    labels = _one(where, types, _LABEL, label, free, near)
+    free = {t: kind for t, kind in types.items() if t != labels and (kind != VISION_BOXES or not is_label[t])}
+    detections = _one(where, types, _DETECTION, detection, free, near)
+    if not (images or labels or detections or FRAME_INFO in types.values()):
+        held = ", ".join(f"{t} ({kind})" for t, kind in sorted(types.items())) or "no topic at all"
+        raise SimjudgeError(f"{where}: has no image, label or detection topic; it holds {held}")
+    near = near or labels or detections
+    return Chosen(images, labels, detections, _nearest(types, FRAME_INFO, near), _nearest(types, CAMERA_INFO, near))
+
+
+def _images(where: str, types: Mapping[str, str], named: str | None) -> tuple[str, ...]:
+    if named is not None:
+        return (_checked(where, types, _IMAGE, named),)
+    found = [t for t, kind in types.items() if kind in _IMAGE.types]
+    cameras = sorted({_camera(t) for t in found if not _NO_PHOTOGRAPH.search(t)} or {_camera(t) for t in found})
+    if len(cameras) > 1:
+        raise SimjudgeError(_ambiguous(where, _IMAGE, found))
+    # Raw first: where both are there, the compressed one is a copy with losses.
+    return tuple(sorted((t for t in found if _camera(t) in cameras), key=lambda t: types[t] != IMAGE))
+
+
+def _camera(topic: str) -> str:
+    """What image_transport's topics of one camera have in common."""
+    return topic.removesuffix("/compressed")
+
+
+def _one(
+    where: str, types: Mapping[str, str], role: Role, named: str | None, free: Mapping[str, str], near: str
+) -> str:
+    if named is not None:
+        return _checked(where, types, role, named)
+    for wanted in role.types:
+        found = [t for t, kind in free.items() if kind == wanted]
+        if not found:
+            continue
+        best = max(_kinship(t, near) for t in found)
+        closest = [t for t in found if _kinship(t, near) == best]
+        if len(closest) > 1:
+            raise SimjudgeError(_ambiguous(where, role, found))
+        return closest[0]
+    return ""
+
+
+def _checked(where: str, types: Mapping[str, str], role: Role, named: str) -> str:
+    topic = named if named in types else "/" + named.lstrip("/")
+    fitting = sorted(t for t, kind in types.items() if kind in role.types) or ["none"]
+    if topic not in types:
+        article = "an" if role.option[0] in "aeiou" else "a"
+        could = f"that could be {article} {role.option}: {', '.join(fitting)}"
+        raise SimjudgeError(f"{where}: has no topic {named}; {could}")
+    if types[topic] not in role.types:
+        raise SimjudgeError(
+            f"{where}: {topic} is a {types[topic]}, not a {role.option}; those that could be one: {', '.join(fitting)}"
+        )
+    return topic
+
+
+def _nearest(types: Mapping[str, str], kind: str, near: str) -> str:
+    """The topic of a type that shares most of its namespace with another."""
+    found = sorted(t for t, its_kind in types.items() if its_kind == kind)
+    return max(found, key=lambda t: _kinship(t, near), default="")
+
+
+def _kinship(topic: str, near: str) -> int:
+    """How many leading parts two names share."""
+    shared = 0
+    for one, other in zip(topic.split("/"), near.split("/"), strict=False):
+        if one != other:
+            break
+        shared += 1
+    return shared
+
+
+def _ambiguous(where: str, role: Role, found: list[str]) -> str:
+    flag = role.option.replace(" ", "-")
+    choose = f"choose one with 'simjudge convert IN OUT --{flag} TOPIC'"
+    return f"{where}: several {role.what} topics; {choose}: {', '.join(sorted(found))}"

@@ -1,0 +1,237 @@
+"""Poses from a recording: PoseStamped, PoseWithCovarianceStamped, Odometry, or a way through the transforms of tf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.data.rosbag2.interfaces import recorded_types
+from simjudge.data.rosbag2.pictures import UNREADABLE
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.storage import Stored, seconds
+from simjudge.data.rosbag2.topics import choose_topics
+from simjudge.geometry.poses import Trajectory
+from simjudge.geometry.trajectories import DEFAULT_LIMITS, Limits, clean_trajectory
+from simjudge.geometry.transforms import TransformTree, chain_frames
+
+POSE, POSE_COVARIANCE = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/PoseWithCovarianceStamped"
+ODOMETRY, TRANSFORMS = "nav_msgs/msg/Odometry", "tf2_msgs/msg/TFMessage"
+POSE_TYPES = (POSE, POSE_COVARIANCE, ODOMETRY)
+_STATIC = "tf_static"
+_SOME = 20
+
+
+class RecordedPoses(NamedTuple):
+    """Poses that were recorded.
+
+    Attributes:
+        trajectory: the poses.
+        topic, type: where they are from.
+        clock: nanoseconds by which their stamps are ahead of the time of recording (median).
+        losses: messages and poses that were left out.
+    """
+
+    trajectory: Trajectory
+    topic: str
+    type: str
+    clock: int
+    losses: Losses
+
+
+@dataclass
+class _Rows:
+    """Poses as they come, a row each."""
+
+    stamp: list[int] = field(default_factory=list)
+    time: list[int] = field(default_factory=list)
+    pose: list[tuple[float, ...]] = field(default_factory=list)
+    frames: set[tuple[str, str]] = field(default_factory=set)
+
+
+def pose_topics(recording: Recording) -> dict[str, str]:
+    """The topics that poses may come from, with their types; of tf only the moving transforms."""
+    found = {info.topic: info.type for info in recording.infos() if info.type in (*POSE_TYPES, TRANSFORMS)}
+    return {topic: kind for topic, kind in found.items() if kind != TRANSFORMS or not topic.endswith(_STATIC)}
+
+
+def choose_pose_topic(recording: Recording, topic: str | None) -> str:
+    """The topic to take poses from: as named, or the only one.
+
+    An Odometry that tf only repeats is the only one too: its body hangs directly below the root of tf's tree.
+
+    Raises:
+        SimjudgeError: the one that is named is none, none is named and there are several, or there is none.
+    """
+    topics, where = pose_topics(recording), recording.path
+    held = ", ".join(f"{name} ({kind})" for name, kind in topics.items())
+    if topic is not None:
+        name = topic if topic in topics else "/" + topic.lstrip("/")
+        if name not in topics:
+            raise SimjudgeError(f"{where}: {topic} is no topic of poses in it; there are {held or 'none'}")
+        return name
+    if not topics:
+        wanted = "PoseStamped, PoseWithCovarianceStamped, Odometry or tf"
+        every = ", ".join(recording.topics) or "no topic at all"
+        raise SimjudgeError(f"{where}: holds no poses ({wanted}); it holds {every}")
+    single = next(iter(topics)) if len(topics) == 1 else _repeated_by_tf(recording, topics)
+    if single is None:
+        raise SimjudgeError(f"{where}: several topics of poses; choose one with --poses TOPIC: {held}")
+    return single
+
+
+def _repeated_by_tf(recording: Recording, topics: dict[str, str]) -> str | None:
+    """The Odometry of two topics, where tf, the other one, knows the body as a child of the root and no more."""
+    by_kind = {kind: name for name, kind in topics.items()}
+    if len(topics) != 2 or set(by_kind) != {ODOMETRY, TRANSFORMS}:
+        return None
+    first = next((message for _, message in _messages(recording, {by_kind[ODOMETRY]}, Losses())), None)
+    if first is None:
+        return None
+    tree, _ = _tree(recording, by_kind[TRANSFORMS], Losses())
+    link = tree.links.get(str(first.child_frame_id).lstrip("/"))
+    same = link is not None and link.parent == str(first.header.frame_id).lstrip("/") == tree.root()
+    return by_kind[ODOMETRY] if same else None
+
+
+def read_poses(
+    path: Path,
+    topic: str | None = None,
+    parent: str | None = None,
+    child: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> RecordedPoses:
+    """The poses of a body from a recording.
+
+    Args:
+        path: a rosbag2 folder, with or without metadata.yaml, or a bare .mcap or .db3 file.
+        topic: where the poses are; None: there must be one topic of poses only.
+        parent, child: of a topic of transforms: the fixed frame (None: the root of the tree) and the body's frame
+            (None: base_link or base_footprint). The static ones are taken from the topic beside it, .../tf_static.
+        limits: how far apart transforms may be where those of several links are joined.
+
+    Raises:
+        SimjudgeError: nothing can be read, the topic cannot be told, or no pose is left.
+        UsageError: frames are named for poses that do not come from transforms.
+    """
+    recording = Recording(path)
+    name = choose_pose_topic(recording, topic)
+    kind = recording.topics[name].type
+    losses = Losses()
+    if kind == TRANSFORMS:
+        trajectory, clock = _from_transforms(recording, name, (parent, child), losses, limits)
+    else:
+        if parent is not None or child is not None:
+            raise UsageError(f"{path}: {name} is a {kind}: --parent and --child choose frames of tf only")
+        trajectory, clock = _from_poses(recording, name, losses)
+    recording.losses.extend(losses)
+    return RecordedPoses(trajectory, name, kind, clock, recording.losses)
+
+
+def _from_poses(recording: Recording, topic: str, losses: Losses) -> tuple[Trajectory, int]:
+    rows, kind = _Rows(), recording.topics[topic].type
+    for stored, message in _messages(recording, {topic}, losses):
+        pose = message.pose if kind == POSE else message.pose.pose
+        rows.stamp.append(stamp_of(message.header))
+        rows.time.append(stored.time)
+        rows.pose.append(pose_numbers(pose.position, pose.orientation))
+        rows.frames.add((str(message.header.frame_id), str(getattr(message, "child_frame_id", ""))))
+    where = f"{recording.path}: {topic}"
+    if len(rows.frames) > 1:
+        said = ", ".join(sorted(f"{frame!r} of {child!r}" if child else repr(frame) for frame, child in rows.frames))
+        raise SimjudgeError(f"{where}: its poses are in several frames ({said}); they are not one trajectory")
+    if not rows.stamp:
+        raise SimjudgeError(f"{where}: holds no message that can be read")
+    frame, child = next(iter(rows.frames))
+    stamp, pose = np.array(rows.stamp, np.int64), np.array(rows.pose, np.float64)
+    blank = Trajectory(where, frame, child, stamp, pose[:, :3], pose[:, 3:])
+    trajectory = clean_trajectory(blank, lambda row: f"{where} at {seconds(rows.stamp[row])}", losses)
+    return trajectory, _clock(rows.stamp, rows.time)
+
+
+def _from_transforms(
+    recording: Recording, topic: str, ends: tuple[str | None, str | None], losses: Losses, limits: Limits
+) -> tuple[Trajectory, int]:
+    tree, clock = _tree(recording, topic, losses)
+    return tree.trajectory(*chain_frames(tree, *ends), losses, limits), clock
+
+
+def _tree(recording: Recording, topic: str, losses: Losses) -> tuple[TransformTree, int]:
+    """All transforms of a topic and of the static one beside it, and by how much their stamps are ahead of recording.
+
+    Raises:
+        SimjudgeError: there are none, or a frame has two parents.
+    """
+    static = topic.rpartition("/")[0] + "/" + _STATIC
+    tree = TransformTree(f"{recording.path}: {topic}")
+    stamps: list[int] = []
+    times: list[int] = []
+    for stored, message in _messages(recording, {topic, static} & set(recording.topics), losses):
+        for transform in message.transforms:
+            tree.add(**transform_of(transform), static=stored.topic == static)
+            if stored.topic == topic:
+                stamps.append(stamp_of(transform.header))
+                times.append(stored.time)
+    if not stamps:
+        raise SimjudgeError(f"{tree.name}: holds no transform that can be read")
+    return tree, _clock(stamps, times)
+
+
+def _messages(recording: Recording, topics: set[str], losses: Losses) -> Iterator[tuple[Stored, Any]]:
+    """All messages of some topics that can be decoded; the others are counted."""
+    held = [recording.topics[name] for name in sorted(topics)]
+    types = recorded_types(tuple((topic.type, topic.definition) for topic in held))
+    for stored in recording.messages(topics):
+        try:
+            message = types.deserialize_cdr(stored.data, recording.topics[stored.topic].type)
+        except UNREADABLE:
+            losses.add("messages that cannot be decoded", f"{recording.path}: {stored.topic} at {seconds(stored.time)}")
+            continue
+        yield stored, message
+
+
+def stamp_of(header: Any) -> int:
+    """The stamp of a header, nanoseconds."""
+    return int(header.stamp.sec) * 1_000_000_000 + int(header.stamp.nanosec)
+
+
+def pose_numbers(position: Any, orientation: Any) -> tuple[float, ...]:
+    """Point (or Vector3) and Quaternion messages as x, y, z, qx, qy, qz, qw."""
+    place = (float(position.x), float(position.y), float(position.z))
+    return (*place, float(orientation.x), float(orientation.y), float(orientation.z), float(orientation.w))
+
+
+def transform_of(message: Any) -> dict[str, Any]:
+    """A TransformStamped as `TransformTree.add` takes it."""
+    numbers = pose_numbers(message.transform.translation, message.transform.rotation)
+    return {
+        "parent": str(message.header.frame_id),
+        "child": str(message.child_frame_id),
+        "stamp": stamp_of(message.header),
+        "position": numbers[:3],
+        "orientation": numbers[3:],
+    }
+
+
+def clock_of_pictures(path: Path, image_topic: str | None) -> int | None:
+    """Nanoseconds by which the stamps of a recording's pictures are ahead of the time of recording; None without any.
+
+    Raises:
+        SimjudgeError: the camera cannot be told.
+    """
+    recording = Recording(path)
+    types = {info.topic: info.type for info in recording.infos()}
+    topics = set(choose_topics(str(path), types, image_topic, None, None).images)
+    seen = list(islice(_messages(recording, topics, Losses()), _SOME)) if topics else []
+    return (
+        _clock([stamp_of(message.header) for _, message in seen], [stored.time for stored, _ in seen]) if seen else None
+    )
+
+
+def _clock(stamps: list[int], times: list[int]) -> int:
+    return int(np.median(np.array(stamps, np.int64) - np.array(times, np.int64)))

@@ -1,0 +1,198 @@
+"""A set of frames as a recording that `ros2 bag info` and `ros2 bag play` take."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
+from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
+from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import writing_file, writing_folder
+from simjudge.core.frames import NO_STAMP, FrameSet, IntArray
+from simjudge.core.images import ImageError
+from simjudge.data.rosbag2.interfaces import (
+    CAMERA_INFO,
+    COMPRESSED_IMAGE,
+    DETECTIONS,
+    FRAME_INFO,
+    IMAGE,
+    LABELS,
+    standard_types,
+)
+from simjudge.data.rosbag2.mcap_writer import CheckedMcapWriter
+from simjudge.data.rosbag2.messages import MessageMaker
+
+Storage = Literal["mcap", "sqlite3"]
+Beside = Callable[[int], Iterable[tuple[str, Any]]]
+"""Further messages of a frame, by its number: topic and content."""
+
+TOPICS = {
+    FRAME_INFO: "/camera/frame_info",
+    IMAGE: "/camera/image_raw",
+    COMPRESSED_IMAGE: "/camera/image_raw/compressed",
+    LABELS: "/camera/ground_truth",
+    DETECTIONS: "/camera/detections",
+}
+_PLUGINS = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
+_SUFFIXES = {".mcap": "mcap", ".db3": "sqlite3"}
+_FIRST, _STEP = 1_000_000_000, 100_000_000
+_LATEST = (2**31 - 1) * 1_000_000_000
+
+
+class _Writer(Writer):
+    """rosbags' writer with an mcap storage that writes checksums."""
+
+    STORAGE_PLUGINS = {  # noqa: RUF012 - as in the base class
+        StoragePlugin.SQLITE3: Sqlite3Writer,
+        StoragePlugin.MCAP: CheckedMcapWriter,
+    }
+
+
+def write_recording(
+    frames: FrameSet,
+    path: Path,
+    storage: Storage = "mcap",
+    *,
+    beside: Beside = lambda _frame: (),
+    about: Mapping[str, str] | None = None,
+) -> Losses:
+    """Write frames as a recording: nothing of them is lost, and any ROS installation plays it.
+
+    A frame without a stamp is given one: 1 s for the first frame, 0.1 s more for each that follows.
+
+    Args:
+        frames: what to write. Encoded pictures (JPEG, PNG, ...) are written as they are, others as raw rgb8.
+        path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder with metadata.yaml.
+        storage: for a folder, "mcap" or "sqlite3".
+        beside: what else is written with a frame, under its stamp, with messages of `standard_types`.
+        about: kept in the recording's metadata, as rosbag2's custom data.
+
+    Returns:
+        Pictures that could not be read, and were left out.
+
+    Raises:
+        SimjudgeError: two frames have the same stamp, a stamp does not fit a message, or the disk is full.
+    """
+    stamps = recording_stamps(frames)
+    losses = Losses()
+    if path.suffix in _SUFFIXES:
+        with writing_file(path) as target, tempfile.TemporaryDirectory(".tmp", ".recording.", path.parent) as near:
+            folder = Path(near) / path.stem
+            with _plain_errors(path):
+                _write(frames, stamps, folder, _PLUGINS[_SUFFIXES[path.suffix]], losses, beside, about or {})
+            (folder / path.name).replace(target)
+    else:
+        with writing_folder(path) as target:
+            folder = target / path.name
+            with _plain_errors(path):
+                _write(frames, stamps, folder, _PLUGINS[storage], losses, beside, about or {})
+            for file in folder.iterdir():
+                file.rename(target / file.name)
+            folder.rmdir()
+    return losses
+
+
+def recording_stamps(frames: FrameSet) -> IntArray:
+    """The stamp each frame has in a recording, int64 (F,), nanoseconds.
+
+    Raises:
+        SimjudgeError: two frames have the same stamp, or one is negative or too late for a ROS message (year 2038).
+    """
+    stamps = frames.stamp.copy()
+    used: dict[int, int] = {}
+    for index, stamp in enumerate(stamps.tolist()):
+        if stamp == NO_STAMP:
+            continue
+        if not 0 <= stamp < _LATEST:
+            raise SimjudgeError(f"{frames.where(index)}: a ROS message cannot hold the stamp {stamp} ns")
+        if stamp in used:
+            other = frames.frame_name[used[stamp]]
+            raise SimjudgeError(f"{frames.where(index)}: has the same stamp as {other}; record one camera at a time")
+        used[stamp] = index
+    for index in np.flatnonzero(stamps == NO_STAMP).tolist():
+        stamp = _FIRST + index * _STEP
+        while stamp in used:
+            stamp += 1
+        used[stamp] = index
+        stamps[index] = stamp
+    return stamps
+
+
+def _write(
+    frames: FrameSet,
+    stamps: IntArray,
+    folder: Path,
+    plugin: StoragePlugin,
+    losses: Losses,
+    beside: Beside,
+    about: Mapping[str, str],
+) -> None:
+    types = standard_types()
+    with _Writer(folder, version=9, storage_plugin=plugin) as writer:
+        for key, value in about.items():
+            writer.set_custom_data(key, value)
+        connections: dict[str, Any] = {}
+        for stamp, topic, kind, message in _messages(frames, stamps, losses, beside):
+            if topic not in connections:
+                qos = [_qos(sensor=kind in (IMAGE, COMPRESSED_IMAGE, CAMERA_INFO))]
+                connections[topic] = writer.add_connection(topic, kind, typestore=types, offered_qos_profiles=qos)
+            writer.write(connections[topic], stamp, types.serialize_cdr(message, kind))
+
+
+@contextmanager
+def _plain_errors(path: Path) -> Iterator[None]:
+    """What sqlite and rosbags say, as one line."""
+    try:
+        yield
+    except (sqlite3.Error, WriterError) as error:
+        # Where no more fits, sqlite says "disk is full" or "disk I/O error".
+        why = "the disk is full or failing" if "disk" in str(error) else f"cannot be written ({error})"
+        raise SimjudgeError(f"{path}: {why}; nothing was written under that name") from error
+
+
+def _messages(
+    frames: FrameSet, stamps: IntArray, losses: Losses, beside: Beside
+) -> Iterator[tuple[int, str, str, Any]]:
+    """Stamp, topic, type and content of each message, frame by frame."""
+    maker = MessageMaker(standard_types(), frames, stamps)
+    for index, stamp in enumerate(stamps.tolist()):
+        image = None
+        try:
+            image = maker.image(index)
+        except ImageError as error:
+            losses.add("pictures that cannot be read", str(error))
+        labels, detections = maker.labels(index), maker.detections(index)
+        yield stamp, TOPICS[FRAME_INFO], FRAME_INFO, maker.info(index, image, labels, detections)
+        if image is not None:
+            yield stamp, TOPICS[image[0]], *image
+        if labels is not None:
+            yield stamp, TOPICS[LABELS], LABELS, labels
+        if detections is not None:
+            yield stamp, TOPICS[DETECTIONS], DETECTIONS, detections
+        for topic, message in beside(index):
+            yield stamp, topic, message.__msgtype__, message
+
+
+def _qos(*, sensor: bool) -> Qos:
+    """What the topic's publisher offers: SensorDataQoS for pictures (REP 2003), reliable for the rest."""
+    forever = QosTime(9223372036, 854775807)
+    reliability = QosReliability.BEST_EFFORT if sensor else QosReliability.RELIABLE
+    return Qos(
+        QosHistory.KEEP_LAST,
+        5 if sensor else 10,
+        reliability,
+        QosDurability.VOLATILE,
+        forever,
+        forever,
+        QosLiveliness.AUTOMATIC,
+        forever,
+        avoid_ros_namespace_conventions=False,
+    )

@@ -1,0 +1,73 @@
+"""Which engines can run here, and what each can do: without starting them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from dataclasses import dataclass
+
+from simjudge.core.errors import SimjudgeError
+
+DEFAULT_CAN = (
+    "can: any vehicle file, all lenses, linear radiance as floats, shadows and reflections, class, instance and depth"
+)
+CHRONO_CAN = (
+    "can: Chrono::Vehicle's ARTcar, all lenses (directly or looked up), radiance from 8-bit pictures in brackets"
+    " (16-bit ones where Vulkan's are right), class, instance and depth; Chrono's own noise and physical camera; lidar,"
+    " GPS and inertial sensors on the car"
+)
+
+
+@dataclass(frozen=True)
+class Here:
+    """An engine, seen from here.
+
+    Attributes:
+        name: as `make_engine` takes it.
+        runs: whether it can run here.
+        lines: versions, backends, what it can do, or what is missing and how to get it.
+    """
+
+    name: str
+    runs: bool
+    lines: tuple[str, ...]
+
+
+def engines_here() -> tuple[Here, ...]:
+    """All engines there can be."""
+    return (_default(), _chrono())
+
+
+def _default() -> Here:
+    missing = [name for name in ("mujoco", "mitsuba") if importlib.util.find_spec(name) is None]
+    if missing:
+        return Here("default", runs=False, lines=(f"missing: {', '.join(missing)}; pip install simjudge[sim]",))
+    from simjudge.engines.default.variant import REMEDY, choose_variant, find_llvm, has_cuda, llvm_version
+
+    versions = ", ".join(f"{label} {importlib.metadata.version(name)}" for label, name in
+                         (("MuJoCo", "mujoco"), ("Mitsuba", "mitsuba")))  # fmt: skip
+    library, why = find_llvm()
+    llvm = f"libLLVM {llvm_version(library)} at {library}, fit" if library else f"libLLVM: {why}; {REMEDY}"
+    try:
+        variant = f"variant {choose_variant()}"
+    except SimjudgeError as error:
+        variant = f"variant: {error}"
+    cuda = "CUDA: a GPU" if has_cuda() else "CUDA: none"
+    return Here("default", runs=True, lines=(versions, variant, f"{llvm}; {cuda}", DEFAULT_CAN))
+
+
+def _chrono() -> Here:
+    from simjudge.engines.chrono.engine import described
+    from simjudge.engines.chrono.modules import load_modules
+    from simjudge.engines.chrono.versions import release_of
+
+    try:
+        modules = load_modules()
+        release = release_of(modules.core, modules.sensor, modules.vehicle, modules.version)
+    except SimjudgeError as error:
+        return Here("chrono", runs=False, lines=(str(error).removeprefix("engine chrono: "),))
+    parts = [name for name, has in (
+        ("cameras", release.cameras), ("semantic buffer", release.semantic_buffer), ("fixed seed", release.random_seed),
+        ("physical camera", release.phys_camera), ("ARTcar", release.vehicles)) if has]  # fmt: skip
+    known = tuple(f"known: {line}" for line in release.defects())
+    return Here("chrono", runs=True, lines=(described(modules), f"has: {', '.join(parts)}", CHRONO_CAN, *known))

@@ -1,0 +1,209 @@
+"""The Chrono engine: PyChrono moves the bodies and takes the pictures. docs/chrono.md says what is whose."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.errors import UsageError
+from simjudge.engines.chrono.bodies import Bodies, whole_steps
+from simjudge.engines.chrono.cameras import Cameras, rays_of_a_moment
+from simjudge.engines.chrono.car import STEP
+from simjudge.engines.chrono.modules import Modules, load_modules
+from simjudge.engines.chrono.probe import probe
+from simjudge.engines.chrono.rays import cast_rays
+from simjudge.engines.chrono.scenes import Plan, plan_body, plan_scene
+from simjudge.engines.chrono.sensor_file import SensorSpec
+from simjudge.engines.chrono.stage import Stage
+from simjudge.engines.chrono.versions import release_of
+from simjudge.engines.engine import Hits, Labels, Moment, Poses
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Scene, Thing
+from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.lens import Lens
+from simjudge.vehicle.car_appearance import car_things
+from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
+
+_log = logging.getLogger(__name__)
+
+
+class ChronoEngine:
+    """A scene, perhaps with an ARTcar in it; see `simjudge.engines.engine.Engine`.
+
+    Args:
+        scene: what stands where.
+        vehicle: the car's figures; None: a scene without a car.
+        start: of the car's base_link; None: the start of the scene's course, or the origin.
+
+    Raises:
+        SimjudgeError: PyChrono is missing, lacks a module, or cannot be this car.
+    """
+
+    name = "chrono"
+
+    def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:
+        """Make the bodies; cameras come when something is seen."""
+        self._modules = load_modules()
+        self.release = release_of(
+            self._modules.core, self._modules.sensor, self._modules.vehicle, self._modules.version
+        )
+        self.scene = scene
+        if start is None:
+            start = scene.course.start() if scene.course is not None else Pose()
+        plan = plan_scene(scene, self.release.age)
+        self._bodies: Bodies | None = Bodies(self._modules, self.release, scene, plan, vehicle, start)
+        looks = car_things(vehicle, start) if vehicle is not None else ()
+        self._things: tuple[Thing, ...] = (*scene.things, *looks)
+        self._plan = Plan(
+            (*plan.bodies, *(plan_body(thing) for thing in looks)), plan.lights, plan.ambient, plan.background
+        )
+        self.names = tuple(thing.name for thing in self._things)
+        self._home = {thing.name: thing.pose for thing in self._things}
+        self._stage: Stage | None = None
+        self._cameras: Cameras | None = None
+        self._watcher: Callable[[], None] | None = None
+
+    @property
+    def variant(self) -> str:
+        """What it runs on, for people."""
+        return described(self._modules)
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds since the start."""
+        return self._moved().time
+
+    @property
+    def step_size(self) -> float:
+        """Seconds of one step of physics."""
+        return STEP
+
+    @property
+    def modules(self) -> Modules:
+        """PyChrono, for sensors that ride on the car (`other_sensors.py`)."""
+        return self._modules
+
+    @property
+    def bodies(self) -> Bodies:
+        """The bodies in Chrono, for the same."""
+        return self._moved()
+
+    def step(self, seconds: float) -> None:
+        """Let physics run for a positive multiple of `step_size`."""
+        if self._watcher is None:
+            self._moved().step(seconds)
+            return
+        for _ in range(whole_steps(seconds)):
+            self._moved().step(STEP)
+            self._watcher()
+
+    def watch(self, watcher: Callable[[], None]) -> None:
+        """Call something after every single step of physics from now on, however many `step` is asked for."""
+        self._watcher = watcher
+
+    def place(self, name: str, pose: Pose) -> None:
+        """Put a free thing, or the car ("vehicle", its base), somewhere, at rest."""
+        self._moved().place(name, pose)
+
+    def poses(self) -> Poses:
+        """Where all free things and the car's parts are now."""
+        return self._moved().poses()
+
+    def drive(self, command: Command) -> None:
+        """What the driver does from now on."""
+        self._moved().drive(command)
+
+    def vehicle(self) -> VehicleState:
+        """How the car moves now."""
+        return self._moved().vehicle()
+
+    def touched(self) -> frozenset[str]:
+        """Names of the free and labelled things that the car has touched since the start or the last `reset`."""
+        return self._moved().touched()
+
+    def reset(self) -> None:
+        """Everything back to the start."""
+        self._moved().reset()
+
+    def expose(self, lens: Lens, moments: Sequence[Moment], rays_per_pixel: int = 1) -> npt.NDArray[np.float32]:
+        """Linear RGB radiance (H, W, 3) that falls on the sensor, averaged over the exposure."""
+        if not moments:
+            raise UsageError("an exposure needs one moment at least")
+        total = np.zeros((lens.size[1], lens.size[0], 3))
+        rays = rays_of_a_moment(rays_per_pixel, len(moments))
+        for moment in moments:
+            total += self._seen(moment).radiance(lens, rays)
+        return (total / len(moments)).astype(np.float32)
+
+    def expose_own(self, camera: Camera, moment: Moment) -> npt.NDArray[np.float32]:
+        """Linear RGB (H, W, 3) as the camera's file asks it of Chrono's own cameras (`Camera.own`)."""
+        return self._seen(moment).own(camera)
+
+    def labels(self, lens: Lens, moment: Moment) -> Labels:
+        """Classes, instances and depth through the pixels' centres."""
+        return self._seen(moment).labels(lens)
+
+    def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
+        """What rays hit first."""
+        places = self._places(self.poses() if bodies is None else bodies)
+        start, ahead = (np.asarray(values, np.float64).reshape(-1, 3) for values in (origins, directions))
+        if len(start) != len(ahead) or not (np.isfinite(start).all() and np.isfinite(ahead).all()):
+            raise UsageError("rays: as many finite origins as directions are needed")
+        return cast_rays(start, ahead, [(thing.mesh, places[thing.name]) for thing in self._things])
+
+    def scan(self, spec: SensorSpec, place: Pose) -> npt.NDArray[np.float32]:
+        """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities."""
+        self._seen(Moment(place.optical(), self.poses()))
+        return self._with_stage().scan(spec)
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        if self._stage is not None:
+            self._stage.close()
+        if self._bodies is not None:
+            self._bodies.close()
+        self._stage = self._cameras = self._bodies = self._watcher = None
+
+    def _moved(self) -> Bodies:
+        if self._bodies is None:
+            raise UsageError(f"{self.scene.name}: this engine has been closed")
+        return self._bodies
+
+    def _seen(self, moment: Moment) -> Cameras:
+        """The cameras, with everything put where a moment has it."""
+        self._moved()
+        if self._stage is None or self._cameras is None:
+            probed = probe(self._modules, self.release)
+            for note in probed.notes:
+                _log.warning("PyChrono %s: %s", self.release.version, note)
+            self._stage = Stage(self._modules, self.release, self._plan)
+            self._cameras = Cameras(self._stage, probed)
+        for name, pose in self._places(moment.bodies).items():
+            self._stage.put(name, pose)
+        self._stage.put_camera(moment.camera)
+        return self._cameras
+
+    def _with_stage(self) -> Stage:
+        if self._stage is None:
+            raise UsageError(f"{self.scene.name}: nothing was made ready to be seen")
+        return self._stage
+
+    def _places(self, bodies: Poses) -> dict[str, Pose]:
+        """Where everything is when some bodies are not where the scene has them."""
+        unknown = sorted(set(bodies) - set(self._home))
+        if unknown:
+            raise UsageError(f"{unknown[0]}: nothing of that name")
+        return self._home | dict(bodies)
+
+
+def described(modules: Modules) -> str:
+    """PyChrono for people: version, age and what renders."""
+    release = release_of(modules.core, modules.sensor, modules.vehicle, modules.version)
+    age = {"9": "9.0", "10": "10.0", "head": "development"}[release.age]
+    if not release.cameras:
+        return f"PyChrono {release.version} ({age} interfaces), no cameras"
+    light = "OptiX" if hasattr(modules.sensor, "ChOptixSensor") else "Vulkan RT or its CPU fallback"
+    return f"PyChrono {release.version} ({age} interfaces), {light}"

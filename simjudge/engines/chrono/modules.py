@@ -1,0 +1,67 @@
+"""The modules of PyChrono, imported late, and what is missing said in one line."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simjudge.core.errors import SimjudgeError
+
+REMEDY = "conda install -c projectchrono -c conda-forge pychrono (Python 3.12 or 3.13), or environment.yml"
+UNKNOWN = "unknown version"
+
+
+@dataclass(frozen=True)
+class Modules:
+    """PyChrono as it was found.
+
+    Attributes:
+        core, sensor, vehicle: pychrono.core, pychrono.sensor and pychrono.vehicle; None: not built.
+        version: as the package says it; UNKNOWN where nothing says it (builds from source).
+    """
+
+    core: Any
+    sensor: Any
+    vehicle: Any
+    version: str
+
+
+def load_modules() -> Modules:
+    """Import PyChrono.
+
+    Raises:
+        SimjudgeError: it is not there; the line says how to get it.
+    """
+    try:
+        core = importlib.import_module("pychrono.core")
+    except ImportError as error:
+        raise SimjudgeError(f"engine chrono: PyChrono is missing ({error}): {REMEDY}") from error
+    return Modules(core, _module("pychrono.sensor"), _module("pychrono.vehicle"), package_version())
+
+
+def package_version(prefix: Path = Path(sys.prefix)) -> str:
+    """The version that conda or pip recorded; Chrono's own CHRONO_VERSION is a macro that SWIG does not wrap."""
+    records = sorted((prefix / "conda-meta").glob("pychrono-*.json"))
+    for record in records:
+        try:
+            version = json.loads(record.read_text()).get("version")
+        except (OSError, ValueError, AttributeError):
+            continue
+        if isinstance(version, str):
+            return version
+    try:
+        return importlib.metadata.version("pychrono")
+    except importlib.metadata.PackageNotFoundError:
+        return UNKNOWN
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None

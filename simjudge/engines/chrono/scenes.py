@@ -1,0 +1,234 @@
+"""A scene as what Chrono is told: bodies, shapes, materials, lamps. Plain data; `stage.py` says it to Chrono.
+
+Where the numbers come from (src/chrono_sensor at 10.0.0 and head, `camera_legacy_shader.cuh` and its copy in
+`vulkan/ChFilterVulkanRTRender.cpp`; 9.0.1 `material_shaders.cu` where it differs):
+
+* Chrono's BRDF has no 1/pi, neither in its diffuse term nor in its gloss: lamps are given 1/pi of their intensity.
+* A point light with const_color = False falls off as 0.01 max_range^2 / d^2 and never ends; up to 9.0.1 it falls off as
+  R^2 / (d^2 + R^2) and ends at 2 R.
+* NdL is multiplied in twice. Nothing can be done about it from outside: what a lamp lights at an angle is darker than
+  physics has it by one cosine. At normal incidence it is right.
+* Ambient light is weighted by NdV + (n_z + 1) / 2; its mean over a sphere seen from the side is 2/3 + 1/2 = 7/6.
+* A diffuse texture replaces the colour (it is not multiplied) and is decoded with the power 2.2: the colour is baked
+  into the texture's file.
+* Roughness is GGX's alpha itself, not its square root, and is 0.02 at least.
+* Class and instance live on the material, so every thing has one of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.engines.chrono.buffers import GAMMA
+from simjudge.engines.chrono.versions import Age
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Collider, Colour, Mesh, PointLight, Scene, Surface, Thing
+
+AMBIENT_MEAN = 7 / 6
+LARGEST_ID = 65535
+"""Classes and instances are unsigned 16-bit (ChVisualMaterial.h)."""
+_SMOOTHEST = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedMaterial:
+    """A ChVisualMaterial of one thing's own.
+
+    Attributes:
+        diffuse: linear RGB; what the texture replaces.
+        roughness: GGX alpha.
+        metallic: 0 to 1.
+        class_id, instance: labels.
+        texture: uint8 (H, W, 3), row 0 at v = 1, encoded with the power 1 / 2.2; None: plain.
+    """
+
+    diffuse: Colour
+    roughness: float
+    metallic: float
+    class_id: int
+    instance: int
+    texture: npt.NDArray[np.uint8] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedBody:
+    """A body: what it looks like, and what it is in physics.
+
+    Attributes:
+        name: of the thing.
+        pose: of its frame at the start.
+        mesh: its triangles, which become a ChVisualShapeTriangleMesh.
+        material: what they are made of.
+        fixed: it never moves.
+        mass: kg; 0 where it is fixed.
+        centre: of mass, in its frame.
+        inertia: 3 x 3 about the centre of mass, kg m^2, in its axes.
+        collider: its solid.
+    """
+
+    name: str
+    pose: Pose
+    mesh: Mesh
+    material: PlannedMaterial
+    fixed: bool
+    mass: float
+    centre: tuple[float, float, float]
+    inertia: npt.NDArray[np.float64]
+    collider: Collider
+
+
+@dataclass(frozen=True)
+class PlannedLight:
+    """A point light, as AddPointLight takes it.
+
+    Attributes:
+        position: metres.
+        colour: linear RGB, Chrono's units.
+        max_range: metres.
+        const_color: None: this release's call has no such argument.
+    """
+
+    position: tuple[float, float, float]
+    colour: Colour
+    max_range: float
+    const_color: bool | None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """All that Chrono is told of a scene; `ambient` and `background` are linear RGB in Chrono's units."""
+
+    bodies: tuple[PlannedBody, ...]
+    lights: tuple[PlannedLight, ...]
+    ambient: Colour
+    background: Colour
+
+
+def plan_scene(scene: Scene, age: Age) -> Plan:
+    """What Chrono of an age is told of a scene.
+
+    Raises:
+        SimjudgeError: a class or instance does not fit into Chrono's 16 bits.
+    """
+    bodies = tuple(plan_body(thing) for thing in scene.things)
+    lights = tuple(plan_light(light, age) for light in scene.lights)
+    return Plan(bodies, lights, _times(scene.ambient, 1 / AMBIENT_MEAN), scene.background)
+
+
+def plan_body(thing: Thing) -> PlannedBody:
+    """One thing."""
+    free = thing.motion == "free"
+    centre, inertia = solid_inertia(thing.collider, thing.mesh, thing.mass if free else 0.0)
+    return PlannedBody(
+        thing.name,
+        thing.pose,
+        thing.mesh,
+        plan_material(thing.surface, thing.class_id, thing.instance, thing.name),
+        not free,
+        thing.mass if free else 0.0,
+        centre,
+        inertia,
+        thing.collider,
+    )
+
+
+def plan_material(surface: Surface, class_id: int, instance: int, name: str) -> PlannedMaterial:
+    """A surface with its labels."""
+    if not (0 <= class_id <= LARGEST_ID and 0 <= instance <= LARGEST_ID):
+        raise SimjudgeError(f"{name}: class {class_id}, instance {instance}: Chrono's labels end at {LARGEST_ID}")
+    texture = None
+    if surface.texture is not None:
+        baked = np.clip(surface.texture * np.asarray(surface.colour, np.float32), 0, 1)
+        texture = np.rint(baked ** (1 / GAMMA) * 255).astype(np.uint8)
+    return PlannedMaterial(
+        surface.colour, max(surface.roughness**2, _SMOOTHEST), surface.metallic, class_id, instance, texture
+    )
+
+
+def plan_light(light: PointLight, age: Age) -> PlannedLight:
+    """One lamp, so that a white surface that faces it gets radiance intensity / (pi d^2).
+
+    Up to 9.0.1 the fall-off is another one: brightness is right at 2 m (or half the range, where that is nearer).
+    """
+    if age == "9":
+        reach, at = light.range, min(2.0, light.range / 2)
+        gain = (at**2 + reach**2) / (reach**2 * at**2)
+        return PlannedLight(light.position, _times(light.intensity, gain / math.pi), reach, None)
+    gain = 1 / (0.01 * light.range**2)
+    return PlannedLight(light.position, _times(light.intensity, gain / math.pi), light.range, False)
+
+
+def dimmed(plan: Plan, part: float) -> Plan:
+    """The same scene in a part of its light, everything of it."""
+    lights = tuple(
+        PlannedLight(light.position, _times(light.colour, part), light.max_range, light.const_color)
+        for light in plan.lights
+    )
+    return Plan(plan.bodies, lights, _times(plan.ambient, part), _times(plan.background, part))
+
+
+def solid_inertia(
+    collider: Collider, mesh: Mesh, mass: float
+) -> tuple[tuple[float, float, float], npt.NDArray[np.float64]]:
+    """Centre of mass and inertia about it of the solid that stands for a thing, of even density.
+
+    Boxes and cylinders by formula; a hull from its tetrahedra (Tonon, "Explicit exact formulas for the 3-D tetrahedron
+    inertia tensor", 2004); without a solid, a small ball at the frame's origin.
+    """
+    if collider.kind == "box":
+        x, y, z = (value**2 for value in collider.size)
+        return collider.centre, mass / 12 * np.diag([y + z, x + z, x + y])
+    if collider.kind == "cylinder":
+        radius, height = collider.size
+        across = mass * (3 * radius**2 + height**2) / 12
+        return collider.centre, np.diag([across, across, mass * radius**2 / 2])
+    if collider.kind == "hull":
+        return _hull_inertia(mesh, mass)
+    return (0.0, 0.0, 0.0), np.eye(3) * mass * 0.4 * 0.05**2
+
+
+def hull_points(mesh: Mesh) -> npt.NDArray[np.float64]:
+    """The corners of a mesh's convex hull (N, 3)."""
+    from scipy.spatial import ConvexHull
+
+    points = np.asarray(mesh.vertices, np.float64)
+    corners: npt.NDArray[np.float64] = points[ConvexHull(points).vertices]
+    return corners
+
+
+def _hull_inertia(mesh: Mesh, mass: float) -> tuple[tuple[float, float, float], npt.NDArray[np.float64]]:
+    from scipy.spatial import ConvexHull
+
+    points = np.asarray(mesh.vertices, np.float64)
+    hull = ConvexHull(points)
+    middle = points[hull.vertices].mean(0)
+    corners = points[hull.simplices] - middle
+    volumes = np.abs(np.linalg.det(corners)) / 6
+    centre = np.einsum("t,tj->j", volumes, corners.sum(1) / 4) / volumes.sum()
+    corners = np.concatenate([corners, np.zeros((len(corners), 1, 3))], 1) - centre
+    sums = corners.sum(1)
+    products = np.einsum("tki,tkj->tij", corners, corners) + sums[:, :, None] * sums[:, None]
+    second = np.einsum("t,tij->ij", volumes, products)
+    second *= mass / volumes.sum() / 20
+    x, y, z = (middle + centre).tolist()
+    return (x, y, z), np.trace(second) * np.eye(3) - second
+
+
+def wavefront(mesh: Mesh) -> str:
+    """A mesh as Wavefront OBJ text, with texture coordinates and normals: the one way in that all releases share."""
+    rows = [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in mesh.vertices.tolist()]
+    rows += [f"vt {u:.9g} {v:.9g}" for u, v in mesh.uv.tolist()]
+    rows += [f"vn {x:.9g} {y:.9g} {z:.9g}" for x, y, z in mesh.normals.tolist()]
+    for face in (mesh.faces + 1).tolist():
+        rows.append("f " + " ".join(f"{corner}/{corner}/{corner}" for corner in face))
+    return "\n".join(rows) + "\n"
+
+
+def _times(colour: Colour, factor: float) -> Colour:
+    red, green, blue = colour
+    return red * factor, green * factor, blue * factor

@@ -1,0 +1,174 @@
+"""What moves: the bodies of a scene, and perhaps a car, under MuJoCo's physics."""
+
+from __future__ import annotations
+
+import logging
+import math
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.engines.default.car import Car
+from simjudge.engines.default.model import STEP, build_model
+from simjudge.engines.engine import Poses
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import NO_CLASS, Scene, Thing
+from simjudge.vehicle.car_appearance import PARTS, VEHICLE
+from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
+
+_FATAL = (
+    mujoco.mjtWarning.mjWARN_BADQPOS,
+    mujoco.mjtWarning.mjWARN_BADQVEL,
+    mujoco.mjtWarning.mjWARN_BADQACC,
+    mujoco.mjtWarning.mjWARN_CNSTRFULL,
+    mujoco.mjtWarning.mjWARN_CONTACTFULL,
+)
+_CAR, _OTHER = -1, -2
+_OVERLAP = 0.002
+"""Metres by which things may stand in each other at the start without a word."""
+_log = logging.getLogger(__name__)
+# Else MuJoCo writes MUJOCO_LOG.TXT into whatever folder it is run in.
+mujoco.set_mju_user_warning(lambda text: _log.debug("MuJoCo: %s", text))
+
+
+class Bodies:
+    """The bodies of a scene; as in `simjudge.engines.engine.Engine`, without the light.
+
+    Args:
+        scene: what stands where.
+        vehicle: the car's figures; None: no car.
+        start: of the car's base_link; None: the start of the scene's course, or the origin.
+
+    Attributes:
+        start: of the car's base_link.
+    """
+
+    def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:
+        """Build the model; raises SimjudgeError where a thing of the scene cannot be a body."""
+        if start is None:
+            start = scene.course.start() if scene.course is not None else Pose()
+        self.start = start
+        self._scene = scene
+        self._model = build_model(scene, vehicle, start)
+        self._data = mujoco.MjData(self._model)
+        self._car = Car(self._model, self._data, vehicle) if vehicle is not None else None
+        self._free = {thing.name: self._model.joint(thing.name) for thing in scene.things if thing.motion == "free"}
+        names = [*self._free, *(PARTS if self._car else ())]
+        self._bodies = {name: int(self._model.body(name).id) for name in names}
+        self._worth = np.array([thing.name for thing in scene.things if _is_worth_noting(thing)], object)
+        self._touched = np.zeros(len(self._worth), bool)
+        self._kinds = np.full(self._model.ngeom, _OTHER)
+        if self._car:
+            self._kinds[self._model.body_rootid[self._model.geom_bodyid] == self._car.root] = _CAR
+            for number, name in enumerate(self._worth):
+                self._kinds[self._model.geom_bodyid == self._model.body(name).id] = number
+        self._steps = 0
+        self.reset()
+        self._warn_of_overlaps()
+
+    @property
+    def step_size(self) -> float:
+        """Seconds of one step of physics."""
+        return STEP
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds since the start."""
+        return self._steps * STEP
+
+    def step(self, seconds: float) -> None:
+        """Let physics run."""
+        steps = round(seconds / STEP) if math.isfinite(seconds) else 0
+        if steps < 1 or abs(steps * STEP - seconds) > 1e-9:
+            raise UsageError(f"{seconds} s: a positive multiple of a physics step, {STEP} s, is needed")
+        for _ in range(steps):
+            self._steps += 1
+            if self._car:
+                self._car.step()
+                _note_touched(self._data.contact.geom.copy(), self._kinds, self._touched)
+            else:
+                mujoco.mj_step(self._model, self._data)
+        if any(self._data.warning[kind].number for kind in _FATAL):
+            raise SimjudgeError(f"{self._scene.name}: physics came apart before {self.time:.3f} s; do things overlap?")
+        mujoco.mj_kinematics(self._model, self._data)
+
+    def place(self, name: str, pose: Pose) -> None:
+        """Put a free thing, or the car, somewhere, at rest."""
+        if name == VEHICLE and self._car:
+            self._car.place(pose)
+        elif name in self._free:
+            x, y, z, w = pose.orientation
+            joint = self._data.joint(name)
+            joint.qpos[:] = [*pose.position, w, x, y, z]
+            joint.qvel[:] = 0
+        else:
+            known = any(thing.name == name for thing in self._scene.things)
+            raise UsageError(f"{name}: " + ("it is static and cannot be placed" if known else "nothing of that name"))
+        mujoco.mj_kinematics(self._model, self._data)
+
+    def poses(self) -> Poses:
+        """Where all free things and the car's parts are now."""
+        found = {}
+        for name, number in self._bodies.items():
+            w, x, y, z = self._data.xquat[number].tolist()
+            found[name] = Pose(tuple(self._data.xpos[number].tolist()), (x, y, z, w))
+        return found
+
+    def drive(self, command: Command) -> None:
+        """What the driver does from now on."""
+        self._with_car().drive(command)
+
+    def vehicle(self) -> VehicleState:
+        """How the car moves now."""
+        return self._with_car().state(self.time)
+
+    def touched(self) -> frozenset[str]:
+        """Names of the free and labelled things that the car has touched since the start or the last reset."""
+        return frozenset(self._worth[self._touched])
+
+    def reset(self) -> None:
+        """Everything back to the start."""
+        mujoco.mj_resetData(self._model, self._data)
+        self._steps = 0
+        self._touched[:] = False
+        if self._car:
+            self._car.start()
+        mujoco.mj_kinematics(self._model, self._data)
+
+    def _warn_of_overlaps(self) -> None:
+        """Say which things stand in each other at the start: physics will push them apart, perhaps far."""
+        mujoco.mj_forward(self._model, self._data)
+        overlaps: dict[str, float] = {}
+        for contact in self._data.contact:
+            if contact.dist < -_OVERLAP:
+                of = [self._model.body(self._model.geom_bodyid[geom]).name for geom in contact.geom]
+                pair = " and ".join(of)
+                overlaps[pair] = max(overlaps.get(pair, 0.0), -contact.dist)
+        if overlaps:
+            named = ", ".join(f"{pair} by {1000 * depth:.0f} mm" for pair, depth in list(overlaps.items())[:3])
+            more = f" and {len(overlaps) - 3} more" if len(overlaps) > 3 else ""
+            _log.warning("%s: at the start %s%s overlap; physics pushes them apart", self._scene.name, named, more)
+        self.reset()
+
+    def _with_car(self) -> Car:
+        if self._car is None:
+            raise UsageError(f"{self._scene.name}: there is no car in it")
+        return self._car
+
+
+def _is_worth_noting(thing: Thing) -> bool:
+    return thing.collider.kind != "none" and (thing.motion == "free" or thing.class_id != NO_CLASS)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _note_touched(pairs: npt.NDArray[np.int32], kinds: npt.NDArray[np.int64], touched: npt.NDArray[np.bool_]) -> None:
+    """Mark what the car is in contact with; `kinds` of geoms: _CAR, _OTHER, or the number of what is worth noting."""
+    for i in range(len(pairs)):
+        first, second = kinds[pairs[i, 0]], kinds[pairs[i, 1]]
+        if first == _CAR and second >= 0:
+            touched[second] = True
+        elif second == _CAR and first >= 0:
+            touched[first] = True

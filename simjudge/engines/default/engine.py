@@ -1,0 +1,120 @@
+"""The default engine: MuJoCo moves the bodies, Mitsuba traces the rays. Light is made ready when something is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.errors import UsageError
+from simjudge.engines.default.bodies import Bodies
+from simjudge.engines.default.variant import choose_variant, described
+from simjudge.engines.engine import Hits, Labels, Moment, Poses
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Scene
+from simjudge.sensors.camera.lens import Lens
+from simjudge.vehicle.car_appearance import car_things
+from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
+
+if TYPE_CHECKING:
+    from simjudge.engines.default.light import Light
+
+
+class DefaultEngine:
+    """A scene, perhaps with a car in it; see `simjudge.engines.engine.Engine`.
+
+    Args:
+        scene: what stands where.
+        vehicle: the car's figures; None: a scene without a car.
+        start: of the car's base_link; None: the start of the scene's course, or the origin.
+
+    Raises:
+        SimjudgeError: a thing of the scene cannot be a body; the message names it.
+    """
+
+    name = "default"
+
+    def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:
+        """Make the bodies; light comes when something is seen."""
+        self.scene = scene
+        self._bodies: Bodies | None = Bodies(scene, vehicle, start)
+        self._car = car_things(vehicle, self._bodies.start) if vehicle is not None else ()
+        self.names = (*(thing.name for thing in scene.things), *(thing.name for thing in self._car))
+        self._light: Light | None = None
+
+    @property
+    def variant(self) -> str:
+        """What it runs on, for people."""
+        return f"MuJoCo {mujoco.__version__}, {described(choose_variant())}"
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds since the start."""
+        return self._moved().time
+
+    @property
+    def step_size(self) -> float:
+        """Seconds of one step of physics."""
+        return self._moved().step_size
+
+    def step(self, seconds: float) -> None:
+        """Let physics run for a positive multiple of `step_size`."""
+        self._moved().step(seconds)
+
+    def place(self, name: str, pose: Pose) -> None:
+        """Put a free thing, or the car ("vehicle", its base), somewhere, at rest."""
+        self._moved().place(name, pose)
+
+    def poses(self) -> Poses:
+        """Where all free things and the car's parts are now."""
+        return self._moved().poses()
+
+    def drive(self, command: Command) -> None:
+        """What the driver does from now on."""
+        self._moved().drive(command)
+
+    def vehicle(self) -> VehicleState:
+        """How the car moves now."""
+        return self._moved().vehicle()
+
+    def touched(self) -> frozenset[str]:
+        """Names of the free and labelled things that the car has touched since the start or the last `reset`."""
+        return self._moved().touched()
+
+    def reset(self) -> None:
+        """Everything back to the start."""
+        self._moved().reset()
+
+    def expose(self, lens: Lens, moments: Sequence[Moment], rays_per_pixel: int = 1) -> npt.NDArray[np.float32]:
+        """Linear RGB radiance (H, W, 3) that falls on the sensor, averaged over the exposure."""
+        return self._seen().expose(lens, moments, rays_per_pixel)
+
+    def labels(self, lens: Lens, moment: Moment) -> Labels:
+        """Classes, instances and depth through the pixels' centres."""
+        return self._seen().labels(lens, moment)
+
+    def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
+        """What rays hit first."""
+        return self._seen().cast(origins, directions, self.poses() if bodies is None else bodies)
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        if self._light is not None:
+            self._light.close()
+        self._bodies = self._light = None
+
+    def _moved(self) -> Bodies:
+        if self._bodies is None:
+            raise UsageError(f"{self.scene.name}: this engine has been closed")
+        return self._bodies
+
+    def _seen(self) -> Light:
+        self._moved()
+        if self._light is None:
+            from simjudge.engines.default.light import Light  # noqa: PLC0415 - Mitsuba, only where it is needed
+
+            self._light = Light(self.scene, self._car)
+        return self._light

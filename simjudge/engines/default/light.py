@@ -1,0 +1,211 @@
+"""The light half of the default engine: what a camera, its labels and single rays see of a scene."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.errors import UsageError
+from simjudge.engines.default.grain import grain, turn
+from simjudge.engines.default.integrator import Integrator, Rays, View
+from simjudge.engines.default.packed import Floats, Packed, pack, world_vertices
+from simjudge.engines.default.tracer import Tracer
+from simjudge.engines.default.variant import choose_variant, described, load_mitsuba
+from simjudge.engines.engine import Hits, Labels, Moment, Poses
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Scene, Thing
+from simjudge.sensors.camera.lens import Lens
+
+_BLOCK = 4
+"""Side, in pixels, of the blocks in which rays are ordered."""
+_PART = 1 << 14
+"""Pixels whose rays a lens computes at once."""
+_UNIT = 1e-3
+"""A unit vector's length may be off by this much."""
+_LENSES, _BUNDLES = 4, 12
+"""Lenses whose order of pixels is kept, and sets of rays that are."""
+
+
+class Light:
+    """A scene that can be seen.
+
+    Attributes:
+        names: everything that rays can hit: the scene's things, then the extra ones, in their order.
+        variant: what it runs on, for people.
+    """
+
+    def __init__(self, scene: Scene, extra_things: Sequence[Thing] = ()) -> None:
+        """Prepare a scene, with extra things in it (the car's parts).
+
+        Raises:
+            SimjudgeError: Mitsuba is not installed.
+        """
+        self._things = (*scene.things, *extra_things)
+        self.names = tuple(thing.name for thing in self._things)
+        self._index = {name: index for index, name in enumerate(self.names)}
+        packed = pack(scene, self._things)
+        # The row behind the last, index -1, is for rays that hit nothing.
+        self._class_id, self._instance = (
+            np.append(packed.class_id, np.uint8(0)),
+            np.append(packed.instance, np.uint16(0)),
+        )
+        self._at = [thing.pose for thing in self._things]
+        self._rotations = np.array([pose.rotation() for pose in self._at]).reshape(-1, 3, 3)
+        self._positions = np.array([pose.position for pose in self._at]).reshape(-1, 3)
+        self._tracer = make_tracer(self._things, packed)
+        self._integrator = Integrator(self._tracer, packed)
+        self._tracer.move({}, self._rotations, self._positions)
+        self._integrator.turn(self._rotations)
+        self._rays: dict[tuple[Lens, int, tuple[int, ...]], list[Rays]] = {}
+        self.variant = described(choose_variant())
+
+    def expose(self, lens: Lens, moments: Sequence[Moment], rays_per_pixel: int = 1) -> npt.NDArray[np.float32]:
+        """Linear RGB radiance (H, W, 3), averaged over the moments; see `simjudge.engines.engine.Engine`.
+
+        Raises:
+            UsageError: no moment, a number of rays that is no square, or a body that nobody knows.
+        """
+        n = math.isqrt(max(rays_per_pixel, 0))
+        if n < 1 or n * n != rays_per_pixel:
+            raise UsageError(f"{rays_per_pixel} rays per pixel: 1, 4, 9, 16 or another square is needed")
+        if not moments:
+            raise UsageError("an exposure needs one moment or more")
+        light = self._integrator.radiance
+        total = np.zeros((lens.size[1], lens.size[0], 3), np.float32)
+        for number, moment in enumerate(moments):
+            self._place(moment.bodies)
+            view = _view(lens, moment.camera, n)
+            dealt = _dealt(n * n, len(moments), number)
+            rays = self._rays_of(lens, n, dealt)
+            total += _picture(lens, self._tracer.follow(partial(light, view=view, block=len(dealt)), rays))
+        return total if len(moments) == 1 else total / np.float32(len(moments))
+
+    def labels(self, lens: Lens, moment: Moment) -> Labels:
+        """Classes, instances and depth through the pixels' centres; see `simjudge.engines.engine.Engine`."""
+        self._place(moment.bodies)
+        view = _view(lens, moment.camera, 1)
+        parts = self._tracer.follow(partial(self._integrator.things_and_depth, view=view), self._rays_of(lens, 1, (0,)))
+        thing = _picture(lens, [part[0] for part in parts])
+        return Labels(self._class_id[thing], self._instance[thing], _picture(lens, [part[1] for part in parts]))
+
+    def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
+        """What rays hit first, bodies not named where the scene has them; see `simjudge.engines.engine.Engine`.
+
+        Raises:
+            UsageError: origins and directions are not (N, 3) each, not finite, or directions are not unit vectors.
+        """
+        start, way = np.asarray(origins, np.float64), np.asarray(directions, np.float64)
+        if start.ndim != 2 or start.shape != way.shape or start.shape[1] != 3:
+            raise UsageError(f"origins {start.shape} and directions {way.shape}: (N, 3) each is needed")
+        if not (np.isfinite(start).all() and np.isfinite(way).all()):
+            raise UsageError("rays need finite numbers")
+        if np.any(np.abs(np.linalg.norm(way, axis=1) - 1) > _UNIT):
+            raise UsageError("directions of rays must be unit vectors")
+        self._place(bodies or {})
+        if not len(start):
+            return Hits(np.zeros(0), np.zeros(0, np.int64), np.zeros((0, 3)))
+        distance, thing, normal = self._integrator.first(start.astype(np.float32), way.astype(np.float32))
+        hit = thing >= 0
+        return Hits(
+            np.where(hit, distance, np.inf).astype(np.float64),
+            thing.astype(np.int64),
+            np.where(hit[:, None], normal, np.nan).astype(np.float64),
+        )
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        self._rays.clear()
+        tracer = self._tracer
+        del self._tracer, self._integrator
+        tracer.close()
+
+    def _place(self, bodies: Poses) -> None:
+        """Put everything where `bodies` has it, and whatever it does not name where the scene has it."""
+        unknown = [name for name in bodies if name not in self._index]
+        if unknown:
+            raise UsageError(f"body {unknown[0]!r}: nothing in the scene has that name")
+        moved: dict[int, Floats] = {}
+        for index, thing in enumerate(self._things):
+            pose = bodies.get(thing.name, thing.pose)
+            if pose != self._at[index]:
+                self._at[index] = pose
+                self._rotations[index], self._positions[index] = pose.rotation(), pose.position
+                moved[index] = world_vertices(thing, pose)
+        if moved:
+            self._tracer.move(moved, self._rotations, self._positions)
+            self._integrator.turn(self._rotations)
+
+    def _rays_of(self, lens: Lens, n: int, chosen: tuple[int, ...]) -> list[Rays]:
+        """The lens's rays, the chosen of n x n a pixel, pixels in `_order`, in wavefronts."""
+        key = (lens, n, chosen)
+        if key not in self._rays:
+            while len(self._rays) >= _BUNDLES:
+                self._rays.pop(next(iter(self._rays)))
+            order = _order(lens.size)
+            pixels = np.stack([order % lens.size[0], order // lens.size[0]], 1)
+            count = max(self._tracer.wavefront // len(chosen), 1)
+            parts = (pixels[k : k + count] for k in range(0, len(pixels), count))
+            self._rays[key] = [self._wavefront(lens, part, n, chosen) for part in parts]
+        return self._rays[key]
+
+    def _wavefront(self, lens: Lens, pixels: npt.NDArray[np.int64], n: int, chosen: tuple[int, ...]) -> Rays:
+        within = (np.arange(n) + 0.5) / n - 0.5
+        grid = np.stack(np.meshgrid(within, within), -1).reshape(-1, 2)[list(chosen)]
+        # In parts: lens and grain are computed in float64, with many intermediate results.
+        ways, grains = [], []
+        for begin in range(0, len(pixels), _PART):
+            part = pixels[begin : begin + _PART]
+            ways.append(lens.rays_at(part[:, None] + grid).reshape(-1, 3).astype(np.float32))
+            grains.append(grain(part, n).reshape(len(part), n * n, 2)[:, list(chosen)].reshape(-1, 2))
+        return Rays(self._tracer.given(np.concatenate(ways)), self._tracer.given(np.concatenate(grains)))
+
+
+def _dealt(rays: int, moments: int, number: int) -> tuple[int, ...]:
+    """Which of a pixel's rays fall to a moment: distributed over time as Cook, Porter and Carpenter (1984) have it."""
+    if moments <= rays:
+        return tuple(range(number, rays, moments))
+    return (number % rays,)
+
+
+def make_tracer(things: Sequence[Thing], packed: Packed) -> Tracer:
+    """The tracer that can run here, with things where the scene has them.
+
+    Raises:
+        SimjudgeError: Mitsuba is not installed.
+    """
+    vertices = [world_vertices(thing, thing.pose) for thing in things]
+    if choose_variant() == "scalar_rgb":
+        from simjudge.engines.default.numpy_tracer import NumpyTracer  # noqa: PLC0415 - compiles its loops
+
+        return NumpyTracer([thing.mesh for thing in things], vertices)
+    load_mitsuba()
+    from simjudge.engines.default.mitsuba_tracer import MitsubaTracer  # noqa: PLC0415 - needs its variant set
+
+    return MitsubaTracer(vertices, [thing.mesh.faces for thing in things], packed.first_face)
+
+
+def _view(lens: Lens, camera: Pose, n: int) -> View:
+    spread = 2 / (lens.focal[0] + lens.focal[1]) / n
+    return View(camera.rotation(), np.array(camera.position), spread, turn(camera))
+
+
+def _picture(lens: Lens, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """A picture from what the wavefronts brought."""
+    width, height = lens.size
+    values = np.concatenate(parts)
+    out = np.empty_like(values)
+    out[_order(lens.size)] = values
+    return out.reshape(height, width, *values.shape[1:])
+
+
+@lru_cache(maxsize=_LENSES)
+def _order(size: tuple[int, int]) -> npt.NDArray[np.int64]:
+    """Indices of all pixels along a Z curve in each square block: rays that go the same way stand together."""
+    width, height = size
+    y, x = np.divmod(np.arange(width * height), width)
+    return np.lexsort((x & 1, y & 1, x & 2, y & 2, x // _BLOCK, y // _BLOCK))

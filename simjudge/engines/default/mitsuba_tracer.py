@@ -1,0 +1,151 @@
+"""Rays in Mitsuba's arrays: traced by Embree or OptiX, shaded by kernels that Dr.Jit compiles once.
+
+To be imported when Mitsuba's variant has been set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import drjit as dr
+import mitsuba as mi
+import numpy as np
+
+from simjudge.core.frames import FloatArray
+from simjudge.engines.default.packed import Faces, Floats
+from simjudge.engines.default.tracer import Hit, Input, Output
+
+_LINE = 16
+"""Numbers in a cache line."""
+
+
+class MitsubaTracer:
+    """See `simjudge.engines.default.tracer.Tracer`."""
+
+    xp = dr
+    everywhere = True
+    wavefront = 1 << 21
+
+    def __init__(self, vertices: Sequence[Floats], faces: Sequence[Faces], first_face: Any) -> None:
+        """Build it from the things' triangles, vertices in the world."""
+        self._meshes = [_mesh(index, v, f) for index, (v, f) in enumerate(zip(vertices, faces, strict=True))]
+        content = {mesh.id(): mesh for mesh in self._meshes}
+        # Merged meshes would lose which thing was hit.
+        self._scene = mi.load_dict({"type": "scene", **content}, optimize=False)
+        self._parameters = mi.traverse(self._scene)
+        things = np.zeros((max(map(_registered, self._meshes), default=0) + 1, 2), np.int32)
+        for index, mesh in enumerate(self._meshes):
+            things[_registered(mesh)] = index, first_face[index]
+        self._things = self.table(things)
+
+    def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:  # noqa: ARG002
+        for index, vertices in moved.items():
+            self._parameters[f"{self._meshes[index].id()}.vertex_positions"] = mi.Float(_aligned(vertices))
+        if moved:
+            self._parameters.update()
+
+    def close(self) -> None:
+        del self._parameters, self._scene, self._meshes, self._things
+        # Dr.Jit keeps what was freed for arrays of the same size: another scene's have other sizes.
+        dr.flush_malloc_cache()
+
+    def follow(self, work: Callable[[Input], Output], wavefronts: Sequence[Input]) -> list[Output]:
+        return [work(wavefront) for wavefront in wavefronts]
+
+    def table(self, rows: Any) -> Any:
+        # A table of one row would be taken for a constant, and another kernel compiled for it.
+        padded = np.concatenate([rows, np.zeros((1, rows.shape[1]), rows.dtype)])
+        return (mi.Int32 if rows.dtype == np.int32 else mi.Float)(_aligned(padded))
+
+    def row(self, table: Any, index: Any, width: int, active: Any) -> Any:
+        kind = mi.ArrayXi if dr.is_integral_v(table) else mi.ArrayXf
+        return dr.gather(kind, table, mi.UInt32(index), active, shape=(width, dr.width(index)))
+
+    def given(self, columns: Floats) -> Any:
+        kind = mi.Vector3f if columns.shape[1] == 3 else mi.Vector2f
+        vectors = kind(*[mi.Float(_aligned(column)) for column in columns.T])
+        dr.eval(vectors)
+        return vectors
+
+    def same(self, values: Sequence[float]) -> Any:
+        return [dr.opaque(mi.Float, float(value)) for value in values]
+
+    def vector(self, numbers: Sequence[Any]) -> Any:
+        return mi.Vector3f(*numbers)
+
+    def dot(self, a: Any, b: Any) -> Any:
+        return dr.dot(a, b)
+
+    def cross(self, a: Any, b: Any) -> Any:
+        return dr.cross(a, b)
+
+    def largest(self, vector: Any) -> Any:
+        return dr.max(vector)
+
+    def select(self, mask: Any, yes: Any, no: Any) -> Any:
+        return dr.select(mask, yes, no)
+
+    def whole(self, number: Any) -> Any:
+        return mi.Int32(dr.floor(number))
+
+    def decimal(self, integer: Any) -> Any:
+        return mi.Float(integer)
+
+    def hit(self, origin: Any, way: Any, active: Any) -> Hit:
+        found = self._scene.ray_intersect_preliminary(mi.Ray3f(origin, way), coherent=True, active=active)
+        valid = found.is_valid() & active
+        thing = self.row(self._things, dr.reinterpret_array(mi.UInt32, found.shape), 2, valid)
+        return Hit(valid, found.t, thing[0], thing[1] + mi.Int32(found.prim_index), found.prim_uv.x, found.prim_uv.y)
+
+    def blocked(self, origin: Any, way: Any, distance: Any, active: Any, *, together: bool) -> Any:
+        return self._scene.ray_test(mi.Ray3f(origin, way, distance, 0.0, []), coherent=together, active=active)
+
+    def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:
+        lamps = dr.opaque(mi.UInt32, count)
+
+        def more(i: Any, _total: Any) -> Any:
+            return active & (i < lamps)
+
+        def add(i: Any, total: Any) -> tuple[Any, Any]:
+            return i + 1, total + term(i)
+
+        width = dr.width(like)
+        start = (dr.zeros(mi.UInt32, width), dr.zeros(mi.Vector3f, width))
+        return dr.while_loop(start, more, add, labels=("lamp", "light"))[1]
+
+    def means(self, vector: Any, block: int) -> Floats:
+        dr.eval(vector)  # at once: each number's mean would follow all rays anew
+        if block > 1:
+            vector = mi.Vector3f(*[dr.block_sum(vector[k], block) / block for k in range(3)])
+        return np.array(vector).T
+
+    def host(self, *arrays: Any) -> list[Any]:
+        dr.eval(*arrays)
+        return [np.array(array).T for array in arrays]
+
+
+def _aligned(values: Any) -> Any:
+    """A flat copy of float32 or int32 numbers that begins at a cache line.
+
+    Mitsuba reads NumPy's memory where it lies, and compiles kernels for lines and for what is beside them.
+    """
+    room = np.empty(values.size + _LINE, values.dtype)
+    begin = -room.ctypes.data % (4 * _LINE) // 4
+    room[begin : begin + values.size] = values.ravel()
+    return room[begin : begin + values.size]
+
+
+def _mesh(index: int, vertices: Floats, faces: Faces) -> Any:
+    mesh = mi.Mesh(f"thing{index:06d}", len(vertices), len(faces))
+    mesh.set_id(f"thing{index:06d}")
+    parameters = mi.traverse(mesh)
+    parameters["vertex_positions"] = mi.Float(_aligned(vertices))
+    parameters["faces"] = mi.UInt32(_aligned(faces.astype(np.uint32)))
+    parameters.update()
+    return mesh
+
+
+def _registered(mesh: Any) -> int:
+    """The number by which kernels know a mesh."""
+    return int(dr.reinterpret_array(mi.UInt32, mi.ShapePtr(mesh))[0])

@@ -1,0 +1,152 @@
+"""Rays in NumPy's arrays, searched for by compiled loops: slow, but needs nothing that a machine may lack."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.frames import FloatArray
+from simjudge.engines.default.bvh import Tree, grow, search
+from simjudge.engines.default.packed import Floats
+from simjudge.engines.default.tracer import Hit, Input, Output
+from simjudge.scene.model import Mesh
+
+
+class NumpyTracer:
+    """See `simjudge.engines.default.tracer.Tracer`. Vectors are (3, N), or (3, 1) where all rays share them."""
+
+    xp = np
+    everywhere = True
+    wavefront = 1 << 14
+
+    def __init__(self, meshes: Sequence[Mesh], vertices: Sequence[Floats]) -> None:
+        """Build it from the things' triangles, each in its own frame, and their vertices in the world."""
+        trees = [_tree_of(mesh) for mesh in meshes]
+        nodes = np.cumsum([0, *(len(tree.boxes) for tree in trees)])
+        rows = np.cumsum([0, *(len(tree.order) for tree in trees)])
+        links = [_shifted(tree, nodes[k], rows[k]) for k, tree in enumerate(trees)]
+        self._faces = _joined([tree.order + rows[k] for k, tree in enumerate(trees)], (0,)).astype(np.int32)
+        self._below = (
+            _joined([tree.boxes for tree in trees], (0, 6)),
+            _joined(links, (0, 2)).astype(np.int64),
+            nodes[:-1].astype(np.int64),
+            _joined([_sides(mesh)[tree.order] for mesh, tree in zip(meshes, trees, strict=True)], (0, 3, 3)),
+        )
+        self._bounds = np.array([[v.min(0), v.max(0)] for v in vertices], np.float64).reshape(-1, 2, 3)
+        self.move({}, np.zeros((len(meshes), 3, 3)), np.zeros((len(meshes), 3)))
+
+    def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:
+        for index, vertices in moved.items():
+            self._bounds[index] = vertices.min(0), vertices.max(0)
+        # Vertices were rounded to float32, what is searched is not: leave room for that.
+        room = 1e-6 * (1 + np.abs(self._bounds).max(initial=0.0))
+        self._top = grow(self._bounds[:, 0] - room, self._bounds[:, 1] + room)
+        self._rotations, self._positions = rotations.astype(np.float64), positions.astype(np.float64)
+
+    def close(self) -> None:
+        """Nothing is held but arrays."""
+
+    def follow(self, work: Callable[[Input], Output], wavefronts: Sequence[Input]) -> list[Output]:
+        def quietly(wavefront: Input) -> Output:
+            with np.errstate(all="ignore"):  # lanes that nobody looks at hold anything
+                return work(wavefront)
+
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            return list(pool.map(quietly, wavefronts))
+
+    def table(self, rows: Any) -> Any:
+        return np.ascontiguousarray(rows)
+
+    def row(self, table: Any, index: Any, width: int, active: Any) -> Any:  # noqa: ARG002 - tables know their width
+        if np.ndim(index) == 0:
+            return table[index]
+        return table[index if active is True else np.where(active, index, 0)].T
+
+    def given(self, columns: Floats) -> Any:
+        return np.ascontiguousarray(columns.T, np.float32)
+
+    def same(self, values: Sequence[float]) -> Any:
+        return np.array(values, np.float32)
+
+    def vector(self, numbers: Sequence[Any]) -> Any:
+        stacked = np.stack(np.broadcast_arrays(*numbers))
+        return stacked[:, None] if stacked.ndim == 1 else stacked
+
+    def dot(self, a: Any, b: Any) -> Any:
+        return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+    def cross(self, a: Any, b: Any) -> Any:
+        return np.stack([a[k - 2] * b[k - 1] - a[k - 1] * b[k - 2] for k in range(3)])
+
+    def largest(self, vector: Any) -> Any:
+        return vector.max(0)
+
+    def select(self, mask: Any, yes: Any, no: Any) -> Any:
+        return np.where(mask, yes, no)
+
+    def whole(self, number: Any) -> Any:
+        return np.floor(number).astype(np.int32)
+
+    def decimal(self, integer: Any) -> Any:
+        return np.asarray(integer).astype(np.float32)
+
+    def hit(self, origin: Any, way: Any, active: Any) -> Hit:
+        count = way.shape[1]
+        distance, thing, face, b1, b2 = self._search(origin, way, np.full(count, np.inf), active, nearest=True)
+        # Trees have their own order of the faces.
+        faces = self._faces[face] if len(self._faces) else face
+        return Hit(np.isfinite(distance), distance, thing, faces, b1, b2)
+
+    def blocked(self, origin: Any, way: Any, distance: Any, active: Any, *, together: bool) -> Any:  # noqa: ARG002
+        return np.isfinite(self._search(origin, way, distance, active, nearest=False)[0])
+
+    def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:
+        total = np.zeros((3, len(like)), np.float32)
+        for i in range(count if np.any(active) else 0):
+            total += term(i)
+        return total
+
+    def means(self, vector: Any, block: int) -> Floats:
+        mean: Floats = vector.reshape(3, -1, block).mean(2, dtype=np.float32).T
+        return mean
+
+    def host(self, *arrays: Any) -> list[Any]:
+        return [array.T for array in arrays]
+
+    def _search(self, origin: Any, way: Any, limit: Any, active: Any, *, nearest: bool) -> tuple[Any, ...]:
+        count = way.shape[1]
+        out = (
+            np.zeros(count, np.float32), np.zeros(count, np.int32), np.zeros(count, np.int32),
+            np.zeros(count, np.float32), np.zeros(count, np.float32),
+        )  # fmt: skip
+        origins = np.ascontiguousarray(np.broadcast_to(origin, way.shape), np.float64)
+        limits, mask = np.asarray(limit, np.float64), np.broadcast_to(active, (count,)).copy()
+        search(
+            origins, np.ascontiguousarray(way, np.float64), limits, mask, nearest, tuple(self._top), self._below,
+            self._rotations, self._positions, out,
+        )  # fmt: skip
+        return out
+
+
+def _tree_of(mesh: Mesh) -> Tree:
+    corners = mesh.vertices[mesh.faces]
+    return grow(corners.min(1), corners.max(1)) if len(corners) else grow(np.zeros((0, 3)), np.zeros((0, 3)))
+
+
+def _shifted(tree: Tree, nodes: int, rows: int) -> Any:
+    """A tree's links where its nodes and items stand behind those of others."""
+    leaf = tree.links[:, 1] > 0
+    return np.column_stack([tree.links[:, 0] + np.where(leaf, rows, nodes), tree.links[:, 1]])
+
+
+def _sides(mesh: Mesh) -> FloatArray:
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+    return np.stack([a, b - a, c - a], 1)
+
+
+def _joined(parts: Sequence[Any], empty: tuple[int, ...]) -> Any:
+    return np.concatenate(parts) if parts else np.zeros(empty)

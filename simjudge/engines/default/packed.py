@@ -1,0 +1,182 @@
+"""A scene's things as a few flat arrays, the form in which a ray tracer looks them up. NumPy only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.frames import FloatArray
+from simjudge.engines.default.shading import (
+    SMOOTHEST,
+    TABLE,
+    gloss_table,
+    hemisphere_mean,
+    left_for_base,
+    lost_between_facets,
+)
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Mesh, Scene, Thing
+
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int32]
+Faces = npt.NDArray[np.int64]
+CORNERS, FACET, SURFACE, LOOKUP, LEVEL, TABLE_ROW, LAMP = 16, 4, 8, 4, 4, 4, 8
+"""Numbers in one row of each array."""
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Everything of a scene that does not move.
+
+    Attributes:
+        corners: (F, 16) of every face of every thing: three normals and three texture coordinates (u, v) in the thing's
+            frame; texture coordinates per metre.
+        facets: (F, 4) of every face: its own normal.
+        first_face: (T,) row of each thing's first face.
+        surfaces: (T, 8): colour, alpha, metallic, roughness, means over a hemisphere of the gloss table's last columns.
+        lookups: (T, 4): first level and number of levels of the texture (0: none), first row of the gloss table, texels
+            per texture coordinate.
+        levels: (M, 4) of textures, each half as large as the one before: first texel, width, height.
+        texels: (N, 4): red, green, blue.
+        gloss: (R, 4) tables one after another: both columns of `gloss_table`, `left_for_base`, `lost_between_facets`.
+        lamps: (L or 1, 8): position, range, intensity, 1 / range; the first lamp_count are there.
+        ambient, background: (3,).
+        class_id, instance: of every thing.
+    """
+
+    corners: Floats
+    facets: Floats
+    first_face: Integers
+    surfaces: Floats
+    lookups: Integers
+    levels: Integers
+    texels: Floats
+    gloss: Floats
+    lamps: Floats
+    lamp_count: int
+    ambient: Floats
+    background: Floats
+    class_id: npt.NDArray[np.uint8]
+    instance: npt.NDArray[np.uint16]
+
+
+def pack(scene: Scene, things: Sequence[Thing]) -> Packed:
+    """The flat arrays of a scene with `things` in it."""
+    faces = [len(thing.mesh.faces) for thing in things]
+    surfaces, rows, gloss = _surfaces(things)
+    lookups, levels, texels = _textures(things)
+    lookups[:, 2] = rows
+    lamps = np.zeros((len(scene.lights), LAMP), np.float32)
+    for index, light in enumerate(scene.lights):
+        lamps[index] = [*light.position, light.range, *light.intensity, 1 / light.range]
+    return Packed(
+        corners=_stacked([_corners(thing.mesh) for thing in things], CORNERS),
+        facets=_stacked([_facets(thing.mesh) for thing in things], FACET),
+        first_face=np.cumsum([0, *faces])[:-1].astype(np.int32),
+        surfaces=surfaces,
+        lookups=lookups,
+        levels=levels,
+        texels=texels,
+        gloss=gloss,
+        lamps=lamps if len(lamps) else np.zeros((1, LAMP), np.float32),
+        lamp_count=len(scene.lights),
+        ambient=np.array(scene.ambient, np.float32),
+        background=np.array(scene.background, np.float32),
+        class_id=np.array([thing.class_id for thing in things], np.uint8),
+        instance=np.array([thing.instance for thing in things], np.uint16),
+    )
+
+
+def alpha_of(roughness: float) -> float:
+    """GGX alpha of a roughness, for the gloss of lamps."""
+    return max(roughness * roughness, SMOOTHEST)
+
+
+def world_vertices(thing: Thing, pose: Pose) -> Floats:
+    """A thing's vertices (V, 3) in the world."""
+    return pose.to_world(thing.mesh.vertices).astype(np.float32)
+
+
+def _surfaces(things: Sequence[Thing]) -> tuple[Floats, Integers, Floats]:
+    """What things are made of, the rows of their gloss tables, and these tables, one for each roughness."""
+    surfaces, rows = np.zeros((max(len(things), 1), SURFACE), np.float32), np.zeros(max(len(things), 1), np.int32)
+    begins: dict[float, int] = {}
+    tables: list[Floats] = []
+    for index, thing in enumerate(things):
+        s = thing.surface
+        if s.roughness not in begins:
+            begins[s.roughness] = len(tables)
+            table = gloss_table(alpha_of(s.roughness))
+            tables.append(np.column_stack([table, left_for_base(table), lost_between_facets(table)]))
+        means = [hemisphere_mean(column) for column in tables[begins[s.roughness]][:, 2:].T]
+        rows[index] = begins[s.roughness] * TABLE
+        surfaces[index] = [*s.colour, alpha_of(s.roughness), s.metallic, s.roughness, *means]
+    return surfaces, rows, _stacked(tables or [np.zeros((TABLE, TABLE_ROW))], TABLE_ROW)
+
+
+def _corners(mesh: Mesh) -> npt.NDArray[np.floating]:
+    rows = np.zeros((len(mesh.faces), CORNERS))
+    rows[:, :9] = mesh.normals[mesh.faces].reshape(-1, 9)
+    uv = mesh.uv[mesh.faces]
+    rows[:, 9:15] = uv.reshape(-1, 6)
+    (a, b), (c, d) = (uv[:, 1] - uv[:, 0]).T, (uv[:, 2] - uv[:, 0]).T
+    area = np.linalg.norm(_crossed(mesh), axis=1)
+    rows[:, 15] = np.sqrt(np.divide(np.abs(a * d - b * c), area, out=np.zeros_like(area), where=area > 0))
+    return rows
+
+
+def _facets(mesh: Mesh) -> npt.NDArray[np.floating]:
+    normal = _crossed(mesh)
+    length = np.linalg.norm(normal, axis=1, keepdims=True)
+    rows = np.zeros((len(mesh.faces), FACET))
+    rows[:, :3] = np.divide(normal, length, out=np.zeros_like(normal), where=length > 0)
+    return rows
+
+
+def _crossed(mesh: Mesh) -> FloatArray:
+    """The product of two sides of each face (F, 3): along its normal, twice its area long."""
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+    product: FloatArray = np.cross(b - a, c - a)
+    return product
+
+
+def _stacked(rows: Sequence[npt.NDArray[np.floating]], width: int) -> Floats:
+    return np.concatenate(rows or [np.zeros((1, width))]).astype(np.float32)
+
+
+def _textures(things: Sequence[Thing]) -> tuple[Integers, Integers, Floats]:
+    """The things' lookups, all levels and all texels; a texture that things share stands there once."""
+    lookups = np.zeros((max(len(things), 1), LOOKUP), np.int32)
+    levels: list[tuple[int, int, int, int]] = []
+    texels: list[npt.NDArray[np.floating]] = []
+    begins: dict[int, tuple[int, int]] = {}
+    end = 0
+    for index, thing in enumerate(things):
+        texture = thing.surface.texture
+        if texture is None:
+            continue
+        if id(texture) not in begins:
+            smaller = _smaller(texture)
+            begins[id(texture)] = len(levels), len(smaller)
+            for level in smaller:
+                height, width = level.shape[:2]
+                levels.append((end, width, height, 0))
+                texels.append(np.pad(level.reshape(-1, 3), ((0, 0), (0, 1))))
+                end += width * height
+        lookups[index, :2] = begins[id(texture)]
+        lookups[index, 3] = round(float(np.sqrt(texture.shape[0] * texture.shape[1])))
+    return lookups, np.array(levels or [(0, 1, 1, 0)], np.int32), _stacked(texels, 4)
+
+
+def _smaller(texture: Floats) -> list[Floats]:
+    """A texture, and it again and again at half the size, down to one texel."""
+    levels = [np.ascontiguousarray(texture, np.float32)]
+    while max(levels[-1].shape[:2]) > 1:
+        height, width = levels[-1].shape[:2]
+        half = cv2.resize(levels[-1], (max(width // 2, 1), max(height // 2, 1)), interpolation=cv2.INTER_AREA)
+        levels.append(half.reshape(max(height // 2, 1), max(width // 2, 1), 3).astype(np.float32))
+    return levels

@@ -1,0 +1,145 @@
+"""The boundary between simjudge and what moves and lights a world. `test/world/contract.py` holds every engine to it.
+
+Poses go in; light, labels and ray hits come out. Bodies move by physics (`step`) or are placed (`place`). Metres,
+seconds, radians; REP 103 axes; a camera's pose is that of its optical frame (x right, y down, z forward) in the world;
+pixel (0, 0) is the centre of the upper left pixel, row 0 the top of the picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.frames import FloatArray
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Scene
+from simjudge.sensors.camera.lens import Lens
+from simjudge.vehicle.vehicle import Command, VehicleState
+
+Poses = Mapping[str, Pose]
+"""Poses in the world by name, of things and of the car's parts ("vehicle", "vehicle/wheel_front_left", ...)."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One instant of an exposure.
+
+    Attributes:
+        camera: pose of the optical frame in the world.
+        bodies: poses of whatever is not where the scene has it; names the scene does not know are an error.
+    """
+
+    camera: Pose
+    bodies: Poses = field(default_factory=dict)
+
+
+class Labels(NamedTuple):
+    """What the rays through the pixels' centres hit first; (H, W) each.
+
+    Attributes:
+        class_id: uint8, 0 where it is nothing labelled.
+        instance: uint16, 0 where it is nothing labelled.
+        depth: float32, metres from the camera's centre along the optical axis (z); inf where nothing is hit.
+    """
+
+    class_id: npt.NDArray[np.uint8]
+    instance: npt.NDArray[np.uint16]
+    depth: npt.NDArray[np.float32]
+
+
+class Hits(NamedTuple):
+    """What N rays hit first.
+
+    Attributes:
+        distance: float64 (N,), metres along the ray; inf where nothing is hit.
+        thing: int64 (N,), index into the engine's `names`; -1 where nothing is hit.
+        normal: float64 (N, 3), unit, outward, world; NaN where nothing is hit.
+    """
+
+    distance: FloatArray
+    thing: npt.NDArray[np.int64]
+    normal: FloatArray
+
+
+class Engine(Protocol):
+    """A scene, perhaps with a car in it, that can be moved, seen and probed.
+
+    Attributes:
+        name: "default", "chrono".
+        scene: the scene as it was read.
+        names: everything that rays can hit: the scene's things in their order, then the car's parts.
+    """
+
+    name: str
+    scene: Scene
+    names: tuple[str, ...]
+
+    @property
+    def variant(self) -> str:
+        """What it runs on, for people: "MuJoCo 4.0.0, Mitsuba 3.9.1 llvm_ad_rgb"."""
+
+    # Bodies.
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds since the start."""
+
+    def step(self, seconds: float) -> None:
+        """Let physics run for a positive multiple of the engine's step (`step_size`, to 1 ns)."""
+
+    @property
+    def step_size(self) -> float:
+        """Seconds of one step of physics."""
+
+    def place(self, name: str, pose: Pose) -> None:
+        """Put a free thing, or the car ("vehicle", its base), somewhere, at rest."""
+
+    def poses(self) -> Poses:
+        """Where all free things and the car's parts are now."""
+
+    def drive(self, command: Command) -> None:
+        """What the driver does from now on. An engine without a car raises UsageError."""
+
+    def vehicle(self) -> VehicleState:
+        """How the car moves now. An engine without a car raises UsageError."""
+
+    def touched(self) -> frozenset[str]:
+        """Names of the free and labelled things that the car has touched since the start (or the last `reset`)."""
+
+    def reset(self) -> None:
+        """Everything back to the start: time 0, all things and the car in place and at rest."""
+
+    # Light.
+
+    def expose(self, lens: Lens, moments: Sequence[Moment], rays_per_pixel: int = 1) -> npt.NDArray[np.float32]:
+        """Linear RGB radiance (H, W, 3) that falls on the sensor, averaged over the exposure.
+
+        Args:
+            lens: bends the rays, and says how large the picture is.
+            moments: instants spread evenly over the exposure, one without motion blur.
+            rays_per_pixel: n^2 with whole n, rays on an n x n grid in each pixel at (i + 1/2) / n. They are dealt to
+                the moments in turn, so that blur costs no more rays; where there are more moments than rays, each
+                moment gets one. Every moment counts the same.
+
+        Returns:
+            The same bytes for the same arguments, engine, variant and machine.
+        """
+
+    def labels(self, lens: Lens, moment: Moment) -> Labels:
+        """Classes, instances and depth through the pixels' centres."""
+
+    def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
+        """What rays hit first.
+
+        Args:
+            origins: (N, 3), metres, world.
+            directions: (N, 3), unit, world.
+            bodies: as in `Moment`; None: everything where it is now.
+        """
+
+    def close(self) -> None:
+        """Give back what it holds. It cannot be used afterwards."""

@@ -1,0 +1,36 @@
+"""Engines: what moves and lights a scene, each behind the interface of `simjudge.engines.engine`."""
+
+from __future__ import annotations
+
+from simjudge.core.errors import UsageError
+from simjudge.engines.engine import Engine
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Scene
+from simjudge.vehicle.vehicle import Vehicle
+
+ENGINES = ("default", "chrono")
+"""Names of the engines there can be."""
+
+
+def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> Engine:
+    """The engine of a name, with a scene and perhaps a car in it.
+
+    Args:
+        name: one of `ENGINES`.
+        scene: what stands where.
+        vehicle: the car's figures; None: a scene without a car.
+        start: of the car's base_link; None: the start of the scene's course, or the origin.
+
+    Raises:
+        UsageError: no engine is called so.
+        SimjudgeError: it cannot run here; the message says what is missing and how to get it.
+    """
+    if name == "default":
+        from simjudge.engines.default.engine import DefaultEngine
+
+        return DefaultEngine(scene, vehicle, start)
+    if name == "chrono":
+        from simjudge.engines.chrono.engine import ChronoEngine
+
+        return ChronoEngine(scene, vehicle, start)
+    raise UsageError(f"engine {name!r}: one of {', '.join(ENGINES)} is needed")

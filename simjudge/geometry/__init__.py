@@ -1,0 +1,1 @@
+"""Poses, trajectories and transforms."""

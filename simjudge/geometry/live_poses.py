@@ -1,0 +1,164 @@
+"""Poses as they come in, and the stretch of them that a picture needs."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import Protocol
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.geometry.poses import Pose, Trajectory
+from simjudge.geometry.trajectories import Interpolation, Limits
+from simjudge.geometry.transforms import TransformTree, chain_frames
+
+_SECOND = 1_000_000_000
+_RESTART = 5 * _SECOND
+"""A stamp that much before the newest one begins anew: a clock was set, or a recording loops."""
+EARLY, GAP, JUMP = "before the first pose", "in gaps of the poses", "at jumps of the poses"
+
+
+class PoseBuffer(Protocol):
+    """Poses of one body, the recent ones."""
+
+    def newest(self) -> int | None:
+        """The time, nanoseconds, up to which poses are known; None before the first."""
+
+    def stretch(self, begin: int, end: int) -> Trajectory | None:
+        """The poses from the last at or before `begin` to the first at or after `end`; None where there are none."""
+
+    def forget(self, before: int) -> None:
+        """Drop the poses before a time, but for the newest of them."""
+
+
+class LivePoses:
+    """Poses from messages of poses."""
+
+    def __init__(self, name: str) -> None:
+        """Start with none; `name` is what to call them."""
+        self._name = name
+        self._rows: list[tuple[int, Pose]] = []
+
+    def add(self, stamp: int, pose: Pose) -> None:
+        """Take a pose in. Of several with one stamp the first counts."""
+        if self._rows and stamp < self._rows[-1][0] - _RESTART:
+            self._rows.clear()
+        place = bisect_left(self._rows, stamp, key=_stamp)
+        if place == len(self._rows) or self._rows[place][0] != stamp:
+            insort(self._rows, (stamp, pose), key=_stamp)
+
+    def newest(self) -> int | None:
+        """The newest pose's stamp."""
+        return self._rows[-1][0] if self._rows else None
+
+    def stretch(self, begin: int, end: int) -> Trajectory | None:
+        """The poses around an interval."""
+        first = max(bisect_left(self._rows, begin + 1, key=_stamp) - 1, 0)
+        rows = self._rows[first : bisect_left(self._rows, end, key=_stamp) + 1]
+        if len(rows) < 2:
+            # A pose that is there to the nanosecond still needs a neighbour to move to.
+            rows = self._rows[max(first - 1, 0) : first + 2]
+        if len(rows) < 2:
+            return None
+        poses = [pose for _, pose in rows]
+        return Trajectory(
+            self._name,
+            "",
+            "",
+            np.array([stamp for stamp, _ in rows], np.int64),
+            np.array([pose.position for pose in poses]),
+            np.array([pose.orientation for pose in poses]),
+        )
+
+    def forget(self, before: int) -> None:
+        """Drop old poses."""
+        del self._rows[: max(bisect_left(self._rows, before, key=_stamp) - 2, 0)]
+
+
+class LiveTransforms:
+    """Poses from tf: the way from one frame to another."""
+
+    def __init__(self, name: str, parent: str | None, child: str | None, limits: Limits) -> None:
+        """Start with none.
+
+        Args:
+            name: what to call them.
+            parent, child: the fixed frame and the body's; None: the root of the tree, base_link or base_footprint.
+            limits: how far apart transforms may be.
+        """
+        self._name, self._ends, self._limits = name, (parent, child), limits
+        self._tree = TransformTree(name)
+
+    def add(self, parent: str, child: str, stamp: int, pose: Pose, *, static: bool) -> None:
+        """Take a transform in.
+
+        Raises:
+            SimjudgeError: the child has had another parent before.
+        """
+        link = self._tree.links.get(child.lstrip("/"))
+        if link is not None and not static and link.stamp and stamp < link.stamp[-1] - _RESTART:
+            for each in self._tree.links.values():
+                if not each.static:
+                    del each.stamp[:], each.position[:], each.orientation[:]
+        self._tree.add(parent, child, stamp, pose.position, pose.orientation, static=static)
+
+    def newest(self) -> int | None:
+        """The time up to which every link on the way is known."""
+        try:
+            stamps = [max(link.stamp, default=-1) for link in self._tree.moving_on_way(*self._named())]
+        except SimjudgeError:
+            return None
+        return min(stamps) if stamps and min(stamps) >= 0 else None
+
+    def stretch(self, begin: int, end: int) -> Trajectory | None:
+        """The poses around an interval."""
+        try:
+            whole = self._tree.trajectory(*self._named(), Losses(), self._limits)
+        except SimjudgeError:
+            return None
+        first = max(int(np.searchsorted(whole.stamp, begin, "right")) - 1, 0)
+        last = int(np.searchsorted(whole.stamp, end)) + 1
+        if last - first < 2:
+            first, last = max(first - 1, 0), first + 2
+        rows = slice(first, last)
+        if len(whole.stamp[rows]) < 2:
+            return None
+        ends = (whole.frame_id, whole.child_frame_id)
+        return Trajectory(self._name, *ends, whole.stamp[rows], whole.position[rows], whole.orientation[rows])
+
+    def forget(self, before: int) -> None:
+        """Drop old transforms; some seconds are kept, for links have rates of their own."""
+        self._tree.forget(before - round(2 * self._limits.max_gap * _SECOND))
+
+    def _named(self) -> tuple[str, str]:
+        return chain_frames(self._tree, *self._ends)
+
+
+def poses_for(poses: PoseBuffer, begin: int, end: int, limits: Limits) -> Interpolation | str | None:
+    """The poses for a picture's exposure.
+
+    Args:
+        poses: what has come.
+        begin, end: of the exposure, nanoseconds, on the poses' clock.
+        limits: what is believed.
+
+    Returns:
+        The poses; None where they may still come; EARLY, GAP or JUMP where they never will.
+    """
+    newest = poses.newest()
+    if newest is None or newest < end:
+        return None
+    stretch = poses.stretch(begin, end)
+    if stretch is None:
+        # One pose alone: another one tells whether it is believed.
+        return None
+    found = Interpolation(stretch, limits)
+    if stretch.stamp[0] > begin:
+        return EARLY
+    if found.in_gap([begin, end]).any() or stretch.stamp[-1] < end:
+        return GAP
+    return JUMP if len(found.jumps(begin, end)) else found
+
+
+def _stamp(row: tuple[int, Pose]) -> int:
+    return row[0]

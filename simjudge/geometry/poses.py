@@ -1,0 +1,132 @@
+"""Where things are: poses and recorded trajectories, the vocabulary of world, sensing, bags and nodes.
+
+Frames follow REP 103 and REP 105: the world has z up; a body has x forward, y left, z up; a camera's optical frame has
+x right, y down, z forward. Metres, seconds where not nanoseconds, quaternions (x, y, z, w) as ROS has them. A pose of a
+body in the world maps the body's coordinates to the world's: p_world = R p_body + position.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.transform import Rotation
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FloatArray, IntArray
+
+OPTICAL = (-0.5, 0.5, -0.5, 0.5)
+"""Orientation (x, y, z, w) of a camera's optical frame in its body frame (REP 103: z ahead, x right, y down)."""
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A rigid pose.
+
+    Attributes:
+        position: x, y, z, metres.
+        orientation: unit quaternion x, y, z, w; made unit here.
+
+    Raises:
+        SimjudgeError: a number is not finite, or the quaternion is zero.
+    """
+
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    orientation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        """Check the numbers, and make the quaternion a unit one."""
+        position = tuple(float(value) for value in self.position)
+        quaternion = np.asarray(self.orientation, np.float64)
+        length = float(np.linalg.norm(quaternion))
+        if len(position) != 3 or quaternion.shape != (4,) or not math.isfinite(length + sum(position)) or length < 1e-9:
+            raise SimjudgeError(f"position {position}, quaternion (x, y, z, w) {quaternion.tolist()}: no pose")
+        unit = tuple(quaternion.tolist()) if abs(length - 1) < 1e-12 else tuple((quaternion / length).tolist())
+        object.__setattr__(self, "position", position)
+        object.__setattr__(self, "orientation", unit)
+
+    @classmethod
+    def facing(
+        cls, x: float, y: float, z: float = 0.0, *, yaw: float = 0.0, pitch: float = 0.0, roll: float = 0.0
+    ) -> Pose:
+        """A pose from REP 103's fixed-axis angles, radians: yaw to the left, pitch nose down, roll to the right."""
+        quaternion = Rotation.from_euler("ZYX", [yaw, pitch, roll]).as_quat()
+        return cls((x, y, z), tuple(quaternion.tolist()))
+
+    @classmethod
+    def from_matrix(cls, matrix: npt.ArrayLike) -> Pose:
+        """The pose of a 4 x 4 (or 3 x 4) homogeneous matrix."""
+        m = np.asarray(matrix, np.float64)
+        quaternion = Rotation.from_matrix(m[:3, :3]).as_quat()
+        return cls((float(m[0, 3]), float(m[1, 3]), float(m[2, 3])), tuple(quaternion.tolist()))
+
+    def rotation(self) -> FloatArray:
+        """The 3 x 3 rotation matrix, body to world."""
+        matrix: FloatArray = Rotation.from_quat(self.orientation).as_matrix()
+        return matrix
+
+    def matrix(self) -> FloatArray:
+        """The 4 x 4 homogeneous matrix, body to world."""
+        out = np.eye(4)
+        out[:3, :3], out[:3, 3] = self.rotation(), self.position
+        return out
+
+    def angles(self) -> tuple[float, float, float]:
+        """Yaw, pitch and roll, radians, as `facing` takes them."""
+        yaw, pitch, roll = Rotation.from_quat(self.orientation).as_euler("ZYX")
+        return float(yaw), float(pitch), float(roll)
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """The pose in the world of something whose pose in this body is `other`."""
+        here = Rotation.from_quat(self.orientation)
+        position = here.apply(other.position) + self.position
+        return Pose(tuple(position.tolist()), tuple((here * Rotation.from_quat(other.orientation)).as_quat().tolist()))
+
+    def inverse(self) -> Pose:
+        """The pose of the world in this body."""
+        back = Rotation.from_quat(self.orientation).inv()
+        return Pose(tuple((-back.apply(self.position)).tolist()), tuple(back.as_quat().tolist()))
+
+    def to_world(self, points: npt.ArrayLike) -> FloatArray:
+        """Points (..., 3) of the body in world coordinates."""
+        world: FloatArray = np.asarray(points, np.float64) @ self.rotation().T + self.position
+        return world
+
+    def to_body(self, points: npt.ArrayLike) -> FloatArray:
+        """Points (..., 3) of the world in body coordinates."""
+        body: FloatArray = (np.asarray(points, np.float64) - self.position) @ self.rotation()
+        return body
+
+    def optical(self) -> Pose:
+        """The optical frame of a camera whose body (x ahead, y left, z up) has this pose."""
+        return self @ Pose(orientation=OPTICAL)
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Recorded poses of one body in one fixed frame, in order of time.
+
+    Attributes:
+        name: of what it was read from: file and topic, for messages.
+        frame_id, child_frame_id: the fixed frame and the body's, as the recording names them ("" where it does not).
+        stamp: int64 (N,), nanoseconds, strictly increasing.
+        position: float64 (N, 3), metres.
+        orientation: float64 (N, 4), unit quaternions x, y, z, w.
+    """
+
+    name: str
+    frame_id: str
+    child_frame_id: str
+    stamp: IntArray
+    position: FloatArray
+    orientation: FloatArray
+
+    def __len__(self) -> int:
+        """The number of poses."""
+        return len(self.stamp)
+
+    def pose(self, row: int) -> Pose:
+        """One pose."""
+        return Pose(tuple(self.position[row].tolist()), tuple(self.orientation[row].tolist()))

@@ -1,0 +1,261 @@
+"""Recorded poses made clean, and poses at any time between them.
+
+Positions go linearly from pose to pose, orientations along the shortest arc at constant speed (slerp: Shoemake,
+"Animating rotation with quaternion curves", 1985). What lies outside the recorded time, in a gap, or across a jump is
+never made up: it is an error that says what would help, or it is left out and counted.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.transform import Rotation
+
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.frames import BoolArray, FloatArray, IntArray
+from simjudge.geometry.poses import Pose, Trajectory
+
+log = logging.getLogger(__name__)
+
+_SECOND = 1_000_000_000
+_SHORTEST_QUATERNION = 1e-6
+_JITTER, _JITTER_ANGLE = 0.1, math.radians(10)
+"""Metres and radians that an estimate may move at once, however short the time."""
+
+
+def clean_trajectory(blank: Trajectory, where: Callable[[int], str], losses: Losses, what: str = "poses") -> Trajectory:
+    """Rows as they were read, made a trajectory: finite, unit quaternions, in order of time, each stamp once.
+
+    Rows out of order are put in order, and rows that repeat a stamp with the same pose are dropped, for nothing is lost
+    by that; the first is said. Of rows that contradict each other under one stamp the first stays.
+
+    Args:
+        blank: names, and the rows: stamps in any order, quaternions of any length.
+        where: how to name a row to a person.
+        losses: takes the rows that are left out.
+        what: to call the rows.
+
+    Raises:
+        SimjudgeError: no row is left.
+    """
+    stamp, pose = np.asarray(blank.stamp, np.int64), np.hstack([blank.position, blank.orientation])
+    finite = np.asarray(np.isfinite(pose).all(axis=1), np.bool_)
+    length = np.linalg.norm(np.where(finite[:, None], blank.orientation, 0.0), axis=1)
+    turned = length > _SHORTEST_QUATERNION
+    _count(losses, f"{what} with numbers that are not finite", np.flatnonzero(~finite), where)
+    _count(losses, f"{what} with a zero quaternion", np.flatnonzero(finite & ~turned), where)
+    kept = np.flatnonzero(finite & turned)
+    if not len(kept):
+        why = f" ({losses.lines()[0]})" if losses else ""
+        raise SimjudgeError(f"{blank.name}: holds no pose that can be used{why}")
+    back = np.flatnonzero(np.diff(stamp[kept]) < 0)
+    if len(back):
+        row = int(kept[back[0] + 1])
+        log.warning("%s: %d %s come later than their stamps say, the first: %s; they are put in order of their stamps",
+                    blank.name, len(back), what, where(row))  # fmt: skip
+    kept = kept[np.argsort(stamp[kept], kind="stable")]
+    repeated = np.r_[False, np.diff(stamp[kept]) == 0]
+    first = kept[np.maximum.accumulate(np.where(repeated, 0, np.arange(len(kept))))]
+    differs = (pose[kept] != pose[first]).any(axis=1)
+    _count(losses, f"{what} that contradict another one of the same stamp", kept[repeated & differs], where)
+    kept = kept[~repeated]
+    unit = pose[kept, 3:] / length[kept, None]
+    return replace(blank, stamp=stamp[kept], position=pose[kept, :3], orientation=unit)
+
+
+def _count(losses: Losses, kind: str, rows: npt.NDArray[np.intp], where: Callable[[int], str]) -> None:
+    for row in rows.tolist():
+        losses.add(kind, where(row) if len(losses.examples.get(kind, [])) < losses.named_per_kind else "")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is believed between two poses.
+
+    Attributes:
+        max_gap: seconds between two poses, at most, for anything between them to be believed.
+        max_speed: m/s; two poses further apart (beyond 0.1 m) are a jump.
+        max_turn: rad/s; two poses turned by more (beyond 10 degrees) are a jump.
+        skip_gaps: leave out and count what lies in gaps; else it is an error.
+    """
+
+    max_gap: float = 0.5
+    max_speed: float = 20.0
+    max_turn: float = math.radians(720)
+    skip_gaps: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("max_gap", "max_speed", "max_turn"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"{name} {getattr(self, name)}: must be above 0")
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class Interpolation:
+    """Poses of a trajectory at any time within it."""
+
+    def __init__(self, trajectory: Trajectory, limits: Limits = DEFAULT_LIMITS) -> None:
+        """Take a trajectory.
+
+        Raises:
+            SimjudgeError: it holds fewer than two poses.
+        """
+        if len(trajectory) < 2:
+            raise SimjudgeError(f"{trajectory.name}: holds one pose only; nothing moves between fewer than two")
+        self.trajectory, self.limits = trajectory, limits
+
+    def inside(self, stamp: npt.ArrayLike) -> BoolArray:
+        """Whether times lie within the recorded ones: int64 (N,), nanoseconds, to bool (N,)."""
+        at = np.asarray(stamp, np.int64)
+        return np.asarray((at >= self.trajectory.stamp[0]) & (at <= self.trajectory.stamp[-1]))
+
+    def in_gap(self, stamp: npt.ArrayLike) -> BoolArray:
+        """Whether times lie between poses that are too far apart in time; False for a time that has a pose."""
+        row, share = self._place(np.asarray(stamp, np.int64))
+        stamps = self.trajectory.stamp
+        return (stamps[row + 1] - stamps[row] > self.limits.max_gap * _SECOND) & (share > 0) & (share < 1)
+
+    def jumps(self, first: int, last: int) -> IntArray:
+        """Rows of poses, between two times, that cannot be reached from the pose before: int64 (K,)."""
+        t = self.trajectory
+        seconds = np.diff(t.stamp) / _SECOND
+        far = np.linalg.norm(np.diff(t.position, axis=0), axis=1) > _JITTER + self.limits.max_speed * seconds
+        rotation = Rotation.from_quat(t.orientation)
+        angle = (rotation[:-1].inv() * rotation[1:]).magnitude()
+        turned = angle > _JITTER_ANGLE + np.minimum(self.limits.max_turn * seconds, math.pi)
+        used = (t.stamp[1:] > first) & (t.stamp[:-1] < last)
+        return (np.flatnonzero((far | turned) & used) + 1).astype(np.int64)
+
+    def arrays(self, stamp: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Positions (N, 3), metres, and unit quaternions (N, 4), x, y, z, w, at times, int64 (N,), nanoseconds.
+
+        Raises:
+            SimjudgeError: a time lies before the first pose or after the last.
+        """
+        at = np.asarray(stamp, np.int64).reshape(-1)
+        if not self.inside(at).all():
+            off = int(at[~self.inside(at)][0])
+            raise SimjudgeError(f"{self.trajectory.name}: has no pose at {off / _SECOND:.6f} s; {self._span()}")
+        row, share = self._place(at)
+        position, orientation = self.trajectory.position, Rotation.from_quat(self.trajectory.orientation)
+        way = (orientation[row].inv() * orientation[row + 1]).as_rotvec()
+        turned = orientation[row] * Rotation.from_rotvec(way * share[:, None])
+        # This form gives the ends back to the last bit.
+        return (1 - share)[:, None] * position[row] + share[:, None] * position[row + 1], turned.as_quat()
+
+    def poses(self, stamp: npt.ArrayLike) -> list[Pose]:
+        """The same as poses."""
+        position, orientation = self.arrays(stamp)
+        rows = zip(position.tolist(), orientation.tolist(), strict=True)
+        return [Pose(tuple(place), tuple(quaternion)) for place, quaternion in rows]
+
+    def _place(self, at: IntArray) -> tuple[IntArray, FloatArray]:
+        """The pose before each time, and how far it is on the way to the next: 0 to 1."""
+        stamps = self.trajectory.stamp
+        row = np.clip(np.searchsorted(stamps, at, "right") - 1, 0, len(stamps) - 2)
+        return row, (at - stamps[row]) / (stamps[row + 1] - stamps[row])
+
+    def _span(self) -> str:
+        first, last = self.trajectory.stamp[[0, -1]] / _SECOND
+        return f"its poses are from {first:.3f} s to {last:.3f} s"
+
+
+def usable_frames(
+    interpolation: Interpolation,
+    stamp: IntArray,
+    where: Callable[[int], str],
+    losses: Losses,
+    *,
+    around: tuple[int, int] = (0, 0),
+    offset: int = 0,
+    clock_offset: Callable[[], int | None] = lambda: None,
+) -> BoolArray:
+    """Which frames have poses; the others are counted, or an error.
+
+    Args:
+        interpolation: the poses.
+        stamp: int64 (F,), of the frames, nanoseconds.
+        where: how to name a frame to a person.
+        losses: takes the frames before the first pose and after the last, and those in gaps where gaps are skipped.
+        around: nanoseconds before and after its stamp that a frame needs poses for: its exposure.
+        offset: nanoseconds that are added to frames' stamps to get the poses' time.
+        clock_offset: asked for the offset that the times of recording suggest; None where nobody knows.
+
+    Returns:
+        bool (F,).
+
+    Raises:
+        SimjudgeError: no frame has poses (the message says which offset would help), one lies in a gap, or there is a
+            jump between the first frame and the last.
+    """
+    begin, end = stamp + offset - around[0], stamp + offset + around[1]
+    inside = interpolation.inside(begin) & interpolation.inside(end)
+    name = interpolation.trajectory.name
+    if not inside.any():
+        raise SimjudgeError(_no_overlap(interpolation.trajectory, stamp, offset, clock_offset()))
+    first, last = interpolation.trajectory.stamp[[0, -1]].tolist()
+    for early, kind in ((True, "before the first pose"), (False, "after the last pose")):
+        for frame in np.flatnonzero((begin < first) if early else (end > last) & (begin >= first)).tolist():
+            losses.add(f"frames {kind} of {name}", where(frame))
+    _refuse_jumps(interpolation, int(begin[inside].min()), int(end[inside].max()))
+    gaps = inside & (interpolation.in_gap(begin) | interpolation.in_gap(end))
+    if gaps.any() and not interpolation.limits.skip_gaps:
+        frame = int(np.flatnonzero(gaps)[0])
+        raise SimjudgeError(_gap(interpolation, int(begin[frame]), where(frame), int(gaps.sum())))
+    for frame in np.flatnonzero(gaps).tolist():
+        losses.add(f"frames in gaps of {name}", where(frame))
+    if not (inside & ~gaps).any():
+        raise SimjudgeError(f"{name}: every frame lies in a gap of its poses; raise --max-gap if they may be believed")
+    return inside & ~gaps
+
+
+def _no_overlap(trajectory: Trajectory, stamp: IntArray, offset: int, clock_offset: int | None) -> str:
+    first, last = (trajectory.stamp[[0, -1]] / _SECOND).tolist()
+    begin, end = (np.array([stamp.min(), stamp.max()]) / _SECOND).tolist()
+    shifted = f" with --time-offset {offset / _SECOND:g}" if offset else ""
+    if clock_offset is not None and begin + clock_offset / _SECOND <= last and end + clock_offset / _SECOND >= first:
+        helps, why = clock_offset, "by the times at which both were recorded"
+    else:
+        helps, why = int(trajectory.stamp[0] - stamp.min()), "if both begin together"
+    return (
+        f"{trajectory.name}: no frame has a pose: the poses are from {first:.3f} s to {last:.3f} s, the frames from"
+        f" {begin:.3f} s to {end:.3f} s{shifted}; --time-offset {helps / _SECOND:.3f} would bring them together ({why})"
+    )
+
+
+def _refuse_jumps(interpolation: Interpolation, first: int, last: int) -> None:
+    t, limits = interpolation.trajectory, interpolation.limits
+    rows = interpolation.jumps(first, last)
+    if not len(rows):
+        return
+    row = int(rows[0])
+    seconds = (t.stamp[row] - t.stamp[row - 1]) / _SECOND
+    metres = float(np.linalg.norm(t.position[row] - t.position[row - 1]))
+    before = t.pose(row - 1).inverse() @ t.pose(row)
+    degrees = math.degrees(Rotation.from_quat(before.orientation).magnitude())
+    more = f" (and {len(rows) - 1} more jumps)" if len(rows) > 1 else ""
+    raise SimjudgeError(
+        f"{t.name}: jumps at {t.stamp[row] / _SECOND:.3f} s by {metres:.3g} m and {degrees:.3g} degrees in"
+        f" {seconds:.3g} s{more}; more than {limits.max_speed:g} m/s or {math.degrees(limits.max_turn):g} degrees/s"
+        " are not believed: replay the part before or after it, or raise --max-speed or --max-turn"
+    )
+
+
+def _gap(interpolation: Interpolation, at: int, where: str, count: int) -> str:
+    stamps = interpolation.trajectory.stamp
+    row = min(max(int(np.searchsorted(stamps, at, "right")) - 1, 0), len(stamps) - 2)
+    seconds = (stamps[row + 1] - stamps[row]) / _SECOND
+    more = f" (and {count - 1} more frames in gaps)" if count > 1 else ""
+    return (
+        f"{interpolation.trajectory.name}: has no pose for {seconds:.3g} s from {stamps[row] / _SECOND:.3f} s on, where"
+        f" {where} lies{more}; poses further apart than {interpolation.limits.max_gap:g} s are not believed: raise"
+        " --max-gap, or leave such frames out with --skip-gaps"
+    )

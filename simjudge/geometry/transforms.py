@@ -1,0 +1,217 @@
+"""Transforms between frames as tf has them: a tree of links, and the way from one frame to another through it.
+
+A link's transform is the pose of the child frame in the parent frame (geometry_msgs/TransformStamped).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import BoolArray, FloatArray, IntArray
+from simjudge.geometry.poses import Trajectory
+from simjudge.geometry.trajectories import Interpolation, Limits, clean_trajectory
+
+_SECOND = 1_000_000_000
+
+
+@dataclass
+class Link:
+    """The transforms of a child frame in its parent, as they came.
+
+    Attributes:
+        parent, child: the frames.
+        static: whether it holds for ever; the last one counts then.
+        stamp, position, orientation: columns that grow; nanoseconds, metres, quaternions x, y, z, w.
+    """
+
+    parent: str
+    child: str
+    static: bool
+    stamp: list[int] = field(default_factory=list)
+    position: list[tuple[float, float, float]] = field(default_factory=list)
+    orientation: list[tuple[float, float, float, float]] = field(default_factory=list)
+
+
+class TransformTree:
+    """Links between frames, as messages bring them."""
+
+    def __init__(self, name: str) -> None:
+        """Start empty; `name` is what to call it: file and topic."""
+        self.name = name
+        self.links: dict[str, Link] = {}
+
+    def add(
+        self,
+        parent: str,
+        child: str,
+        stamp: int,
+        position: tuple[float, float, float],
+        orientation: tuple[float, float, float, float],
+        *,
+        static: bool,
+    ) -> None:
+        """Take a transform in.
+
+        Raises:
+            SimjudgeError: the child has had another parent before.
+        """
+        parent, child = parent.lstrip("/"), child.lstrip("/")
+        link = self.links.setdefault(child, Link(parent, child, static))
+        if link.parent != parent:
+            raise SimjudgeError(
+                f"{self.name}: frame {child} hangs below {link.parent} and below {parent}; one publisher too many"
+            )
+        link.static = link.static and static
+        link.stamp.append(stamp)
+        link.position.append(position)
+        link.orientation.append(orientation)
+
+    def forget(self, before: int) -> None:
+        """Drop what is older than a time (nanoseconds), but for the newest transform before it."""
+        for link in self.links.values():
+            count = max(sum(1 for stamp in link.stamp if stamp < before) - 1, 0)
+            if not link.static and count:
+                del link.stamp[:count], link.position[:count], link.orientation[:count]
+
+    def frames(self) -> list[str]:
+        """All frames, sorted."""
+        return sorted({*self.links, *(link.parent for link in self.links.values())})
+
+    def root(self) -> str | None:
+        """The frame that hangs below none, None where there is not exactly one."""
+        roots = sorted({link.parent for link in self.links.values()} - set(self.links))
+        return roots[0] if len(roots) == 1 else None
+
+    def trajectory(self, parent: str, child: str, losses: Losses, limits: Limits) -> Trajectory:
+        """The poses of one frame in another, at the times of all transforms on the way between the two.
+
+        Where a link has no transforms within `limits.max_gap` before and after such a time, that time is left out: the
+        trajectory has a gap there itself. A way of static links alone gives one pose, at time 0.
+
+        Raises:
+            SimjudgeError: a frame is unknown, the two are not connected, or the links share no time.
+        """
+        down, up = self._way(parent, child)
+        links = {link.child: self._cleaned(link, losses) for link in (*down, *up)}
+        moving = [links[link.child] for link in (*down, *up) if not link.static]
+        stamps = np.unique(np.concatenate([each.stamp for each in moving])) if moving else np.zeros(1, np.int64)
+        for each in moving:
+            stamps = stamps[_covered(each, stamps, limits)]
+        if not len(stamps):
+            raise SimjudgeError(_never_together(self.name, parent, child, moving, limits))
+        position, rotation = np.zeros((len(stamps), 3)), Rotation.identity(len(stamps))
+        for link, inward in [*((link, True) for link in up), *((link, False) for link in down)]:
+            its_position, its_rotation = _at(links[link.child], stamps, static=link.static)
+            if inward:
+                back = its_rotation.inv()
+                its_position, its_rotation = -back.apply(its_position), back
+            position, rotation = position + rotation.apply(its_position), rotation * its_rotation
+        name = f"{self.name} {parent} -> {child}"
+        return Trajectory(name, parent, child, stamps.astype(np.int64), position, rotation.as_quat())
+
+    def moving_on_way(self, parent: str, child: str) -> list[Link]:
+        """The links between two frames that are not static.
+
+        Raises:
+            SimjudgeError: a frame is unknown, or the two are not connected.
+        """
+        down, up = self._way(parent, child)
+        return [link for link in (*down, *up) if not link.static]
+
+    def _way(self, parent: str, child: str) -> tuple[list[Link], list[Link]]:
+        """The links from `parent` to `child`: those to go down, in that order, and those to go up before."""
+        known = self.frames()
+        for frame in (parent, child):
+            if frame not in known:
+                raise SimjudgeError(f"{self.name}: has no frame {frame}; it has {', '.join(known) or 'none'}")
+        above_child, above_parent = self._above(child), self._above(parent)
+        top = next((frame for frame in [parent, *(each.parent for each in above_parent)]
+                    if frame in [child, *(each.parent for each in above_child)]), None)  # fmt: skip
+        if top is None:
+            raise SimjudgeError(f"{self.name}: {parent} and {child} are not connected; links: {self._listed()}")
+        down = _until(above_child, top, child)
+        return down[::-1], _until(above_parent, top, parent)
+
+    def _above(self, frame: str) -> list[Link]:
+        """The links from a frame up to its root."""
+        out: list[Link] = []
+        while frame in self.links:
+            link = self.links[frame]
+            if link in out:
+                raise SimjudgeError(f"{self.name}: the frames {frame} and {link.parent} hang below each other")
+            out.append(link)
+            frame = link.parent
+        return out
+
+    def _cleaned(self, link: Link, losses: Losses) -> Trajectory:
+        name = f"{self.name} {link.parent} -> {link.child}"
+        rows = Trajectory(
+            name, link.parent, link.child, np.array(link.stamp, np.int64), np.array(link.position, np.float64),
+            np.array(link.orientation, np.float64),
+        )  # fmt: skip
+        if link.static:
+            rows = Trajectory(name, link.parent, link.child, np.zeros(1, np.int64), rows.position[-1:],
+                              rows.orientation[-1:])  # fmt: skip
+        return clean_trajectory(rows, lambda row: f"{name} at {rows.stamp[row] / _SECOND:.3f} s", losses, "transforms")
+
+    def _listed(self) -> str:
+        return ", ".join(f"{link.parent} -> {link.child}" for link in self.links.values())
+
+
+def chain_frames(tree: TransformTree, parent: str | None, child: str | None) -> tuple[str, str]:
+    """Which frames are meant where one or both are not said: the root, and the car's base by REP 105.
+
+    Raises:
+        SimjudgeError: there are several roots, or no base_link and no base_footprint.
+    """
+    above = tree.root() if parent is None else parent.lstrip("/")
+    bases = [name for name in ("base_link", "base_footprint") if name in tree.frames()]
+    below = child.lstrip("/") if child is not None else (bases[0] if bases else None)
+    if above is None or below is None:
+        lacking = "--parent" if above is None else "--child"
+        raise SimjudgeError(f"{tree.name}: name the frame with {lacking}; it has {', '.join(tree.frames())}")
+    return above, below
+
+
+def _until(links: Iterable[Link], top: str, start: str) -> list[Link]:
+    """The links from `start` up to `top`."""
+    out: list[Link] = []
+    for link in links:
+        if start == top:
+            break
+        out.append(link)
+        start = link.parent
+    return out
+
+
+def _covered(link: Trajectory, stamps: IntArray, limits: Limits) -> BoolArray:
+    if len(link) == 1:
+        return np.asarray(stamps == link.stamp[0])
+    path = Interpolation(link, limits)
+    inside = path.inside(stamps)
+    return inside & ~path.in_gap(stamps)
+
+
+def _at(link: Trajectory, stamps: IntArray, *, static: bool) -> tuple[FloatArray, Rotation]:
+    if static or len(link) == 1:
+        rotation = Rotation.from_quat(np.tile(link.orientation[0], (len(stamps), 1)))
+        return np.tile(link.position[0], (len(stamps), 1)), rotation
+    position, orientation = Interpolation(link).arrays(stamps)
+    return position, Rotation.from_quat(orientation)
+
+
+def _never_together(name: str, parent: str, child: str, moving: list[Trajectory], limits: Limits) -> str:
+    spans = "; ".join(
+        f"{each.frame_id} -> {each.child_frame_id} {each.stamp[0] / _SECOND:.3f} s to {each.stamp[-1] / _SECOND:.3f} s,"
+        f" {len(each)} transforms"
+        for each in moving
+    )
+    return (
+        f"{name}: {parent} -> {child}: its links are never known together, to within {limits.max_gap:g} s ({spans});"
+        " raise --max-gap if transforms further apart may be believed"
+    )

@@ -1,0 +1,1 @@
+"""What a comparison leaves, and how it is read again."""

@@ -1,0 +1,197 @@
+"""Cutting the gallery's crops while the pictures are at hand."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pyarrow as pa
+
+from simjudge.core.errors import Losses
+from simjudge.core.files import writing_folder
+from simjudge.core.frames import FrameSet, rows_by_frame
+from simjudge.core.images import ImageError, RgbImage, encode_jpeg
+from simjudge.results.gallery_choice import Item, Place, choose, place_of
+from simjudge.results.saved_result import Contexts
+
+SMALLEST, LARGEST = 160, 260
+"""A crop's longer side, pixels: smaller ones are scaled up, larger ones down."""
+QUALITY = 82
+_PADDING = 128
+
+
+@dataclass(frozen=True)
+class Crop:
+    """What is shown of one context.
+
+    Attributes:
+        row: its row in `contexts.parquet`.
+        place: the crop's place in the picture, x0, y0, x1, y1 in pixels; may reach over the edge.
+        patch: the patch's place.
+        file: the crop's file in the gallery folder, None where there is no picture.
+        labels: other labelled boxes in sight: class id, x0, y0, x1, y1.
+        predictions: predicted boxes in sight: class id, x0, y0, x1, y1, score.
+    """
+
+    row: int
+    place: Place
+    patch: Place
+    file: str | None
+    labels: list[list[float]]
+    predictions: list[list[float]]
+
+
+def save_gallery(
+    folder: Path,
+    set_a: FrameSet,
+    set_b: FrameSet,
+    contexts: pa.Table,
+    patch: tuple[int, int],
+    per_kind: int = 6,
+    min_score: float = 0.25,
+) -> Losses:
+    """Cut what the report will show, and write `folder`/gallery: JPEG crops and gallery.json (docs/results.md).
+
+    Args:
+        folder: the result folder.
+        set_a, set_b: the compared sets; only the pictures of chosen frames are read, each once.
+        contexts: the table of `contexts.parquet`.
+        patch: height and width, pixels.
+        per_kind: how many contexts of each class with the highest, the median and the lowest W1, and without overlap.
+        min_score: predictions below it are not drawn.
+
+    Returns:
+        Damaged pictures whose crops are missing. Sets without pictures are no loss: their boxes are drawn alone.
+
+    Raises:
+        SimjudgeError: the folder cannot be written.
+    """
+    columns = Contexts(contexts)
+    items = choose(columns, per_kind)
+    rows = sorted({row for item in items for row in (item.row, item.match_row) if row is not None})
+    losses = Losses()
+    crops: list[Crop] = []
+    with writing_folder(folder / "gallery", overwrite=True) as temporary:
+        for is_a, frames in ((True, set_a), (False, set_b)):
+            own = [row for row in rows if columns.is_a[row] == is_a]
+            crops.extend(_cut(temporary, frames, columns, own, patch, min_score, losses))
+        content = {
+            "patch": list(patch),
+            "items": [asdict(item) for item in items],
+            "crops": [asdict(crop) for crop in crops],
+        }
+        (temporary / "gallery.json").write_text(json.dumps(content), encoding="utf-8")
+    return losses
+
+
+def bare_crops(contexts: Contexts, items: list[Item], patch: tuple[int, int]) -> list[Crop]:
+    """Crops without pictures, from the table alone: its labelled boxes and the predictions assigned to them."""
+    numbers = contexts.frame_number()
+    rows = sorted({row for item in items for row in (item.row, item.match_row) if row is not None})
+    order = np.argsort(numbers, kind="stable")
+    wanted = numbers[np.asarray(rows, np.int64)]
+    starts, ends = (np.searchsorted(numbers[order], wanted, side=side) for side in ("left", "right"))
+    box = np.stack([contexts[c] for c in ("class_id", "x0", "y0", "x1", "y1")], axis=1)
+    names = ("class_id", "predicted_x0", "predicted_y0", "predicted_x1", "predicted_y1", "score")
+    predicted = np.stack([contexts[c] for c in names], axis=1)
+    out = []
+    for row, start, end in zip(rows, starts, ends, strict=True):
+        window, around = place_of(contexts, row, patch)
+        near = order[start:end]
+        labels = _in_sight(box[near[near != row]], around)
+        known = predicted[near[~np.isnan(predicted[near, 1])]]
+        out.append(Crop(row, around, window, None, labels, _in_sight(np.nan_to_num(known), around)))
+    return out
+
+
+def _cut(
+    folder: Path,
+    frames: FrameSet,
+    contexts: Contexts,
+    rows: list[int],
+    patch: tuple[int, int],
+    min_score: float,
+    losses: Losses,
+) -> list[Crop]:
+    """Crops of some contexts of one set, frame by frame."""
+    number = {name: n for n, name in enumerate(frames.frame_name)}
+    by_frame: dict[int, list[int]] = defaultdict(list)
+    for row, name in zip(rows, contexts.text("frame", rows), strict=True):
+        by_frame[number[name]].append(row)
+    near = _Neighbours(frames, min_score)
+    out = []
+    for frame, own in sorted(by_frame.items()):
+        pixels = _picture(frames, frame, losses)
+        for row in own:
+            window, around = place_of(contexts, row, patch)
+            file = None
+            if pixels is not None:
+                file = f"{row:06d}.jpg"
+                (folder / file).write_bytes(encode_jpeg(cut(pixels, around), QUALITY))
+            anchor = int(contexts["object"][row])
+            labels, predictions = near.labels(frame, anchor, around), near.predictions(frame, around)
+            out.append(Crop(row, around, window, file, labels, predictions))
+    return out
+
+
+class _Neighbours:
+    """What else is labelled and predicted in a frame."""
+
+    def __init__(self, frames: FrameSet, min_score: float) -> None:
+        objects, predictions = frames.objects, frames.predictions
+        self.objects = np.column_stack([objects.class_id, objects.box])
+        self.objects_start = rows_by_frame(objects.frame, len(frames))
+        self.predicted = np.empty((0, 6))
+        self.predicted_start = np.zeros(len(frames) + 1, np.int64)
+        if predictions is not None:
+            kept = predictions.take(np.flatnonzero(predictions.score >= min_score))
+            self.predicted = np.column_stack([kept.class_id, kept.box, kept.score])
+            self.predicted_start = rows_by_frame(kept.frame, len(frames))
+
+    def labels(self, frame: int, anchor: int, place: Place) -> list[list[float]]:
+        """Labelled boxes in sight other than object `anchor` of the frame."""
+        own = self.objects[self.objects_start[frame] : self.objects_start[frame + 1]]
+        return _in_sight(own[np.arange(len(own)) != anchor], place)
+
+    def predictions(self, frame: int, place: Place) -> list[list[float]]:
+        """Predicted boxes in sight."""
+        return _in_sight(self.predicted[self.predicted_start[frame] : self.predicted_start[frame + 1]], place)
+
+
+def cut(pixels: RgbImage, place: Place) -> RgbImage:
+    """A part of a picture, grey where it reaches over the edge, scaled to a size fit to look at."""
+    height, width = pixels.shape[:2]
+    x0, y0, x1, y1 = place
+    out = np.full((y1 - y0, x1 - x0, 3), _PADDING, np.uint8)
+    left, top, right, bottom = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
+    if right > left and bottom > top:
+        out[top - y0 : bottom - y0, left - x0 : right - x0] = pixels[top:bottom, left:right]
+    longer = max(out.shape[:2])
+    scale = min(max(SMALLEST, longer), LARGEST) / longer
+    if scale == 1:
+        return out
+    size = max(1, round(out.shape[1] * scale)), max(1, round(out.shape[0] * scale))
+    method = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+    return np.asarray(cv2.resize(out, size, interpolation=method), np.uint8)
+
+
+def _picture(frames: FrameSet, frame: int, losses: Losses) -> RgbImage | None:
+    if frames.images is None or not frames.images.has(frame):
+        return None
+    try:
+        return frames.images.read(frame)
+    except ImageError as error:
+        losses.add("gallery pictures that cannot be read", str(error))
+        return None
+
+
+def _in_sight(table: Any, place: Place) -> list[list[float]]:
+    """The rows (class id, x0, y0, x1, y1, ...) whose box meets a place."""
+    x0, y0, x1, y1 = place
+    met = (table[:, 1] < x1) & (table[:, 3] > x0) & (table[:, 2] < y1) & (table[:, 4] > y0)
+    return [[round(float(v), 3) for v in row] for row in table[met]]

@@ -1,0 +1,50 @@
+"""Result folders on disk (docs/results.md): whole or absent, and replaced only where an earlier result stood."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import writing_file, writing_folder
+
+RESULT, CONTEXTS, SWEEP = "result.json", "contexts.parquet", "sweep.json"
+_OURS = {RESULT, CONTEXTS, SWEEP, "gallery", "report.html"}
+
+
+@contextmanager
+def writing_result(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder that becomes `folder` once everything is in it.
+
+    An earlier result under that name is replaced; a folder that holds anything else is refused.
+
+    Raises:
+        SimjudgeError: `folder` holds files that no result has, or cannot be written.
+    """
+    check_result_place(folder)
+    with writing_folder(folder, overwrite=True) as temporary:
+        yield temporary
+
+
+def check_result_place(folder: Path) -> None:
+    """Refuse a place where a result must not be written, before the work is done.
+
+    Raises:
+        SimjudgeError: `folder` is a file, or holds files that no result has.
+    """
+    if folder.is_file():
+        raise SimjudgeError(f"{folder}: is a file; --out must be a folder")
+    if folder.is_dir():
+        strangers = sorted(path.name for path in folder.iterdir() if path.name not in _OURS)
+        if strangers:
+            raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no result has; choose another --out")
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write readable JSON, refusing numbers that JSON does not have."""
+    with writing_file(path) as temporary:
+        text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
+        temporary.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,171 @@
+"""What a scene is, once read: plain data, the same for every engine.
+
+Metres, radians, REP 103 axes (z up). Colours are linear RGB with Rec. 709 primaries; the sRGB values of a scene's file
+are decoded when it is read. Radiant units are relative: a white diffuse surface (albedo 1) that faces a lamp of
+intensity I at distance d has radiance I / (pi d^2), and radiance 1 is the picture's full scale at gain 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.frames import FloatArray
+from simjudge.geometry.poses import Pose
+
+Colour = tuple[float, float, float]
+Motion = Literal["static", "free"]
+NO_CLASS = 0
+"""Class id of what nobody labels: walls, floor, the car."""
+NO_INSTANCE = 0
+"""Instance id of what is not labelled, in label pictures."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Triangles in the thing's own frame.
+
+    Attributes:
+        vertices: float64 (V, 3), metres.
+        faces: int64 (F, 3), counter-clockwise seen from outside.
+        uv: float64 (V, 2), texture coordinates, v upwards as in OBJ; beyond 0..1 the texture repeats.
+        normals: float64 (V, 3), unit, per vertex; at sharp edges the vertices are doubled.
+    """
+
+    vertices: FloatArray
+    faces: npt.NDArray[np.int64]
+    uv: FloatArray
+    normals: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """What a thing is made of: a dielectric or metal in the metallic-roughness convention (Cook-Torrance, GGX).
+
+    Attributes:
+        colour: linear RGB albedo; multiplies the texture.
+        texture: float32 (H, W, 3), linear RGB, row 0 at v = 1; None for plain colour.
+        roughness: 0 (mirror) to 1; GGX alpha is its square.
+        metallic: 0 to 1.
+    """
+
+    colour: Colour = (0.8, 0.8, 0.8)
+    texture: npt.NDArray[np.float32] | None = None
+    roughness: float = 0.7
+    metallic: float = 0.0
+
+
+@dataclass(frozen=True)
+class Collider:
+    """The simple solid that stands for a thing in physics, in the thing's own frame.
+
+    Attributes:
+        kind: "box" (size x, y, z), "cylinder" (radius, height), "hull" (convex hull of the mesh), "plane" (infinite,
+            normal +z through the origin) or "none".
+        size: metres, see kind.
+        centre: of box and cylinder, in the thing's frame.
+    """
+
+    kind: Literal["box", "cylinder", "hull", "plane", "none"] = "none"
+    size: tuple[float, ...] = ()
+    centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Thing:
+    """One thing of a scene.
+
+    Attributes:
+        name: unique in the scene.
+        mesh: its triangles.
+        surface: what they are made of.
+        pose: of its frame in the world, at the start.
+        class_id: NO_CLASS where it is not labelled.
+        instance: unique and above 0 for labelled things, else NO_INSTANCE.
+        motion: "static" things never move; "free" ones obey physics, and can be placed.
+        mass: kg, of free things.
+        collider: its solid in physics.
+    """
+
+    name: str
+    mesh: Mesh
+    surface: Surface
+    pose: Pose = field(default_factory=Pose)
+    class_id: int = NO_CLASS
+    instance: int = NO_INSTANCE
+    motion: Motion = "static"
+    mass: float = 0.0
+    collider: Collider = field(default_factory=Collider)
+
+
+@dataclass(frozen=True)
+class PointLight:
+    """A lamp that shines equally in all directions.
+
+    Attributes:
+        position: metres, world.
+        intensity: linear RGB. At distance d a surface that faces the lamp gets irradiance intensity / d^2 (exactly, up
+            to 0.9 ranges; from there it goes smoothly to 0 at the range).
+        range: metres beyond which it does not shine.
+    """
+
+    position: tuple[float, float, float]
+    intensity: Colour
+    range: float
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """A way to drive: where the car starts, and the line it is meant to follow.
+
+    Attributes:
+        centre_line: float64 (P, 2), x and y in metres, from the start to the finish.
+        width: metres between the left and the right cones.
+    """
+
+    centre_line: FloatArray
+    width: float
+
+    def start(self, height: float = 0.0) -> Pose:
+        """The pose at the line's first point, facing along it."""
+        ahead = self.centre_line[1] - self.centre_line[0]
+        x, y = self.centre_line[0]
+        return Pose.facing(float(x), float(y), height, yaw=float(np.arctan2(ahead[1], ahead[0])))
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A world at its start.
+
+    Attributes:
+        name: for files and messages.
+        path: the file it was read from; None where it was made in code.
+        seed: of its random placements.
+        things: all of them, names unique.
+        lights: all of them; every one casts shadows.
+        ambient: linear RGB radiance that comes equally from everywhere, unshadowed.
+        background: linear RGB radiance of rays that hit nothing.
+        class_names: names by class id.
+        course: None where there is none.
+        area: x0, y0, x1, y1, metres: the part of the floor where random cameras and cones may stand; None: nowhere.
+    """
+
+    name: str
+    things: tuple[Thing, ...]
+    lights: tuple[PointLight, ...]
+    ambient: Colour = (0.0, 0.0, 0.0)
+    background: Colour = (0.0, 0.0, 0.0)
+    class_names: Mapping[int, str] = field(default_factory=dict)
+    course: Course | None = None
+    area: tuple[float, float, float, float] | None = None
+    path: Path | None = None
+    seed: int = 0
+
+    def labelled(self) -> tuple[Thing, ...]:
+        """The things that have a class."""
+        return tuple(thing for thing in self.things if thing.class_id != NO_CLASS)

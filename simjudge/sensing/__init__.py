@@ -1,3 +1,0 @@
-"""What a camera does to light: named filters on pictures, and data sets seen through them."""
-
-import simjudge.sensing.isp  # noqa: F401 - its filters join those of `filters`

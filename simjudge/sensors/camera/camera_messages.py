@@ -1,0 +1,86 @@
+"""What a recording holds of a camera beside its pictures: camera_info, and where it was (tf)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO, standard_types
+from simjudge.data.rosbag2.messages import FRAME_ID
+from simjudge.geometry.poses import Pose
+from simjudge.sensors.camera.calibration import Calibration
+
+CAMERA_INFO_TOPIC, TF_TOPIC = "/camera/camera_info", "/tf"
+
+
+class CameraMessages:
+    """Makes the messages of one camera, a frame at a time."""
+
+    def __init__(self, calibration: Calibration, fixed_frame: str, frame_id: str = FRAME_ID) -> None:
+        """Remember the camera.
+
+        Args:
+            calibration: of the lens.
+            fixed_frame: that the camera's poses are in.
+            frame_id: of the camera's optical frame.
+        """
+        self._types = standard_types().types
+        self._calibration, self._fixed_frame, self._frame_id = calibration, fixed_frame, frame_id
+
+    def at(self, stamp: int, camera: Pose) -> Iterator[tuple[str, Any]]:
+        """Topic and message of camera_info and tf, as `write_recording` takes them.
+
+        Args:
+            stamp: nanoseconds.
+            camera: pose of the optical frame in the fixed frame.
+        """
+        yield CAMERA_INFO_TOPIC, self.info(stamp)
+        yield TF_TOPIC, self.transform(stamp, camera)
+
+    def info(self, stamp: int) -> Any:
+        """The camera_info."""
+        made = self._calibration
+        none = self._new(
+            "sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0, do_rectify=False
+        )
+        return self._new(
+            CAMERA_INFO,
+            header=self._header(stamp, self._frame_id),
+            height=made.size[1],
+            width=made.size[0],
+            distortion_model=made.model,
+            d=np.asarray(made.distortion, np.float64),
+            k=np.asarray(made.matrix, np.float64).reshape(-1),
+            r=np.asarray(made.rectification, np.float64).reshape(-1),
+            p=np.asarray(made.projection, np.float64).reshape(-1),
+            binning_x=0,
+            binning_y=0,
+            roi=none,
+        )
+
+    def transform(self, stamp: int, camera: Pose) -> Any:
+        """The pose as a TFMessage."""
+        x, y, z = camera.position
+        qx, qy, qz, qw = camera.orientation
+        moved = self._new(
+            "geometry_msgs/msg/Transform",
+            translation=self._new("geometry_msgs/msg/Vector3", x=x, y=y, z=z),
+            rotation=self._new("geometry_msgs/msg/Quaternion", x=qx, y=qy, z=qz, w=qw),
+        )
+        stamped = self._new(
+            "geometry_msgs/msg/TransformStamped",
+            header=self._header(stamp, self._fixed_frame),
+            child_frame_id=self._frame_id,
+            transform=moved,
+        )
+        return self._new("tf2_msgs/msg/TFMessage", transforms=[stamped])
+
+    def _header(self, stamp: int, frame_id: str) -> Any:
+        sec, nanosec = divmod(stamp, 1_000_000_000)
+        time = self._new("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)
+        return self._new("std_msgs/msg/Header", stamp=time, frame_id=frame_id)
+
+    def _new(self, kind: str, /, **values: Any) -> Any:
+        return self._types[kind](**values)

@@ -1,0 +1,165 @@
+"""Chains of filters, and a set's pictures seen through one, picture by picture.
+
+The filter `srgb` divides a chain: steps before it act on linear light, steps after it on display values. A chain
+without it acts on display values only: light is encoded first, as in Chrono::Sensor, whose noise acts on gamma-encoded
+values. So one chain suits both a renderer's light (`develop_light`) and pictures that exist (`apply_steps`), which are
+decoded first where the chain has an `srgb`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FrameSet
+from simjudge.core.images import EncodedImage, Images, RgbImage, encode_jpeg
+from simjudge.sensors.camera.filters import FULL_SCALE, FloatPicture, Picture, as_uint8, named_filter
+from simjudge.sensors.camera.isp import linear_light, srgb
+
+ENCODING = "srgb"
+"""The filter that turns linear light into display values; a chain has it once at most."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One filter of a chain, by name, with its parameters (all but the seed)."""
+
+    name: str
+    parameters: Mapping[str, float | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check that the filter exists and has these parameters."""
+        known = set(inspect.signature(named_filter(self.name)).parameters) - {"picture", "seed"}
+        unknown = set(self.parameters) - known
+        if unknown:
+            has = ", ".join(sorted(known))
+            raise UsageError(f"filter {self.name}: no parameter {min(unknown)!r}; it has {has}")
+
+    @property
+    def random(self) -> bool:
+        """Whether the filter draws random numbers."""
+        return "seed" in inspect.signature(named_filter(self.name)).parameters
+
+
+def apply_steps(picture: Picture, steps: Sequence[Step], seed: int | tuple[int, ...] = 0) -> Picture:
+    """Run a picture through a chain, in floating point, so that uint8 rounds and saturates once, at the end.
+
+    Args:
+        picture: (H, W, 3), uint8 or floating point with full scale 1; display values (sRGB).
+        steps: the chain, in order.
+        seed: of the random filters; each step of the chain draws numbers of its own.
+
+    Returns:
+        A picture of the same type.
+
+    Raises:
+        UsageError: the chain has `srgb` more than once, or a filter refuses its parameters.
+    """
+    current = picture.astype(np.float32) / np.float32(FULL_SCALE) if picture.dtype == np.uint8 else picture
+    current = _run(linear_light(current) if encodes(steps) else current, steps, seed)
+    return as_uint8(current) if picture.dtype == np.uint8 else current
+
+
+def develop_light(light: FloatPicture, steps: Sequence[Step], seed: int | tuple[int, ...] = 0) -> RgbImage:
+    """Make the picture that a camera with this chain hands over of the light on its sensor.
+
+    Args:
+        light: (H, W, 3), floating point, linear, 1 is full scale.
+        steps: the chain; one without `srgb` gets light that is encoded already.
+        seed: as in `apply_steps`: the same seed gives the same noise in both.
+
+    Raises:
+        UsageError: as in `apply_steps`.
+    """
+    return as_uint8(_run(light if encodes(steps) else srgb(light), steps, seed))
+
+
+def encodes(steps: Sequence[Step]) -> bool:
+    """Whether a chain turns light into display values itself.
+
+    Raises:
+        UsageError: it does so more than once.
+    """
+    count = sum(step.name == ENCODING for step in steps)
+    if count > 1:
+        raise UsageError(f"filter {ENCODING}: {count} times in one chain; light is encoded once")
+    return count == 1
+
+
+def frame_seed(seed: int, frame_name: str) -> tuple[int, int]:
+    """The seed of a frame's random filters: it follows from the set's seed and the frame's name alone."""
+    return seed, zlib.crc32(frame_name.encode())
+
+
+def stored_quality(steps: Sequence[Step]) -> int | None:
+    """The quality of the JPEG that a chain ends in; None where it ends in something else."""
+    return int(steps[-1].parameters["quality"]) if steps and steps[-1].name == "jpeg" else None
+
+
+def _run(current: Picture, steps: Sequence[Step], seed: int | tuple[int, ...]) -> Picture:
+    entropy = (seed,) if isinstance(seed, int) else tuple(seed)
+    for number, step in enumerate(steps):
+        given = {"seed": (*entropy, number)} if step.random else {}
+        current = named_filter(step.name)(current, **step.parameters, **given)
+    return current
+
+
+@dataclass(frozen=True)
+class FilteredImages:
+    """Pictures seen through a chain, filtered when read; nothing is kept.
+
+    A frame's noise follows from the seed and the frame's name alone: it does not depend on the order of reading, nor
+    on which other frames the set holds.
+
+    Attributes:
+        source: the pictures.
+        names: the frames' names.
+        steps: the chain. Where its last step is `jpeg`, the encoded picture is that JPEG; else pictures are raw.
+        seed: of the random filters, 0 or more.
+    """
+
+    source: Images
+    names: Sequence[str]
+    steps: Sequence[Step]
+    seed: int = 0
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return len(self.source)
+
+    def has(self, index: int) -> bool:
+        """Whether frame `index` has a picture."""
+        return self.source.has(index)
+
+    def read(self, index: int) -> RgbImage:
+        """The filtered pixels of frame `index`."""
+        return as_uint8(self._through(index, self.steps))
+
+    def encoded(self, index: int) -> EncodedImage | None:
+        """The filtered picture as JPEG where the chain ends in one, else None."""
+        quality = stored_quality(self.steps)
+        if quality is None or not self.has(index):
+            return None
+        return EncodedImage(encode_jpeg(as_uint8(self._through(index, self.steps[:-1])), quality), ".jpg")
+
+    def _through(self, index: int, steps: Sequence[Step]) -> Picture:
+        return apply_steps(self.source.read(index), steps, frame_seed(self.seed, self.names[index]))
+
+
+def filtered(frames: FrameSet, steps: Sequence[Step], seed: int = 0) -> FrameSet:
+    """The set as a camera with these filters would have seen it: labels kept, predictions dropped.
+
+    Raises:
+        UsageError: the set has no pictures, or the seed is negative.
+    """
+    if frames.images is None:
+        raise UsageError(f"{frames.name}: has no pictures to filter")
+    if seed < 0:
+        raise UsageError(f"seed {seed}: must be 0 or more")
+    seen = replace(frames, images=FilteredImages(frames.images, list(frames.frame_name), list(steps), seed))
+    return seen.with_predictions(None)

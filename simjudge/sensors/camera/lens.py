@@ -1,0 +1,322 @@
+"""Lens models: which way the light came that a pixel sees, and which pixel sees a point. Pure functions on arrays.
+
+The camera's frame is REP 103's optical one: x right, y down, z forward, metres (any unit will do: only directions
+count). Pixel coordinates are OpenCV's and ROS's: (0, 0) is the centre of the upper left pixel, the picture's outer
+edges are at -0.5 and width - 0.5. All lenses here are round and centred: a pixel's distance from the principal point
+over the focal length, its *radius*, depends on nothing but the *slope* of its ray, tan(angle off the axis).
+
+* pinhole: radius = slope.
+* fov: slope = t tan(radius) / tan(t) with t = tan(half the horizontal field). In half widths, r1 = radius / t and
+  r2 = slope / t, that is r2 = tan(r1 t) / t scaled by t / tan(t), so that r1 = 1 stays at r2 = 1: the FOV lens of
+  Chrono::Sensor (camera.cu, FOV_LENS) as Elmquist, Serban and Negrut describe it in "A sensor simulation framework
+  for training and testing robots and autonomous vehicles". Newer sources of Chrono hold Devernay and Faugeras' form
+  instead, which does not keep the field.
+* radial: radius = slope (1 + k1 slope^2 + k2 slope^4 + k3 slope^6), Brown's model as in OpenCV and ROS (plumb_bob).
+  Chrono inverts it by a truncated series (Drap and Lefevre); here it is inverted to the last bits, by Newton steps.
+
+A radial polynomial may turn back: beyond some slope the radius shrinks again, and OpenCV would show such a point a
+second time. Here a lens ends where its polynomial turns: slopes and radii beyond are NaN, and a camera whose picture
+reaches there is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FloatArray
+from simjudge.sensors.camera.calibration import Calibration
+
+MODELS = ("pinhole", "fov", "radial")
+_WIDEST = {"pinhole": 180.0, "fov": 2 * math.degrees(math.atan(math.pi / 2)), "radial": 180.0}
+"""The horizontal field, degrees, that a model can just not reach."""
+_TOLERANCE, _STEPS = 1e-14, 100
+_STEEPEST, _LARGEST_COEFFICIENT = 1e6, 1e6
+_FIT_LIMIT = 0.5
+"""Pixels by which a camera_info may miss the rays at most."""
+
+Coefficients = tuple[float, float, float]
+
+
+def radial_radius(slope: npt.ArrayLike, coefficients: Coefficients) -> FloatArray:
+    """Radius of rays through a radial lens: any shape, no unit; NaN beyond where the polynomial turns."""
+    s = np.asarray(slope, np.float64)
+    radius = _polynomial(s, coefficients)
+    return np.where(s <= radial_end(coefficients), radius, np.nan)
+
+
+def radial_slope(radius: npt.ArrayLike, coefficients: Coefficients) -> FloatArray:
+    """The inverse of `radial_radius` by Newton steps kept within a shrinking bracket; NaN where no ray arrives."""
+    target = np.atleast_1d(np.asarray(radius, np.float64))
+    low, high = np.zeros_like(target), np.full_like(target, radial_end(coefficients))
+    reached = target <= _polynomial(high, coefficients)
+    slope = np.clip(target, low, high)
+    for _ in range(_STEPS):
+        off = _polynomial(slope, coefficients) - target
+        if np.all(np.abs(off[reached]) <= _TOLERANCE * np.maximum(target[reached], 1)):
+            break
+        low, high = np.where(off < 0, slope, low), np.where(off > 0, slope, high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = slope - off / _derivative(slope, coefficients)
+        inside = (step > low) & (step < high)
+        slope = np.where(off == 0, slope, np.where(inside, step, (low + high) / 2))
+    return np.where(reached, slope, np.nan).reshape(np.shape(radius))
+
+
+def radial_end(coefficients: Coefficients) -> float:
+    """The slope at which the polynomial turns back; 1e6, an angle of 89.9999 degrees, where it does not before."""
+    k1, k2, k3 = coefficients
+    # The derivative's zeros in 1 / slope^2: the leading 1 keeps vanishing coefficients harmless.
+    roots = np.roots([1.0, 3 * k1, 5 * k2, 7 * k3])
+    real = [float(root.real) for root in roots if abs(root.imag) <= 1e-9 * abs(root) and root.real > _STEEPEST**-2]
+    return 1 / math.sqrt(max(real)) if real else _STEEPEST
+
+
+def fov_radius(slope: npt.ArrayLike, half_tangent: float) -> FloatArray:
+    """Radius of rays through the FOV lens whose half horizontal field has the tangent `half_tangent` (below pi / 2)."""
+    return np.arctan(np.asarray(slope, np.float64) * math.tan(half_tangent) / half_tangent)
+
+
+def fov_slope(radius: npt.ArrayLike, half_tangent: float) -> FloatArray:
+    """The inverse of `fov_radius`; NaN from a radius of pi / 2 on, where no ray arrives."""
+    rho = np.asarray(radius, np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.where(rho < math.pi / 2, half_tangent * np.tan(rho) / math.tan(half_tangent), np.nan)
+
+
+class CameraInfo(NamedTuple):
+    """A calibration that stands for a lens.
+
+    Attributes:
+        calibration: K, D and model as sensor_msgs/CameraInfo has them.
+        error: by how much it misses the lens's own pixels anywhere in the picture, at most; 0 where it is exact.
+    """
+
+    calibration: Calibration
+    error: float
+
+
+@dataclass(frozen=True)
+class Lens:
+    """A lens before a sensor.
+
+    Attributes:
+        model: "pinhole", "fov" or "radial".
+        size: width and height of the picture, pixels.
+        focal: pixels per unit of radius, across and down.
+        centre: the principal point (x, y), pixels.
+        coefficients: k1, k2, k3 of the radial model, no unit.
+        half_tangent: tan of half the horizontal field, for the FOV model.
+
+    Raises:
+        UsageError: no such lens can be, or parts of the picture would see nothing.
+    """
+
+    model: str
+    size: tuple[int, int]
+    focal: tuple[float, float]
+    centre: tuple[float, float]
+    coefficients: Coefficients = (0.0, 0.0, 0.0)
+    half_tangent: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check that every pixel, corners included, sees something."""
+        if self.model not in MODELS:
+            raise UsageError(f"lens model {self.model!r}: one of {', '.join(MODELS)} is needed")
+        if min(self.size) < 1:
+            raise UsageError(f"a picture of {self.size[0]}x{self.size[1]}: width and height must be 1 or more")
+        numbers = (*self.focal, *self.centre, *self.coefficients, self.half_tangent)
+        finite = all(math.isfinite(number) for number in numbers)
+        if not finite or min(self.focal) <= 0 or max(map(abs, self.coefficients)) > _LARGEST_COEFFICIENT:
+            raise UsageError(f"focal length {self.focal} px and k1, k2, k3 {self.coefficients} are no lens's")
+        if self.model != "radial" and any(self.coefficients):
+            raise UsageError(f"k1, k2, k3 belong to a radial lens, not to a {self.model} one")
+        if self.model == "fov" and not 0 < self.half_tangent < math.pi / 2:
+            raise UsageError(f"a fov lens reaches fields of view below {_WIDEST['fov']:.1f} degrees")
+        width, height = self.size
+        corners = np.array([[x, y] for x in (-0.5, width - 0.5) for y in (-0.5, height - 0.5)])
+        if not np.all(np.isfinite(self.rays_at(corners))):
+            raise UsageError(self._blind_corners())
+
+    def slope(self, radius: npt.ArrayLike) -> FloatArray:
+        """Tangent of the angle off the axis at a radius (both without unit); NaN where no ray arrives."""
+        if self.model == "fov":
+            return fov_slope(radius, self.half_tangent)
+        return radial_slope(radius, self.coefficients) if self.model == "radial" else np.asarray(radius, np.float64)
+
+    def radius(self, slope: npt.ArrayLike) -> FloatArray:
+        """Radius of rays of a slope (both without unit); NaN where the lens does not take them in."""
+        if self.model == "fov":
+            return fov_radius(slope, self.half_tangent)
+        return radial_radius(slope, self.coefficients) if self.model == "radial" else np.asarray(slope, np.float64)
+
+    def rays(self) -> FloatArray:
+        """Unit ray through the centre of every pixel, optical frame: float64 (height, width, 3)."""
+        width, height = self.size
+        return self.rays_at(np.stack(np.meshgrid(np.arange(width), np.arange(height)), -1))
+
+    def rays_at(self, pixels: npt.ArrayLike) -> FloatArray:
+        """Unit rays, optical frame, of pixel coordinates (..., 2), whole or not: (..., 3); NaN where none arrives."""
+        bent = (np.asarray(pixels, np.float64) - self.centre) / self.focal
+        radius = np.linalg.norm(bent, axis=-1)
+        slope = self.slope(radius)
+        straight = bent * np.divide(slope, radius, out=np.ones_like(radius), where=radius > 0)[..., None]
+        rays = np.concatenate([straight, np.ones((*radius.shape, 1))], -1)
+        unit: FloatArray = rays / np.linalg.norm(rays, axis=-1, keepdims=True)
+        return unit
+
+    def project(self, points: npt.ArrayLike) -> FloatArray:
+        """Pixel coordinates (..., 2) of points (..., 3) in the optical frame, also outside the picture.
+
+        NaN for points at or behind the camera's plane (z <= 0), and for those that the lens does not take in.
+        """
+        xyz = np.asarray(points, np.float64)
+        depth = xyz[..., 2:]
+        ahead = np.divide(xyz[..., :2], depth, out=np.full_like(xyz[..., :2], np.nan), where=depth > 0)
+        slope = np.linalg.norm(ahead, axis=-1)
+        ratio = np.divide(self.radius(slope), slope, out=np.full_like(slope, self._ratio_at_axis()), where=slope > 0)
+        pixels: FloatArray = ahead * ratio[..., None] * np.array(self.focal) + np.array(self.centre)
+        return pixels
+
+    def horizontal_field(self) -> float:
+        """The angle, degrees, between the rays at the middle of the picture's left and right edge."""
+        edges = np.array([[-0.5, self.centre[1]], [self.size[0] - 0.5, self.centre[1]]])
+        rays = self.rays_at(edges)
+        left, right = (math.atan2(ray[0], ray[2]) for ray in rays)
+        return math.degrees(right - left)
+
+    def camera_info(self, name: str = "camera") -> CameraInfo:
+        """The lens as ROS and OpenCV can say it.
+
+        Pinhole and radial lenses are plumb_bob exactly. Neither ROS nor OpenCV has the FOV model: it becomes the
+        rational_polynomial that fits it best, and `error` says how well.
+
+        Raises:
+            UsageError: the fit would miss the rays by more than half a pixel.
+        """
+        if self.model == "fov":
+            return self._rational_info(name)
+        k1, k2, k3 = self.coefficients if self.model == "radial" else (0.0, 0.0, 0.0)
+        return CameraInfo(self._calibration(name, "plumb_bob", self.focal, np.array([k1, k2, 0.0, 0.0, k3])), 0.0)
+
+    def _rational_info(self, name: str) -> CameraInfo:
+        """Least squares for ratio (1 + k4 s2 + k5 s4 + k6 s6) = 1 + k1 s2 + k2 s4 + k3 s6, s the slope."""
+        width, height = self.size
+        across = max(self.centre[0] + 0.5, width - 0.5 - self.centre[0]) / self.focal[0]
+        down = max(self.centre[1] + 0.5, height - 0.5 - self.centre[1]) / self.focal[1]
+        radius = np.linspace(0, math.hypot(across, down), 1001)[1:]
+        slope = self.slope(radius)
+        axis = self._ratio_at_axis()
+        ratio = radius / slope / axis
+        scale = float(slope[-1])
+        powers = (slope / scale)[:, None] ** np.array([2, 4, 6])
+        solved = np.linalg.lstsq(np.hstack([powers, -ratio[:, None] * powers]), ratio - 1, rcond=None)[0]
+        k = solved / np.tile(scale ** np.array([2.0, 4.0, 6.0]), 2)
+        square = slope[:, None] ** np.array([2, 4, 6])
+        fitted = axis * slope * (1 + square @ k[:3]) / (1 + square @ k[3:])
+        error = float(np.max(np.abs(fitted - radius))) * max(self.focal)
+        if not error <= _FIT_LIMIT:
+            raise UsageError(
+                f"a fov lens of {self.horizontal_field():.1f} degrees has no camera_info: the nearest"
+                f" rational_polynomial misses it by {error:.2g} px in {width}x{height}; take a narrower field of view"
+            )
+        focal = (self.focal[0] * axis, self.focal[1] * axis)
+        return CameraInfo(
+            self._calibration(name, "rational_polynomial", focal, np.array([*k[:2], 0, 0, k[2], *k[3:]])), error
+        )
+
+    def _calibration(self, name: str, model: str, focal: tuple[float, float], distortion: FloatArray) -> Calibration:
+        matrix = np.array([[focal[0], 0, self.centre[0]], [0, focal[1], self.centre[1]], [0, 0, 1]])
+        projection = np.hstack([matrix, np.zeros((3, 1))])
+        return Calibration(name, self.size, model, matrix, distortion, np.eye(3), projection)
+
+    def _ratio_at_axis(self) -> float:
+        return math.tan(self.half_tangent) / self.half_tangent if self.model == "fov" else 1.0
+
+    def _blind_corners(self) -> str:
+        if self.model == "fov":
+            size = f"{self.size[0]}x{self.size[1]}"
+            return f"the corners of {size} see nothing through this fov lens; narrow its field of view"
+        end = radial_end(self.coefficients)
+        return (
+            f"the radial lens turns back {math.degrees(math.atan(end)):.1f} degrees off its axis, before the corners of"
+            f" {self.size[0]}x{self.size[1]}: they would see nothing; narrow its field of view or correct k1, k2, k3"
+        )
+
+
+def lens_with_field(
+    model: str, size: tuple[int, int], field_of_view: float, coefficients: Coefficients = (0.0, 0.0, 0.0)
+) -> Lens:
+    """The centred lens with square pixels that sees `field_of_view` degrees from the left edge to the right edge.
+
+    The field is what the lens sees, distortion included. Chrono's hFOV of a radial lens is not: it is the field of the
+    pinhole of the same focal length (use `lens_with_focal_length` with width / 2 / tan(hFOV / 2)).
+
+    Raises:
+        UsageError: the model does not exist, cannot reach that field, or leaves the corners blind.
+    """
+    widest = _WIDEST.get(model, 180.0)
+    if not 0 < field_of_view < widest:
+        raise UsageError(f"field of view {field_of_view} degrees: more than 0 and less than {widest:.4g} are needed")
+    tangent = math.tan(math.radians(field_of_view / 2))
+    radius = tangent
+    if model == "radial":
+        radius = float(radial_radius(tangent, coefficients))
+        if not radius > 0:
+            end = 2 * math.degrees(math.atan(radial_end(coefficients)))
+            raise UsageError(f"field of view {field_of_view} degrees: the radial lens turns back at {end:.1f} degrees")
+    focal, centre = size[0] / 2 / radius, ((size[0] - 1) / 2, (size[1] - 1) / 2)
+    return Lens(model, size, (focal, focal), centre, coefficients, tangent)
+
+
+def lens_with_focal_length(
+    model: str, size: tuple[int, int], focal_length: float, coefficients: Coefficients = (0.0, 0.0, 0.0)
+) -> Lens:
+    """The centred pinhole or radial lens with square pixels of a focal length, pixels.
+
+    Raises:
+        UsageError: see `Lens`; also for the FOV model, whose form follows from its field.
+    """
+    if model == "fov":
+        raise UsageError("a fov lens is given by its field of view, not by a focal length")
+    width, height = size
+    return Lens(model, size, (focal_length, focal_length), ((width - 1) / 2, (height - 1) / 2), coefficients)
+
+
+def lens_of(calibration: Calibration) -> Lens:
+    """The lens of a calibration: plumb_bob without tangential terms (p1, p2), or without any distortion.
+
+    Raises:
+        UsageError: the calibration has another model, or tangential or skew terms.
+    """
+    given = np.zeros(14)
+    given[: len(calibration.distortion)] = calibration.distortion
+    matrix = calibration.matrix
+    straight = calibration.model == "plumb_bob" or not np.any(given)
+    if not straight or np.any(given[2:4]) or np.any(given[5:]) or matrix[0, 1] != 0:
+        raise UsageError(
+            f"{calibration.name}: the lenses here are plumb_bob with p1 = p2 = 0 and no skew; calibrate with"
+            f" tangential distortion fixed to zero (this is {calibration.model}, D = {calibration.distortion.tolist()})"
+        )
+    coefficients = (float(given[0]), float(given[1]), float(given[4]))
+    focal, centre = (float(matrix[0, 0]), float(matrix[1, 1])), (float(matrix[0, 2]), float(matrix[1, 2]))
+    return Lens("radial" if any(coefficients) else "pinhole", calibration.size, focal, centre, coefficients)
+
+
+def _polynomial(slope: npt.NDArray[Any], coefficients: Coefficients) -> FloatArray:
+    k1, k2, k3 = coefficients
+    square = slope * slope
+    value: FloatArray = slope * (1 + square * (k1 + square * (k2 + square * k3)))
+    return value
+
+
+def _derivative(slope: npt.NDArray[Any], coefficients: Coefficients) -> FloatArray:
+    k1, k2, k3 = coefficients
+    square = slope * slope
+    value: FloatArray = 1 + square * (3 * k1 + square * (5 * k2 + square * 7 * k3))
+    return value

@@ -1,0 +1,41 @@
+"""When a camera takes pictures and when it hands them over: whole nanoseconds, exact, without drift.
+
+A picture's stamp is the time at which it is due and its exposure starts: frame k at k / rate after the first, each
+rounded by itself. Light falls on the sensor from the stamp until `exposure_time` later. The picture is handed over
+`lag` after its stamp, or when the exposure is over if that is later.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from simjudge.sensors.camera.camera import Camera
+
+SECOND = 1_000_000_000
+
+
+def due(rate: float, number: int) -> int:
+    """Nanoseconds from the first frame's stamp to that of frame `number`, rounded to the nearest."""
+    return round(number * SECOND / _exact(rate))
+
+
+def exposure_stamps(camera: Camera, stamp: int) -> list[int]:
+    """Moments of the exposure of the frame with a stamp: middles of its equal parts, nanoseconds, in order."""
+    parts = 2 * camera.exposure_samples
+    whole = SECOND * _exact(camera.exposure_time)
+    return [stamp + round((2 * i + 1) * whole / parts) for i in range(camera.exposure_samples)]
+
+
+def middle_stamp(camera: Camera, stamp: int) -> int:
+    """The middle of that exposure: what stands where the smear's middle is."""
+    return stamp + round(SECOND * _exact(camera.exposure_time) / 2)
+
+
+def ready_stamp(camera: Camera, stamp: int) -> int:
+    """When the frame is handed over."""
+    return stamp + round(SECOND * max(_exact(camera.lag), _exact(camera.exposure_time)))
+
+
+def _exact(number: float) -> Fraction:
+    """What a person meant who wrote the number in decimals: 29.97 is 2997 / 100."""
+    return Fraction(repr(float(number)))

@@ -1,0 +1,1 @@
+"""The comparison while data still arrives."""

@@ -1,0 +1,131 @@
+"""What survives kill -9: a file that records are only ever added to, each with its length and checksum.
+
+A record is handed to the operating system before `append` returns, so that the end of the process cannot lose it (that
+of the machine can lose the last few). A last record that was cut off is dropped, and said.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import zlib
+from pathlib import Path
+
+from simjudge.core.errors import SimjudgeError
+
+_MAGIC = b"simjudge journal 1\n"
+_KEY = 64
+_HEAD = struct.Struct("<II")
+_LARGEST = 1 << 30
+
+
+class Journal:
+    """A journal, locked against a second writer.
+
+    Attributes:
+        path: the file.
+        records: what was in it when it was opened.
+        notes: what was dropped from it, a line each.
+    """
+
+    def __init__(self, path: Path, key: str, *, resume: bool) -> None:
+        """Open or begin a journal.
+
+        Args:
+            path: the file.
+            key: 64 hexadecimal digits that say what the records belong to.
+            resume: go on with what is there; else it is written anew.
+
+        Raises:
+            SimjudgeError: it cannot be written, another process writes it, or it belongs to something else.
+        """
+        self.path, self.records, self.notes = path, list[bytes](), list[str]()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b", buffering=0)
+        except OSError as error:
+            raise SimjudgeError(f"{path}: cannot be written ({error.strerror})") from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._file.close()
+            raise SimjudgeError(f"{path}: is in use by another node; give each its own `out`") from error
+        try:
+            if resume:
+                self._read(key)
+            else:
+                self.restart(key)
+        except SimjudgeError:
+            self._file.close()
+            raise
+
+    def append(self, record: bytes) -> None:
+        """Add a record.
+
+        Raises:
+            SimjudgeError: the disk is full.
+        """
+        whole = _HEAD.pack(len(record), zlib.crc32(record)) + record
+        end = self._file.tell()
+        try:
+            written = self._file.write(whole)
+        except OSError as error:
+            written, reason = 0, error.strerror
+        else:
+            reason = "the disk is full"
+        if written != len(whole):
+            self._file.truncate(end)
+            self._file.seek(end)
+            raise SimjudgeError(f"{self.path}: cannot be written ({reason})")
+
+    def restart(self, key: str) -> None:
+        """Drop all records; what comes belongs to `key`."""
+        self._file.seek(0)
+        self._file.truncate()
+        self._file.write(_MAGIC + key.encode().ljust(_KEY))
+
+    def remove(self) -> None:
+        """Delete the file: what it held is written elsewhere."""
+        self.path.unlink(missing_ok=True)
+        self.close()
+
+    def close(self) -> None:
+        """Leave the file as it is."""
+        self._file.close()
+
+    def _read(self, key: str) -> None:
+        content = self._file.read() or b""
+        head = len(_MAGIC) + _KEY
+        if content and not content.startswith(_MAGIC[: len(content)]):
+            raise SimjudgeError(f"{self.path}: is no journal of simjudge; move it away, or give another `out`")
+        if len(content) < head:
+            self.restart(key)
+            return
+        if content[len(_MAGIC) : head] != key.encode().ljust(_KEY):
+            raise SimjudgeError(
+                f"{self.path}: a killed run left it, with another reference or other parameters; start with those"
+                " again, or with resume:=false to begin anew"
+            )
+        good = self._records(content, head)
+        if good < len(content):
+            self.notes.append(f"{self.path}: the last record was cut off; its {len(content) - good} bytes are dropped")
+            self._file.truncate(good)
+        self._file.seek(good)
+
+    def _records(self, content: bytes, place: int) -> int:
+        """Take the records; where the last whole one ends."""
+        while place + _HEAD.size <= len(content):
+            length, checksum = _HEAD.unpack_from(content, place)
+            end = place + _HEAD.size + length
+            if length > _LARGEST or end > len(content):
+                break
+            record = content[place + _HEAD.size : end]
+            if zlib.crc32(record) == checksum:
+                self.records.append(record)
+            elif end == len(content):
+                break
+            else:
+                self.notes.append(f"{self.path}: the record at byte {place} is damaged and left out")
+            place = end
+        return place

@@ -1,0 +1,86 @@
+"""A ground truth message and a detections message to a frame, as the same messages in a recording become one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet, stamp_name
+from simjudge.data.formats.checks import RawRows, known_ids, objects_of, predictions_of
+from simjudge.data.rosbag2.boxes import BoxColumns, settle_classes
+from simjudge.data.rosbag2.storage import seconds
+
+LIVE = "live"
+_NO_SIZE = (0, 0)
+
+
+class FrameMaker:
+    """Makes frames.
+
+    Args:
+        topics: of ground truth and detections, to name a culprit.
+        size: width and height of the pictures where the messages do not say it; (0, 0) for unknown.
+    """
+
+    def __init__(self, topics: tuple[str, str], size: tuple[int, int] = _NO_SIZE) -> None:
+        """Remember what the messages do not say."""
+        self._topics, self._size = topics, size
+
+    def frame(self, stamp: int, labels: Any, detections: Any, losses: Losses) -> FrameSet | None:
+        """A labelled and predicted frame.
+
+        Args:
+            stamp: of the frame, nanoseconds.
+            labels, detections: LabelledObjectArray or DetectionArray, or vision_msgs/Detection2DArray.
+            losses: grows by boxes that are left out.
+
+        Returns:
+            A set of one frame; None where it cannot be used, which is counted.
+        """
+        columns = [BoxColumns(topic, losses) for topic in self._topics]
+        try:
+            for one, message in zip(columns, (labels, detections), strict=True):
+                # Detection2DArray, alone among them, has no picture size.
+                (one.add if hasattr(message, "image_width") else one.add_vision)(message, stamp, stamp)
+            names = settle_classes(columns[0], columns[1])
+        except (SimjudgeError, AttributeError) as error:
+            losses.add("frames whose messages contradict themselves", f"{seconds(stamp)}: {error}")
+            return None
+        said = [one.messages[0].size for one in columns]
+        size = next((each for each in said if each != _NO_SIZE), self._size)
+        if min(size) < 1:
+            losses.add("frames whose picture size is not known (set image_size)", f"{self._topics[0]} {seconds(stamp)}")
+            return None
+        if any(each not in (_NO_SIZE, size) for each in said):
+            made = f"{said[1][0]}x{said[1][1]} on {size[0]}x{size[1]}"
+            losses.add("detection messages for another picture size", f"{self._topics[1]} at {seconds(stamp)}, {made}")
+            return None
+        expected = names if any(one.names_are_all for one in columns) else {}
+        sizes = np.array([size], np.int64)
+        frame_name = next(filter(None, (one.messages[0].frame_name for one in columns)), stamp_name(stamp))
+        return FrameSet.build(
+            LIVE,
+            sizes,
+            objects_of(_rows(columns[0], scored=False), sizes, expected, losses),
+            predictions_of(_rows(columns[1], scored=True), sizes, expected, losses),
+            frame_name=[frame_name],
+            stamp=[stamp],
+            class_names=dict(sorted(names.items())),
+        )
+
+
+def _rows(columns: BoxColumns, *, scored: bool) -> RawRows:
+    count = len(columns.box)
+    ids: Sequence[Any] = columns.class_id
+    return RawRows(
+        np.zeros(count, np.int64),
+        known_ids(list(ids)),
+        np.array(columns.box, np.float64).reshape(-1, 4),
+        columns.row_name,
+        np.array(columns.score, np.float64) if scored else None,
+        np.array(columns.instance, np.int64),
+        columns.masks(np.arange(count)),
+    )

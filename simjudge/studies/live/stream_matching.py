@@ -1,0 +1,270 @@
+"""Two streams of stamped messages, matched one to one by stamp while they come in.
+
+Nothing is ever matched twice or across passes of a looped recording; what finds no partner within bounded waiting is
+handed out as left over. Within the tolerance the nearest come together, as `simjudge.data.pairing` does it afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from simjudge.data.pairing import pair_stamps
+
+ALONE, DUPLICATE, UNSTAMPED = "alone", "duplicate", "unstamped"
+_REMEMBERED = 200_000
+_SIDES = (0, 1)
+
+
+@dataclass(frozen=True)
+class Match:
+    """A message of each stream that belong together.
+
+    Attributes:
+        stamp: of the first stream's message, nanoseconds.
+        turn: which pass over a looped recording it is of, from 0.
+        first, second: the messages.
+    """
+
+    stamp: int
+    turn: int
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True)
+class Left:
+    """A message that is not matched.
+
+    Attributes:
+        side: its stream.
+        stamp: nanoseconds; only a count where it has none.
+        reason: ALONE (no partner), DUPLICATE (its stream had the stamp before) or UNSTAMPED.
+    """
+
+    side: int
+    stamp: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Jump:
+    """A stream's stamps jumped back: from `before` to `stamp`; its messages are of pass `turn` from here on."""
+
+    side: int
+    before: int
+    stamp: int
+    turn: int
+
+
+Event: TypeAlias = "Match | Left | Jump"
+
+
+@dataclass
+class _Waiting:
+    item: Any
+    arrived: float
+
+
+@dataclass
+class _Stream:
+    """One stream: its pass, its newest stamp (of this pass, and before its last jump), what waits, what was there."""
+
+    turn: int = 0
+    newest: int | None = None
+    before: int | None = None
+    last: float = 0.0
+    waiting: dict[tuple[int, int], _Waiting] = field(default_factory=dict)
+    seen: dict[tuple[int, int], None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How messages are matched.
+
+    Attributes:
+        tolerance: largest difference of stamps, nanoseconds.
+        wait: seconds that a message waits for its partner.
+        most: messages of a stream that wait at most; the longest waiting goes first.
+        jump: nanoseconds that a stamp must lie before the newest one to be a jump back; less is out of order.
+    """
+
+    tolerance: int = 0
+    wait: float = 5.0
+    most: int = 1000
+    jump: int = 1_000_000_000
+
+
+@dataclass
+class _Cluster:
+    """Stamps of a pass, of both sides, that are near each other."""
+
+    turn: int
+    first: int
+    last: int
+    stamps: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+
+    def holds(self, key: tuple[int, int]) -> bool:
+        return key[0] == self.turn and self.first <= key[1] <= self.last
+
+
+class StreamMatcher:
+    """Matches two streams.
+
+    Attributes:
+        out_of_order: messages of each stream that came after a newer one.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        """Start with nothing."""
+        self.limits = limits
+        self.out_of_order = [0, 0]
+        self._streams = (_Stream(), _Stream())
+
+    def waiting(self, side: int) -> int:
+        """How many messages of a stream wait for a partner."""
+        return len(self._streams[side].waiting)
+
+    def add(self, side: int, stamp: int, item: Any, now: float) -> list[Event]:
+        """Take a message in.
+
+        Args:
+            side: 0 for the first stream, 1 for the second.
+            stamp: nanoseconds.
+            item: the message.
+            now: seconds on a steady clock, for the waiting.
+
+        Returns:
+            What is settled by it, in order.
+        """
+        mine, other = self._streams[side], self._streams[1 - side]
+        events: list[Event] = list(self._order(side, stamp, now))
+        key = (mine.turn, stamp)
+        newer = (other.turn, stamp)
+        if mine.turn < other.turn and key not in other.waiting and newer in other.waiting:
+            # This stream's own jump was not noticeable: its partner shows which pass it is in.
+            mine.turn, mine.newest, key = other.turn, stamp, newer
+        if key in mine.seen:
+            return [*events, Left(side, stamp, DUPLICATE)]
+        mine.seen[key] = None
+        if len(mine.seen) > _REMEMBERED:
+            del mine.seen[next(iter(mine.seen))]
+        partner = other.waiting.pop(key, None)
+        if partner is not None:
+            events.append(_match(key, side, item, partner.item))
+        else:
+            mine.waiting[key] = _Waiting(item, now)
+        events += self._settle()
+        for each in _SIDES:
+            while len(self._streams[each].waiting) > self.limits.most:
+                events += self._give_up(each, next(iter(self._streams[each].waiting)))
+        return events + self.expire(now)
+
+    def expire(self, now: float) -> list[Event]:
+        """Settle what has waited long enough."""
+        events: list[Event] = []
+        for side in _SIDES:
+            waiting = self._streams[side].waiting
+            while waiting:
+                key = next(iter(waiting))
+                if now - waiting[key].arrived < self.limits.wait:
+                    break
+                events += self._give_up(side, key)
+        return events
+
+    def finish(self) -> list[Event]:
+        """Settle everything: nothing comes any more."""
+        events: list[Event] = []
+        for side in _SIDES:
+            waiting = self._streams[side].waiting
+            while waiting:
+                events += self._give_up(side, next(iter(waiting)))
+        return events
+
+    def forget(self) -> None:
+        """Drop what waits, and what was seen."""
+        self._streams = (_Stream(), _Stream())
+
+    def _order(self, side: int, stamp: int, now: float) -> Iterator[Event]:
+        """Follow a stream's newest stamp, and its pass."""
+        mine, other = self._streams[side], self._streams[1 - side]
+        silent = now - mine.last >= self.limits.wait
+        if mine.turn < other.turn and (mine.newest is None or silent):
+            # It was not there when the other one jumped.
+            mine.turn, mine.newest = other.turn, None
+        mine.last = now
+        if mine.turn > other.turn and mine.before is not None and stamp > mine.before:
+            # It has caught up with itself while the other one went on: one wrong stamp, not a new pass.
+            self._rejoin(mine.turn)
+            mine.newest, mine.before = stamp, None
+        if mine.newest is None or stamp > mine.newest:
+            mine.newest = stamp
+        elif stamp < mine.newest - self.limits.jump:
+            before = mine.before = mine.newest
+            mine.newest = stamp
+            mine.turn += 1
+            mine.seen = dict.fromkeys(mine.waiting)
+            yield Jump(side, before, stamp, mine.turn)
+        elif stamp < mine.newest:
+            self.out_of_order[side] += 1
+
+    def _rejoin(self, turn: int) -> None:
+        """Put both streams into one pass, with all that waits."""
+        for stream in self._streams:
+            stream.turn = turn
+            stream.waiting = {(turn, key[1]): each for key, each in stream.waiting.items()}
+            stream.seen = {(turn, key[1]): None for key in stream.seen}
+
+    def _settle(self) -> list[Event]:
+        """Match, within the tolerance, what no later message can come nearer to while stamps are in order."""
+        events: list[Event] = []
+        if self.limits.tolerance > 0:
+            for cluster in self._clusters():
+                if all(self._is_past(side, cluster.turn, cluster.last + self.limits.tolerance) for side in _SIDES):
+                    events += self._pair(cluster)
+                    events += self._alone(cluster)
+        return events
+
+    def _is_past(self, side: int, turn: int, stamp: int) -> bool:
+        stream = self._streams[side]
+        return stream.turn > turn or (stream.turn == turn and stream.newest is not None and stream.newest > stamp)
+
+    def _clusters(self) -> list[_Cluster]:
+        """What waits, in groups that nothing within the tolerance leads out of."""
+        out: list[_Cluster] = []
+        everything = [(*key, side) for side in _SIDES for key in self._streams[side].waiting]
+        for turn, stamp, each in sorted(everything):
+            if not out or out[-1].turn != turn or stamp - out[-1].last > self.limits.tolerance:
+                out.append(_Cluster(turn, stamp, stamp))
+            out[-1].last = stamp
+            out[-1].stamps[each].append(stamp)
+        return out
+
+    def _pair(self, cluster: _Cluster) -> list[Event]:
+        events: list[Event] = []
+        for pair in zip(*pair_stamps(*cluster.stamps, self.limits.tolerance), strict=True):
+            keys = [(cluster.turn, cluster.stamps[side][int(pair[side])]) for side in _SIDES]
+            items = [self._streams[side].waiting.pop(keys[side]).item for side in _SIDES]
+            events.append(Match(keys[0][1], cluster.turn, *items))
+        return events
+
+    def _alone(self, cluster: _Cluster) -> list[Event]:
+        left = []
+        for side in _SIDES:
+            waiting = self._streams[side].waiting
+            left += [(side, stamp) for stamp in cluster.stamps[side] if waiting.pop((cluster.turn, stamp), None)]
+        return [Left(side, stamp, ALONE) for side, stamp in left]
+
+    def _give_up(self, side: int, key: tuple[int, int]) -> list[Event]:
+        """Settle one message now, with the best partner there is so far."""
+        events: list[Event] = []
+        if self.limits.tolerance > 0:
+            events += self._pair(next(each for each in self._clusters() if each.holds(key)))
+        if self._streams[side].waiting.pop(key, None) is not None:
+            events.append(Left(side, key[1], ALONE))
+        return events
+
+
+def _match(key: tuple[int, int], side: int, item: Any, partner: Any) -> Match:
+    return Match(key[1], key[0], *((item, partner) if side == 0 else (partner, item)))

@@ -1,0 +1,1 @@
+"""Cars: their parameters, state and appearance."""

@@ -1,0 +1,127 @@
+"""What a recording, or a graph, holds of a car: odometry, transforms, what its driver does.
+
+One maker serves both: the types of a recording (`rosbags`) and those of an installation (rclpy) are made with the same
+fields, so it is told how to find a type by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simjudge.core.frames import FloatArray
+from simjudge.data.rosbag2.messages import FRAME_ID
+from simjudge.geometry.poses import OPTICAL, Pose
+from simjudge.vehicle.vehicle import Command, VehicleState
+
+
+class Frames(NamedTuple):
+    """Names of coordinate frames (REP 105): the odometry's, the car's, the camera's body's, and its optical one."""
+
+    odom: str = "odom"
+    base: str = "base_link"
+    camera: str = "camera_link"
+    optical: str = FRAME_ID
+
+
+ODOMETRY_TYPE, TF_TYPE = "nav_msgs/msg/Odometry", "tf2_msgs/msg/TFMessage"
+INPUT_TYPE = "simjudge_msgs/msg/VehicleInput"
+ODOMETRY_TOPIC, INPUT_TOPIC = "vehicle/odometry", "vehicle/input"
+_VARIANCE = 1e-6
+"""Of what is known exactly: the standard forbids nothing, but filters divide by it."""
+
+
+class VehicleMessages:
+    """Makes messages about a car."""
+
+    def __init__(self, find: Callable[[str], Any], frames: Frames | None = None) -> None:
+        """Remember how to make messages.
+
+        Args:
+            find: the class of a message type by its name, e.g. "nav_msgs/msg/Odometry".
+            frames: names of the coordinate frames.
+        """
+        self._find, self._frames = find, frames or Frames()
+
+    def odometry(self, stamp: int, state: VehicleState) -> Any:
+        """How the car moves (nav_msgs/Odometry): the pose in the odometry's frame, the twist in base_link."""
+        covariance = (_VARIANCE * np.eye(6)).reshape(-1)
+        pose = self._new("geometry_msgs/msg/Pose", position=self._point(state.pose), orientation=self._turn(state.pose))
+        twist = self._new(
+            "geometry_msgs/msg/Twist", linear=self._vector(state.velocity), angular=self._vector(state.angular_velocity)
+        )
+        return self._new(
+            ODOMETRY_TYPE,
+            header=self.header(stamp, self._frames.odom),
+            child_frame_id=self._frames.base,
+            pose=self._new("geometry_msgs/msg/PoseWithCovariance", pose=pose, covariance=covariance),
+            twist=self._new("geometry_msgs/msg/TwistWithCovariance", twist=twist, covariance=covariance.copy()),
+        )
+
+    def moving(self, stamp: int, state: VehicleState) -> Any:
+        """Where the car is, for /tf."""
+        return self._transforms(stamp, [(self._frames.odom, self._frames.base, state.pose)])
+
+    def fixed(self, stamp: int, mounts: Mapping[str, Pose]) -> Any:
+        """Where its sensors sit, for /tf_static: the camera with its optical frame, others as NAME_link."""
+        links = []
+        for name, pose in mounts.items():
+            links.append((self._frames.base, self._frames.camera if name == "camera" else f"{name}_link", pose))
+            if name == "camera":
+                links.append((self._frames.camera, self._frames.optical, Pose(orientation=OPTICAL)))
+        return self._transforms(stamp, links)
+
+    def input(self, stamp: int, command: Command, kind: str = INPUT_TYPE) -> Any:
+        """What the driver does.
+
+        Args:
+            stamp: nanoseconds.
+            command: the driver's.
+            kind: message type with a header and the fields steering, throttle and braking.
+        """
+        return self._new(
+            kind,
+            header=self.header(stamp, self._frames.base),
+            steering=float(command.steering),
+            throttle=float(command.throttle),
+            braking=float(command.braking),
+        )
+
+    def header(self, stamp: int, frame_id: str) -> Any:
+        """A std_msgs/Header; nanoseconds."""
+        sec, nanosec = divmod(stamp, 1_000_000_000)
+        time = self._new("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)
+        return self._new("std_msgs/msg/Header", stamp=time, frame_id=frame_id)
+
+    def _transforms(self, stamp: int, links: Sequence[tuple[str, str, Pose]]) -> Any:
+        made = [
+            self._new(
+                "geometry_msgs/msg/TransformStamped",
+                header=self.header(stamp, parent),
+                child_frame_id=child,
+                transform=self._new(
+                    "geometry_msgs/msg/Transform",
+                    translation=self._vector(pose.position),
+                    rotation=self._turn(pose),
+                ),
+            )
+            for parent, child, pose in links
+        ]
+        return self._new(TF_TYPE, transforms=made)
+
+    def _point(self, pose: Pose) -> Any:
+        x, y, z = pose.position
+        return self._new("geometry_msgs/msg/Point", x=x, y=y, z=z)
+
+    def _vector(self, numbers: Sequence[float] | FloatArray) -> Any:
+        x, y, z = (float(number) for number in numbers)
+        return self._new("geometry_msgs/msg/Vector3", x=x, y=y, z=z)
+
+    def _turn(self, pose: Pose) -> Any:
+        x, y, z, w = pose.orientation
+        return self._new("geometry_msgs/msg/Quaternion", x=x, y=y, z=z, w=w)
+
+    def _new(self, kind: str, /, **values: Any) -> Any:
+        return self._find(kind)(**values)

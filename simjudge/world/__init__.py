@@ -1,1 +1,0 @@
-"""Worlds: scenes that a person writes, the car, and the engines that move and light them."""

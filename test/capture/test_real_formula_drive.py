@@ -1,0 +1,97 @@
+"""A real drive replayed: cones of a real map lie on the photographed ones. Skipped where it is absent."""
+
+import importlib.util
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+
+from simjudge.data.rosbag2 import read_recording
+from simjudge.data.rosbag2.trajectories import read_poses
+from simjudge.data.sets import read_set
+
+ROOT = Path(__file__).parents[2]
+DRIVES = ROOT / ".." / "shared" / "data" / "real_formula_drive"
+SIMJUDGE = Path(sys.executable).with_name("simjudge")
+
+
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+formula, boxes = script("formula_drive"), script("overlay_boxes")
+
+
+@pytest.fixture(scope="module")
+def drive():
+    if not DRIVES.is_dir():
+        pytest.skip("shared/data/real_formula_drive is not here")
+    return DRIVES / "estoril_autox2"
+
+
+def test_what_is_odd_about_the_files_is_said(drive):
+    scans, notes = formula.read_scans(drive)
+    assert len(scans) == 58
+    assert notes[0].startswith("metadata.json is not valid JSON")
+    assert notes[1] == "scan 0 stands in metadata.json again; the first row is taken"
+    assert notes[2].startswith("scans without labels: 44, 45,")
+
+
+def test_the_odometry_is_the_pose_of_the_map_in_the_lidar(drive):
+    """Inverted, it puts the cones of each scan upon those of the one before; as it stands, metres beside them."""
+    scans = [scan for scan in formula.read_scans(drive)[0] if len(scan.cone)]
+
+    def beside(pose_of):
+        places = [pose_of(scan).to_world(scan.cone)[:, :2] for scan in scans[9:40]]
+        return [np.median(cKDTree(a).query(b)[0]) for a, b in pairwise(places)]
+
+    assert np.median(beside(lambda scan: scan.pose)) < 0.01
+    assert np.median(beside(lambda scan: scan.pose.inverse())) > 1
+
+
+def test_the_camera_as_given_looks_fourteen_degrees_too_high(drive):
+    scans = formula.read_scans(drive)[0]
+    seen = [scan for scan in scans if (drive / "images" / f"{scan.number:07d}.png").is_file()]
+    given = formula.given_camera()
+    fitted = formula.fitted_camera(seen, given)
+    before, after = (np.median(np.linalg.norm(formula.misses(seen, each), axis=1)) for each in (given, fitted))
+    assert before == pytest.approx(453, abs=5)
+    assert after < 21
+    pitch = [
+        np.degrees((each @ formula.Pose(orientation=formula.OPTICAL).inverse()).angles()[1]) for each in (given, fitted)
+    ]
+    assert pitch[1] - pitch[0] == pytest.approx(14.0, abs=0.5)
+
+
+def test_rendered_cones_lie_on_the_photographed_ones(drive, tmp_path):
+    pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
+    pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
+    out = tmp_path / "drive"
+    formula.make(drive, out)
+    seen = [scan for scan in formula.read_scans(drive)[0] if scan.number in {12, 13, 14, 15}]
+    mount = formula.mount_text(formula.fitted_camera(seen, formula.given_camera()))
+    command = [SIMJUDGE, "replay", out / "real.mcap", "--scene", out / "scene.yaml", "--camera", out / "camera.yaml",
+               "--cones", out / "cones.txt", "--cone-kinds", "1=1,2=2,3=3,4=4", f"--mount={mount}", "--duration", "3.5",
+               "--out", tmp_path / "sim.mcap"]  # fmt: skip
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    real, sim = read_set(out / "real.mcap"), read_recording(tmp_path / "sim.mcap")
+    assert list(sim.frame_name) == ["0000012", "0000013", "0000014", "0000015"]
+    off = boxes.offsets(real, sim)
+    assert len(off) > 45
+    assert np.median(np.linalg.norm(off, axis=1)) < 18
+    assert np.abs(np.median(off, axis=0)).max() < 9
+    boxes.overlay(real, sim, tmp_path / "pictures")
+    assert len(list((tmp_path / "pictures").glob("*.png"))) == 4
+    # The camera's way in the recording is the lidar's, seen through the mount.
+    lidar = read_poses(out / "real.mcap", "/lidar/pose").trajectory
+    assert len(lidar) == 58
+    assert read_poses(tmp_path / "sim.mcap", "/tf", None, "camera_optical_frame").trajectory.frame_id == "map"

@@ -1,0 +1,100 @@
+"""The shared vocabulary: tables ordered by frame, sets that fit together, names that carry stamps."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import NO_STAMP, FrameSet, Objects, Predictions, rows_by_frame, stamp_from_name, stamp_name
+from simjudge.core.images import ArrayImages
+from simjudge.core.masks import Masks
+
+
+@given(st.lists(st.integers(0, 5), max_size=30))
+def test_rows_are_ordered_by_frame_and_keep_their_order_within(frames):
+    table = Objects.build(frames, range(len(frames)), np.zeros((len(frames), 4)))
+    expected = sorted(range(len(frames)), key=lambda i: frames[i])  # Python's sort is stable
+    assert table.class_id.tolist() == expected
+    start = rows_by_frame(table.frame, 6)
+    assert np.diff(start).tolist() == [frames.count(i) for i in range(6)]
+
+
+def test_masks_and_scores_move_with_their_rows():
+    crops = [np.ones((1, n + 1), bool) for n in range(3)]
+    masks = Masks.from_crops(crops, np.zeros((3, 2)))
+    table = Predictions.build([2, 0, 1], [0, 1, 2], np.zeros((3, 4)), [0.1, 0.2, 0.3], masks)
+    assert table.score.tolist() == [0.2, 0.3, 0.1]
+    assert table.masks.shape[:, 1].tolist() == [2, 3, 1]
+
+
+@given(st.integers(0, 2**62))
+def test_stamps_in_names(stamp):
+    name = stamp_name(stamp)
+    assert stamp_from_name(name) == stamp
+    seconds, nanoseconds = name.split("_")
+    assert int(seconds) * 10**9 + int(nanoseconds) == stamp
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a", "1", "1_5", "1_0000000001", "-1_000000001", "x_000000001", "1_00000000a", "1.0_000000001"]
+)
+def test_names_without_a_stamp(name):
+    assert stamp_from_name(name) == NO_STAMP
+
+
+def frames():
+    objects = Objects.build([0, 1, 1, 2], [1, 2, 3, 4], np.arange(16).reshape(4, 4))
+    found = Predictions.build([2, 2], [1, 1], np.zeros((2, 4)), [0.5, 0.6])
+    pictures = ArrayImages([np.full((2, 2, 3), i, np.uint8) for i in range(3)])
+    return FrameSet.build("s", [(2, 2)] * 3, objects, found, stamp=[5, NO_STAMP, 7], images=pictures)
+
+
+@pytest.mark.parametrize("chosen", [[2, 0], np.array([True, False, True])])
+def test_take(chosen):
+    some = frames().take(chosen)
+    order = [2, 0] if isinstance(chosen, list) else [0, 2]
+    assert some.stamp.tolist() == [[5, NO_STAMP, 7][i] for i in order]
+    expected = [{0: [1], 1: [2, 3], 2: [4]}[i] for i in order]
+    assert [some.objects.class_id[some.objects.frame == k].tolist() for k in range(2)] == expected
+    assert [int(some.images.read(k)[0, 0, 0]) for k in range(2)] == order
+    assert (some.predictions.frame == order.index(2)).all()
+
+
+def test_what_build_fills_in():
+    made = frames()
+    assert list(made.frame_name) == ["0_000000005", "000001", "0_000000007"]
+    assert made.labelled.all()
+    assert made.predicted.all()
+    bare = FrameSet.build("b", [(3, 4)])
+    assert not bare.labelled.any()
+    assert not bare.predicted.any()
+    assert bare.class_name(3) == "3"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"stamp": [1]},
+        {"labelled": [True]},
+        {"predicted": [True]},
+        {"frame_name": ["a", "a"]},
+        {"images": ArrayImages([])},
+    ],
+)
+def test_arrays_that_do_not_fit(wrong):
+    with pytest.raises(SimjudgeError, match="s: "):
+        FrameSet.build("s", [(2, 2)] * 2, **wrong)
+
+
+def test_losses_count_all_and_name_few():
+    losses, more = Losses(named_per_kind=2), Losses()
+    for i in range(3):
+        losses.add("boxes", f"a:{i}")
+    more.add("boxes", "b:1", 4)
+    more.add("rows", "b:2")
+    more.add("rows", "never", 0)
+    losses.extend(more)
+    assert losses.lines() == ["7 boxes: a:0; a:1 (and 5 more)", "1 rows: b:2"]
+    assert losses
+    assert not Losses()

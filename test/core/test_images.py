@@ -1,0 +1,104 @@
+"""Pictures: whole or refused, and their bytes unchanged."""
+
+import io
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from simjudge.core.images import (
+    ArrayImages,
+    ChosenImages,
+    FileImages,
+    ImageError,
+    decode,
+    encode_jpeg,
+    encode_png,
+    size_of,
+)
+
+
+def noise(seed=1):
+    return np.random.default_rng(seed).integers(0, 256, (30, 40, 3), np.uint8)
+
+
+def encoded(kind, pixels):
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, kind)
+    return buffer.getvalue()
+
+
+def test_png_is_lossless_and_red_is_first():
+    data = encode_png(noise())
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(data))), noise())
+    np.testing.assert_array_equal(decode(data, "x"), noise())
+
+
+def test_jpeg_is_close_and_red_is_first():
+    red = np.zeros((16, 16, 3), np.uint8)
+    red[..., 0] = 200
+    assert np.abs(np.asarray(Image.open(io.BytesIO(encode_jpeg(red)))).astype(int) - red).max() < 4
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "BMP", "TIFF", "WEBP"])
+def test_cut_off_pictures_are_refused(kind):
+    data = encoded(kind, noise())
+    with pytest.raises(ImageError, match="where: the picture is cut off or damaged"):
+        decode(data[: len(data) // 2], "where")
+    with pytest.raises(ImageError, match="0 bytes"):
+        decode(b"", "where")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Warning")
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "BMP", "TIFF", "WEBP"])
+def test_damaged_bytes_give_a_picture_or_an_error(kind, tmp_path):
+    random = np.random.default_rng(4)
+    data = encoded(kind, noise())
+    for _ in range(150):
+        damaged = bytearray(data[: random.integers(1, len(data) + 1)])
+        for place in random.integers(0, min(len(damaged), 120), 4):
+            damaged[place] = random.integers(0, 256)
+        (tmp_path / "x").write_bytes(damaged)
+        for read in (lambda b: decode(b, "x"), lambda _: size_of(tmp_path / "x")):
+            with suppress(ImageError):
+                read(bytes(damaged))
+
+
+def test_a_header_that_claims_a_gigantic_picture(tmp_path):
+    data = bytearray(encoded("BMP", noise()))
+    data[18:26] = (200_000).to_bytes(4, "little") * 2
+    (tmp_path / "x.bmp").write_bytes(data)
+    with pytest.raises(ImageError):
+        size_of(tmp_path / "x.bmp")
+
+
+def test_sizes_come_from_the_header(tmp_path):
+    (tmp_path / "a.jpg").write_bytes(encoded("JPEG", noise()))
+    assert size_of(tmp_path / "a.jpg") == (40, 30)
+    for name, content, message in (("b.jpg", b"", "0 bytes"), ("c.jpg", b"text", "not a readable picture")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ImageError, match=message):
+            size_of(tmp_path / name)
+    with pytest.raises(ImageError, match="not a readable picture"):
+        size_of(tmp_path / "gone.jpg")
+
+
+def test_files_arrays_and_choices(tmp_path):
+    path = tmp_path / "a.PNG"
+    path.write_bytes(encode_png(noise()))
+    files = FileImages([path, None])
+    assert [files.has(i) for i in range(len(files))] == [True, False]
+    assert files.encoded(0).data == path.read_bytes()
+    assert files.encoded(0).suffix == ".png"
+    assert files.encoded(1) is None
+    chosen = ChosenImages(files, np.array([1, 0]))
+    np.testing.assert_array_equal(chosen.read(1), noise())
+    arrays = ArrayImages([None, noise(2)])
+    assert arrays.encoded(1) is None
+    for images, missing in ((files, 1), (chosen, 0), (arrays, 0)):
+        with pytest.raises(ImageError, match="has no picture"):
+            images.read(missing)
+    path.unlink()
+    with pytest.raises(ImageError, match="cannot be read"):
+        files.read(0)

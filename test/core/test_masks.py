@@ -1,0 +1,54 @@
+"""Masks as packed crops, against plain pictures."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simjudge.core.masks import Masks
+
+WIDTH, HEIGHT = 13, 9
+
+
+@st.composite
+def pictures(draw):
+    out = []
+    for seed in draw(st.lists(st.integers(0, 2**32 - 1), max_size=5)):
+        random = np.random.default_rng(seed)
+        out.append(None if seed % 4 == 0 else random.random((HEIGHT, WIDTH)) < random.random())
+    return out
+
+
+@given(pictures())
+def test_pictures_there_and_back(given_pictures):
+    masks = Masks.from_pictures(given_pictures)
+    assert len(masks) == len(given_pictures)
+    for i, picture in enumerate(given_pictures):
+        empty = picture is None or not picture.any()
+        assert masks.has(i) == (not empty)
+        expected = np.zeros((HEIGHT, WIDTH), bool) if empty else picture
+        np.testing.assert_array_equal(masks.picture(i, WIDTH, HEIGHT), expected)
+        if not empty:
+            assert masks.crop(i).any(0)[[0, -1]].all()
+            assert masks.crop(i).any(1)[[0, -1]].all()
+
+
+@given(pictures(), st.data())
+def test_take_and_concatenate(given_pictures, data):
+    masks = Masks.from_pictures(given_pictures)
+    rows = data.draw(st.lists(st.integers(0, max(len(masks) - 1, 0)), max_size=6 if len(masks) else 0))
+    both = Masks.concatenate([masks.take(np.array(rows, np.int64)), masks])
+    for k, i in enumerate([*rows, *range(len(masks))]):
+        np.testing.assert_array_equal(both.picture(k, WIDTH, HEIGHT), masks.picture(i, WIDTH, HEIGHT))
+    assert len(Masks.concatenate([])) == 0
+
+
+@pytest.mark.parametrize("origin", [(-2, -1), (10, 7), (-2, 7), (40, 40), (-9, 0)])
+def test_over_the_edge(origin):
+    masks = Masks.from_crops([np.ones((4, 5), bool)], [origin])
+    expected = np.zeros((HEIGHT, WIDTH), bool)
+    for column in range(origin[0], origin[0] + 5):
+        for row in range(origin[1], origin[1] + 4):
+            if 0 <= column < WIDTH and 0 <= row < HEIGHT:
+                expected[row, column] = True
+    np.testing.assert_array_equal(masks.picture(0, WIDTH, HEIGHT), expected)

@@ -1,0 +1,232 @@
+"""COCO annotations and results as other programs write them, and what is wrong with them."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from pycocotools import mask as pycoco
+from pycocotools.coco import COCO
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.masks import Masks
+from simjudge.data.formats.coco import read_coco, sniff_coco, write_coco
+from simjudge.data.formats.coco_results import read_results
+from simjudge.data.sets import read_predictions, read_set
+
+GOOD = {
+    "images": [
+        {"id": 7, "file_name": "a.jpg", "width": 40, "height": 30},
+        {"id": 9, "file_name": "sub/b.jpg", "width": 40, "height": 30},
+    ],
+    "annotations": [{"id": 1, "image_id": 9, "category_id": 18, "bbox": [1.5, 2, 10, 20], "iscrowd": 0}],
+    "categories": [{"id": 18, "name": "dog"}],
+}
+
+
+def written(folder, content=GOOD, name="annotations.json"):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def test_reads_boxes_names_and_ids(tmp_path):
+    path = written(tmp_path)
+    for place in (path, tmp_path):
+        assert sniff_coco(place)
+        frames = read_coco(place)
+        assert list(frames.frame_name) == ["a", "b"]
+        assert frames.objects.frame.tolist() == [1]
+        assert frames.objects.class_id.tolist() == [18]
+        np.testing.assert_array_equal(frames.objects.box, [[1.5, 2, 11.5, 22]])
+        assert frames.class_names == {18: "dog"}
+        assert frames.labelled.all()
+        assert frames.predictions is None
+        assert frames.images is None
+        assert not frames.losses
+
+
+def test_masks_agree_with_pycocotools(tmp_path):
+    content = copy.deepcopy(GOOD)
+    picture = np.zeros((30, 40), np.uint8)
+    picture[3:9, 4:20] = 1
+    picture[5, 6] = 0
+    runs = pycoco.encode(np.asfortranarray(picture))
+    shapes = [
+        [[2.5, 3.5, 30, 4, 25.25, 28]],  # one polygon
+        [[2, 3, 12, 3, 12, 13], [20, 3, 30, 3, 30, 13]],  # two pieces
+        [[-5, -5, 50, -3, 20, 40]],  # over every edge
+        {"size": [30, 40], "counts": runs["counts"].decode()},
+        {"size": [30, 40], "counts": [100, 50, 1050]},
+    ]
+    content["annotations"] = [
+        {"id": i + 1, "image_id": 7, "category_id": 18, "segmentation": s, "iscrowd": 0} for i, s in enumerate(shapes)
+    ]
+    path = written(tmp_path, content)
+    frames = read_coco(path)
+    judge = COCO(str(path))
+    assert not frames.losses
+    for i in range(len(shapes)):
+        expected = judge.annToMask(judge.anns[i + 1]).astype(bool)
+        np.testing.assert_array_equal(frames.objects.masks.picture(i, 40, 30), expected, str(i))
+        rows, columns = np.flatnonzero(expected.any(1)), np.flatnonzero(expected.any(0))
+        extent = [columns[0], rows[0], columns[-1] + 1, rows[-1] + 1]
+        np.testing.assert_array_equal(frames.objects.box[i], extent)
+
+
+def test_what_is_written_loads_in_pycocotools(tmp_path):
+    picture = np.zeros((30, 40), bool)
+    picture[2:5, 3:9] = True
+    masks = Masks.from_pictures([picture, None])
+    objects = Objects.build([0, 1], [1, 2], [[3, 2, 9, 5], [0.25, 0.5, 10, 20]], masks=masks)
+    found = Predictions.build([1], [2], [[0, 0, 10, 20]], [0.75])
+    frames = FrameSet.build("x", [(40, 30)] * 2, objects, found, class_names={1: "red", 2: "green"})
+    write_coco(frames, tmp_path / "out")
+    judge = COCO(str(tmp_path / "out/annotations.json"))
+    assert judge.anns[2]["bbox"] == [0.25, 0.5, 9.75, 19.5]
+    np.testing.assert_array_equal(judge.annToMask(judge.anns[1]).astype(bool), picture)
+    results = judge.loadRes(str(tmp_path / "out/results.json"))
+    assert results.anns[1]["score"] == 0.75
+    assert {c["id"]: c["name"] for c in judge.dataset["categories"]} == {1: "red", 2: "green"}
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"bbox": [1, 2, 0, 5]}, "boxes with zero area"),
+        ({"bbox": [1, 2, -3, 5]}, "inverted boxes"),
+        ({"bbox": [1, 2, float("nan"), 5]}, "boxes with NaN or infinite coordinates"),
+        ({"bbox": [40, 2, 3, 5]}, "boxes outside the picture"),
+        ({"bbox": [1, 2, 3]}, "malformed rows"),
+        ({"bbox": "all"}, "malformed rows"),
+        ({"bbox": None}, "malformed rows"),
+        ({"category_id": 3}, "class ids without a name"),
+        ({"category_id": "dog"}, "class ids that are no whole number"),
+        ({"image_id": 8}, "annotations of images that are not there"),
+        ({"image_id": [1]}, "annotations of images that are not there"),
+        ({"iscrowd": 1}, "crowd regions, which are no objects"),
+    ],
+)
+def test_bad_annotations(tmp_path, change, kind):
+    content = copy.deepcopy(GOOD)
+    content["annotations"].append(content["annotations"][0] | change)
+    frames = read_coco(written(tmp_path, content))
+    assert dict(frames.losses.counts) == {kind: 1}
+    assert "annotations.json: annotation 1" in frames.losses.examples[kind][0]
+    assert len(frames.objects) == 1
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"size": [30, 40], "counts": "a"},
+        {"size": [30, 40], "counts": [5, 6]},
+        {"size": [30, 40], "counts": [-5, 1205]},
+        {"size": [30, 40], "counts": "\x00\x01"},
+        {"size": [40, 30], "counts": [1200]},
+        [[1, 2, 3, 4]],
+        [[1, 2, 3, 4, 5]],
+        [[1, 2, float("inf"), 4, 5, 6]],
+        [["a", "b"]],
+        7,
+    ],
+)
+def test_bad_masks_leave_the_box(tmp_path, shape):
+    content = copy.deepcopy(GOOD)
+    content["annotations"][0]["segmentation"] = shape
+    frames = read_coco(written(tmp_path, content))
+    assert dict(frames.losses.counts) == {"unusable masks (the box is kept)": 1}
+    assert len(frames.objects) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "annotations.json:1: not valid JSON"),
+        ("", "the file is empty"),
+        ('{"images": [],\n "annotations": []\n', "annotations.json:3: not valid JSON"),
+        ({"images": [], "annotations": []}, "names no usable image"),
+        ({"images": 3, "annotations": []}, "no COCO annotations"),
+        (GOOD | {"annotations": {}}, "'annotations' is no list"),
+        (GOOD | {"categories": [{"id": 1}]}, "a category without id and name"),
+        ("[" * 100_000, "not usable JSON"),
+    ],
+)
+def test_unusable_files(tmp_path, content, message):
+    written(tmp_path, content)
+    with pytest.raises(SimjudgeError) as caught:
+        read_set(tmp_path)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_pictures(tmp_path, picture):
+    picture(tmp_path / "images/a.jpg")
+    picture(tmp_path / "sub/b.jpg", (41, 30))
+    frames = read_coco(written(tmp_path))
+    assert list(frames.frame_name) == ["a"]
+    assert frames.images.has(0)
+    assert frames.losses.counts["pictures of another size than annotated"] == 1
+    (tmp_path / "sub/b.jpg").write_bytes(b"")
+    assert read_coco(tmp_path).losses.counts["unreadable pictures"] == 1
+    (tmp_path / "sub/b.jpg").unlink()
+    frames = read_coco(tmp_path)
+    assert list(frames.frame_name) == ["a", "b"]
+    assert frames.losses.counts["pictures that are named but missing (their labels are kept)"] == 1
+
+
+def test_several_annotation_files(tmp_path):
+    written(tmp_path, name="annotations/train.json")
+    assert len(read_set(tmp_path)) == 2
+    written(tmp_path, name="annotations/val.json")
+    with pytest.raises(SimjudgeError, match="several annotation files"):
+        read_set(tmp_path)
+    assert len(read_set(tmp_path / "annotations/val.json")) == 2
+
+
+def test_same_stem_in_two_folders(tmp_path):
+    content = copy.deepcopy(GOOD)
+    content["images"][1]["file_name"] = "sub/a.jpg"
+    assert list(read_coco(written(tmp_path, content)).frame_name) == ["a", "sub_a"]
+
+
+RESULT = {"image_id": 9, "category_id": 18, "bbox": [1, 2, 10, 20], "score": 0.5}
+
+
+def test_results_find_their_images(tmp_path):
+    """By the annotations beside them, by those the set was read from, or by the frame's name."""
+    path = written(tmp_path / "gt")
+    onto = read_set(path)
+    for folder, beside in (("gt", None), ("elsewhere", path), ("elsewhere", path.parent)):
+        results = written(tmp_path / folder, [RESULT], "predictions.json")
+        frames = read_predictions(results, onto, beside)
+        assert frames.predictions.frame.tolist() == [1]
+        np.testing.assert_array_equal(frames.predictions.box, [[1, 2, 11, 22]])
+        assert frames.predicted.all()
+    by_name = written(tmp_path / "elsewhere", [RESULT | {"image_id": "b"}], "predictions.json")
+    assert read_predictions(by_name, onto).predictions.frame.tolist() == [1]
+    by_number = FrameSet.build("n", [(40, 30)] * 10)  # called 000000 .. 000009
+    results = written(tmp_path / "elsewhere", [RESULT], "predictions.json")
+    assert read_predictions(results, by_number).predictions.frame.tolist() == [9]
+    with pytest.raises(SimjudgeError, match=r"put the file beside its annotations\.json"):
+        read_predictions(results, onto)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"score": 1.5}, "scores outside [0, 1]"),
+        ({"score": None}, "malformed rows"),
+        ({"image_id": 70}, "predictions for frames that the set lacks"),
+        ({"category_id": 1}, "class ids without a name"),
+        ({"bbox": [0, 0, 0, 0]}, "boxes with zero area"),
+    ],
+)
+def test_bad_results(tmp_path, change, kind):
+    path = written(tmp_path)
+    losses = Losses()
+    found = read_results([RESULT, RESULT | change], path, read_set(path), None, losses)
+    assert len(found) == 1
+    assert dict(losses.counts) == {kind: 1}

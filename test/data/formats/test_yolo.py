@@ -1,0 +1,227 @@
+"""YOLO folders as other programs write them, and what is wrong with them."""
+
+import numpy as np
+import pytest
+import yaml
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet, Objects
+from simjudge.data.formats.yolo import is_prediction_folder, read_prediction_folder, read_yolo, sniff_yolo, write_yolo
+
+BOX = "1 0.5 0.5 0.25 0.2"  # in 40 x 30 pixels: 15..25 x 12..18
+
+
+def counts(frames):
+    return dict(frames.losses.counts)
+
+
+def test_boxes_are_pixels(yolo):
+    frames = read_yolo(yolo({"train": {"a": BOX}}))
+    np.testing.assert_array_equal(frames.objects.box, [[15, 12, 25, 18]])
+    assert frames.objects.class_id.tolist() == [1]
+    assert frames.size.tolist() == [[40, 30]]
+    assert frames.class_names == {0: "red", 1: "green"}
+    assert frames.predictions is None
+    assert frames.objects.masks is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "names: [red, green]\ntrain: ../train/images\nval: ../valid/images\n",  # Roboflow
+        "names: {0: red, 1: green}\ntrain: train/images\nval: valid/images\n",  # ultralytics
+        "names:\n  0: red\n  1: green\npath: .\ntrain: train\nval: valid\n",  # the folder above images/
+        "names: [red, green]\ntrain: [train/images, valid/images]\n",  # a list of folders
+        "\ufeffnames: [red, green]\r\ntrain: ./train/images\r\nvalid: ./valid/images\r\n",  # BOM, CRLF
+        "names: [red, green]\nnc: 2\n",  # no paths at all: found by looking
+        "names: [red, green]\npath: ../datasets/elsewhere\ntrain: train/images\nval: valid/images\n",  # moved away
+    ],
+)
+def test_descriptions(yolo, text):
+    root = yolo({"train": {"a": BOX}, "valid": {"b": BOX}}, text)
+    for path in (root, root / "data.yaml"):
+        assert sniff_yolo(path)
+        frames = read_yolo(path)
+        assert sorted(frames.frame_name) == ["a", "b"]
+        assert frames.class_names == {0: "red", 1: "green"}
+        assert frames.name == "set"
+
+
+def test_one_split_takes_its_names_from_above(yolo):
+    root = yolo({"train": {"a": BOX}, "test": {"b": BOX}})
+    frames = read_yolo(root / "test")
+    assert list(frames.frame_name) == ["b"]
+    assert frames.class_names == {0: "red", 1: "green"}
+
+
+def test_folders_of_pictures_and_lists_of_them(tmp_path, picture):
+    for kind in ("train", "val"):
+        picture(tmp_path / f"images/{kind}/{kind}1.png")
+        (tmp_path / f"labels/{kind}").mkdir(parents=True)
+        (tmp_path / f"labels/{kind}/{kind}1.txt").write_text(BOX)
+    assert len(read_yolo(tmp_path).objects) == 2
+    assert len(read_yolo(tmp_path / "images" / "val").objects) == 1
+    (tmp_path / "list.txt").write_text("images/train/train1.png\n\nimages/val/gone.png\n")
+    (tmp_path / "data.yaml").write_text("names: [a, b]\ntrain: list.txt\n")
+    frames = read_yolo(tmp_path)
+    assert list(frames.frame_name) == ["train1"]
+    assert counts(frames) == {"listed pictures that do not exist": 1}
+
+
+def test_same_name_in_two_splits(yolo):
+    frames = read_yolo(yolo({"train": {"a": BOX, "b": ""}, "test": {"a": ""}}))
+    assert list(frames.frame_name) == ["train_a", "b", "test_a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "lost", "kept"),
+    [
+        ("", {}, 0),
+        ("\r\n\n", {}, 0),
+        (BOX.encode() + b"\r\n" + BOX.encode(), {}, 2),
+        (b"\xef\xbb\xbf" + BOX.encode(), {}, 1),
+        ("1.0 .5 .5 .2 .2", {}, 1),
+        ("0 0 0.5 0.2 0.2", {}, 1),  # over the edge
+        ("0 .5 .5 .2", {"malformed rows": 1}, 0),
+        ("0 .5 .5 .2 .2 .9", {"malformed rows": 1}, 0),  # a prediction among labels
+        ("red .5 .5 .2 .2\n" + BOX, {"malformed rows": 1}, 1),
+        ("0 .5 .5 .2 O.2", {"malformed rows": 1}, 0),
+        (b"\xff\xfe\x00", {"malformed rows": 1}, 0),
+        ("0 nan .5 .2 .2", {"boxes with NaN or infinite coordinates": 1}, 0),
+        ("0 .5 .5 inf .2", {"boxes with NaN or infinite coordinates": 1}, 0),
+        ("0 .5 .5 1e9 .2", {"boxes with coordinates beyond a billion pixels": 1}, 0),
+        ("0 .5 .5 -.2 .2", {"inverted boxes": 1}, 0),
+        ("0 .5 .5 0 .2", {"boxes with zero area": 1}, 0),
+        ("0 1.5 .5 .2 .2", {"boxes outside the picture": 1}, 0),
+        ("0 150 120 40 30", {"boxes outside the picture": 1}, 0),  # pixels, not shares
+        ("2 .5 .5 .2 .2", {"class ids without a name": 1}, 0),
+        ("-1 .5 .5 .2 .2", {"class ids that are no whole number": 1}, 0),
+        ("0.5 .5 .5 .2 .2", {"class ids that are no whole number": 1}, 0),
+        ("nan .5 .5 .2 .2", {"class ids that are no whole number": 1}, 0),
+        ("0 .1 nan .5 .1 .9 .9", {"boxes with NaN or infinite coordinates": 1}, 0),
+    ],
+)
+def test_rows(yolo, text, lost, kept):
+    frames = read_yolo(yolo({"train": {"a": text}}))
+    assert counts(frames) == lost
+    assert len(frames.objects) == kept
+    assert frames.labelled.tolist() == [True]
+
+
+def test_losses_name_file_row_and_value(yolo):
+    frames = read_yolo(yolo({"train": {"a": f"{BOX}\n\n0 .5 .5 0 .2"}}))
+    (line,) = frames.losses.lines()
+    assert line.startswith("1 boxes with zero area: ")
+    assert line.endswith("a.txt:3 ([20.0, 12.0, 20.0, 18.0])")
+
+
+def test_many_losses_are_all_counted_and_few_named(yolo):
+    frames = read_yolo(yolo({"train": {"a": "0 .5 .5 0 .2\n" * 12}}))
+    (line,) = frames.losses.lines()
+    assert line.startswith("12 boxes with zero area")
+    assert line.endswith("(and 7 more)")
+
+
+def test_polygons_are_masks(yolo):
+    square = "0 .25 .2 .5 .2 .5 .6 .25 .6"  # 10..20 x 6..18
+    frames = read_yolo(yolo({"train": {"a": f"{square}\n{BOX}"}}))
+    np.testing.assert_array_equal(frames.objects.box, [[10, 6, 20, 18], [15, 12, 25, 18]])
+    expected = np.zeros((30, 40), bool)
+    expected[6:18, 10:20] = True
+    np.testing.assert_array_equal(frames.objects.masks.picture(0, 40, 30), expected)
+    assert not frames.objects.masks.has(1)
+
+
+def test_label_files_and_pictures_that_do_not_belong_together(yolo):
+    root = yolo({"train": {"a": BOX, "b": None, "c": BOX}})
+    (root / "train/images/c.jpg").unlink()
+    (root / "train/labels/classes.txt").write_text("red\ngreen\n")
+    frames = read_yolo(root)
+    assert list(frames.frame_name) == ["a", "b"]
+    assert frames.labelled.tolist() == [True, False]
+    assert counts(frames) == {"label files without a picture": 1, "pictures without a label file": 1}
+
+
+def test_without_any_label_file_nothing_is_missing(yolo):
+    frames = read_yolo(yolo({"train": {"a": None, "b": None}}))
+    assert not frames.labelled.any()
+    assert not frames.losses
+
+
+def test_damaged_and_double_pictures(yolo, picture):
+    root = yolo({"train": {"a": BOX, "b": BOX, "c": BOX}})
+    (root / "train/images/b.jpg").write_bytes(b"")
+    (root / "train/images/c.jpg").write_bytes((root / "train/images/a.jpg").read_bytes()[:20])
+    picture(root / "train/images/a.png")
+    frames = read_yolo(root)
+    assert list(frames.frame_name) == ["a"]
+    assert counts(frames) == {"unreadable pictures": 2, "pictures with the same name as another": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("names: [red\ntrain: x\n", "data.yaml:2: not valid YAML"),
+        ("names: red\n", "'names' is neither a list nor"),
+        ("names: {a: red}\n", "a key that is no number"),
+        ("- 1\n", "not a data set description"),
+        ("names: [a]\ntrain: gone/images\n", "no split folder exists (train: gone/images)"),
+    ],
+)
+def test_unusable_descriptions(tmp_path, text, message):
+    (tmp_path / "data.yaml").write_text(text)
+    with pytest.raises(SimjudgeError) as caught:
+        read_yolo(tmp_path)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_set_is_an_error(tmp_path):
+    (tmp_path / "images").mkdir()
+    (tmp_path / "labels").mkdir()
+    with pytest.raises(SimjudgeError, match="holds no readable picture"):
+        read_yolo(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "score", "lost"),
+    [
+        ("0 .5 .5 .2 .2 .75", [0.75], {}),
+        ("0 .5 .5 .2 .2", [1.0], {}),  # the authors' rows have no score
+        ("0 .1 .1 .5 .1 .5 .9 .625", [0.625], {}),  # a polygon with a score
+        ("0 .5 .5 .2 .2 1.2", [], {"scores outside [0, 1]": 1}),
+        ("0 .5 .5 .2 .2 nan", [], {"scores outside [0, 1]": 1}),
+        ("0 .5 .5 .2 .2 .9 7", [], {"malformed rows": 1}),  # a tracker's id
+    ],
+)
+def test_prediction_rows(yolo, text, score, lost):
+    root = yolo({"train": {"a": BOX, "b": BOX}})
+    (root / "train/predictions").mkdir()
+    (root / "train/predictions/a.txt").write_text(text)
+    frames = read_yolo(root)
+    assert frames.predictions.score.tolist() == score
+    assert frames.predicted.tolist() == [True, True]  # no file: the detector found nothing
+    assert counts(frames) == lost
+
+
+def test_a_bare_folder_of_predictions(tmp_path):
+    (tmp_path / "run/labels").mkdir(parents=True)
+    (tmp_path / "run/labels/a.txt").write_text("1 0.5 0.5 0.25 0.2 0.5\n")
+    (tmp_path / "run/labels/z.txt").write_text("1 0.5 0.5 0.25 0.2 0.5\n")
+    onto = FrameSet.build("x", [(40, 30), (40, 30)], Objects.empty(), frame_name=["a", "b"])
+    assert is_prediction_folder(tmp_path / "run")
+    losses = Losses()
+    found = read_prediction_folder(tmp_path / "run", onto, losses)
+    np.testing.assert_array_equal(found.box, [[15, 12, 25, 18]])
+    assert dict(losses.counts) == {"prediction files for frames that the set lacks": 1}
+    with pytest.raises(SimjudgeError, match="no file is named after a frame"):
+        read_prediction_folder(tmp_path / "run", onto.take([1]), losses)
+
+
+def test_written_folders_suit_ultralytics(tmp_path):
+    """A name for every number from 0 on, labels where "images" becomes "labels", class ids as they are."""
+    frames = FrameSet.build("x", [(40, 30)], Objects.build([0], [2], [[15, 12, 25, 18]]), class_names={2: "green"})
+    write_yolo(frames, tmp_path / "out")
+    description = yaml.safe_load((tmp_path / "out/data.yaml").read_text())
+    assert description == {"train": "images", "val": "images", "names": {0: "0", 1: "1", 2: "green"}}
+    assert (tmp_path / "out/labels/000000.txt").read_text() == "2 0.5 0.5 0.25 0.2\n"

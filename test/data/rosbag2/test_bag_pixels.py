@@ -1,0 +1,145 @@
+"""Image messages of every encoding, against pixels worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from bag_samples import TYPES, header, jpeg
+
+from simjudge.core.images import ImageError, decode, encode_jpeg, encode_png
+from simjudge.data.rosbag2.pixels import compressed_to_rgb, encoded_image, raw_to_rgb
+
+RED, GREY = (200, 40, 10), (90, 90, 90)
+WIDTH, HEIGHT = 8, 6
+
+
+def message(encoding: str, rows: Any, *, padding: int = 0, big: bool = False) -> Any:
+    """A raw image of (height, bytes a row), each row padded."""
+    data = np.pad(np.asarray(rows, np.uint8), ((0, 0), (0, padding)), constant_values=77)
+    step = data.shape[1]
+    return TYPES.types["sensor_msgs/msg/Image"](header(1), HEIGHT, WIDTH, encoding, int(big), step, data.reshape(-1))
+
+
+def rows(*pixel: int) -> Any:
+    return np.tile(np.array(pixel, np.uint8), (HEIGHT, WIDTH))
+
+
+def wide(*pixel: int, order: str = "<") -> Any:
+    """16 bit pixels as bytes."""
+    return np.tile(np.array(pixel, f"{order}u2"), (HEIGHT, WIDTH)).view(np.uint8)
+
+
+def mosaic(first: str, second: str) -> Any:
+    """A Bayer pattern of one colour: two letters a row, r g or b."""
+    value = dict(zip("rgb", RED, strict=True))
+    lines = [[value[letter] for letter in line] for line in (first, second)]
+    return np.tile(np.array(lines, np.uint8), (HEIGHT // 2, WIDTH // 2))
+
+
+@pytest.mark.parametrize("padding", [0, 5])
+@pytest.mark.parametrize(
+    ("encoding", "data", "big", "expected"),
+    [
+        ("rgb8", rows(*RED), False, RED),
+        ("bgr8", rows(10, 40, 200), False, RED),
+        ("8UC3", rows(10, 40, 200), False, RED),  # what cv_bridge makes of it
+        ("rgba8", rows(*RED, 3), False, RED),
+        ("bgra8", rows(10, 40, 200, 3), False, RED),
+        ("mono8", rows(90), False, GREY),
+        ("8UC1", rows(90), False, GREY),
+        ("mono16", wide(90 * 257), False, GREY),
+        ("mono16", wide(90 * 257 - 128), False, GREY),  # rounds to the nearest
+        ("mono16", wide(90 * 257 - 129), False, (89, 89, 89)),
+        ("mono16", wide(0x5A00 + 1, order=">"), True, GREY),
+        ("rgb16", wide(*(257 * v for v in RED)), False, RED),
+        ("bgr16", wide(*(257 * v for v in RED[::-1]), order=">"), True, RED),
+        ("bayer_rggb8", mosaic("rg", "gb"), False, RED),
+        ("bayer_bggr8", mosaic("bg", "gr"), False, RED),
+        ("bayer_gbrg8", mosaic("gb", "rg"), False, RED),
+        ("bayer_grbg8", mosaic("gr", "bg"), False, RED),
+        ("yuv422", rows(128, 90)[:, : 2 * WIDTH], False, None),
+        ("uyvy", rows(128, 90)[:, : 2 * WIDTH], False, None),
+        ("yuv422_yuy2", rows(90, 128)[:, : 2 * WIDTH], False, None),
+        ("yuyv", rows(90, 128)[:, : 2 * WIDTH], False, None),
+    ],
+)
+def test_encodings(encoding: str, data: Any, big: bool, expected: Any, padding: int) -> None:
+    pixels = raw_to_rgb(message(encoding, data, padding=padding, big=big), "x")
+    assert pixels.shape == (HEIGHT, WIDTH, 3)
+    assert pixels.dtype == np.uint8
+    # Video range: Y 16..235 is 0..255.
+    wanted = (round((90 - 16) * 255 / 219),) * 3 if expected is None else expected
+    assert (pixels == wanted).all()
+
+
+def test_padding_and_rows_stay_in_place() -> None:
+    plain = np.arange(HEIGHT * WIDTH * 3, dtype=np.uint8).reshape(HEIGHT, WIDTH, 3)
+    for padding in (0, 1, 64):
+        assert np.array_equal(raw_to_rgb(message("rgb8", plain.reshape(HEIGHT, -1), padding=padding), "x"), plain)
+
+
+def test_the_last_row_need_not_be_padded() -> None:
+    sent = message("rgb8", rows(*RED), padding=9)
+    sent.data = sent.data[:-9]
+    assert (raw_to_rgb(sent, "x") == RED).all()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data", "said"),
+    [
+        ("16UC1", wide(5), "encoding '16UC1' is not that of a picture"),
+        ("32FC1", rows(1, 1, 1, 1), "encoding '32FC1'"),
+        ("", rows(1), "encoding ''"),
+        ("rgb8", rows(1), "the picture's size does not fit its data"),
+    ],
+)
+def test_what_is_no_picture(encoding: str, data: Any, said: str) -> None:
+    with pytest.raises(ImageError, match=said) as caught:
+        raw_to_rgb(message(encoding, data), "/cam at 1 s")
+    assert str(caught.value).startswith("/cam at 1 s: ")
+
+
+def test_too_few_bytes() -> None:
+    sent = message("mono8", rows(90))
+    sent.data = sent.data[:-1]
+    with pytest.raises(ImageError, match="47 bytes"):
+        raw_to_rgb(sent, "x")
+
+
+def test_odd_width_cannot_be_yuv422() -> None:
+    sent = message("uyvy", rows(128, 90)[:, : 2 * WIDTH])
+    sent.width = 7
+    with pytest.raises(ImageError, match="cannot be uyvy"):
+        raw_to_rgb(sent, "x")
+
+
+@pytest.mark.parametrize("form", ["jpeg", "jpg", "rgb8; jpeg compressed bgr8", "bgr8; jpeg compressed bgr8", ""])
+def test_compressed(form: str) -> None:
+    pixels = np.full((16, 16, 3), RED, np.uint8)
+    sent = jpeg(1, pixels, form)
+    assert np.abs(compressed_to_rgb(sent, "x").astype(int) - RED).max() < 4
+    encoded = encoded_image(sent)
+    assert encoded is not None
+    assert (encoded.data, encoded.suffix) == (encode_jpeg(pixels), ".jpg")
+
+
+def test_compressed_with_red_and_blue_swapped() -> None:
+    """compressed_image_transport may encode rgb8 as it is, which every other program takes for bgr."""
+    pixels = np.full((16, 16, 3), RED, np.uint8)
+    sent = jpeg(1, pixels[:, :, ::-1], "rgb8; jpeg compressed rgb8")
+    assert np.abs(compressed_to_rgb(sent, "x").astype(int) - RED).max() < 4
+    assert encoded_image(sent) is None
+
+
+@pytest.mark.parametrize(("suffix", "form"), [(".png", "x"), (".webp", "webp"), (".bmp", "bmp"), (".tiff", "tiff")])
+def test_the_bytes_tell_what_they_are(suffix: str, form: str) -> None:
+    pixels = np.full((16, 16, 3), RED, np.uint8)
+    data = encode_png(pixels) if suffix == ".png" else bytes(cv2.imencode(suffix, pixels)[1])
+    sent = TYPES.types["sensor_msgs/msg/CompressedImage"](header(1), form, np.frombuffer(data, np.uint8))
+    encoded = encoded_image(sent)
+    assert encoded is not None
+    assert encoded.suffix == suffix[:4].replace(".web", ".webp")
+    assert decode(encoded.data, "x").shape == (16, 16, 3)

@@ -1,0 +1,129 @@
+"""Readings that are due, what Chrono's own formulas make of a motion, and sensors from YAML."""
+
+import math
+
+import numpy as np
+import pytest
+
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.engines.chrono.bodies import GRAVITY
+from simjudge.engines.chrono.feed import Due, Lag, Reading
+from simjudge.engines.chrono.other_sensors import beams, degrees_of, points, straight_acceleration, straight_field
+from simjudge.engines.chrono.sensor_file import SensorSpec, read_sensors
+from simjudge.geometry.poses import Pose
+
+
+@pytest.mark.parametrize("rate", [1.0, 7.0, 10.0, 30.0, 100.0, 333.0])
+def test_every_due_reading_once_with_its_time(rate):
+    due, taken = Due(rate), []
+    for step in range(3001):
+        if due.take(step * 1e-3):
+            taken.append(step)
+        assert not due.take(step * 1e-3), "the second time"
+    should = [math.ceil(k / rate * 1e3 - 1e-6) for k in range(int(3 * rate + 1e-6) + 1)]
+    assert taken == should
+
+
+def test_steps_that_are_too_long_do_not_pile_up():
+    due = Due(100.0)
+    assert [due.take(t) for t in (0.0, 0.5, 0.505, 0.51)] == [True, True, False, True]
+
+
+def test_lag_holds_readings_back():
+    lag = Lag(0.03)
+    for time in (0.0, 0.01, 0.02):
+        lag.put(Reading("s", "gps", time, np.zeros(3)))
+    assert lag.ready(0.029) == []
+    assert [r.time for r in lag.ready(0.0401)] == [0.0, 0.01]
+    assert [r.time for r in lag.ready(1.0)] == [0.02]
+    assert lag.ready(2.0) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_accelerometer_feels_its_own_axes(seed):
+    """Chrono: PointAccelerationLocalToParent + Rotate(-gravity) (ChIMUSensor.cpp); felt: R^T (a + g up)."""
+    rng = np.random.default_rng(seed)
+    body, mounted = (Pose(orientation=tuple(rng.normal(size=4))).rotation() for _ in range(2))
+    acceleration = rng.normal(size=3)
+    chrono = acceleration + body @ [0, 0, GRAVITY]
+    felt = mounted.T @ (acceleration + np.array([0, 0, GRAVITY]))
+    assert straight_acceleration(chrono, body, mounted) == pytest.approx(felt)
+
+
+def test_a_compass_points_north():
+    """A car that faces east (x), the field north and down: it comes from the left and from above."""
+    east = np.eye(3)
+    assert straight_field(np.array([0.2, 0.0, 0.4]), east) == pytest.approx([0, 0.2e-4, -0.4e-4])
+    north = Pose.facing(0, 0, yaw=math.pi / 2).rotation()
+    chrono = north @ [0.2, 0.0, 0.4]
+    assert straight_field(chrono, north) == pytest.approx([0.2e-4, 0, -0.4e-4])
+
+
+def test_a_scan_of_a_wall():
+    spec = SensorSpec("scan", "lidar", 10, size=(5, 3), around=math.radians(80), vertical=(-0.2, 0.2), range=20)
+    directions = beams(spec)
+    assert directions[0, 0] == pytest.approx(
+        [math.cos(-0.2) * math.cos(math.radians(-40)), math.cos(-0.2) * math.sin(math.radians(-40)), math.sin(-0.2)]
+    )
+    ranges = 4.0 / directions[..., 0]
+    returns = np.stack([ranges, np.full_like(ranges, 0.5)], -1).astype(np.float32)
+    returns[0, 0, 0], returns[0, 1, 0] = 0.0, 25.0
+    cloud = points(returns, spec)
+    assert cloud.shape == (13, 4)
+    assert cloud[:, 0] == pytest.approx(4.0, rel=1e-6)
+    assert set(cloud[:, 3]) == {0.5}
+
+
+def test_the_shipped_sensors():
+    sensors = read_sensors("art1")
+    assert {spec.kind for spec in sensors} == {"lidar", "gps", "accelerometer", "gyroscope", "magnetometer"}
+    assert next(spec for spec in sensors if spec.kind == "accelerometer").window > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[]", "sensors by name"),
+        ("{a: 1}", "kind: one of"),
+        ("{a: {kind: sonar}}", "kind: one of"),
+        ("{a: {kind: gps}}", "rate: a number"),
+        ("{a: {kind: gps, rate: .nan}}", "rate: a number"),
+        ("{a: {kind: gps, rate: 10, range: 3}}", "a gps has no range"),
+        ("{a: {kind: gps, rate: 10, reference: [1, 2]}}", "three numbers"),
+        ("{a: {kind: gyroscope, rate: 10, window: 0.2}}", "window: a number from 0 to 0.1"),
+        ("{a: {kind: accelerometer, rate: 10, window: 0}}", "window: a number from 0.005 to 0.1"),
+        ("{a: {kind: accelerometer, rate: 400}}", "200 times a second at most"),
+        ("{a: {kind: gyroscope, rate: 10, mount: {place: 1}}}", "mount: only"),
+        ("{a: {kind: gyroscope, rate: 10, noise: 3}}", "noise"),
+        ("{a: {kind: lidar, rate: 10, size: [0, 4]}}", "size"),
+        ("{a: {kind: lidar, rate: 10, vertical: [10, -10]}}", "lowest ring comes first"),
+        ("{a: {kind: [", "while parsing"),
+    ],
+)
+def test_bad_sensors_are_named(tmp_path, text, says):
+    path = tmp_path / "sensors.yaml"
+    path.write_text(text)
+    with pytest.raises(SimjudgeError, match=says) as caught:
+        read_sensors(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("rate", "window"), [(10, 0.01), (200, 0.005)])
+def test_an_accelerometer_has_a_window(tmp_path, rate, window):
+    path = tmp_path / "sensors.yaml"
+    path.write_text(f"{{a: {{kind: accelerometer, rate: {rate}}}}}")
+    assert read_sensors(path)[0].window == window
+
+
+def test_no_such_sensors():
+    with pytest.raises(UsageError, match="nowhere"):
+        read_sensors("nowhere")
+
+
+def test_metres_of_a_gps_are_degrees_by_chronos_sphere():
+    """utils/ChGPSUtils.h: latitude = y / R, longitude = x / (R cos(latitude)), degrees, R = 6371 km."""
+    latitude, longitude, up = degrees_of(np.array([100.0, -50.0, 3.0]), latitude=60.0)
+    assert latitude == pytest.approx(-50.0 / 111_194.93, rel=1e-6)
+    assert longitude == pytest.approx(2 * 100.0 / 111_194.93, rel=1e-6)
+    assert up == 3.0

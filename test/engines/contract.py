@@ -1,0 +1,396 @@
+"""What every engine must do, whatever moves and lights it: `simjudge.engines.engine` as tests.
+
+Physics is held to what holds for any car of these figures; how well a car's physics is right, its own tests say.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from contract_scene import CAMERA, CAMERA_HEIGHT, CONE_HEIGHT, GREEN, LENS, RED, WALL, contract_scene
+
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.engines.engine import Moment
+from simjudge.engines.registry import ENGINES
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Course
+from simjudge.vehicle.vehicle import Command
+from simjudge.vehicle.vehicle_file import read_vehicle
+
+GRAVITY = 9.81
+CONES = {"green": (GREEN, 7), "red": (RED, 3)}
+WHEELS = tuple(f"vehicle/wheel_{place}" for place in ("front_left", "front_right", "rear_left", "rear_right"))
+AT = Moment(CAMERA)
+
+
+def run(engine, seconds):
+    """Step for about that long; returns for how long it was."""
+    whole = round(seconds / engine.step_size) * engine.step_size
+    engine.step(whole)
+    return whole
+
+
+def near(pose, other, metres=1e-6, radians=1e-6):
+    turned = (pose.inverse() @ other).orientation
+    angle = 2 * math.atan2(math.hypot(*turned[:3]), abs(turned[3]))
+    return math.dist(pose.position, other.position) <= metres and angle <= radians
+
+
+def pixel_of(point):
+    """Column and row of the pixel in which a point of the world is seen."""
+    column, row = np.round(LENS.project(CAMERA.to_body(point))).astype(int)
+    return int(column), int(row)
+
+
+def middle(name):
+    """A point inside a cone, halfway up."""
+    thing = {thing.name: thing for thing in contract_scene().things}[name]
+    return np.add(thing.pose.position, (0, 0, CONE_HEIGHT / 2))
+
+
+class EngineContract:
+    """Subclasses have a fixture `build(scene, vehicle=None, start=None)` that makes engines and closes them."""
+
+    @pytest.fixture
+    def engine(self, build):
+        return build(contract_scene())
+
+    @pytest.fixture
+    def driven(self, build):
+        """With a car at the origin, facing the wall between the cones."""
+        return build(contract_scene(), read_vehicle("art1"))
+
+    # What there is.
+
+    def test_it_says_what_it_is(self, driven):
+        assert driven.name in ENGINES
+        assert driven.variant
+        assert driven.scene.name == "contract"
+        assert driven.names[:5] == ("floor", "wall", "green", "red", "crate")
+        assert set(driven.names[5:]) >= {"vehicle", *WHEELS}
+        assert all(name.split("/")[0] == "vehicle" for name in driven.names[5:])
+        assert driven.step_size > 0
+        assert driven.time == 0
+
+    def test_things_start_where_the_scene_has_them(self, driven):
+        poses = driven.poses()
+        assert set(poses) >= {"green", "red", "crate", "vehicle", *WHEELS}
+        assert not {"floor", "wall"} & set(poses)
+        for thing in driven.scene.things:
+            if thing.motion == "free":
+                assert near(poses[thing.name], thing.pose, 1e-3, 1e-3)
+        assert near(poses["vehicle"], Pose(), 0.02, 0.02)
+
+    def test_wheels_are_where_their_names_say(self, driven):
+        car, poses = driven.vehicle(), driven.poses()
+        figures = read_vehicle("art1")
+        for name in WHEELS:
+            ahead, left, up = car.pose.to_body(poses[name].position)
+            assert ahead == pytest.approx(figures.wheelbase if "front" in name else 0, abs=0.02)
+            assert left == pytest.approx(figures.track / 2 * (1 if name.endswith("left") else -1), abs=0.02)
+            assert up == pytest.approx(figures.wheel_radius, abs=0.02)
+
+    def test_the_car_starts_where_it_is_told(self, build):
+        start = Pose.facing(-1, 2, yaw=2.0)
+        engine = build(contract_scene(), read_vehicle("art1"), start)
+        assert near(engine.vehicle().pose, start, 0.02, 0.02)
+        run(engine, 0.1)
+        assert near(engine.vehicle().pose, start, 0.02, 0.02)
+
+    def test_a_course_says_where_the_car_starts(self, build):
+        scene = replace(contract_scene(), course=Course(np.array([[1.0, 1.0], [1.0, 3.0]]), 1.0))
+        engine = build(scene, read_vehicle("art1"))
+        assert near(engine.vehicle().pose, Pose.facing(1, 1, yaw=math.pi / 2), 0.02, 0.02)
+
+    def test_without_a_car(self, engine):
+        assert engine.names == ("floor", "wall", "green", "red", "crate")
+        for call in (lambda: engine.drive(Command()), engine.vehicle, lambda: engine.place("vehicle", Pose())):
+            with pytest.raises(UsageError):
+                call()
+        assert engine.touched() == frozenset()
+
+    # Time and placing.
+
+    def test_time_is_kept(self, engine):
+        step = engine.step_size
+        engine.step(step)
+        assert engine.time == pytest.approx(step, abs=1e-12)
+        for _ in range(7):
+            engine.step(100 * step)
+        assert engine.time == pytest.approx(701 * step, abs=1e-9)
+
+    @pytest.mark.parametrize("steps", [0, -1, 0.5, 1.5, math.nan, math.inf])
+    def test_time_goes_in_whole_steps(self, engine, steps):
+        with pytest.raises(UsageError):
+            engine.step(steps * engine.step_size)
+        assert engine.time == 0
+
+    def test_what_is_placed_is_there(self, driven):
+        before = driven.poses()
+        crate, car = Pose.facing(-1, 1, 0.5, yaw=0.3, pitch=-0.4, roll=2), Pose.facing(1, -1, 0.1, yaw=-2.5, pitch=0.1)
+        driven.place("crate", crate)
+        driven.place("vehicle", car)
+        after = driven.poses()
+        assert near(after["crate"], crate)
+        assert near(after["vehicle"], car)
+        assert near(driven.vehicle().pose, car)
+        assert near(after["red"], before["red"])
+        for name in WHEELS:
+            was = before["vehicle"].to_body(before[name].position)
+            assert after["vehicle"].to_body(after[name].position) == pytest.approx(was, abs=0.02)
+        assert driven.vehicle().velocity == (0, 0, 0)
+
+    @pytest.mark.parametrize("name", ["nothing", "wall", "vehicle/wheel_front_left", ""])
+    def test_what_cannot_be_placed(self, driven, name):
+        with pytest.raises(UsageError):
+            driven.place(name, Pose())
+
+    def test_a_pose_is_made_of_numbers(self):
+        for position, orientation in (((math.nan, 0, 0), (0, 0, 0, 1)), ((0, 0, 0), (0, 0, 0, 0))):
+            with pytest.raises(SimjudgeError):
+                Pose(position, orientation)
+
+    @pytest.mark.parametrize("wrong", [{"steering": 1.1}, {"throttle": -0.1}, {"braking": 2}, {"steering": math.nan}])
+    def test_a_command_is_within_its_range(self, wrong):
+        with pytest.raises(SimjudgeError):
+            Command(**wrong)
+
+    def test_reset_is_the_start(self, driven):
+        first = driven.poses()
+        driven.drive(Command(1.0, 1.0, 0.0))
+        driven.place("crate", Pose((0.9, 0, 0)))
+        driven.step(1000 * driven.step_size)
+        moved = driven.poses()
+        assert not near(moved["crate"], first["crate"], 0.1)
+        driven.reset()
+        assert driven.time == 0
+        assert driven.touched() == frozenset()
+        assert all(near(pose, first[name], 1e-6, 1e-6) for name, pose in driven.poses().items())
+        run(driven, 0.5)
+        assert near(driven.vehicle().pose, first["vehicle"], 0.02, 0.02), "it is still driven"
+
+    def test_the_same_twice(self, build):
+        ends = []
+        for _ in range(2):
+            engine = build(contract_scene(), read_vehicle("art1"))
+            engine.drive(Command(0.4, 0.8, 0.0))
+            engine.step(1000 * engine.step_size)
+            ends.append(engine.poses())
+        assert ends[0] == ends[1]
+
+    # Physics.
+
+    def test_a_thing_falls(self, engine):
+        engine.place("crate", Pose((-2, 0, 1.5)))
+        seconds = run(engine, 0.4)
+        x, y, z = engine.poses()["crate"].position
+        assert 1.5 - z == pytest.approx(GRAVITY * seconds**2 / 2, rel=0.02)
+        assert (x, y) == pytest.approx((-2, 0), abs=1e-6)
+
+    def test_what_lies_stays(self, engine):
+        before = engine.poses()
+        engine.step(1000 * engine.step_size)
+        for name, pose in engine.poses().items():
+            assert near(pose, before[name], 2e-3, 5e-3), name
+
+    def test_a_fallen_thing_comes_to_rest_on_the_floor(self, engine):
+        engine.place("crate", Pose((-2, 0, 0.3)))
+        run(engine, 2)
+        assert engine.poses()["crate"].position == pytest.approx((-2, 0, 0), abs=0.01)
+
+    @pytest.mark.parametrize("yaw", [0.0, math.pi / 2, -2.5])
+    def test_throttle_drives_ahead(self, build, yaw):
+        start = Pose.facing(-6, -6, yaw=yaw)
+        engine = build(contract_scene(), read_vehicle("art1"), start)
+        engine.drive(Command(0.0, 1.0, 0.0))
+        run(engine, 0.5)
+        assert engine.vehicle().acceleration[0] > 0.05
+        run(engine, 1.0)
+        state, before = engine.vehicle(), engine.vehicle().pose
+        seconds = 10 * engine.step_size
+        engine.step(seconds)
+        x, y, _ = start.to_body(state.pose.position)
+        assert x > 0.2
+        assert abs(y) < 0.05
+        assert state.time == pytest.approx(engine.time - seconds)
+        assert state.velocity[0] > 0.2
+        assert abs(state.velocity[1]) < 0.05
+        assert all(speed * 0.085 == pytest.approx(state.velocity[0], rel=0.15) for speed in state.wheel_speeds)
+        moved = before.to_body(engine.vehicle().pose.position) / seconds
+        assert moved[0] == pytest.approx(state.velocity[0], rel=0.1)
+
+    @pytest.mark.parametrize("steering", [1.0, -1.0])
+    def test_positive_steering_is_left(self, build, steering):
+        start = Pose.facing(-6, -6, yaw=0.8)
+        engine = build(contract_scene(), read_vehicle("art1"), start)
+        engine.drive(Command(steering, 1.0, 0.0))
+        run(engine, 2)
+        state = engine.vehicle()
+        _, left, _ = start.to_body(state.pose.position)
+        assert state.steering_angle * steering > 0.2
+        assert left * steering > 0.05
+        assert state.angular_velocity[2] * steering > 0.1
+        assert (start.inverse() @ state.pose).angles()[0] * steering > 0.1
+
+    def test_steering_angle_follows_the_command(self, driven):
+        driven.drive(Command(0.5, 0.0, 1.0))
+        run(driven, 1)
+        half = read_vehicle("art1").steering_limit / 2
+        assert driven.vehicle().steering_angle == pytest.approx(half, rel=0.15)
+
+    def test_brakes_stop_and_hold(self, build):
+        engine = build(contract_scene(), read_vehicle("art1"), Pose((-8, -3, 0)))
+        engine.drive(Command(0.0, 1.0, 0.0))
+        run(engine, 2)
+        fast = engine.vehicle()
+        engine.drive(Command(0.0, 0.0, 1.0))
+        run(engine, 1.5)
+        stopped = engine.vehicle()
+        assert abs(stopped.velocity[0]) < 0.02
+        assert 0 < stopped.pose.position[0] - fast.pose.position[0] < 2.0
+        run(engine, 1)
+        assert near(engine.vehicle().pose, stopped.pose, 0.02, 0.02)
+
+    def test_a_car_left_alone_stands(self, driven):
+        run(driven, 2)
+        state = driven.vehicle()
+        assert near(state.pose, Pose(), 0.02, 0.02)
+        assert np.abs(state.velocity).max() < 0.01
+        assert np.abs(state.acceleration).max() < 0.5
+
+    def test_it_knows_what_the_car_touched(self, build):
+        engine = build(contract_scene(), read_vehicle("art1"), Pose((0.4, 0.6, 0)))
+        engine.step(10 * engine.step_size)
+        assert engine.touched() == frozenset()
+        before = engine.poses()["green"]
+        engine.drive(Command(0.0, 1.0, 0.0))
+        for _ in range(40):
+            run(engine, 0.1)
+        assert engine.touched() == {"green"}
+        assert not near(engine.poses()["green"], before, 0.05)
+
+    # Light.
+
+    def test_labels_are_where_the_lens_projects_things(self, engine):
+        labels = engine.labels(LENS, AT)
+        assert [each.shape for each in labels] == [(64, 96)] * 3
+        assert [each.dtype for each in labels] == [np.uint8, np.uint16, np.float32]
+        for name, (class_id, instance) in CONES.items():
+            column, row = pixel_of(middle(name))
+            assert (labels.class_id[row, column], labels.instance[row, column]) == (class_id, instance)
+        assert set(np.unique(labels.instance)) == {0, 3, 7}
+        assert np.array_equal(labels.class_id > 0, labels.instance > 0)
+
+    def test_left_is_left_and_up_is_up(self, engine):
+        labels = engine.labels(LENS, AT)
+        rows, columns = np.nonzero(labels.class_id == GREEN)
+        assert columns.max() < 47, "green stands left"
+        assert rows.min() > 31, "below the camera's height"
+        assert np.nonzero(labels.class_id == RED)[1].min() > 48
+        assert np.isinf(labels.depth[0]).all(), "nothing but background above the wall"
+        engine.place("red", Pose((2, -0.6, CAMERA_HEIGHT + 0.1)))
+        raised = engine.labels(LENS, Moment(CAMERA, engine.poses()))
+        assert np.nonzero(raised.class_id == RED)[0].max() < 32
+
+    def test_labels_are_as_tall_as_they_should_be(self, engine):
+        rows, columns = np.nonzero(engine.labels(LENS, AT).class_id == GREEN)
+        top, foot = LENS.project(CAMERA.to_body([[2, 0.6, CONE_HEIGHT], [2 - 0.4 * CONE_HEIGHT, 0.6, 0]]))[:, 1]
+        assert rows.min() == pytest.approx(top, abs=1.1)
+        assert rows.max() == pytest.approx(foot, abs=1.1)
+        assert columns.mean() == pytest.approx(LENS.project(CAMERA.to_body([2, 0.6, 0.1]))[0], abs=1.1)
+
+    def test_depth_is_along_the_optical_axis(self, engine):
+        depth = engine.labels(LENS, AT).depth
+        for point in ((WALL, 0, 0.6), (WALL, 1.5, 0.7), (WALL, -2.2, 0.8)):
+            column, row = pixel_of(point)
+            assert depth[row, column] == pytest.approx(WALL, abs=2e-3)
+        ray = LENS.rays()[-1, 48]
+        assert depth[-1, 48] == pytest.approx(CAMERA_HEIGHT / ray[1] * ray[2], rel=2e-3)
+
+    def test_labels_agree_with_rays(self, engine):
+        labels = engine.labels(LENS, AT)
+        rays = LENS.rays().reshape(-1, 3)
+        hits = engine.cast(np.tile(CAMERA.position, (len(rays), 1)), rays @ CAMERA.rotation().T)
+        instances = np.array([thing.instance for thing in engine.scene.things] + [0])
+        assert (instances[hits.thing] == labels.instance.ravel()).mean() > 0.995
+        both = np.isfinite(hits.distance) & np.isfinite(labels.depth.ravel())
+        assert both.mean() > 0.5
+        along = hits.distance[both] * rays[both, 2]
+        assert (np.abs(along - labels.depth.ravel()[both]) < 5e-3).mean() > 0.995
+        assert (np.isfinite(hits.distance) == np.isfinite(labels.depth.ravel())).mean() > 0.995
+
+    def test_rays_hit_what_is_there(self, engine):
+        origins = [(0, 0, 1), (0, 0, 0.5), (-2, 0, 1), (0, 0, 1)]
+        directions = [(0, 0, -1), (1, 0, 0), (0, 0, -1), (0, 0, 1)]
+        hits = engine.cast(origins, directions)
+        assert [engine.names[index] if index >= 0 else None for index in hits.thing] == ["floor", "wall", "crate", None]
+        assert hits.distance == pytest.approx([1, WALL, 0.8, math.inf], abs=1e-4)
+        assert hits.normal[:3] == pytest.approx(np.array([[0, 0, 1], [-1, 0, 0], [0, 0, 1]]), abs=1e-4)
+        assert np.isnan(hits.normal[3]).all()
+
+    def test_rays_see_things_where_they_are_now_or_as_told(self, engine):
+        down = ([(1, 1, 1)], [(0, 0, -1)])
+        assert engine.names[engine.cast(*down).thing[0]] == "floor"
+        engine.place("crate", Pose((1, 1, 0)))
+        assert engine.names[engine.cast(*down).thing[0]] == "crate"
+        assert engine.names[engine.cast(*down, bodies={}).thing[0]] == "floor", "where the scene has it"
+        told = engine.cast(*down, bodies={"red": Pose((1, 1, 0.2))})
+        assert engine.names[told.thing[0]] == "red"
+        assert told.distance[0] == pytest.approx(0.8 - CONE_HEIGHT, abs=1e-3)
+
+    def test_rays_see_the_car(self, driven):
+        driven.place("vehicle", Pose((-4, 3, 0)))
+        hits = driven.cast([(-4 + 0.25, 3, 1), (-4, 3.166, 1)], [(0, 0, -1)] * 2)
+        assert [driven.names[index] for index in hits.thing] == ["vehicle", "vehicle/wheel_rear_left"]
+        ahead = Moment(Pose.facing(-2, 3, 0.12, yaw=math.pi).optical(), driven.poses())
+        labels = driven.labels(LENS, ahead)
+        assert 1.2 < labels.depth[31:34, 44:52].min() < 1.6, "the car's nose"
+        assert not labels.class_id.any(), "nobody labels the car"
+
+    def test_a_moments_bodies_are_seen_where_they_are_told(self, engine):
+        column, row = pixel_of(middle("green"))
+        swapped = {"green": Pose((2, -0.6, 0)), "red": Pose((2, 0.6, 0))}
+        assert engine.labels(LENS, Moment(CAMERA, swapped)).class_id[row, column] == RED
+        picture = engine.expose(LENS, [Moment(CAMERA, swapped)])
+        assert picture[row, column, 0] > 2 * picture[row, column, 1]
+        assert engine.labels(LENS, AT).class_id[row, column] == GREEN, "and back"
+
+    @pytest.mark.parametrize("rays", [1, 4])
+    def test_pictures_are_linear_rgb(self, engine, rays):
+        picture = engine.expose(LENS, [AT], rays)
+        assert (picture.shape, picture.dtype) == ((64, 96, 3), np.float32)
+        assert np.isfinite(picture).all()
+        assert (picture >= 0).all()
+        assert picture[0] == pytest.approx(np.tile([0.1, 0.2, 0.5], (96, 1)), abs=0.01), "the background, row 0 on top"
+        for name, channel in (("red", 0), ("green", 1)):
+            column, row = pixel_of(middle(name))
+            assert picture[row, column].argmax() == channel
+
+    def test_pictures_come_out_the_same(self, build):
+        pictures = [build(contract_scene()).expose(LENS, [AT], 4) for _ in range(2)]
+        assert pictures[0].tobytes() == pictures[1].tobytes()
+
+    def test_more_light_is_brighter(self, build):
+        dim, bright = (build(contract_scene(light)).expose(LENS, [AT]) for light in (1, 2))
+        wall = (slice(28, 31), slice(40, 56))
+        assert dim[wall].mean() > 0.005
+        assert 1.2 * dim[wall].mean() < bright[wall].mean() < 2.2 * dim[wall].mean()
+
+    def test_an_exposure_is_the_mean_of_its_moments(self, engine):
+        moments = [Moment(Pose((0, y, CAMERA_HEIGHT)).optical(), {"red": Pose((2, y, 0))}) for y in (-0.1, 0.05, 0.3)]
+        each = np.mean([engine.expose(LENS, [moment]) for moment in moments], axis=0)
+        assert engine.expose(LENS, moments) == pytest.approx(each, abs=2e-3)
+
+    def test_what_cannot_be_seen_is_refused(self, engine):
+        nobody = Moment(CAMERA, {"nobody": Pose()})
+        for call in (
+            lambda: engine.expose(LENS, [nobody]),
+            lambda: engine.labels(LENS, nobody),
+            lambda: engine.cast([(0, 0, 1)], [(0, 0, 1)], {"nobody": Pose()}),
+            lambda: engine.expose(LENS, []),
+            lambda: engine.expose(LENS, [AT], 3),
+            lambda: engine.expose(LENS, [AT], 0),
+        ):
+            with pytest.raises(UsageError):
+                call()

@@ -1,0 +1,103 @@
+"""Reading result folders: what is damaged is named in one line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from made_results import made_contexts, made_set, write_result, write_sweep
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.results.saved_result import load_results
+
+
+@pytest.fixture(scope="module")
+def contexts() -> pa.Table:
+    return made_contexts(made_set("a", 1, 6, pictures=False), made_set("b", 2, 6, pictures=False))
+
+
+def test_entries_by_id_and_overall_first(tmp_path: Path, contexts: pa.Table) -> None:
+    (result,) = load_results([write_result(tmp_path / "r", contexts)])
+    assert [e.label for e in result.entries] == ["all classes", "red", "green"]
+    assert result.contexts is not None
+    assert len(result.contexts) == contexts.num_rows
+    assert result.set_name("b") == "chrono"
+
+
+def test_folders_of_the_same_name_are_told_apart(tmp_path: Path, contexts: pa.Table) -> None:
+    folders = [write_result(tmp_path / side / "r", contexts) for side in ("x", "y")]
+    assert [r.name for r in load_results(folders)] == ["r", "r (2)"]
+
+
+def test_a_sweep_alone(tmp_path: Path, contexts: pa.Table) -> None:
+    (result,) = load_results([write_sweep(tmp_path / "s", contexts)])
+    assert result.contexts is None
+    assert {c.theta for c in result.curves} >= {0.5, 0.8, 0.9}
+
+
+def _rewrite(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        content = json.loads((folder / "result.json").read_text())
+        change(content)
+        (folder / "result.json").write_text(json.dumps(content))
+
+    return write
+
+
+def _cut(name: str, at: int) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:at])
+
+
+def _without_w1(folder: Path) -> None:
+    path = folder / "contexts.parquet"
+    pq.write_table(pq.read_table(path).drop_columns(["w1"]), path)
+
+
+def _match_of_no_row(folder: Path) -> None:
+    path = folder / "contexts.parquet"
+    table = pq.read_table(path)
+    rows = pa.array([10**6] * table.num_rows)
+    pq.write_table(table.set_column(table.column_names.index("match_row"), "match_row", rows), path)
+
+
+BREAKS: dict[str, Callable[[Path], object]] = {
+    "no such folder": shutil.rmtree,
+    "neither result.json nor sweep.json": lambda folder: (folder / "result.json").unlink(),
+    "result.json: is cut off or no JSON": _cut("result.json", 300),
+    "result.json: is not what simjudge writes": lambda folder: (folder / "result.json").write_text("[1, 2]"),
+    "result.json: has no by_class": _rewrite(lambda c: c.pop("by_class")),
+    "mean_w1 is 'much', not a number": _rewrite(lambda c: c["by_class"]["1"].update(mean_w1="much")),
+    "class id that is no number": _rewrite(lambda c: c["by_class"].update(cone=c["overall"])),
+    "verdict is 'fine'": _rewrite(lambda c: c["overall"].update(verdict="fine")),
+    "contexts.parquet: is missing": lambda folder: (folder / "contexts.parquet").unlink(),
+    "contexts.parquet: cannot be read as a table": _cut("contexts.parquet", 500),
+    "contexts.parquet: lacks the column w1": _without_w1,
+    "match_row names a row": _match_of_no_row,
+    "sweep.json: is cut off": lambda folder: (folder / "sweep.json").write_text("{"),
+    "sweep.json: holds no curves": lambda folder: (folder / "sweep.json").write_text('{"curves": []}'),
+    "sweep.json: curve 0 has no theta": lambda folder: (folder / "sweep.json").write_text('{"curves": [{}]}'),
+}
+
+
+@pytest.mark.parametrize("said", BREAKS)
+def test_what_is_damaged_is_named_in_one_line(tmp_path: Path, contexts: pa.Table, said: str) -> None:
+    folder = write_result(tmp_path / "r", contexts)
+    BREAKS[said](folder)
+    with pytest.raises(SimjudgeError) as error:
+        load_results([folder])
+    assert said in str(error.value)
+    assert str(folder) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_nan_in_the_file_is_undefined(tmp_path: Path, contexts: pa.Table) -> None:
+    folder = write_result(tmp_path / "r", contexts, excess_w1=float("nan"))
+    (result,) = load_results([folder])
+    assert result.overall is not None
+    assert result.overall.number("excess_w1") is None

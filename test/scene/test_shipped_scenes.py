@@ -1,0 +1,118 @@
+"""The scenes that come with simjudge: light enough to render, bright enough to see, drivable, fair to both classes."""
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.scene.centre_lines import tightest_radius
+from simjudge.scene.read import read_scene, shipped_scenes
+from simjudge.vehicle.vehicle_file import read_vehicle
+
+NAMES = ("lab", "lab_random", "hall")
+RANDOM = {"lab_random"}
+MEASURED = Path(__file__).resolve().parents[3] / "shared" / "data" / "art1" / "cone_path_iros.csv"
+
+
+def test_there_are_these():
+    assert set(shipped_scenes()) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_they_are_light_and_whole(name, seed):
+    scene = read_scene(name, seed)
+    assert (scene.name, scene.seed) == (name, seed)
+    assert scene.class_names == {1: "red", 2: "green"}
+    assert len(scene.things) < 200
+    assert sum(len(thing.mesh.faces) for thing in scene.things) < 60_000
+    assert len(scene.lights) <= 20
+    instances = [thing.instance for thing in scene.labelled()]
+    assert instances == list(range(1, len(instances) + 1))
+    textures = {id(thing.surface.texture): thing.surface.texture for thing in scene.things}
+    assert sum(texture.nbytes for texture in textures.values() if texture is not None) < 80e6
+    assert sum(thing.collider.kind == "plane" for thing in scene.things) == 1
+    for cone in scene.labelled():
+        assert cone.motion == "free"
+        assert cone.pose.position[2] == 0
+        assert np.ptp(cone.mesh.vertices, axis=0) == pytest.approx([0.08, 0.08, 0.077], abs=1e-6)  # ART-1's
+    x0, y0, x1, y1 = scene.area
+    at = np.array([cone.pose.position for cone in scene.labelled()])
+    assert np.all((at[:, :2] > [x0, y0]) & (at[:, :2] < [x1, y1]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_floor_is_about_as_bright_as_mid_grey(name):
+    """Radiance of the floor by the lamps' formula, without shadows: albedo (sum of I cos / d^2 / pi + ambient)."""
+    for seed in range(4):
+        scene = read_scene(name, seed)
+        floor = next(thing for thing in scene.things if thing.name == "floor")
+        albedo = floor.surface.texture.mean((0, 1)) * floor.surface.colour
+        x0, y0, x1, y1 = scene.area
+        x, y = np.meshgrid(np.linspace(x0, x1, 15), np.linspace(y0, y1, 15))
+        total = np.zeros((15, 15))
+        for lamp in scene.lights:
+            u, v, height = lamp.position
+            # What stands outside is behind walls and windows.
+            if abs(u - floor.pose.position[0]) < np.ptp(floor.mesh.vertices[:, 0]) / 2:
+                distance = np.sqrt((x - u) ** 2 + (y - v) ** 2 + height**2)
+                total += np.where(distance < lamp.range, np.mean(lamp.intensity) * height / distance**3, 0)
+        radiance = np.mean(albedo) * (total / math.pi + np.mean(scene.ambient))
+        assert 0.04 < np.median(radiance) < 0.6
+        if name not in RANDOM:
+            assert 0.1 < np.median(radiance) < 0.4
+            assert radiance.max() < 1
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - RANDOM))
+def test_courses_can_be_driven(name):
+    scene, car = read_scene(name), read_vehicle("art1")
+    line = scene.course.centre_line
+    assert 12 < np.sum(np.linalg.norm(np.diff(line, axis=0), axis=1)) < 21
+    assert tightest_radius(line) > 1.6 > 1.5 * car.tightest_radius
+    assert 0.9 <= scene.course.width <= 1.0
+    # All that is solid leaves the lane to the car.
+    for thing in scene.things:
+        if thing.motion == "free" or thing.collider.kind in {"none", "plane"}:
+            continue
+        corners = thing.pose.to_world(thing.mesh.vertices)
+        if corners[:, 2].min() < 0.5:
+            gap = np.linalg.norm(line[:, None] - corners[None, :, :2], axis=2).min()
+            assert gap > 0.6, thing.name
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - RANDOM))
+def test_another_seed_moves_cones_a_little(name):
+    one, other = (np.array([c.pose.position for c in read_scene(name, seed).labelled()]) for seed in (0, 1))
+    assert 0 < np.abs(one - other).max() <= 0.04
+
+
+def test_the_labs_measured_course_fits_into_the_lab(tmp_path):
+    if not MEASURED.is_file():
+        pytest.skip("shared/data/art1/cone_path_iros.csv is not here")
+    table = {"file": str(MEASURED), "kinds": {0: "red_cone", 1: "green_cone"}}
+    path = tmp_path / "measured.yaml"
+    scene = {"extends": "lab", "placements": {"course": None, "cones": {"table": table}}}
+    path.write_text(yaml.safe_dump(scene))
+    with pytest.raises(SimjudgeError, match=r"cone_path_iros\.csv:10: id 9, colour 1 at x 995.* a slip\?"):
+        read_scene(path)
+    table["leave_out"] = [[9, 1]]
+    path.write_text(yaml.safe_dump(scene))
+    assert len(read_scene(path).labelled()) == 34
+
+
+def test_random_cones_are_as_many_red_as_green():
+    looks = set()
+    for seed in range(8):
+        scene = read_scene("lab_random", seed)
+        counts = Counter(cone.class_id for cone in scene.labelled())
+        assert counts[1] == counts[2] >= 10
+        assert scene.course is None
+        floor = next(thing for thing in scene.things if thing.name == "floor")
+        looks.add((id(floor.surface.texture), round(scene.lights[0].intensity[0], 3)))
+    assert len({texture for texture, _ in looks}) >= 3
+    assert len(looks) == 8

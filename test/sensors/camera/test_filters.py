@@ -1,0 +1,167 @@
+"""Each filter against the formula it claims."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from simjudge.core.errors import UsageError
+from simjudge.sensors.camera import filters
+
+GREY = np.full((200, 300, 3), 128, np.uint8)
+
+
+def test_every_filter_is_registered_and_keeps_type_shape_and_input():
+    parameters = {
+        "gaussian_blur": {"sigma": 1.5},
+        "vignetting": {"half_angle": 30},
+        "gaussian_noise": {"sigma": 3, "seed": 1},
+        "white_balance": {"red": 1.2},
+        "gamma": {"exponent": 1.5},
+        "jpeg": {"quality": 80},
+        "shot_noise": {"shot": 6, "read": 2, "seed": 1},
+        "bayer": {"pattern": "GRBG"},
+        "quantization": {"bits": 5},
+        "match_exposure": {"mean": 120, "deviation": 30},
+        "gray_world": {},
+        "inverse_gray_world": {"red": 90, "green": 100, "blue": 70},
+        "srgb": {},
+    }
+    assert set(filters.FILTERS) == set(parameters)
+    picture = np.random.default_rng(0).integers(0, 256, (31, 40, 3), np.uint8)
+    for name, given in parameters.items():
+        for source in (picture, picture.astype(np.float32) / 255, picture.astype(np.float64) / 255):
+            before = source.copy()
+            out = filters.named_filter(name)(source, **given)
+            assert out.dtype == source.dtype, name
+            assert out.shape == source.shape, name
+            assert np.array_equal(source, before), name
+            if source.dtype != np.uint8 and name != "jpeg":  # both paths are one filter, up to rounding
+                exact = filters.named_filter(name)(picture, **given).astype(float)
+                assert np.abs(np.clip(out * 255, 0, 255) - exact).max() <= 0.51, name
+
+
+def blurred_edge(sigma):
+    """A step between columns 39 and 40, blurred."""
+    edge = np.zeros((40, 81, 3))
+    edge[:, 40:] = 1.0
+    return filters.gaussian_blur(edge, sigma=sigma)[20, :, 0]
+
+
+@pytest.mark.parametrize("sigma", [1.0, 2.0, 3.7])
+def test_blur_has_the_line_spread_of_a_gaussian(sigma):
+    # The step becomes the error function, but for sampling the kernel at the pixels: by the midpoint rule that is off
+    # by at most max|phi'| / 24 = 0.0101 pixels squared over sigma squared.
+    expected = ndtr((np.arange(81) - 39.5) / sigma)
+    assert np.abs(blurred_edge(sigma) - expected).max() < 0.0105 / sigma**2
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 2.0, 3.7])
+def test_blur_weighs_by_the_gaussian_at_the_pixels(sigma):
+    weight = np.exp(-((np.arange(81) - 40.0) ** 2) / (2 * sigma**2))
+    expected = np.cumsum(weight / weight.sum())
+    assert np.abs(blurred_edge(sigma) - expected).max() < 1e-4  # what lies beyond 4 sigma
+
+
+@pytest.mark.parametrize("sigma", [1.0, 2.0, 3.7])
+def test_blur_has_the_variance_it_names_and_loses_no_light(sigma):
+    point = np.zeros((81, 81, 3))
+    point[40, 40] = 1.0
+    out = filters.gaussian_blur(point, sigma=sigma)[:, :, 1]
+    offset = np.arange(81) - 40
+    assert out.sum() == pytest.approx(1, abs=1e-9)
+    assert (out.sum(0) * offset**2).sum() == pytest.approx(sigma**2, rel=2e-3)
+    assert (out.sum(1) * offset**2).sum() == pytest.approx(sigma**2, rel=2e-3)
+    assert np.array_equal(filters.gaussian_blur(GREY, sigma=sigma), GREY)
+
+
+def test_blur_of_zero_changes_nothing():
+    picture = np.random.default_rng(0).integers(0, 256, (9, 9, 3), np.uint8)
+    assert np.array_equal(filters.gaussian_blur(picture, sigma=0), picture)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 5.0, 20.0])
+def test_noise_has_the_variance_it_names_and_no_mean(sigma):
+    out = filters.gaussian_noise(GREY, sigma=sigma, seed=4).astype(float) - 128
+    count = out.size
+    assert abs(out.mean()) < 4 * sigma / math.sqrt(count)
+    # Rounding to whole levels adds 1/12; the sample variance has a relative spread of sqrt(2 / n).
+    assert out.var() == pytest.approx(sigma**2 + 1 / 12, rel=4 * math.sqrt(2 / count))
+    assert abs(np.corrcoef(out[:, :-1, 0].ravel(), out[:, 1:, 0].ravel())[0, 1]) < 4 / math.sqrt(count / 3)
+    assert abs(np.corrcoef(out[:, :, 0].ravel(), out[:, :, 2].ravel())[0, 1]) < 4 / math.sqrt(count / 3)
+
+
+def test_noise_follows_its_seed():
+    first, again, other = (filters.gaussian_noise(GREY, sigma=5, seed=s) for s in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_white_balance_multiplies_and_saturates():
+    picture = np.empty((1, 4, 3), np.uint8)
+    picture[0, :, :] = np.array([0, 100, 180, 255])[:, None]
+    out = filters.white_balance(picture, red=0.65, green=1.0, blue=1.4)
+    assert out[0, :, 0].tolist() == [0, 65, 117, 166]  # 165.75 rounds up
+    assert out[0, :, 1].tolist() == [0, 100, 180, 255]
+    assert out[0, :, 2].tolist() == [0, 140, 252, 255]  # 357 saturates
+    double = np.full((2, 2, 3), 0.9)
+    assert filters.white_balance(double, blue=1.4)[0, 0].tolist() == pytest.approx([0.9, 0.9, 1.26])  # this does not
+
+
+def test_white_balance_gives_the_mean_gain():
+    picture = np.random.default_rng(0).integers(20, 150, (60, 80, 3), np.uint8)
+    out = filters.white_balance(picture, red=1.4, green=1.1, blue=0.65)
+    gain = out.mean((0, 1)) / picture.mean((0, 1))
+    assert gain.tolist() == pytest.approx([1.4, 1.1, 0.65], rel=1e-3)
+
+
+GAMMAS = [(1, 77, 77), (2, 128, 64), (0.5, 64, 128), (2.2, 255, 255)]
+
+
+@pytest.mark.parametrize(("exponent", "level", "expected"), GAMMAS)
+def test_gamma_is_a_power_of_full_scale(exponent, level, expected):
+    out = filters.gamma(np.full((1, 1, 3), level, np.uint8), exponent=exponent)
+    assert out[0, 0, 0] == round(255 * (level / 255) ** exponent) == expected
+
+
+@pytest.mark.parametrize("half_angle", [10, 30, 45])
+def test_vignetting_follows_the_cosine_fourth_law(half_angle):
+    out = filters.vignetting(np.ones((101, 201, 3)), half_angle=half_angle)
+    assert out[50, 100].tolist() == [1, 1, 1]
+    for row, column in ((0, 0), (0, 200), (100, 0), (100, 200)):
+        assert out[row, column, 0] == pytest.approx(math.cos(math.radians(half_angle)) ** 4)
+    # Half way to the corner, the tangent of the angle is half.
+    angle = math.atan(math.tan(math.radians(half_angle)) / 2)
+    assert out[25, 50, 0] == pytest.approx(math.cos(angle) ** 4)
+
+
+def test_jpeg_is_close_at_high_quality_and_worse_at_low():
+    rows, columns = np.mgrid[0:64, 0:64]
+    smooth = np.stack([rows * 4, columns * 4, (rows + columns) * 2], 2).astype(np.uint8)
+    error = [np.abs(filters.jpeg(smooth, quality=q).astype(int) - smooth).mean() for q in (98, 50, 5)]
+    assert error[0] < 1 < error[1] < error[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "says"),
+    [
+        ("gaussian_blur", {"sigma": -1}, "sigma -1"),
+        ("gaussian_blur", {"sigma": math.nan}, "sigma nan"),
+        ("gaussian_noise", {"sigma": math.inf}, "sigma inf"),
+        ("white_balance", {"red": -0.5}, "gains -0.5"),
+        ("gamma", {"exponent": 0}, "exponent 0"),
+        ("vignetting", {"half_angle": 90}, "half angle 90"),
+        ("jpeg", {"quality": 0}, "quality 0"),
+    ],
+)
+def test_senseless_parameters_are_refused(name, given, says):
+    with pytest.raises(UsageError, match=says):
+        filters.named_filter(name)(GREY, **given)
+
+
+def test_unknown_filter_and_odd_type_are_refused():
+    with pytest.raises(UsageError, match=r"no filter is called 'sepia'; there are bayer, gamma"):
+        filters.named_filter("sepia")
+    with pytest.raises(UsageError, match="int64"):
+        filters.gamma(np.zeros((2, 2, 3), np.int64), exponent=2)

@@ -1,0 +1,217 @@
+"""Lenses against their formulas, against OpenCV, and there and back."""
+
+import math
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from simjudge.core.errors import UsageError
+from simjudge.sensors.camera import lens as lenses
+from simjudge.sensors.camera.calibration import Calibration
+from simjudge.sensors.camera.lens import lens_of, lens_with_field, lens_with_focal_length
+
+SIZE = (1280, 720)
+ART1 = (-0.369, 0.1257, -0.0194)
+ALL = {
+    "pinhole": lens_with_field("pinhole", SIZE, 80),
+    "fov": lens_with_field("fov", SIZE, 80),
+    "barrel": lens_with_field("radial", SIZE, 80, ART1),
+    "pincushion": lens_with_field("radial", SIZE, 60, (0.1, 0.02, 0.0)),
+}
+EVERY = pytest.mark.parametrize("name", ALL)
+
+
+def checker_board(depth=1.5):
+    """Corners of a tilted board that fills the view, metres, optical frame."""
+    x, y = np.meshgrid(np.linspace(-0.8, 0.8, 17), np.linspace(-0.45, 0.45, 10))
+    return np.stack([x.ravel(), y.ravel(), (depth + 0.3 * x - 0.2 * y).ravel()], -1)
+
+
+def by_opencv(points, calibration):
+    done, _ = cv2.projectPoints(points, np.zeros(3), np.zeros(3), calibration.matrix, calibration.distortion)
+    return done[:, 0]
+
+
+@EVERY
+def test_corners_of_a_board_are_where_opencv_puts_them_by_the_camera_info(name):
+    info = ALL[name].camera_info()
+    off = np.abs(ALL[name].project(checker_board()) - by_opencv(checker_board(), info.calibration)).max()
+    assert off < (1e-9 if name != "fov" else info.error + 1e-9)
+    assert info.error == 0 if name != "fov" else 0 < info.error < 0.01
+    assert info.calibration.model == ("plumb_bob" if name != "fov" else "rational_polynomial")
+
+
+@pytest.mark.parametrize(("field", "limit"), [(60, 1e-6), (80, 1e-4), (100, 0.05)])
+def test_the_rational_polynomial_misses_the_fov_lens_by_no_more_than_it_says(field, limit):
+    lens = lens_with_field("fov", SIZE, field)
+    calibration, error = lens.camera_info()
+    u, v = (side.ravel() for side in np.meshgrid(np.linspace(-0.5, 1279.5, 161), np.linspace(-0.5, 719.5, 91)))
+    pixels = np.stack([u, v], -1)
+    off = np.linalg.norm(by_opencv(lens.rays_at(pixels), calibration) - pixels, axis=-1).max()
+    assert 0.9 * error < off < 1.01 * error + 1e-9
+    assert error < limit
+
+
+def test_corners_of_a_board_follow_the_formulas():
+    points = checker_board()
+    for x, y, z in points:
+        slope, direction = math.hypot(x, y) / z, math.atan2(y, x)
+        t = math.tan(math.radians(40))
+        # Half widths, as in Chrono's camera.cu: r2 = tan(r1 tan w) / tan w, over its value at r1 = 1.
+        r2 = slope / t
+        r1 = math.atan(r2 * math.tan(t)) / t
+        assert math.tan(r1 * t) / t / (math.tan(t) / t) == pytest.approx(r2, abs=1e-12)
+        k1, k2, k3 = ART1
+        edge = t * (1 + k1 * t**2 + k2 * t**4 + k3 * t**6)
+        brown = slope * (1 + k1 * slope**2 + k2 * slope**4 + k3 * slope**6)
+        for name, radius in (("pinhole", slope / t), ("fov", r1), ("barrel", brown / edge)):
+            expected = 639.5 + 640 * radius * math.cos(direction), 359.5 + 640 * radius * math.sin(direction)
+            assert ALL[name].project([x, y, z]).tolist() == pytest.approx(expected, abs=1e-9), name
+
+
+@EVERY
+def test_opencv_finds_every_corner_within_half_a_pixel_on_the_rays_of_every_pixel(name):
+    rays = ALL[name].rays()
+    assert rays.shape == (720, 1280, 3)
+    assert np.abs(np.linalg.norm(rays, axis=-1) - 1).max() < 1e-12
+    some = rays[::40, ::40].reshape(-1, 3)
+    u, v = np.meshgrid(np.arange(0, 1280, 40), np.arange(0, 720, 40))
+    seen = by_opencv(some, ALL[name].camera_info().calibration)
+    assert np.abs(seen - np.stack([u.ravel(), v.ravel()], -1)).max() < (1e-6 if name != "fov" else 0.01)
+
+
+@EVERY
+def test_right_is_right_and_down_is_down(name):
+    lens = ALL[name]
+    rays = lens.rays()
+    assert rays[360, 1279, 0] > 0.4 > -0.4 > rays[360, 0, 0]  # x to the right
+    assert rays[719, 640, 1] > 0.2 > -0.2 > rays[0, 640, 1]  # y down
+    assert np.all(rays[..., 2] > 0)  # z forward
+    right, below = lens.project([0.3, 0, 1]), lens.project([0, 0.2, 1])
+    assert right[0] > 640
+    assert right[1] == 359.5
+    assert below[0] == 639.5
+    assert below[1] > 400
+    assert lens.project([0, 0, 2]).tolist() == [639.5, 359.5]
+    assert lens.rays_at([639.5, 359.5]).tolist() == [0, 0, 1]
+    assert np.array_equal(rays[:, ::-1] * [-1, 1, 1], rays)
+    assert np.array_equal(rays[::-1] * [1, -1, 1], rays)
+
+
+@pytest.mark.parametrize("field", [20, 60, 80, 100, 114])
+@pytest.mark.parametrize("model", ["pinhole", "fov", "radial"])
+def test_the_horizontal_field_is_kept_at_the_edges(model, field):
+    lens = lens_with_field(model, (640, 100), field, (-0.02, 0.01, 0) if model == "radial" else (0, 0, 0))
+    half = math.radians(field / 2)
+    for u, side in ((-0.5, -1), (639.5, 1)):
+        assert lens.rays_at([u, 49.5]).tolist() == pytest.approx([side * math.sin(half), 0, math.cos(half)], abs=1e-12)
+    assert lens.horizontal_field() == pytest.approx(field, abs=1e-9)
+
+
+@given(
+    u=st.floats(-0.5, 1279.5),
+    v=st.floats(-0.5, 719.5),
+    k=st.tuples(st.floats(-0.5, 0.5), st.floats(-0.3, 0.3), st.floats(-0.2, 0.2)),
+    field=st.floats(5, 114),
+    model=st.sampled_from(["pinhole", "fov", "radial"]),
+    distance=st.floats(0.01, 1e4),
+)
+def test_from_a_pixel_out_and_back_again(u, v, k, field, model, distance):
+    try:
+        lens = lens_with_field(model, SIZE, field, k if model == "radial" else (0, 0, 0))
+    except UsageError:
+        assume(False)  # the lens turns back within the picture and is refused
+    there = lens.rays_at([u, v])
+    assert np.linalg.norm(there) == pytest.approx(1)
+    assert np.abs(lens.project(there * distance) - [u, v]).max() < 1e-6
+
+
+@given(
+    k=st.tuples(st.floats(-2, 2), st.floats(-2, 2), st.floats(-2, 2)),
+    radius=st.floats(0, 3),
+)
+def test_radial_inverse_is_exact_or_says_that_there_is_none(k, radius):
+    slope = float(lenses.radial_slope(radius, k))
+    end = lenses.radial_end(k)
+    s = np.linspace(0, min(end, 20.0), 20001)
+    values = s * (1 + k[0] * s**2 + k[1] * s**4 + k[2] * s**6)
+    assert np.all(np.diff(values) > -1e-9 * np.maximum(values[1:], 1))  # monotone as far as it goes
+    if math.isnan(slope):
+        assert end < 1e6
+        assert values.max() < radius + 1e-12
+    else:
+        assert 0 <= slope <= end
+        back = slope * (1 + k[0] * slope**2 + k[1] * slope**4 + k[2] * slope**6)
+        assert abs(back - radius) < 1e-12 * max(radius, 1)
+
+
+def test_where_the_polynomial_turns_nothing_is_seen_twice():
+    # r (1 - r^2 / 3) turns at 1, where it is 2/3; OpenCV goes on.
+    k = (-1 / 3, 0.0, 0.0)
+    assert lenses.radial_end(k) == pytest.approx(1)
+    assert lenses.radial_slope([0.3, 2 / 3 - 1e-9, 0.67], k).tolist()[2:] == pytest.approx([math.nan], nan_ok=True)
+    lens = lens_with_focal_length("radial", (100, 100), 200, k)
+    inside, beyond = lens.project([[0.9, 0, 1], [1.2, 0, 1]])
+    assert inside[0] == pytest.approx(49.5 + 200 * 0.9 * (1 - 0.27))
+    assert np.isnan(beyond).all()
+    assert np.isfinite(by_opencv(np.array([[1.2, 0, 1]]), lens.camera_info().calibration)).all()
+    assert np.isnan(lens.rays_at([300, 49.5])).all()
+
+
+def test_a_pixel_on_the_turn_itself_comes_back():
+    lens = lens_with_focal_length("radial", (100, 100), 200, (-1 / 3, 0.0, 0.0))
+    pixels = np.array([[49.5 + 200 * (2 / 3 - 10.0**-n), 49.5] for n in range(2, 15)])
+    assert np.abs(lens.project(lens.rays_at(pixels)) - pixels).max() < 1e-6
+
+
+def test_behind_the_camera_nothing_is_seen():
+    for lens in ALL.values():
+        seen = lens.project([[0.1, 0.1, -1], [0.1, 0.1, 0], [math.nan, 0, 1]])
+        assert np.isnan(seen[:2]).all()
+        assert np.isnan(seen[2]).any()
+
+
+def test_a_calibration_is_the_lens_that_it_was():
+    for name in ("pinhole", "barrel", "pincushion"):
+        again = lens_of(ALL[name].camera_info().calibration)
+        assert np.array_equal(again.rays(), ALL[name].rays())
+
+
+@pytest.mark.parametrize(
+    ("model", "distortion"),
+    [("plumb_bob", [0, 0, 0.01, 0, 0]), ("rational_polynomial", [0.1] * 8), ("equidistant", [0.1] * 4)],
+)
+def test_calibrations_of_other_lenses_are_refused(model, distortion):
+    matrix = np.array([[500.0, 0, 320], [0, 500, 240], [0, 0, 1]])
+    other = Calibration("x", (640, 480), model, matrix, np.array(distortion), np.eye(3), np.zeros((3, 4)))
+    with pytest.raises(UsageError, match="p1 = p2 = 0"):
+        lens_of(other)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: lens_with_field("fisheye", SIZE, 80), "lens model 'fisheye'"),
+        (lambda: lens_with_field("pinhole", SIZE, 180), "less than 180"),
+        (lambda: lens_with_field("pinhole", SIZE, 0), "more than 0"),
+        (lambda: lens_with_field("pinhole", SIZE, math.nan), "field of view nan"),
+        (lambda: lens_with_field("pinhole", (0, 720), 80), "0x720"),
+        (lambda: lens_with_field("fov", SIZE, 116), r"less than 115"),
+        (lambda: lens_with_field("fov", (100, 100), 112), "corners of 100x100 see nothing"),
+        (lambda: lens_with_field("fov", SIZE, 80, ART1), "belong to a radial lens"),
+        (lambda: lens_with_focal_length("fov", SIZE, 700), "not by a focal length"),
+        (lambda: lens_with_focal_length("radial", SIZE, math.inf), "focal length"),
+        (lambda: lens_with_focal_length("radial", SIZE, 700, (0, 1e300, 0)), "no lens's"),
+        (lambda: lens_with_focal_length("radial", SIZE, 700, (math.nan, 0, 0)), "no lens's"),
+        (lambda: lens_with_field("radial", SIZE, 80, (-1, 0, 0)), "turns back at 60.0 degrees"),
+        (lambda: lens_with_field("fov", SIZE, 106).camera_info(), "has no camera_info"),
+        # What Chrono makes of ART-1's figures: its corners lie beyond where the polynomial turns.
+        (lambda: lens_with_focal_length("radial", SIZE, 640 / math.tan(math.radians(40)), ART1), "before the corners"),
+    ],
+)
+def test_lenses_that_cannot_be_are_refused(make, says):
+    with pytest.raises(UsageError, match=says):
+        make()

@@ -1,0 +1,235 @@
+"""A live session without ROS: what counts once, what is forgotten, what a journal brings back, what is left out."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simjudge.context.method import Method
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.data.sets import write_set
+from simjudge.studies.apart import Apart, Job, work
+from simjudge.studies.inputs import read_side
+from simjudge.studies.live.journal import Journal
+from simjudge.studies.live.live_frames import FrameMaker
+from simjudge.studies.live.session import COUNT, IGNORE, LiveSession, Plan
+from simjudge.studies.live.stream_matching import ALONE, Left, Match
+from simjudge.studies.pair import Trials, compare_pair
+
+TRIALS = Trials(20, 20)
+METHOD = Method(theta=0.3)
+NO_MASK = SimpleNamespace(x=0, y=0, width=0, height=0, bits=b"")
+
+
+def made(seed, frames=6, per_frame=4):
+    random = np.random.default_rng(seed)
+    count = frames * per_frame
+    corner = random.uniform(0, 90, (count, 2))
+    box = np.hstack([corner, corner + random.uniform(20, 30, (count, 2))])
+    frame, kind = np.repeat(np.arange(frames), per_frame), random.integers(0, 2, count)
+    return FrameSet.build(
+        "sim", np.tile([640, 480], (frames, 1)), Objects.build(frame, kind, box),
+        Predictions.build(frame, kind, box + random.normal(0, 4, box.shape), random.uniform(0.3, 1, count)),
+        stamp=(1 + np.arange(frames)) * 10**9, class_names={0: "cone", 1: "post"},
+    )  # fmt: skip
+
+
+LIVE = made(2)
+
+
+def messages(frames, index):
+    """What a simulator and a detector publish of a frame."""
+    names = [SimpleNamespace(id=k, name=name) for k, name in frames.class_names.items()]
+    head = {"frame_name": "", "image_width": 640, "image_height": 480, "class_names": names}
+
+    def items(table):
+        for row in np.flatnonzero(table.frame == index):
+            box = SimpleNamespace(**dict(zip(("x0", "y0", "x1", "y1"), table.box[row].tolist(), strict=True)))
+            more = {"score": float(table.score[row])} if hasattr(table, "score") else {"instance_id": -1}
+            class_id = int(table.class_id[row])
+            yield SimpleNamespace(class_id=class_id, class_name=frames.class_names[class_id], box=box, mask=NO_MASK,
+                                  **more)  # fmt: skip
+
+    labels = SimpleNamespace(**head, objects=list(items(frames.objects)))
+    return labels, SimpleNamespace(**head, detections=list(items(frames.predictions)))
+
+
+def match(index, frames=LIVE, turn=0):
+    return Match(int(frames.stamp[index]), turn, *messages(frames, index))
+
+
+@pytest.fixture(scope="module")
+def side(tmp_path_factory):
+    path = tmp_path_factory.mktemp("reference") / "real.json"
+    write_set(made(1), path)
+    return read_side(path, None)
+
+
+def session(side, said=None, size=(0, 0), **plan):
+    said = [] if said is None else said
+    return LiveSession(Plan("paper", METHOD, TRIALS, **plan), side, FrameMaker(("labels", "boxes"), size), said.append)
+
+
+def batch(side, frames, *, live_is_a=False):
+    pair = (frames, side.frames) if live_is_a else (side.frames, frames)
+    return compare_pair(*pair, METHOD, TRIALS).numbers
+
+
+@pytest.mark.parametrize("live_is_a", [False, True])
+def test_the_result_is_the_batch_result_whatever_the_order(side, live_is_a):
+    live = session(side, live_is_a=live_is_a)
+    for index in (3, 0, 5, 1, 4, 2):
+        live.add(match(index))
+    compared = live.compared()
+    assert compared.result.numbers == batch(side, LIVE, live_is_a=live_is_a)
+    inputs = compared.inputs["a" if live_is_a else "b"]
+    assert [inputs[k] for k in ("format", "frames", "objects", "predictions", "units")] == ["live", 6, 24, 24, 6]
+    assert live.add(match(0)) is None
+
+
+def test_repeats_count_once_or_again_as_asked(side):
+    once, again = session(side, on_jump=IGNORE), session(side, on_jump=COUNT)
+    for turn in (0, 1):
+        for index in range(6):
+            once.add(match(index, turn=turn))
+            again.add(match(index, turn=turn))
+    assert (once.judge.frame_count, once.repeated, once.changed) == (6, 6, 0)
+    assert (again.judge.frame_count, again.repeated) == (12, 0)
+    assert again.compared().result.numbers["overall"]["n_b"] == 48
+    once.add(match(0, made(7)))
+    assert (once.repeated, once.changed) == (7, 1)
+    assert (once.forget(), once.judge.frame_count) == (6, 0)
+    once.add(match(0))
+    assert once.judge.frame_count == 1
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.permutations(range(6)), st.integers(0, 6), st.integers(0, 40))
+def test_resumed_after_any_frame_and_any_cut_it_ends_the_same(tmp_path_factory, side, order, killed_after, cut):
+    journal = tmp_path_factory.mktemp("journal") / "x.journal"
+    first = session(side, journal=journal)
+    first.leave(Left(0, 77, ALONE))
+    for index in order[:killed_after]:
+        first.add(match(index))
+    first.close(finished=False)
+    with journal.open("r+b") as file:
+        file.truncate(max(journal.stat().st_size - cut, 0))
+    said = []
+    second = session(side, said, journal=journal)
+    assert second.resumed in (killed_after, max(killed_after - 1, 0))
+    second.leave(Left(0, 77, ALONE))
+    for index in range(6):
+        second.add(match(index))
+    assert second.compared().result.numbers == batch(side, LIVE)
+    assert second.losses().lines() == ["1 ground truth messages without detections: 0.000 s"]
+    second.close(finished=True)
+    assert not journal.exists()
+
+
+def test_a_journal_of_other_parameters_is_refused(side, tmp_path):
+    journal = tmp_path / "x.journal"
+    first = session(side, journal=journal)
+    first.add(match(0))
+    first.close(finished=False)
+    with pytest.raises(SimjudgeError, match="other parameters"):
+        session(side, journal=journal, on_jump=COUNT)
+    anew = session(side, journal=journal, on_jump=COUNT, resume=False)
+    assert anew.resumed == 0
+    anew.close(finished=True)
+
+
+def test_another_reference_begins_anew_and_keeps_the_journal(side, tmp_path):
+    journal = tmp_path / "x.journal"
+    first = session(side, journal=journal)
+    first.add(match(0))
+    write_set(made(9), tmp_path / "other.json")
+    second = first.with_reference(read_side(tmp_path / "other.json", None))
+    assert second.judge.frame_count == 0
+    second.add(match(1))
+    second.close(finished=False)
+    third = session(read_side(tmp_path / "other.json", None), journal=journal)
+    assert third.resumed == 1
+    third.close(finished=True)
+
+
+def test_a_journal_that_cannot_be_written_does_not_stop_the_judging(side, tmp_path, monkeypatch):
+    def full(_journal, _record):
+        raise SimjudgeError("x.journal: the disk is full")
+
+    live = session(side, journal=tmp_path / "x.journal")
+    monkeypatch.setattr(Journal, "append", full)
+    assert live.add(match(0)) is not None
+    assert live.trouble == "x.journal: the disk is full"
+    assert live.add(match(1)) is not None
+    live.close(finished=True)
+
+
+def test_what_is_left_out_is_counted_and_what_came_later_is_not(side):
+    live = session(side)
+    labels, boxes = messages(LIVE, 0)
+    labels.objects[0].box.x1 = float("nan")
+    live.add(Match(5, 0, labels, boxes))
+    labels, boxes = messages(LIVE, 1)
+    boxes.image_width = 320
+    live.add(Match(6, 0, labels, boxes))
+    labels, boxes = messages(LIVE, 2)
+    labels.class_names[0].name = "traffic light"
+    live.add(Match(7, 0, labels, boxes))
+    live.leave(Left(1, 8, ALONE))
+    live.leave(Left(1, int(LIVE.stamp[3]), ALONE))
+    live.add(match(3))
+    kinds = {line.partition(":")[0] for line in live.losses().lines()}
+    assert kinds == {
+        "1 boxes with NaN or infinite coordinates", "1 detection messages for another picture size",
+        "1 frames whose messages contradict themselves", "1 detections messages without ground truth",
+    }  # fmt: skip
+    assert live.judge.frame_count == 2
+    assert sum(live.unmatched().values()) == 1
+
+
+def test_messages_without_a_picture_size(side):
+    def vision(table):
+        detections = []
+        for row in np.flatnonzero(table.frame == 0):
+            (x0, y0, x1, y1), kind = table.box[row], int(table.class_id[row])
+            score = float(table.score[row]) if hasattr(table, "score") else 1.0
+            guess = SimpleNamespace(class_id=LIVE.class_names[kind], score=score)
+            centre = SimpleNamespace(position=SimpleNamespace(x=(x0 + x1) / 2, y=(y0 + y1) / 2), theta=0.0)
+            box = SimpleNamespace(center=centre, size_x=x1 - x0, size_y=y1 - y0)
+            detections.append(SimpleNamespace(bbox=box, results=[SimpleNamespace(hypothesis=guess)]))
+        return SimpleNamespace(detections=detections)
+
+    pair = (vision(LIVE.objects), vision(LIVE.predictions))
+    losses = Losses()
+    assert FrameMaker(("labels", "boxes")).frame(5, *pair, losses) is None
+    assert "image_size" in losses.lines()[0]
+    live = session(side, size=(640, 480))
+    judged = live.add(Match(int(LIVE.stamp[0]), 0, *pair))
+    wanted = LIVE.take([0])
+    np.testing.assert_allclose(judged.frames.objects.box, wanted.objects.box)
+    assert judged.frames.objects.class_id.tolist() == wanted.objects.class_id.tolist()
+
+
+def test_apart_gives_what_it_gives_here(side):
+    job = Job(side.frames, LIVE, METHOD, TRIALS, "iou", both=True)
+    apart = Apart(job)
+    assert apart.wait(120)
+    assert apart.problem is None
+    assert json.dumps(vars(apart.numbers)) == json.dumps(vars(work(job)))
+    assert apart.numbers.backward == batch(side, LIVE, live_is_a=True)
+
+
+def test_apart_says_why_it_failed(side):
+    bare = FrameSet.build("bare", [[64, 48]], Objects.empty(), Predictions.empty())
+    apart = Apart(Job(side.frames, bare, METHOD, TRIALS, "iou", both=False))
+    assert apart.wait(120)
+    assert apart.numbers is None
+    assert "holds no labelled object" in apart.problem
+    stopped = Apart(Job(side.frames, LIVE, METHOD, TRIALS, "iou", both=False))
+    stopped.stop()
+    assert stopped.done
+    assert stopped.numbers is None

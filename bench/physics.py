@@ -50,7 +50,7 @@ def rows() -> Iterator[Row]:
         start = time.perf_counter()
         bodies.step(SECONDS)
         factor = SECONDS / (time.perf_counter() - start)
-        touched = f"{len(bodies.touched())} touched"
+        touched = f"{len(bodies.touched_things())} touched"
         yield f"physics, 2 ms steps, {what}", f"{factor:.0f} times real time", "20" if cones else "", touched
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.engines.contract import SceneState
 from simjudge.engines.default.light import Light
 from simjudge.engines.default.variant import CHOICE
-from simjudge.engines.engine import Moment
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import PointLight, Scene, Surface, Thing
 from simjudge.scene.read import read_scene
@@ -38,16 +38,16 @@ def seconds(work: Callable[[], object], times: int = 5) -> float:
     return float(best)
 
 
-def camera(scene: Scene) -> Moment:
+def camera(scene: Scene) -> SceneState:
     """Where the car's camera is at the start of the course."""
     start = scene.course.start() if scene.course else Pose()
-    return Moment((start @ Pose.facing(0.2, 0, 0.1, pitch=0.1)).optical())
+    return SceneState((start @ Pose.facing(0.2, 0, 0.1, pitch=0.1)).optical())
 
 
 def frame(scene: Scene, lens: Lens, rays: int) -> Callable[[], object]:
     """What makes one picture and its labels."""
-    light, moment = Light(scene), camera(scene)
-    return lambda: (light.expose(lens, [moment], rays), light.labels(lens, moment))
+    light, scene_state = Light(scene), camera(scene)
+    return lambda: (light.render(lens, [scene_state], rays), light.labels(lens, scene_state))
 
 
 def with_lamps(scene: Scene, count: int) -> Scene:
@@ -87,14 +87,14 @@ def targets() -> Iterator[Row]:
 
 def moving(scene: Scene) -> float:
     """Seconds of a small picture and its labels while ten free things move."""
-    light, moment = Light(scene), camera(scene)
+    light, scene_state = Light(scene), camera(scene)
     free = [thing for thing in scene.things if thing.motion == "free"][:10]
     step = iter(range(1_000_000))
 
     def work() -> None:
         by = Pose((0.001 * next(step), 0, 0))
-        at = Moment(moment.camera, {thing.name: by @ thing.pose for thing in free})
-        light.expose(SMALL, [at], 1)
+        at = SceneState(scene_state.camera, {thing.name: by @ thing.pose for thing in free})
+        light.render(SMALL, [at], 1)
         light.labels(SMALL, at)
 
     return seconds(work, 20)

@@ -18,7 +18,7 @@ from simjudge.capture.replaying import exposure_around, look
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import stamp_name
 from simjudge.data.rosbag2.messages import FRAME_ID
-from simjudge.engines.engine import Engine
+from simjudge.engines.contract import Engine
 from simjudge.engines.registry import ENGINES, make_engine
 from simjudge.geometry.pose_noise import PoseNoise
 from simjudge.geometry.trajectories import Interpolation, Limits
@@ -201,7 +201,7 @@ class ReplayNode(SimjudgeNode):
         name, seed, camera = stamp_name(item.stamp), self.settings["seed"], self._camera
         path = CameraPath(poses, self._seat, self._alignment, self._offset, self._noise, seed)
         seen = look(self._engine, camera, path, item.stamp, name)
-        truth = ground_truth(self._engine.scene, camera.lens, seen.moment, seen.labels, self._labelling)
+        truth = ground_truth(self._engine.scene, camera.lens, seen.scene_state, seen.labels, self._labelling)
         shot = shot_of(camera, seen.light, name, seed)
         self._out.publish(item.stamp, shot.pixels, truth.objects, seen.labels, shot.encoded, name)
         self._flow.add(time.monotonic() - item.arrived)

@@ -20,7 +20,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.engines.chrono.feed import Reading
 from simjudge.engines.chrono.sensor_file import SensorSpec, read_sensors
 from simjudge.engines.chrono.sensor_topics import topics_of
-from simjudge.engines.engine import Engine
+from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
 
 from .qos import publisher_events, reliable
@@ -28,7 +28,7 @@ from .runtime import SimjudgeNode
 from .sensor_messages import reading_message
 
 if TYPE_CHECKING:
-    from simjudge.engines.chrono.engine import ChronoEngine
+    from simjudge.engines.chrono.chrono_engine import ChronoEngine
 
 _DEPTH, _CLOUDS = 200, 5
 _TYPES = {

@@ -26,7 +26,7 @@ from simjudge.core.frames import Objects, stamp_name
 from simjudge.core.images import EncodedImage, RgbImage, encode_jpeg
 from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.data.rosbag2.pixels import format_name
-from simjudge.engines.engine import Labels
+from simjudge.engines.contract import Labels
 from simjudge.sensors.camera.camera import Camera
 
 from .image_messages import camera_info_message, image_message

@@ -3,7 +3,7 @@
 import numpy as np
 import trimesh
 
-from simjudge.engines.engine import Moment
+from simjudge.engines.contract import SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh, PointLight, Scene, Surface, Thing
 from simjudge.sensors.camera.lens import lens_with_field
@@ -61,13 +61,13 @@ def narrow(pixels=1, field=0.2):
 
 
 def looking(start, to):
-    """The moment of a camera at a place that looks at another, upright where it can be."""
+    """The instant of a camera at a place that looks at another, upright where it can be."""
     start, ahead = np.asarray(start, float), np.asarray(to, float) - np.asarray(start, float)
     x = ahead / np.linalg.norm(ahead)
     aside = np.array([0.0, 0, 1]) if abs(x[2]) < 0.999 else np.array([1.0, 0, 0])
     y = np.cross(aside, x)
     y /= np.linalg.norm(y)
-    return Moment(Pose.from_matrix(np.column_stack([x, y, np.cross(x, y), start])).optical())
+    return SceneState(Pose.from_matrix(np.column_stack([x, y, np.cross(x, y), start])).optical())
 
 
 def thing(name, mesh, surface=None, pose=None, **more):

@@ -3,7 +3,7 @@
 import numpy as np
 import trimesh
 
-from simjudge.engines.engine import Labels
+from simjudge.engines.contract import Labels
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh, Scene, Surface, Thing
 from simjudge.sensors.camera.lens import lens_with_field

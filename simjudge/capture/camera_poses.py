@@ -15,7 +15,7 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FloatArray, stamp_name
-from simjudge.engines.engine import Engine
+from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import OPTICAL, Pose, Trajectory
 from simjudge.geometry.trajectories import Interpolation
 from simjudge.scene.model import Course
@@ -139,7 +139,7 @@ class RandomPoses:
 
     def _is_free(self, position: tuple[float, float, float], engine: Engine) -> bool:
         """Whether nothing is too near, and faces are seen from outside: from within a thing all look away."""
-        hits = engine.cast(np.tile(position, (_DIRECTIONS, 1)), _BALL)
+        hits = engine.cast_rays(np.tile(position, (_DIRECTIONS, 1)), _BALL)
         hit = hits.thing >= 0
         behind = np.einsum("ij,ij->i", hits.normal[hit], _BALL[hit]) > 0
         near = min(self.clearance, 0.6 * position[2])  # the floor may be nearer

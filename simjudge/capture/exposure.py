@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import EncodedImage, RgbImage, decode, encode_jpeg, encode_png
-from simjudge.engines.engine import Engine, Moment
+from simjudge.engines.contract import Engine, SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chain import develop_light, frame_seed, stored_quality
@@ -23,9 +23,9 @@ from simjudge.sensors.camera.chain import develop_light, frame_seed, stored_qual
 
 @runtime_checkable
 class HasOwnCameras(Protocol):
-    """An engine with cameras of its own making beside `Engine.expose`."""
+    """An engine with cameras of its own making beside `Engine.render`."""
 
-    def expose_own(self, camera: Camera, moment: Moment) -> npt.NDArray[np.float32]:
+    def render_own(self, camera: Camera, scene_state: SceneState) -> npt.NDArray[np.float32]:
         """Linear RGB (H, W, 3) as `camera.own` asks for it; times the camera's gain, 1 is full scale."""
 
 
@@ -46,29 +46,32 @@ class Shot:
         return self.encoded or EncodedImage(encode_png(self.pixels), ".png")
 
 
-def gather(engine: Engine, camera: Camera, moments: Sequence[Moment]) -> npt.NDArray[np.float32]:
-    """The light on the sensor: linear radiance (H, W, 3), averaged over the moments.
+def gather(engine: Engine, camera: Camera, scene_states: Sequence[SceneState]) -> npt.NDArray[np.float32]:
+    """The light on the sensor: linear radiance (H, W, 3), averaged over the instants.
 
-    Where nothing moves between the moments, one of them stands for all. What a camera asks of Chrono's own ones is in
+    Where nothing moves between the instants, one of them stands for all. What a camera asks of Chrono's own ones is in
     it already.
 
     Raises:
         SimjudgeError: the camera asks for something that the engine has not.
     """
-    first = moments[0]
+    first = scene_states[0]
     if camera.own is not None:
         return _taken_by_its_own(engine, camera, first)
-    still = all(moment.camera == first.camera and dict(moment.bodies) == dict(first.bodies) for moment in moments)
-    return engine.expose(camera.lens, [first] if still else moments, camera.rays_per_pixel)
+    still = all(
+        scene_state.camera == first.camera and dict(scene_state.bodies) == dict(first.bodies)
+        for scene_state in scene_states
+    )
+    return engine.render(camera.lens, [first] if still else scene_states, camera.rays_per_pixel)
 
 
-def _taken_by_its_own(engine: Engine, camera: Camera, moment: Moment) -> npt.NDArray[np.float32]:
+def _taken_by_its_own(engine: Engine, camera: Camera, scene_state: SceneState) -> npt.NDArray[np.float32]:
     if not isinstance(engine, HasOwnCameras):
         raise SimjudgeError(
             f"{camera.path}: chrono: engine {engine.name} has none of Chrono's own cameras; take engine chrono, or"
             " another camera"
         )
-    return engine.expose_own(camera, moment)
+    return engine.render_own(camera, scene_state)
 
 
 def shot_of(camera: Camera, radiance: npt.NDArray[np.float32], frame_name: str = "", seed: int = 0) -> Shot:
@@ -92,36 +95,38 @@ def develop(camera: Camera, radiance: npt.NDArray[np.float32], frame_name: str =
     return shot_of(camera, radiance, frame_name, seed).pixels
 
 
-def take(engine: Engine, camera: Camera, moments: Sequence[Moment], frame_name: str = "", seed: int = 0) -> RgbImage:
+def take(
+    engine: Engine, camera: Camera, scene_states: Sequence[SceneState], frame_name: str = "", seed: int = 0
+) -> RgbImage:
     """Take a picture of what an engine has before the camera: (H, W, 3), uint8 RGB.
 
     Args:
         engine: that sees the scene.
         camera: with lens, rays a pixel, gain and chain.
-        moments: of the exposure, in order.
+        scene_states: of the exposure, in order.
         frame_name, seed: of the random filters.
     """
-    return develop(camera, gather(engine, camera, moments), frame_name, seed)
+    return develop(camera, gather(engine, camera, scene_states), frame_name, seed)
 
 
-def middle(moments: Sequence[Moment]) -> Moment:
-    """The moment in the middle of an exposure, whose labels fit a smeared picture best."""
-    half = len(moments) // 2
-    return moments[half] if len(moments) % 2 else between(moments[half - 1], moments[half], 0.5)
+def middle(scene_states: Sequence[SceneState]) -> SceneState:
+    """The instant in the middle of an exposure, whose labels fit a smeared picture best."""
+    half = len(scene_states) // 2
+    return scene_states[half] if len(scene_states) % 2 else between(scene_states[half - 1], scene_states[half], 0.5)
 
 
-def between(begin: Moment, end: Moment, share: float) -> Moment:
-    """The moment at a share (0 to 1) of the way from one to another: positions linearly, orientations by slerp.
+def between(begin: SceneState, end: SceneState, share: float) -> SceneState:
+    """The instant at a share (0 to 1) of the way from one to another: positions linearly, orientations by slerp.
 
     Bodies that only one of the two has stay where that one has them.
     """
     bodies: dict[str, Pose] = {**begin.bodies, **end.bodies}
     for name in begin.bodies.keys() & end.bodies.keys():
         bodies[name] = pose_between(begin.bodies[name], end.bodies[name], share)
-    return Moment(pose_between(begin.camera, end.camera, share), bodies)
+    return SceneState(pose_between(begin.camera, end.camera, share), bodies)
 
 
-def moments_between(begin: Moment, end: Moment, count: int) -> list[Moment]:
+def scene_states_between(begin: SceneState, end: SceneState, count: int) -> list[SceneState]:
     """Middles of `count` equal parts of an exposure that begins and ends so."""
     return [between(begin, end, (2 * i + 1) / (2 * count)) for i in range(count)]
 

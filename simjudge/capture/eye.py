@@ -8,7 +8,7 @@ from simjudge.capture.exposure import Shot, gather, shot_of
 from simjudge.capture.ground_truth import Labelling, Truth, ground_truth
 from simjudge.capture.lock_step import Taken
 from simjudge.core.frames import stamp_name
-from simjudge.engines.engine import Engine, Labels
+from simjudge.engines.contract import Engine, Labels
 from simjudge.sensors.camera.camera import Camera
 
 
@@ -48,5 +48,5 @@ class Eye:
         truth = ground_truth(self._engine.scene, self._camera.lens, taken.middle, labels, self._labelling)
         if not picture:
             return Seen(None, labels, truth)
-        light = gather(self._engine, self._camera, taken.moments)
+        light = gather(self._engine, self._camera, taken.scene_states)
         return Seen(shot_of(self._camera, light, stamp_name(taken.stamp), self._seed), labels, truth)

@@ -12,7 +12,7 @@ from simjudge.capture.silhouette import pixels_alone
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FloatArray, IntArray, Objects
 from simjudge.core.masks import Masks
-from simjudge.engines.engine import Labels, Moment
+from simjudge.engines.contract import Labels, SceneState
 from simjudge.scene.model import Scene, Thing
 from simjudge.sensors.camera.lens import Lens
 
@@ -61,14 +61,20 @@ class Truth:
 
 
 def ground_truth(
-    scene: Scene, lens: Lens, moment: Moment, labels: Labels, labelling: Labelling | None = None, *, masks: bool = False
+    scene: Scene,
+    lens: Lens,
+    scene_state: SceneState,
+    labels: Labels,
+    labelling: Labelling | None = None,
+    *,
+    masks: bool = False,
 ) -> Truth:
     """The labels of a picture.
 
     Args:
         scene: with the things' meshes.
         lens: that the labels were seen through.
-        moment: when they were seen.
+        scene_state: when they were seen.
         labels: class, instance and depth through the pixels' centres, as the engine gave them.
         labelling: what is worth a label; None: the defaults.
         masks: whether the objects get pixel masks too.
@@ -87,8 +93,8 @@ def ground_truth(
         if min(x.stop - x.start, y.stop - y.start) < rules.min_size:
             continue
         seen = int(size[instance])
-        there = [(thing.mesh, moment.bodies.get(thing.name, thing.pose)) for thing in things]
-        alone = pixels_alone(there, moment.camera, lens)
+        there = [(thing.mesh, scene_state.bodies.get(thing.name, thing.pose)) for thing in things]
+        alone = pixels_alone(there, scene_state.camera, lens)
         # Rays along an edge may be decided differently by the two ray casters.
         visible = seen / max(seen, alone)
         if visible >= rules.min_visible:

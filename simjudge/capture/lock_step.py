@@ -1,6 +1,6 @@
 """A camera on a car, in lock-step with physics: what happens, in order of time, however long anybody takes over it.
 
-Physics goes in whole steps. Where the car and all things are at a stamp or at a moment of an exposure, which lies
+Physics goes in whole steps. Where the car and all things are at a stamp or at an instant of an exposure, which lies
 between two steps, is interpolated from both.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.capture.exposure import pose_between
-from simjudge.engines.engine import Engine, Moment, Poses
+from simjudge.engines.contract import Engine, Poses, SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.shutter import SECOND, due, exposure_stamps, middle_stamp, ready_stamp
@@ -44,15 +44,15 @@ class Taken:
         time: nanoseconds, when it is handed over: the first whole step of physics from which on it may be.
         state: how the car moved at the stamp.
         middle: camera and bodies in the middle of the exposure, which the labels are of.
-        moments: camera and bodies at the moments of the exposure.
+        scene_states: camera and bodies at the instants of the exposure.
     """
 
     number: int
     stamp: int
     time: int
     state: VehicleState
-    middle: Moment
-    moments: tuple[Moment, ...]
+    middle: SceneState
+    scene_states: tuple[SceneState, ...]
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,10 @@ class LockStep:
 
     def _taken(self, number: int, seen: dict[int, _Instant]) -> Taken:
         stamp = self._stamp(number)
-        moments = tuple(self._moment(seen[time]) for time in exposure_stamps(self._camera, stamp))
-        middle = self._moment(seen[middle_stamp(self._camera, stamp)])
+        scene_states = tuple(self._scene_state(seen[time]) for time in exposure_stamps(self._camera, stamp))
+        middle = self._scene_state(seen[middle_stamp(self._camera, stamp)])
         time = self._first_step(ready_stamp(self._camera, stamp)) * self._step
-        return Taken(number, stamp, time, seen[stamp].state, middle, moments)
+        return Taken(number, stamp, time, seen[stamp].state, middle, scene_states)
 
     def _first_step(self, time: int) -> int:
         """The first whole step at or after a time, but no past one."""
@@ -160,7 +160,7 @@ class LockStep:
 
     def _state(self) -> VehicleState:
         # Its time is the very number that a message's stamp becomes again.
-        return replace(self._engine.vehicle(), time=self.time / SECOND)
+        return replace(self._engine.vehicle_state(), time=self.time / SECOND)
 
     def _instant(self, time: int) -> _Instant:
         """The world at a time between the last two looks."""
@@ -171,8 +171,8 @@ class LockStep:
         bodies = {name: pose_between(before.bodies[name], pose, share) for name, pose in now.bodies.items()}
         return _Instant(time, bodies, _state_between(before.state, now.state, share, time / SECOND))
 
-    def _moment(self, instant: _Instant) -> Moment:
-        return Moment(instant.state.pose @ self._seat, instant.bodies)
+    def _scene_state(self, instant: _Instant) -> SceneState:
+        return SceneState(instant.state.pose @ self._seat, instant.bodies)
 
 
 def _state_between(one: VehicleState, other: VehicleState, share: float, time: float) -> VehicleState:

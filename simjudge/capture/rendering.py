@@ -21,7 +21,7 @@ from simjudge.core.files import writing_file
 from simjudge.core.frames import FrameSet
 from simjudge.data.formats.yolo import write_yolo
 from simjudge.data.rosbag2.writing import write_recording
-from simjudge.engines.engine import Engine, Moment
+from simjudge.engines.contract import Engine, SceneState
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene
@@ -124,8 +124,8 @@ def _seen(work: Rendering, engine: Engine, index: int, store: FrameStore) -> Cal
     """Look at a frame; what is left to do with it."""
     camera, stamp, name = work.camera, work.poses.stamp[index], work.poses.frame_name[index]
     times = [middle_stamp(camera, stamp), *exposure_stamps(camera, stamp)]
-    middle, *moments = (Moment(pose) for pose in work.poses.at(index, times, engine))
-    light, labels = gather(engine, camera, moments), engine.labels(camera.lens, middle)
+    middle, *scene_states = (SceneState(pose) for pose in work.poses.at(index, times, engine))
+    light, labels = gather(engine, camera, scene_states), engine.labels(camera.lens, middle)
     scene = engine.scene
 
     def finish() -> None:

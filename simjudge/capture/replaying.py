@@ -24,7 +24,7 @@ from simjudge.core.digest import digest_of
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import writing_file
 from simjudge.data.rosbag2.writing import write_recording
-from simjudge.engines.engine import Engine, Labels, Moment
+from simjudge.engines.contract import Engine, Labels, SceneState
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_messages import CameraMessages
 from simjudge.sensors.camera.shutter import exposure_stamps, middle_stamp
@@ -56,12 +56,12 @@ class Seen(NamedTuple):
     """What an engine gave for one frame.
 
     Attributes:
-        moment: the middle of the exposure, which the labels are of.
+        scene_state: the middle of the exposure, which the labels are of.
         light: linear radiance (H, W, 3) on the sensor.
         labels: class, instance and depth.
     """
 
-    moment: Moment
+    scene_state: SceneState
     light: npt.NDArray[np.float32]
     labels: Labels
 
@@ -82,8 +82,8 @@ def look(engine: Engine, camera: Camera, path: CameraPath, stamp: int, frame_nam
         frame_name: tells the frame's pose noise.
     """
     middle, *places = path.in_scene([middle_stamp(camera, stamp), *exposure_stamps(camera, stamp)], frame_name)
-    light = gather(engine, camera, [Moment(place) for place in places])
-    return Seen(Moment(middle), light, engine.labels(camera.lens, Moment(middle)))
+    light = gather(engine, camera, [SceneState(place) for place in places])
+    return Seen(SceneState(middle), light, engine.labels(camera.lens, SceneState(middle)))
 
 
 def render(engine: Engine, replay: Replay, store: FrameStore, advance: Callable[[int, int], None]) -> None:
@@ -98,7 +98,7 @@ def render(engine: Engine, replay: Replay, store: FrameStore, advance: Callable[
         found = look(engine, camera, replay.path, stamps[index], names[index])
 
         def finish() -> None:
-            truth = ground_truth(engine.scene, camera.lens, found.moment, found.labels, replay.labelling)
+            truth = ground_truth(engine.scene, camera.lens, found.scene_state, found.labels, replay.labelling)
             store.add(index, shot_of(camera, found.light, names[index], replay.seed).stored(), truth.objects)
 
         return finish
@@ -147,7 +147,7 @@ def without_floor(engine: Engine, replay: Replay) -> list[int]:
     names, stamps = replay.source.frame_name, replay.source.stamp.tolist()
     poses = [replay.path.in_scene([stamp], name)[0] for name, stamp in zip(names, stamps, strict=True)]
     down = np.tile([0.0, 0.0, -1.0], (len(poses), 1))
-    hits = engine.cast(np.array([pose.position for pose in poses]), down)
+    hits = engine.cast_rays(np.array([pose.position for pose in poses]), down)
     return [int(index) for index in np.flatnonzero(hits.thing < 0)]
 
 

@@ -16,7 +16,7 @@ from simjudge.driving.driver import Driver
 from simjudge.driving.finders import Finder
 from simjudge.driving.lane import course_of
 from simjudge.driving.progress import Progress
-from simjudge.engines.engine import Engine
+from simjudge.engines.contract import Engine
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.shutter import SECOND
@@ -116,7 +116,7 @@ class ClosedLoop:
         """Drive: samples of the motion and frames in order of time, until the drive ends."""
         lock = LockStep(self.engine, self.camera, self.vehicle.mounts["camera"])
         referee = self._referee = Referee(self.engine, self.vehicle, self.rules)
-        now = self.engine.vehicle()
+        now = self.engine.vehicle_state()
         for event in lock.events():
             if isinstance(event, Moved):
                 now = event.state
@@ -189,7 +189,7 @@ class Referee:
         return Outcome(
             self.over == "finished",
             self.over or "stopped",
-            tuple(sorted(self._engine.touched())),
+            tuple(sorted(self._engine.touched_things())),
             self._engine.time - self._start,
             self.progress.way,
             self.progress.length,

@@ -1,1 +1,1 @@
-"""What moves and renders a scene, each behind the interface of `simjudge.engines.engine`."""
+"""What moves and renders a scene, each behind the interface of `simjudge.engines.contract`."""

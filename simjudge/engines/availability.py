@@ -57,7 +57,7 @@ def _default() -> Here:
 
 
 def _chrono() -> Here:
-    from simjudge.engines.chrono.engine import described
+    from simjudge.engines.chrono.chrono_engine import described
     from simjudge.engines.chrono.modules import load_modules
     from simjudge.engines.chrono.versions import release_of
 

@@ -1,9 +1,9 @@
-"""Engines: what moves and lights a scene, each behind the interface of `simjudge.engines.engine`."""
+"""Engines: what moves and lights a scene, each behind the interface of `simjudge.engines.contract`."""
 
 from __future__ import annotations
 
 from simjudge.core.errors import UsageError
-from simjudge.engines.engine import Engine
+from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene
 from simjudge.vehicle.vehicle import Vehicle
@@ -26,11 +26,11 @@ def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: 
         SimjudgeError: it cannot run here; the message says what is missing and how to get it.
     """
     if name == "default":
-        from simjudge.engines.default.engine import DefaultEngine
+        from simjudge.engines.default.default_engine import DefaultEngine
 
         return DefaultEngine(scene, vehicle, start)
     if name == "chrono":
-        from simjudge.engines.chrono.engine import ChronoEngine
+        from simjudge.engines.chrono.chrono_engine import ChronoEngine
 
         return ChronoEngine(scene, vehicle, start)
     raise UsageError(f"engine {name!r}: one of {', '.join(ENGINES)} is needed")

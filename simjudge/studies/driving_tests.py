@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simjudge.engines.engine import Engine
+from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Collider, Mesh, Scene, Surface, Thing
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
@@ -68,7 +68,7 @@ def drive_tests(engine: Engine, vehicle: Vehicle, inputs: tuple[float, ...] = (1
 def _circle(engine: Engine, vehicle: Vehicle, steering: float) -> tuple[float, float]:
     """Radius of a steady turn from its last second, and the one without slip."""
     engine.reset()
-    engine.place("vehicle", Pose())
+    engine.set_pose("vehicle", Pose())
     states = _run(engine, Command(steering, _THROTTLE), _TURN)[-round(1 / _LOOK) :]
     turning = float(np.mean([state.angular_velocity[2] for state in states]))
     speed = float(np.mean([state.velocity[0] for state in states]))
@@ -85,7 +85,7 @@ def _run(
     states = []
     for _ in range(round(seconds / _LOOK)):
         engine.step(piece)
-        states.append(engine.vehicle())
+        states.append(engine.vehicle_state())
         if until(states[-1]):
             break
     return states

@@ -17,7 +17,7 @@ from simjudge.capture.exposure import gather, shot_of
 from simjudge.capture.ground_truth import Labelling, ground_truth
 from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet, Objects
 from simjudge.core.images import ArrayImages, RgbImage
-from simjudge.engines.engine import Engine, Moment
+from simjudge.engines.contract import Engine, SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import Camera
 
@@ -80,13 +80,13 @@ def look_around(
     """
     seen = []
     for number, pose in enumerate(poses):
-        moment = Moment(pose, engine.poses())
+        scene_state = SceneState(pose, engine.poses())
         begin = time.perf_counter()
-        radiance = gather(engine, camera, [moment])
+        radiance = gather(engine, camera, [scene_state])
         lit = time.perf_counter()
-        labels = engine.labels(camera.lens, moment)
+        labels = engine.labels(camera.lens, scene_state)
         done = time.perf_counter()
-        truth = ground_truth(engine.scene, camera.lens, moment, labels, Labelling(min_size=1, min_visible=0))
+        truth = ground_truth(engine.scene, camera.lens, scene_state, labels, Labelling(min_size=1, min_visible=0))
         picture = shot_of(camera, radiance, frame_name(number), seed).pixels
         seen.append(Sight(picture, truth.objects, lit - begin, done - lit))
         advance(number + 1, len(poses))

@@ -1,4 +1,4 @@
-"""From light to a picture: gain, chain, noise by name, and the moments of an exposure."""
+"""From light to a picture: gain, chain, noise by name, and the instants of an exposure."""
 
 from dataclasses import replace
 
@@ -10,13 +10,13 @@ from simjudge.capture.exposure import (
     develop,
     gather,
     middle,
-    moments_between,
     pose_between,
+    scene_states_between,
     shot_of,
     take,
 )
 from simjudge.core.images import decode
-from simjudge.engines.engine import Moment
+from simjudge.engines.contract import SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import read_camera
 from simjudge.sensors.camera.chain import Step, apply_steps, frame_seed
@@ -32,9 +32,9 @@ class Lamp:
     def __init__(self):
         self.asked = []
 
-    def expose(self, lens, moments, rays_per_pixel=1):
-        self.asked.append((len(moments), rays_per_pixel))
-        value = np.mean([moment.camera.position[0] for moment in moments])
+    def render(self, lens, scene_states, rays_per_pixel=1):
+        self.asked.append((len(scene_states), rays_per_pixel))
+        value = np.mean([scene_state.camera.position[0] for scene_state in scene_states])
         return np.full((lens.size[1], lens.size[0], 3), value, np.float32)
 
 
@@ -90,20 +90,20 @@ def test_a_chain_that_ends_in_jpeg_is_stored_as_that_jpeg_and_others_without_los
     assert np.array_equal(decode(plain.stored().data, "it"), develop(PLAIN, LIGHT))
 
 
-def test_an_exposure_is_averaged_and_one_moment_stands_for_those_that_are_alike():
+def test_an_exposure_is_averaged_and_one_scene_state_stands_for_those_that_are_alike():
     camera, lamp = replace(PLAIN, supersampling=3, exposure_time=0.01, exposure_samples=2), Lamp()
-    moving = [Moment(Pose((x, 0, 0))) for x in (0.2, 0.4)]
+    moving = [SceneState(Pose((x, 0, 0))) for x in (0.2, 0.4)]
     assert gather(lamp, camera, moving)[0, 0, 0] == pytest.approx(0.3)
     gather(lamp, camera, [moving[0]] * 2)
-    gather(lamp, camera, [moving[0], Moment(moving[0].camera, {"cone": Pose((1, 0, 0))})])
+    gather(lamp, camera, [moving[0], SceneState(moving[0].camera, {"cone": Pose((1, 0, 0))})])
     assert lamp.asked == [(2, 9), (1, 9), (2, 9)]
     assert np.array_equal(take(lamp, PLAIN, moving), develop(PLAIN, np.full((720, 1280, 3), 0.3, np.float32)))
 
 
-def test_moments_are_the_middles_of_equal_parts():
-    begin = Moment(Pose(), {"cone": Pose((0, 0, 1)), "crate": Pose()})
-    end = Moment(Pose.facing(1, 0, yaw=0.4), {"cone": Pose((0, 2, 1)), "crate": Pose()})
-    four = moments_between(begin, end, 4)
+def test_scene_states_are_the_middles_of_equal_parts():
+    begin = SceneState(Pose(), {"cone": Pose((0, 0, 1)), "crate": Pose()})
+    end = SceneState(Pose.facing(1, 0, yaw=0.4), {"cone": Pose((0, 2, 1)), "crate": Pose()})
+    four = scene_states_between(begin, end, 4)
     assert [m.camera.position[0] for m in four] == pytest.approx([1 / 8, 3 / 8, 5 / 8, 7 / 8])
     assert [m.camera.angles()[0] for m in four] == pytest.approx([0.05, 0.15, 0.25, 0.35])
     assert [m.bodies["cone"].position[1] for m in four] == pytest.approx([1 / 4, 3 / 4, 5 / 4, 7 / 4])
@@ -111,7 +111,7 @@ def test_moments_are_the_middles_of_equal_parts():
     assert middle(four).camera.position == pytest.approx((0.5, 0, 0))
     assert middle(four).bodies["cone"].position == pytest.approx((0, 1, 1))
     assert middle(four[:3]) is four[1]
-    assert between(begin, Moment(Pose()), 0.3).bodies["cone"] == Pose((0, 0, 1))
+    assert between(begin, SceneState(Pose()), 0.3).bodies["cone"] == Pose((0, 0, 1))
 
 
 def test_poses_turn_the_short_way():

@@ -9,12 +9,12 @@ from solid_scenes import AT_ORIGIN, LENSES, box, cast, cone, grid, labels_of, ra
 from simjudge.capture.ground_truth import Labelling, ground_truth
 from simjudge.capture.silhouette import pixels_alone
 from simjudge.core.errors import UsageError
-from simjudge.engines.engine import Labels, Moment
+from simjudge.engines.contract import Labels, SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.lens import lens_with_field
 
 EVERYTHING = Labelling(0, 0)
-NOW = Moment(AT_ORIGIN)
+NOW = SceneState(AT_ORIGIN)
 
 
 def truth_of(scene, lens, labelling=EVERYTHING, **more):
@@ -122,7 +122,9 @@ def test_moved_things_are_looked_for_where_they_are():
     thing = panel("p", -1, 1, 0, 1)
     there = Pose((5.0005, 4.5, 0.5))
     moved = scene_of(panel("p", 3.5, 5.5, 0, 1))
-    truth = ground_truth(scene_of(thing), SQUARE, Moment(AT_ORIGIN, {"p": there}), labels_of(moved, SQUARE), EVERYTHING)
+    truth = ground_truth(
+        scene_of(thing), SQUARE, SceneState(AT_ORIGIN, {"p": there}), labels_of(moved, SQUARE), EVERYTHING
+    )
     assert truth.visible.tolist() == [0.75]
 
 

@@ -1,4 +1,4 @@
-"""A camera in lock-step: every due frame once, with its stamp, after its lag; the world where it was at its moments."""
+"""A camera in lock-step: every due frame once, after its lag; the world where it was at those instants."""
 
 from dataclasses import replace
 from itertools import takewhile
@@ -39,7 +39,7 @@ class Slide:
     def poses(self):
         return {"vehicle": Pose((self.x(self.time), 0, 0)), "cone": Pose.facing(1, 1, yaw=0.5 * self.time)}
 
-    def vehicle(self):
+    def vehicle_state(self):
         speed = self._speed + self._push * self.time
         pose = Pose((self.x(self.time), 0, 0))
         return VehicleState(self.time, pose, (speed, 0, 0), (0, 0, 0), (self._push, 0, 0), 0.0, (0, 0, 0, 0))
@@ -94,7 +94,7 @@ def test_time_never_goes_back_and_each_sample_comes_once(name):
 
 
 @pytest.mark.parametrize("name", ["30 Hz", "blurred", "29.97 Hz, lag of many frames", "open all the time"])
-def test_the_world_is_where_it_was_at_the_moments_of_the_exposure(name):
+def test_the_world_is_where_it_was_at_the_scene_states_of_the_exposure(name):
     camera = CAMERAS[name]
     engine, events = run(camera, 1.0)
     error = 0.8 * 0.002**2 / 8 + 1e-9
@@ -105,13 +105,13 @@ def test_the_world_is_where_it_was_at_the_moments_of_the_exposure(name):
         assert frame.state.velocity[0] == pytest.approx(1.5 + 0.8 * stamp, abs=1e-9)
         exposure = camera.exposure_time
         shares = (np.arange(camera.exposure_samples) + 0.5) / camera.exposure_samples
-        moments = zip(frame.moments, stamp + shares * exposure, strict=True)
-        for moment, time in [*moments, (frame.middle, stamp + exposure / 2)]:
+        scene_states = zip(frame.scene_states, stamp + shares * exposure, strict=True)
+        for scene_state, time in [*scene_states, (frame.middle, stamp + exposure / 2)]:
             seat = Pose((engine.x(time), 0, 0)) @ MOUNT.optical()
-            np.testing.assert_allclose(moment.camera.position, seat.position, atol=error)
-            np.testing.assert_allclose(moment.camera.orientation, seat.orientation, atol=1e-12)
-            assert moment.bodies["cone"].angles()[0] == pytest.approx(0.5 * time, abs=1e-8)
-            assert moment.bodies["vehicle"].position[0] == pytest.approx(engine.x(time), abs=error)
+            np.testing.assert_allclose(scene_state.camera.position, seat.position, atol=error)
+            np.testing.assert_allclose(scene_state.camera.orientation, seat.orientation, atol=1e-12)
+            assert scene_state.bodies["cone"].angles()[0] == pytest.approx(0.5 * time, abs=1e-8)
+            assert scene_state.bodies["vehicle"].position[0] == pytest.approx(engine.x(time), abs=error)
 
 
 def test_samples_of_the_motion_are_what_the_engine_says_then():

@@ -1,4 +1,4 @@
-"""What every engine must do, whatever moves and lights it: `simjudge.engines.engine` as tests.
+"""What every engine must do, whatever moves and lights it: `simjudge.engines.contract` as tests.
 
 Physics is held to what holds for any car of these figures; how well a car's physics is right, its own tests say.
 """
@@ -11,7 +11,7 @@ import pytest
 from contract_scene import CAMERA, CAMERA_HEIGHT, CONE_HEIGHT, GREEN, LENS, RED, WALL, contract_scene
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.engines.engine import Moment
+from simjudge.engines.contract import SceneState
 from simjudge.engines.registry import ENGINES
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Course
@@ -21,7 +21,7 @@ from simjudge.vehicle.vehicle_file import read_vehicle
 GRAVITY = 9.81
 CONES = {"green": (GREEN, 7), "red": (RED, 3)}
 WHEELS = tuple(f"vehicle/wheel_{place}" for place in ("front_left", "front_right", "rear_left", "rear_right"))
-AT = Moment(CAMERA)
+AT = SceneState(CAMERA)
 
 
 def run(engine, seconds):
@@ -83,7 +83,7 @@ class EngineContract:
         assert near(poses["vehicle"], Pose(), 0.02, 0.02)
 
     def test_wheels_are_where_their_names_say(self, driven):
-        car, poses = driven.vehicle(), driven.poses()
+        car, poses = driven.vehicle_state(), driven.poses()
         figures = read_vehicle("art1")
         for name in WHEELS:
             ahead, left, up = car.pose.to_body(poses[name].position)
@@ -94,21 +94,21 @@ class EngineContract:
     def test_the_car_starts_where_it_is_told(self, build):
         start = Pose.facing(-1, 2, yaw=2.0)
         engine = build(contract_scene(), read_vehicle("art1"), start)
-        assert near(engine.vehicle().pose, start, 0.02, 0.02)
+        assert near(engine.vehicle_state().pose, start, 0.02, 0.02)
         run(engine, 0.1)
-        assert near(engine.vehicle().pose, start, 0.02, 0.02)
+        assert near(engine.vehicle_state().pose, start, 0.02, 0.02)
 
     def test_a_course_says_where_the_car_starts(self, build):
         scene = replace(contract_scene(), course=Course(np.array([[1.0, 1.0], [1.0, 3.0]]), 1.0))
         engine = build(scene, read_vehicle("art1"))
-        assert near(engine.vehicle().pose, Pose.facing(1, 1, yaw=math.pi / 2), 0.02, 0.02)
+        assert near(engine.vehicle_state().pose, Pose.facing(1, 1, yaw=math.pi / 2), 0.02, 0.02)
 
     def test_without_a_car(self, engine):
         assert engine.names == ("floor", "wall", "green", "red", "crate")
-        for call in (lambda: engine.drive(Command()), engine.vehicle, lambda: engine.place("vehicle", Pose())):
+        for call in (lambda: engine.drive(Command()), engine.vehicle_state, lambda: engine.set_pose("vehicle", Pose())):
             with pytest.raises(UsageError):
                 call()
-        assert engine.touched() == frozenset()
+        assert engine.touched_things() == frozenset()
 
     # Time and placing.
 
@@ -129,22 +129,22 @@ class EngineContract:
     def test_what_is_placed_is_there(self, driven):
         before = driven.poses()
         crate, car = Pose.facing(-1, 1, 0.5, yaw=0.3, pitch=-0.4, roll=2), Pose.facing(1, -1, 0.1, yaw=-2.5, pitch=0.1)
-        driven.place("crate", crate)
-        driven.place("vehicle", car)
+        driven.set_pose("crate", crate)
+        driven.set_pose("vehicle", car)
         after = driven.poses()
         assert near(after["crate"], crate)
         assert near(after["vehicle"], car)
-        assert near(driven.vehicle().pose, car)
+        assert near(driven.vehicle_state().pose, car)
         assert near(after["red"], before["red"])
         for name in WHEELS:
             was = before["vehicle"].to_body(before[name].position)
             assert after["vehicle"].to_body(after[name].position) == pytest.approx(was, abs=0.02)
-        assert driven.vehicle().velocity == (0, 0, 0)
+        assert driven.vehicle_state().velocity == (0, 0, 0)
 
     @pytest.mark.parametrize("name", ["nothing", "wall", "vehicle/wheel_front_left", ""])
     def test_what_cannot_be_placed(self, driven, name):
         with pytest.raises(UsageError):
-            driven.place(name, Pose())
+            driven.set_pose(name, Pose())
 
     def test_a_pose_is_made_of_numbers(self):
         for position, orientation in (((math.nan, 0, 0), (0, 0, 0, 1)), ((0, 0, 0), (0, 0, 0, 0))):
@@ -159,16 +159,16 @@ class EngineContract:
     def test_reset_is_the_start(self, driven):
         first = driven.poses()
         driven.drive(Command(1.0, 1.0, 0.0))
-        driven.place("crate", Pose((0.9, 0, 0)))
+        driven.set_pose("crate", Pose((0.9, 0, 0)))
         driven.step(1000 * driven.step_size)
         moved = driven.poses()
         assert not near(moved["crate"], first["crate"], 0.1)
         driven.reset()
         assert driven.time == 0
-        assert driven.touched() == frozenset()
+        assert driven.touched_things() == frozenset()
         assert all(near(pose, first[name], 1e-6, 1e-6) for name, pose in driven.poses().items())
         run(driven, 0.5)
-        assert near(driven.vehicle().pose, first["vehicle"], 0.02, 0.02), "it is still driven"
+        assert near(driven.vehicle_state().pose, first["vehicle"], 0.02, 0.02), "it is still driven"
 
     def test_the_same_twice(self, build):
         ends = []
@@ -182,7 +182,7 @@ class EngineContract:
     # Physics.
 
     def test_a_thing_falls(self, engine):
-        engine.place("crate", Pose((-2, 0, 1.5)))
+        engine.set_pose("crate", Pose((-2, 0, 1.5)))
         seconds = run(engine, 0.4)
         x, y, z = engine.poses()["crate"].position
         assert 1.5 - z == pytest.approx(GRAVITY * seconds**2 / 2, rel=0.02)
@@ -195,7 +195,7 @@ class EngineContract:
             assert near(pose, before[name], 2e-3, 5e-3), name
 
     def test_a_fallen_thing_comes_to_rest_on_the_floor(self, engine):
-        engine.place("crate", Pose((-2, 0, 0.3)))
+        engine.set_pose("crate", Pose((-2, 0, 0.3)))
         run(engine, 2)
         assert engine.poses()["crate"].position == pytest.approx((-2, 0, 0), abs=0.01)
 
@@ -205,9 +205,9 @@ class EngineContract:
         engine = build(contract_scene(), read_vehicle("art1"), start)
         engine.drive(Command(0.0, 1.0, 0.0))
         run(engine, 0.5)
-        assert engine.vehicle().acceleration[0] > 0.05
+        assert engine.vehicle_state().acceleration[0] > 0.05
         run(engine, 1.0)
-        state, before = engine.vehicle(), engine.vehicle().pose
+        state, before = engine.vehicle_state(), engine.vehicle_state().pose
         seconds = 10 * engine.step_size
         engine.step(seconds)
         x, y, _ = start.to_body(state.pose.position)
@@ -217,7 +217,7 @@ class EngineContract:
         assert state.velocity[0] > 0.2
         assert abs(state.velocity[1]) < 0.05
         assert all(speed * 0.085 == pytest.approx(state.velocity[0], rel=0.15) for speed in state.wheel_speeds)
-        moved = before.to_body(engine.vehicle().pose.position) / seconds
+        moved = before.to_body(engine.vehicle_state().pose.position) / seconds
         assert moved[0] == pytest.approx(state.velocity[0], rel=0.1)
 
     @pytest.mark.parametrize("steering", [1.0, -1.0])
@@ -226,7 +226,7 @@ class EngineContract:
         engine = build(contract_scene(), read_vehicle("art1"), start)
         engine.drive(Command(steering, 1.0, 0.0))
         run(engine, 2)
-        state = engine.vehicle()
+        state = engine.vehicle_state()
         _, left, _ = start.to_body(state.pose.position)
         assert state.steering_angle * steering > 0.2
         assert left * steering > 0.05
@@ -237,24 +237,24 @@ class EngineContract:
         driven.drive(Command(0.5, 0.0, 1.0))
         run(driven, 1)
         half = read_vehicle("art1").steering_limit / 2
-        assert driven.vehicle().steering_angle == pytest.approx(half, rel=0.15)
+        assert driven.vehicle_state().steering_angle == pytest.approx(half, rel=0.15)
 
     def test_brakes_stop_and_hold(self, build):
         engine = build(contract_scene(), read_vehicle("art1"), Pose((-8, -3, 0)))
         engine.drive(Command(0.0, 1.0, 0.0))
         run(engine, 2)
-        fast = engine.vehicle()
+        fast = engine.vehicle_state()
         engine.drive(Command(0.0, 0.0, 1.0))
         run(engine, 1.5)
-        stopped = engine.vehicle()
+        stopped = engine.vehicle_state()
         assert abs(stopped.velocity[0]) < 0.02
         assert 0 < stopped.pose.position[0] - fast.pose.position[0] < 2.0
         run(engine, 1)
-        assert near(engine.vehicle().pose, stopped.pose, 0.02, 0.02)
+        assert near(engine.vehicle_state().pose, stopped.pose, 0.02, 0.02)
 
     def test_a_car_left_alone_stands(self, driven):
         run(driven, 2)
-        state = driven.vehicle()
+        state = driven.vehicle_state()
         assert near(state.pose, Pose(), 0.02, 0.02)
         assert np.abs(state.velocity).max() < 0.01
         assert np.abs(state.acceleration).max() < 0.5
@@ -262,12 +262,12 @@ class EngineContract:
     def test_it_knows_what_the_car_touched(self, build):
         engine = build(contract_scene(), read_vehicle("art1"), Pose((0.4, 0.6, 0)))
         engine.step(10 * engine.step_size)
-        assert engine.touched() == frozenset()
+        assert engine.touched_things() == frozenset()
         before = engine.poses()["green"]
         engine.drive(Command(0.0, 1.0, 0.0))
         for _ in range(40):
             run(engine, 0.1)
-        assert engine.touched() == {"green"}
+        assert engine.touched_things() == {"green"}
         assert not near(engine.poses()["green"], before, 0.05)
 
     # Light.
@@ -289,8 +289,8 @@ class EngineContract:
         assert rows.min() > 31, "below the camera's height"
         assert np.nonzero(labels.class_id == RED)[1].min() > 48
         assert np.isinf(labels.depth[0]).all(), "nothing but background above the wall"
-        engine.place("red", Pose((2, -0.6, CAMERA_HEIGHT + 0.1)))
-        raised = engine.labels(LENS, Moment(CAMERA, engine.poses()))
+        engine.set_pose("red", Pose((2, -0.6, CAMERA_HEIGHT + 0.1)))
+        raised = engine.labels(LENS, SceneState(CAMERA, engine.poses()))
         assert np.nonzero(raised.class_id == RED)[0].max() < 32
 
     def test_labels_are_as_tall_as_they_should_be(self, engine):
@@ -311,7 +311,7 @@ class EngineContract:
     def test_labels_agree_with_rays(self, engine):
         labels = engine.labels(LENS, AT)
         rays = LENS.rays().reshape(-1, 3)
-        hits = engine.cast(np.tile(CAMERA.position, (len(rays), 1)), rays @ CAMERA.rotation().T)
+        hits = engine.cast_rays(np.tile(CAMERA.position, (len(rays), 1)), rays @ CAMERA.rotation().T)
         instances = np.array([thing.instance for thing in engine.scene.things] + [0])
         assert (instances[hits.thing] == labels.instance.ravel()).mean() > 0.995
         both = np.isfinite(hits.distance) & np.isfinite(labels.depth.ravel())
@@ -323,7 +323,7 @@ class EngineContract:
     def test_rays_hit_what_is_there(self, engine):
         origins = [(0, 0, 1), (0, 0, 0.5), (-2, 0, 1), (0, 0, 1)]
         directions = [(0, 0, -1), (1, 0, 0), (0, 0, -1), (0, 0, 1)]
-        hits = engine.cast(origins, directions)
+        hits = engine.cast_rays(origins, directions)
         assert [engine.names[index] if index >= 0 else None for index in hits.thing] == ["floor", "wall", "crate", None]
         assert hits.distance == pytest.approx([1, WALL, 0.8, math.inf], abs=1e-4)
         assert hits.normal[:3] == pytest.approx(np.array([[0, 0, 1], [-1, 0, 0], [0, 0, 1]]), abs=1e-4)
@@ -331,34 +331,34 @@ class EngineContract:
 
     def test_rays_see_things_where_they_are_now_or_as_told(self, engine):
         down = ([(1, 1, 1)], [(0, 0, -1)])
-        assert engine.names[engine.cast(*down).thing[0]] == "floor"
-        engine.place("crate", Pose((1, 1, 0)))
-        assert engine.names[engine.cast(*down).thing[0]] == "crate"
-        assert engine.names[engine.cast(*down, bodies={}).thing[0]] == "floor", "where the scene has it"
-        told = engine.cast(*down, bodies={"red": Pose((1, 1, 0.2))})
+        assert engine.names[engine.cast_rays(*down).thing[0]] == "floor"
+        engine.set_pose("crate", Pose((1, 1, 0)))
+        assert engine.names[engine.cast_rays(*down).thing[0]] == "crate"
+        assert engine.names[engine.cast_rays(*down, bodies={}).thing[0]] == "floor", "where the scene has it"
+        told = engine.cast_rays(*down, bodies={"red": Pose((1, 1, 0.2))})
         assert engine.names[told.thing[0]] == "red"
         assert told.distance[0] == pytest.approx(0.8 - CONE_HEIGHT, abs=1e-3)
 
     def test_rays_see_the_car(self, driven):
-        driven.place("vehicle", Pose((-4, 3, 0)))
-        hits = driven.cast([(-4 + 0.25, 3, 1), (-4, 3.166, 1)], [(0, 0, -1)] * 2)
+        driven.set_pose("vehicle", Pose((-4, 3, 0)))
+        hits = driven.cast_rays([(-4 + 0.25, 3, 1), (-4, 3.166, 1)], [(0, 0, -1)] * 2)
         assert [driven.names[index] for index in hits.thing] == ["vehicle", "vehicle/wheel_rear_left"]
-        ahead = Moment(Pose.facing(-2, 3, 0.12, yaw=math.pi).optical(), driven.poses())
+        ahead = SceneState(Pose.facing(-2, 3, 0.12, yaw=math.pi).optical(), driven.poses())
         labels = driven.labels(LENS, ahead)
         assert 1.2 < labels.depth[31:34, 44:52].min() < 1.6, "the car's nose"
         assert not labels.class_id.any(), "nobody labels the car"
 
-    def test_a_moments_bodies_are_seen_where_they_are_told(self, engine):
+    def test_a_scene_states_bodies_are_seen_where_they_are_told(self, engine):
         column, row = pixel_of(middle("green"))
         swapped = {"green": Pose((2, -0.6, 0)), "red": Pose((2, 0.6, 0))}
-        assert engine.labels(LENS, Moment(CAMERA, swapped)).class_id[row, column] == RED
-        picture = engine.expose(LENS, [Moment(CAMERA, swapped)])
+        assert engine.labels(LENS, SceneState(CAMERA, swapped)).class_id[row, column] == RED
+        picture = engine.render(LENS, [SceneState(CAMERA, swapped)])
         assert picture[row, column, 0] > 2 * picture[row, column, 1]
         assert engine.labels(LENS, AT).class_id[row, column] == GREEN, "and back"
 
     @pytest.mark.parametrize("rays", [1, 4])
     def test_pictures_are_linear_rgb(self, engine, rays):
-        picture = engine.expose(LENS, [AT], rays)
+        picture = engine.render(LENS, [AT], rays)
         assert (picture.shape, picture.dtype) == ((64, 96, 3), np.float32)
         assert np.isfinite(picture).all()
         assert (picture >= 0).all()
@@ -368,29 +368,31 @@ class EngineContract:
             assert picture[row, column].argmax() == channel
 
     def test_pictures_come_out_the_same(self, build):
-        pictures = [build(contract_scene()).expose(LENS, [AT], 4) for _ in range(2)]
+        pictures = [build(contract_scene()).render(LENS, [AT], 4) for _ in range(2)]
         assert pictures[0].tobytes() == pictures[1].tobytes()
 
     def test_more_light_is_brighter(self, build):
-        dim, bright = (build(contract_scene(light)).expose(LENS, [AT]) for light in (1, 2))
+        dim, bright = (build(contract_scene(light)).render(LENS, [AT]) for light in (1, 2))
         wall = (slice(28, 31), slice(40, 56))
         assert dim[wall].mean() > 0.005
         assert 1.2 * dim[wall].mean() < bright[wall].mean() < 2.2 * dim[wall].mean()
 
-    def test_an_exposure_is_the_mean_of_its_moments(self, engine):
-        moments = [Moment(Pose((0, y, CAMERA_HEIGHT)).optical(), {"red": Pose((2, y, 0))}) for y in (-0.1, 0.05, 0.3)]
-        each = np.mean([engine.expose(LENS, [moment]) for moment in moments], axis=0)
-        assert engine.expose(LENS, moments) == pytest.approx(each, abs=2e-3)
+    def test_an_exposure_is_the_mean_of_its_scene_states(self, engine):
+        scene_states = [
+            SceneState(Pose((0, y, CAMERA_HEIGHT)).optical(), {"red": Pose((2, y, 0))}) for y in (-0.1, 0.05, 0.3)
+        ]
+        each = np.mean([engine.render(LENS, [scene_state]) for scene_state in scene_states], axis=0)
+        assert engine.render(LENS, scene_states) == pytest.approx(each, abs=2e-3)
 
     def test_what_cannot_be_seen_is_refused(self, engine):
-        nobody = Moment(CAMERA, {"nobody": Pose()})
+        nobody = SceneState(CAMERA, {"nobody": Pose()})
         for call in (
-            lambda: engine.expose(LENS, [nobody]),
+            lambda: engine.render(LENS, [nobody]),
             lambda: engine.labels(LENS, nobody),
-            lambda: engine.cast([(0, 0, 1)], [(0, 0, 1)], {"nobody": Pose()}),
-            lambda: engine.expose(LENS, []),
-            lambda: engine.expose(LENS, [AT], 3),
-            lambda: engine.expose(LENS, [AT], 0),
+            lambda: engine.cast_rays([(0, 0, 1)], [(0, 0, 1)], {"nobody": Pose()}),
+            lambda: engine.render(LENS, []),
+            lambda: engine.render(LENS, [AT], 3),
+            lambda: engine.render(LENS, [AT], 0),
         ):
             with pytest.raises(UsageError):
                 call()

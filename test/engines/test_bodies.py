@@ -60,7 +60,7 @@ def test_a_leaning_cone_stands_up_or_falls(degrees, falls):
     """Its mass centre is some 24 mm above a foot 80 mm wide: beyond atan(40 / 24) = 59 degrees it falls."""
     lean = math.radians(degrees)
     bodies = Bodies(flat(cone("leaning", 0, 0)))
-    bodies.place("leaning", Pose.facing(0, 0, 0.041 * math.sin(lean), pitch=lean))
+    bodies.set_pose("leaning", Pose.facing(0, 0, 0.041 * math.sin(lean), pitch=lean))
     bodies.step(4.0)
     end = tilt(bodies.poses()["leaning"])
     assert end > 75 if falls else end < 1
@@ -73,7 +73,7 @@ def test_what_stood_on_a_thing_falls_when_that_is_taken_away():
     bodies = Bodies(flat(crate("lower", Pose()), crate("upper", Pose((0, 0, 0.2)))))
     bodies.step(5.0)
     assert bodies.poses()["upper"].position[2] == pytest.approx(0.2, abs=1e-3)
-    bodies.place("lower", Pose((3, 0, 0)))
+    bodies.set_pose("lower", Pose((3, 0, 0)))
     bodies.step(2.0)
     assert bodies.poses()["upper"].position == pytest.approx((0, 0, 0), abs=1e-3)
     assert bodies.poses()["lower"].position == pytest.approx((3, 0, 0), abs=1e-3)
@@ -166,18 +166,18 @@ def test_a_placed_car_is_at_rest_and_keeps_its_steering():
     bodies.drive(Command(1.0, 1.0, 0.0))
     bodies.step(2.0)
     bodies.drive(Command(1.0, 0.0, 1.0))
-    bodies.place("vehicle", Pose.facing(3, 3, yaw=1.0))
-    state = bodies.vehicle()
+    bodies.set_pose("vehicle", Pose.facing(3, 3, yaw=1.0))
+    state = bodies.vehicle_state()
     assert np.abs([*state.velocity, *state.angular_velocity, *state.acceleration, *state.wheel_speeds]).max() == 0
     assert state.steering_angle == pytest.approx(CAR.steering_limit, rel=1e-3)
     bodies.step(1.0)
-    assert bodies.vehicle().pose.position == pytest.approx((3, 3, 0), abs=1e-3)
+    assert bodies.vehicle_state().pose.position == pytest.approx((3, 3, 0), abs=1e-3)
 
 
 def test_a_replayed_car_passes_through_everything():
     """Placed again and again, without a step, it touches nothing and moves nothing."""
     bodies = Bodies(flat(cone("a", 1, 0)), CAR)
     for x in np.linspace(0, 2, 50):
-        bodies.place("vehicle", Pose((float(x), 0, 0)))
-    assert bodies.touched() == frozenset()
+        bodies.set_pose("vehicle", Pose((float(x), 0, 0)))
+    assert bodies.touched_things() == frozenset()
     assert bodies.poses()["a"] == Pose((1, 0, 0))

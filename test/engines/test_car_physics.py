@@ -36,7 +36,7 @@ def run(bodies, seconds, every=0.01):
     states = []
     for _ in range(round(seconds / every)):
         bodies.step(every)
-        states.append(bodies.vehicle())
+        states.append(bodies.vehicle_state())
     return states
 
 
@@ -58,7 +58,7 @@ def mass_centre_velocity(state, car=CAR):
 
 def energy(bodies, car=CAR):
     """Kinetic, of height, and in the springs, J; from states and poses alone."""
-    state, poses = bodies.vehicle(), bodies.poses()
+    state, poses = bodies.vehicle_state(), bodies.poses()
     turn, velocity = np.array(state.angular_velocity), np.array(state.velocity)
     body = car.mass - 4 * car.wheel_mass
     at = velocity + np.cross(turn, car.centre_of_mass)
@@ -128,7 +128,7 @@ def test_the_servo_takes_its_time():
 
 def test_tyres_slip_sideways_by_their_stiffness():
     """At the rear axle, tan(slip angle) = lateral force / (stiffness x load), the load being that at rest."""
-    state = driving(FAST, seconds=6.0, steering=0.5, throttle=0.7).vehicle()
+    state = driving(FAST, seconds=6.0, steering=0.5, throttle=0.7).vehicle_state()
     lateral = state.velocity[0] * state.angular_velocity[2] / GRAVITY
     assert 0.2 < lateral < 0.5 * CAR.friction
     assert -state.velocity[1] / state.velocity[0] == pytest.approx(lateral / CAR.slip_stiffness[1], rel=0.05)
@@ -142,9 +142,9 @@ def test_it_coasts_down_by_rolling_resistance(rolling_resistance):
     bodies = driving(replace(CAR, rolling_resistance=rolling_resistance), seconds=4.0, throttle=1.0)
     bodies.drive(Command())
     bodies.step(0.2)
-    first = bodies.vehicle()
+    first = bodies.vehicle_state()
     bodies.step(0.5)
-    second = bodies.vehicle()
+    second = bodies.vehicle_state()
     slowed = (first.velocity[0] - second.velocity[0]) / 0.5
     assert slowed == pytest.approx(rolling_resistance * GRAVITY * CAR.mass / ROLLING_MASS, rel=0.01)
     assert second.acceleration[0] == pytest.approx(-slowed, rel=0.02)
@@ -152,12 +152,12 @@ def test_it_coasts_down_by_rolling_resistance(rolling_resistance):
 
 def test_it_comes_to_rest_where_rolling_resistance_says():
     bodies = driving(seconds=5.0, throttle=1.0)
-    first = bodies.vehicle()
+    first = bodies.vehicle_state()
     bodies.drive(Command())
     bodies.step(6.0)
-    distance = bodies.vehicle().pose.position[0] - first.pose.position[0]
+    distance = bodies.vehicle_state().pose.position[0] - first.pose.position[0]
     assert distance == pytest.approx(first.velocity[0] ** 2 / 2 * ROLLING_MASS / ROLLING, rel=0.02)
-    assert abs(bodies.vehicle().velocity[0]) < 1e-4
+    assert abs(bodies.vehicle_state().velocity[0]) < 1e-4
 
 
 @pytest.mark.parametrize("degrees", [4, 8, 15])
@@ -165,19 +165,19 @@ def test_it_rolls_down_a_slope(degrees):
     """The loads in the bearings are those on level ground, hence no cosine."""
     scene, start = slope(degrees)
     bodies = driving(scene=scene, start=start, seconds=0.5)
-    before = bodies.vehicle().velocity[0]
+    before = bodies.vehicle_state().velocity[0]
     bodies.step(1.0)
     pull = CAR.mass * GRAVITY * math.sin(math.radians(degrees)) - ROLLING
-    assert bodies.vehicle().velocity[0] - before == pytest.approx(pull / ROLLING_MASS, rel=0.01)
+    assert bodies.vehicle_state().velocity[0] - before == pytest.approx(pull / ROLLING_MASS, rel=0.01)
 
 
 @pytest.mark.parametrize(("degrees", "braking"), [(0, 0.0), (2, 0.0), (15, 1.0), (-15, 1.0)])
 def test_it_stands_without_creeping(degrees, braking):
     scene, start = slope(degrees)
     bodies = driving(scene=scene, start=start, seconds=2.0, braking=braking)
-    before = bodies.vehicle().pose.position
+    before = bodies.vehicle_state().pose.position
     bodies.step(10.0)
-    assert bodies.vehicle().pose.position == pytest.approx(before, abs=1e-4)
+    assert bodies.vehicle_state().pose.position == pytest.approx(before, abs=1e-4)
 
 
 # Motor.
@@ -197,12 +197,12 @@ def test_a_step_in_throttle(throttle):
 
 def test_without_rolling_resistance_it_reaches_the_motors_own_speed():
     bodies = driving(replace(CAR, rolling_resistance=1e-6), seconds=30.0, throttle=1.0)
-    assert bodies.vehicle().velocity[0] == pytest.approx(CAR.top_wheel_speed * CAR.wheel_radius, rel=1e-3)
+    assert bodies.vehicle_state().velocity[0] == pytest.approx(CAR.top_wheel_speed * CAR.wheel_radius, rel=1e-3)
 
 
 def test_little_throttle_does_not_move_it():
     throttle = 0.95 * ROLLING / FULL
-    assert driving(seconds=10.0, throttle=throttle).vehicle().pose.position == pytest.approx((0, 0, 0), abs=1e-3)
+    assert driving(seconds=10.0, throttle=throttle).vehicle_state().pose.position == pytest.approx((0, 0, 0), abs=1e-3)
 
 
 # Braking.
@@ -211,7 +211,7 @@ def test_little_throttle_does_not_move_it():
 @pytest.mark.parametrize("braking", [0.25, 0.5, 1.0])
 def test_it_stops_within_the_brakes_distance(braking):
     bodies = driving(FAST, seconds=4.0, throttle=1.0)
-    first = bodies.vehicle()
+    first = bodies.vehicle_state()
     bodies.drive(Command(braking=braking))
     states = run(bodies, 3.0)
     stopped = next(state for state in states if state.velocity[0] < 0.05)
@@ -228,10 +228,10 @@ def test_locked_wheels_slide_by_friction(friction):
     bodies = driving(replace(FAST, friction=friction), seconds=6.0, throttle=1.0)
     bodies.drive(Command(braking=1.0))
     bodies.step(0.2)
-    first = bodies.vehicle()
+    first = bodies.vehicle_state()
     assert np.abs(first.wheel_speeds).max() < 0.5
     bodies.step(0.3)
-    assert (first.velocity[0] - bodies.vehicle().velocity[0]) / 0.3 == pytest.approx(friction * GRAVITY, rel=0.02)
+    assert (first.velocity[0] - bodies.vehicle_state().velocity[0]) / 0.3 == pytest.approx(friction * GRAVITY, rel=0.02)
 
 
 def test_weight_moves_forward_when_it_brakes():
@@ -239,7 +239,7 @@ def test_weight_moves_forward_when_it_brakes():
     bodies = driving(FAST, seconds=4.0, throttle=1.0)
     bodies.drive(Command(braking=0.5))
     bodies.step(0.3)
-    state = bodies.vehicle()
+    state = bodies.vehicle_state()
     height = (
         CAR.centre_of_mass[2] * (CAR.mass - 4 * CAR.wheel_mass) + CAR.wheel_radius * 4 * CAR.wheel_mass
     ) / CAR.mass
@@ -256,7 +256,7 @@ def test_weight_moves_forward_when_it_brakes():
 def test_a_coasting_car_gains_no_energy(steering, braking):
     bodies = driving(FAST, seconds=3.0, throttle=1.0)
     bodies.drive(Command(steering, 0.0, braking))
-    before = bodies.vehicle()
+    before = bodies.vehicle_state()
     energies = [energy(bodies)]
     for _ in range(1500):
         bodies.step(0.002)
@@ -272,9 +272,9 @@ def test_the_motors_work_is_all_there_is(steering):
     bodies = driving(steering=steering, throttle=1.0)
     start, work, resisted = energy(bodies), 0.0, 0.0
     for _ in range(2000):
-        before = bodies.vehicle().wheel_speeds
+        before = bodies.vehicle_state().wheel_speeds
         bodies.step(0.002)
-        speeds = (np.array(before) + bodies.vehicle().wheel_speeds) / 2
+        speeds = (np.array(before) + bodies.vehicle_state().wheel_speeds) / 2
         motor = speeds.mean() / CAR.gear_ratio
         work += 0.002 * motor * CAR.stall_torque * (1 - motor * CAR.gear_ratio / CAR.top_wheel_speed)
         resisted += 0.002 * ROLLING * speeds.mean() * CAR.wheel_radius
@@ -318,9 +318,9 @@ def test_it_knocks_cones_over():
     bodies = driving(scene=scene, throttle=1.0)
     before = bodies.poses()
     bodies.step(1.0)
-    assert bodies.touched() == frozenset()
+    assert bodies.touched_things() == frozenset()
     bodies.step(3.0)
-    assert bodies.touched() == {"hit"}
+    assert bodies.touched_things() == {"hit"}
     after = bodies.poses()
     assert math.dist(after["hit"].position, before["hit"].position) > 0.3
     assert math.dist(after["beside"].position, before["beside"].position) < 1e-4
@@ -334,8 +334,8 @@ def test_cones_that_wheels_hit_fall_over():
     tilts = []
     for aside in (0.06, 0.08, 0.1, 0.12):
         bodies = driving(replace(CAR, voltage=0.16 * 7.4), 2.5, scene=flat(cone("hit", 1.2, aside)), throttle=1.0)
-        assert bodies.touched() == {"hit"}
-        assert bodies.vehicle().pose.position[0] > 1.3, "a cone does not stop it"
+        assert bodies.touched_things() == {"hit"}
+        assert bodies.vehicle_state().pose.position[0] > 1.3, "a cone does not stop it"
         tilts.append(math.degrees(math.acos(np.clip(bodies.poses()["hit"].rotation()[2, 2], -1, 1))))
     assert max(tilts) > 60
 
@@ -343,20 +343,20 @@ def test_cones_that_wheels_hit_fall_over():
 def test_a_wall_stops_it():
     wall = crate("wall", Pose((2.0, 0, 0)), (0.2, 4.0, 0.5), motion="static", mass=0.0)
     bodies = driving(scene=flat(wall), seconds=6.0, throttle=1.0)
-    state = bodies.vehicle()
+    state = bodies.vehicle_state()
     assert state.pose.position[0] < 1.9 - CAR.wheelbase
     assert abs(state.velocity[0]) < 0.05
-    assert bodies.touched() == frozenset(), "nobody labels a wall"
+    assert bodies.touched_things() == frozenset(), "nobody labels a wall"
 
 
 def test_a_labelled_static_thing_is_touched():
     post = cone("post", 1.0, 0.0, 1, 1, motion="static", mass=0.0)
-    assert driving(scene=flat(post), seconds=3.0, throttle=1.0).touched() == {"post"}
+    assert driving(scene=flat(post), seconds=3.0, throttle=1.0).touched_things() == {"post"}
 
 
 def test_dropped_it_lands_on_its_wheels():
     bodies = driving(seconds=2.0, start=Pose((0, 0, 0.2)))
-    state = bodies.vehicle()
+    state = bodies.vehicle_state()
     assert state.pose.position == pytest.approx((0, 0, 0), abs=2e-3)
     assert state.pose.angles() == pytest.approx((0, 0, 0), abs=1e-3)
     assert np.abs(state.velocity).max() < 1e-3
@@ -367,7 +367,7 @@ def test_it_climbs_over_a_low_step():
     bodies = driving(FAST, scene=flat(step), throttle=1.0)
     heights = [state.pose.position[2] for state in run(bodies, 3.0)]
     assert max(heights) == pytest.approx(0.02, abs=0.015)
-    assert bodies.vehicle().pose.position[0] > 2.5
+    assert bodies.vehicle_state().pose.position[0] > 2.5
 
 
 def test_the_same_twice_to_the_bit():
@@ -376,7 +376,7 @@ def test_the_same_twice_to_the_bit():
         bodies.drive(Command(0.1, 1.0, 0.0))
         for _ in range(round(3.0 / chunk)):
             bodies.step(chunk)
-        return bodies.poses(), bodies.vehicle().velocity, bodies.touched()
+        return bodies.poses(), bodies.vehicle_state().velocity, bodies.touched_things()
 
     first = drive(3.0)
     assert first[2]

@@ -10,8 +10,8 @@ from light_scenes import ball, flat, lamp, looking, plain, scene, sheet, smooth,
 from trimesh import creation
 
 from simjudge.core.errors import UsageError
+from simjudge.engines.contract import SceneState
 from simjudge.engines.default.light import Light
-from simjudge.engines.engine import Moment
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Surface
 from simjudge.sensors.camera.lens import lens_with_field
@@ -70,11 +70,11 @@ def inner(labels):
 def test_labels_and_depth_are_those_of_another_ray_caster(light_of, model, seed):
     things = random_things(seed)
     small = lens_with_field(model, (48, 36), 75, LENSES[model].coefficients)
-    moment = looking(np.random.default_rng(seed).uniform(-1, 1, 3), (4, 0, 0))
-    labels = light_of(scene(*things)).labels(small, moment)
+    scene_state = looking(np.random.default_rng(seed).uniform(-1, 1, 3), (4, 0, 0))
+    labels = light_of(scene(*things)).labels(small, scene_state)
     rays = small.rays().reshape(-1, 3)
-    ways = rays @ moment.camera.rotation().T
-    found, distance, _ = cast_by_trimesh(things, np.tile(moment.camera.position, (len(ways), 1)), ways)
+    ways = rays @ scene_state.camera.rotation().T
+    found, distance, _ = cast_by_trimesh(things, np.tile(scene_state.camera.position, (len(ways), 1)), ways)
     instances = np.array([t.instance for t in things] + [0])[found].reshape(36, 48)
     classes = np.array([t.class_id for t in things] + [0])[found].reshape(36, 48)
     safe = inner(found.reshape(36, 48))
@@ -99,7 +99,7 @@ def test_rays_hit_what_another_ray_caster_hits(seed):
     origins, ways = rng.uniform(-3, 3, (300, 3)) + np.array([4, 0, 0]), rng.normal(size=(300, 3))
     ways /= np.linalg.norm(ways, axis=1, keepdims=True)
     found, distance, normal = cast_by_trimesh(things, origins, ways)
-    hits = light.cast(origins, ways)
+    hits = light.cast_rays(origins, ways)
     assert hits.distance.dtype == np.float64
     assert hits.thing.dtype == np.int64
     agree = hits.thing == found
@@ -113,19 +113,19 @@ def test_rays_hit_what_another_ray_caster_hits(seed):
 
 def test_normals_point_outward_also_for_who_is_inside(light_of):
     light = light_of(scene(thing("box", flat(creation.box([2, 2, 2])), pose=Pose.facing(1, 2, 3, yaw=0.4))))
-    inside = light.cast([[1, 2, 3]], [[0, 0, 1]])
+    inside = light.cast_rays([[1, 2, 3]], [[0, 0, 1]])
     assert inside.distance == pytest.approx([1], abs=1e-5)
     assert inside.normal == pytest.approx(np.array([[0, 0, 1]]), abs=1e-6)
-    assert light.cast([[1, 2, 9]], [[0, 0, -1]]).normal == pytest.approx(np.array([[0, 0, 1]]), abs=1e-6)
+    assert light.cast_rays([[1, 2, 9]], [[0, 0, -1]]).normal == pytest.approx(np.array([[0, 0, 1]]), abs=1e-6)
 
 
 def test_many_rays_and_none(light_of):
     light = light_of(scene(thing("ball", ball(1, 6), pose=Pose((0, 0, 5)))))
     away = np.random.default_rng(0).uniform(0, 0.9, 50_000)
     start = np.stack([away, 0 * away, 0 * away], 1)
-    hits = light.cast(start, np.tile([0.0, 0, 1], (len(away), 1)))
+    hits = light.cast_rays(start, np.tile([0.0, 0, 1], (len(away), 1)))
     assert hits.distance == pytest.approx(5 - np.sqrt(1 - away**2), abs=2e-3)
-    empty = light.cast(np.zeros((0, 3)), np.zeros((0, 3)))
+    empty = light.cast_rays(np.zeros((0, 3)), np.zeros((0, 3)))
     assert [part.shape for part in empty] == [(0,), (0,), (0, 3)]
 
 
@@ -141,12 +141,12 @@ def test_many_rays_and_none(light_of):
 )
 def test_rays_that_are_none_are_refused(origins, ways, says):
     with pytest.raises(UsageError, match=says):
-        Light(scene(thing("floor", sheet()))).cast(origins, ways)
+        Light(scene(thing("floor", sheet()))).cast_rays(origins, ways)
 
 
 def test_depth_is_along_the_axis_and_endless_where_nothing_is(light_of):
     light = light_of(scene(thing("wall", sheet(3, 3), pose=Pose.facing(5, 0, 0, pitch=-np.pi / 2))))
-    labels = light.labels(lens_with_field("pinhole", (40, 30), 80), Moment(Pose().optical()))
+    labels = light.labels(lens_with_field("pinhole", (40, 30), 80), SceneState(Pose().optical()))
     hit = np.isfinite(labels.depth)
     assert 0 < hit.mean() < 1
     assert labels.depth[hit] == pytest.approx(5, rel=1e-5)
@@ -165,11 +165,11 @@ def test_the_corners_of_a_checker_board_are_where_the_lens_projects_them(light_o
     """Found in the picture by OpenCV to a tenth of a pixel, all over it."""
     lens, board = LENSES[model], Pose.facing(1.2, 0.1, 0.05, pitch=-np.pi / 2, roll=0.05)
     light = light_of(scene(thing("board", sheet(3, 3), white(1, texture=checkered(16, 32)), board), ambient=(1, 1, 1)))
-    moment = Moment(Pose.facing(0, 0, 0, yaw=0.05, pitch=-0.03).optical())
-    picture = light.expose(lens, [moment], 16)
+    scene_state = SceneState(Pose.facing(0, 0, 0, yaw=0.05, pitch=-0.03).optical())
+    picture = light.render(lens, [scene_state], 16)
     grid = np.stack(np.meshgrid(np.arange(1, 16) / 16 - 0.5, np.arange(1, 16) / 16 - 0.5), -1).reshape(-1, 2) * 3
     corners = board.to_world(np.column_stack([grid, np.zeros(len(grid))]))
-    expected = lens.project(moment.camera.to_body(corners))
+    expected = lens.project(scene_state.camera.to_body(corners))
     inside = np.all((expected > 8) & (expected < np.array(lens.size) - 9), axis=1)
     expected = expected[inside]
     assert len(expected) > 40
@@ -186,8 +186,8 @@ def test_u_is_to_the_right_and_v_up(light_of):
     texture = np.array([[[1, 0, 0], [0, 1, 0]], [[0, 0, 1], [1, 1, 1]]], np.float32)
     light = light_of(scene(thing("sheet", sheet(2, 2), white(texture=texture)), ambient=(1, 1, 1)))
     # From above, x to the right and y up in the picture.
-    above = Moment(Pose.from_matrix([[1, 0, 0, 0], [0, -1, 0, 0], [0, 0, -1, 3], [0, 0, 0, 1]]))
-    picture = light.expose(lens_with_field("pinhole", (60, 60), 2 * np.degrees(np.arctan(1 / 3))), [above])
+    above = SceneState(Pose.from_matrix([[1, 0, 0, 0], [0, -1, 0, 0], [0, 0, -1, 3], [0, 0, 0, 1]]))
+    picture = light.render(lens_with_field("pinhole", (60, 60), 2 * np.degrees(np.arctan(1 / 3))), [above])
     for row, column, colour in ((14, 14, 0), (14, 45, 1), (45, 14, 2)):
         assert picture[row, column].argmax() == colour
         assert np.sort(picture[row, column])[1] < 0.1
@@ -207,17 +207,17 @@ def test_textures_are_interpolated_and_repeat(light_of, u, v):
     f, g = x - left, y - top
     rows, columns = np.array([top, top + 1]) % 5, np.array([left, left + 1]) % 7
     expected = np.einsum("i,j,ijk->k", [1 - g, g], [1 - f, f], texture[np.ix_(rows, columns)])
-    picture = light_of(world).expose(lens_with_field("pinhole", (1, 1), 0.01), [looking((0, 0, 1), (0, 0, 0))])
+    picture = light_of(world).render(lens_with_field("pinhole", (1, 1), 0.01), [looking((0, 0, 1), (0, 0, 0))])
     # In white light: gloss and base together, straight from above.
     light = light_of(scene(thing("sheet", sheet(1, 1), plain((0, 0, 0))), ambient=(1, 1, 1)))
-    gloss = light.expose(lens_with_field("pinhole", (1, 1), 0.01), [looking((0, 0, 1), (0, 0, 0))])[0, 0]
+    gloss = light.render(lens_with_field("pinhole", (1, 1), 0.01), [looking((0, 0, 1), (0, 0, 0))])[0, 0]
     assert picture[0, 0] == pytest.approx(gloss + (1 - gloss) * expected, abs=1e-3)
 
 
 def test_far_textures_do_not_flicker(light_of):
     """A fine checker far away is grey, not a moire: its levels take over."""
     floor = thing("floor", sheet(40, 40), Surface((1, 1, 1), checkered(256, 2)))
-    picture = light_of(scene(floor, ambient=(1, 1, 1))).expose(
+    picture = light_of(scene(floor, ambient=(1, 1, 1))).render(
         lens_with_field("pinhole", (160, 60), 60), [looking((-18, 0, 0.5), (0, 0, 0))]
     )
     far = picture[33:37, :, 0]

@@ -7,7 +7,7 @@ import pytest
 from light_scenes import ball, flat, lamp, looking, narrow, plain, scene, sheet, smooth, thing, white
 from trimesh import creation
 
-from simjudge.engines.engine import Moment
+from simjudge.engines.contract import SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import PointLight, Surface
 from simjudge.sensors.camera.lens import lens_with_field
@@ -15,9 +15,9 @@ from simjudge.sensors.camera.lens import lens_with_field
 BLACK = (0.0, 0.0, 0.0)
 
 
-def seen(make, world, moment, lens=None, rays=1):
+def seen(make, world, scene_state, lens=None, rays=1):
     light = make(world)
-    picture = light.expose(lens or narrow(), [moment], rays)
+    picture = light.render(lens or narrow(), [scene_state], rays)
     light.close()
     return picture
 
@@ -195,10 +195,10 @@ def test_a_mirror_shows_things_where_the_law_of_reflection_has_them(light_of):
         ambient=(0.5, 0.5, 0.5),
         background=(0, 0, 1),
     )
-    lens, moment = lens_with_field("pinhole", (320, 240), 40), looking((-1, -0.3, 0.8), (1.5, 0, 0))
-    red = seen(light_of, world, moment, lens, 16)[..., 0]
+    lens, scene_state = lens_with_field("pinhole", (320, 240), 40), looking((-1, -0.3, 0.8), (1.5, 0, 0))
+    red = seen(light_of, world, scene_state, lens, 16)[..., 0]
     for point in (place, place * [1, 1, -1]):
-        x, y = lens.project(moment.camera.to_body(point))
+        x, y = lens.project(scene_state.camera.to_body(point))
         rows, columns = np.mgrid[int(y) - 6 : int(y) + 8, int(x) - 6 : int(x) + 8]
         weight = red[rows, columns]
         assert weight.sum() > 5
@@ -284,7 +284,7 @@ def test_a_picture_is_upright_and_not_mirrored(light_of):
         post("left", 0.7, 0, (1, 0, 0)), post("right", -0.7, 0, (0, 1, 0)), post("above", 0, 0.5, (0, 0, 1)),
         ambient=(1, 1, 1),
     )  # fmt: skip
-    picture = seen(light_of, world, Moment(Pose().optical()), lens_with_field("pinhole", (90, 60), 50))
+    picture = seen(light_of, world, SceneState(Pose().optical()), lens_with_field("pinhole", (90, 60), 50))
     places = [np.argwhere(picture[..., k] > picture.sum(-1) * 0.8).mean(0) for k in range(3)]
     assert places[0][1] < 30
     assert places[1][1] > 60

@@ -7,7 +7,7 @@ import numpy as np
 
 from simjudge.core.frames import Objects
 from simjudge.core.images import EncodedImage, encode_jpeg
-from simjudge.engines.engine import Labels
+from simjudge.engines.contract import Labels
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 from simjudge.nodes.simulated_camera import SimulatedCamera
 from simjudge.sensors.camera.camera import read_camera

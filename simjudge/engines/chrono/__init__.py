@@ -1,1 +1,1 @@
-"""PyChrono behind the interface of `simjudge.engines.engine`. docs/chrono.md says what of Chrono is used, and how."""
+"""PyChrono behind the interface of `simjudge.engines.contract`. docs/chrono.md says what of Chrono is used, and how."""

@@ -19,7 +19,7 @@ from simjudge.engines.chrono.car import STEP, Box, Car
 from simjudge.engines.chrono.modules import Modules
 from simjudge.engines.chrono.scenes import Plan, PlannedBody, hull_points
 from simjudge.engines.chrono.versions import Release
-from simjudge.engines.engine import Poses
+from simjudge.engines.contract import Poses
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import NO_CLASS, Scene
 from simjudge.vehicle.car_appearance import VEHICLE
@@ -37,7 +37,7 @@ to 50 mm in 2 s; on 40 m they stay within 0.2 mm."""
 
 
 class Bodies:
-    """The bodies of a scene; as in `simjudge.engines.engine.Engine`, without the light.
+    """The bodies of a scene; as in `simjudge.engines.contract.Engine`, without the light.
 
     Args:
         modules: PyChrono.
@@ -93,13 +93,13 @@ class Bodies:
         if not all(map(math.isfinite, (v for pose in self.poses().values() for v in pose.position))):
             raise SimjudgeError(f"{self._scene.name}: physics came apart before {self.time:.3f} s; do things overlap?")
 
-    def place(self, name: str, pose: Pose) -> None:
+    def set_pose(self, name: str, pose: Pose) -> None:
         """Put a free thing, or the car, somewhere, at rest."""
         if name == VEHICLE and self._vehicle is not None:
             # Wheels, shafts and tyres have states of their own that nothing exposes: the car is built anew.
             self._build(pose, self._with_car().command, {name: free.motion() for name, free in self._free.items()})
         elif name in self._free:
-            self._free[name].place(pose)
+            self._free[name].set_pose(pose)
         else:
             known = any(thing.name == name for thing in self._scene.things)
             raise UsageError(f"{name}: " + ("it is static and cannot be placed" if known else "nothing of that name"))
@@ -113,11 +113,11 @@ class Bodies:
         """What the driver does from now on."""
         self._with_car().drive(command)
 
-    def vehicle(self) -> VehicleState:
+    def vehicle_state(self) -> VehicleState:
         """How the car moves now."""
         return self._with_car().state(self.time)
 
-    def touched(self) -> frozenset[str]:
+    def touched_things(self) -> frozenset[str]:
         """Names of the free and labelled things that the car has touched since the start or the last reset."""
         return frozenset(self._touched)
 
@@ -198,10 +198,10 @@ class Solid:
             self.body.SetInertiaXX(core.ChVector3d(xx, yy, zz))
             self.body.SetInertiaXY(core.ChVector3d(xy, xz, yz))
         self._collide(planned, material)
-        self.place(planned.pose)
+        self.set_pose(planned.pose)
         system.AddBody(self.body)
 
-    def place(self, pose: Pose) -> None:
+    def set_pose(self, pose: Pose) -> None:
         """Put it somewhere, at rest."""
         self.move((pose, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
 

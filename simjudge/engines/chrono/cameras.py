@@ -23,7 +23,7 @@ from simjudge.engines.chrono.phys_camera import FULL, PhysCamera
 from simjudge.engines.chrono.probe import Probed
 from simjudge.engines.chrono.stage import FARTHEST, Noisy, Physical, Stage
 from simjudge.engines.chrono.versions import Sensor
-from simjudge.engines.engine import Labels
+from simjudge.engines.contract import Labels
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.lens import Lens
 from simjudge.sensors.camera.own_camera import ChronoPhysical
@@ -150,15 +150,15 @@ def side_of(rays_per_pixel: int) -> int:
     return side
 
 
-def rays_of_a_moment(rays_per_pixel: int, moments: int) -> int:
-    """Rays per pixel, a square, that each moment of an exposure gets so that blur costs about no more rays.
+def rays_of_a_scene_state(rays_per_pixel: int, scene_states: int) -> int:
+    """Rays per pixel, a square, that each instant of an exposure gets so that blur costs about no more rays.
 
-    Chrono can only be asked for whole centred grids, not for a moment's own part of one (`Engine.expose`): k x k with
-    k = n // ceil(sqrt(moments)), but 2 x 2 at least where n is 2 or more, since one ray through the pixels' centres,
-    the same in all moments, would leave every edge jagged that does not move.
+    Chrono can only be asked for whole centred grids, not for an instant's own part of one (`Engine.render`): k x k with
+    k = n // ceil(sqrt(instants)), but 2 x 2 at least where n is 2 or more, since one ray through the pixels' centres,
+    the same in all instants, would leave every edge jagged that does not move.
     """
     side = side_of(rays_per_pixel)
-    part = side // math.ceil(math.sqrt(moments))
+    part = side // math.ceil(math.sqrt(scene_states))
     return max(part, min(side, 2)) ** 2
 
 

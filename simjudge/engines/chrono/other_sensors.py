@@ -26,7 +26,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FloatArray
 from simjudge.engines.chrono.bodies import GRAVITY, body_pose
 from simjudge.engines.chrono.car import STEP
-from simjudge.engines.chrono.engine import ChronoEngine
+from simjudge.engines.chrono.chrono_engine import ChronoEngine
 from simjudge.engines.chrono.feed import Due, Lag, Reading
 from simjudge.engines.chrono.sensor_file import SensorSpec
 

@@ -1,6 +1,6 @@
 """ChPhysCameraSensor (release 10 on): Chrono's own camera with aperture, exposure, ISO, vignetting, defocus and noise.
 
-An option beside `Engine.expose`: the picture is Chrono's from light to digital values, nothing of simjudge's chain is
+An option beside `Engine.render`: the picture is Chrono's from light to digital values, nothing of simjudge's chain is
 in it. Python is given no buffer of its 16-bit picture, so it goes through ChFilterSave, which writes RGBA16 as raw
 bytes: width, height, channels and bits as uint16, then the rows, bottom first (ChFilterSave.cpp flips PNGs only).
 Its field of view follows from sensor width and focal length, 2 atan(width / 2 / focal length), and is right.

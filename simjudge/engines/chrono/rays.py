@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.frames import FloatArray
-from simjudge.engines.engine import Hits
+from simjudge.engines.contract import Hits
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh
 
@@ -21,7 +21,7 @@ _NEAREST = 1e-9
 
 
 def cast_rays(origins: FloatArray, directions: FloatArray, meshes: list[tuple[Mesh, Pose]]) -> Hits:
-    """What rays hit first; see `simjudge.engines.engine.Engine.cast`. `thing` is the index into `meshes`."""
+    """What rays hit first; see `simjudge.engines.contract.Engine.cast_rays`. `thing` is the index into `meshes`."""
     count = len(origins)
     distance, thing = np.full(count, np.inf), np.full(count, -1, np.int64)
     normal = np.full((count, 3), np.nan)

@@ -1,10 +1,10 @@
 """What is seen: a ChSystem of its own that never steps, with the scene's looks, a camera rig, and Chrono's sensors.
 
-Physics runs in another system (`bodies.py`), so that moments of an exposure can put things anywhere. A sensor belongs
+Physics runs in another system (`bodies.py`), so that instants of an exposure can put things anywhere. A sensor belongs
 to a manager of its own here: updating the manager takes one picture, of that sensor alone. The stage's clock makes it
 due, by whole seconds at 1 Hz, which floats hold exactly; lag and collection window are zero, so that the picture of
 this update, and no other, is what the buffer gives (ChSensorManager::Update waits for it: OptiX renders in threads of
-its own). Exposure times, rates and lag are simjudge's own affair: moments, and the camera's clock.
+its own). Exposure times, rates and lag are simjudge's own affair: instants, and the camera's clock.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from numba import njit
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.engines.contract import Poses
 from simjudge.engines.default.car import Car
 from simjudge.engines.default.model import STEP, build_model
-from simjudge.engines.engine import Poses
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import NO_CLASS, Scene, Thing
 from simjudge.vehicle.car_appearance import PARTS, VEHICLE
@@ -35,7 +35,7 @@ mujoco.set_mju_user_warning(lambda text: _log.debug("MuJoCo: %s", text))
 
 
 class Bodies:
-    """The bodies of a scene; as in `simjudge.engines.engine.Engine`, without the light.
+    """The bodies of a scene; as in `simjudge.engines.contract.Engine`, without the light.
 
     Args:
         scene: what stands where.
@@ -95,10 +95,10 @@ class Bodies:
             raise SimjudgeError(f"{self._scene.name}: physics came apart before {self.time:.3f} s; do things overlap?")
         mujoco.mj_kinematics(self._model, self._data)
 
-    def place(self, name: str, pose: Pose) -> None:
+    def set_pose(self, name: str, pose: Pose) -> None:
         """Put a free thing, or the car, somewhere, at rest."""
         if name == VEHICLE and self._car:
-            self._car.place(pose)
+            self._car.set_pose(pose)
         elif name in self._free:
             x, y, z, w = pose.orientation
             joint = self._data.joint(name)
@@ -121,11 +121,11 @@ class Bodies:
         """What the driver does from now on."""
         self._with_car().drive(command)
 
-    def vehicle(self) -> VehicleState:
+    def vehicle_state(self) -> VehicleState:
         """How the car moves now."""
         return self._with_car().state(self.time)
 
-    def touched(self) -> frozenset[str]:
+    def touched_things(self) -> frozenset[str]:
         """Names of the free and labelled things that the car has touched since the start or the last reset."""
         return frozenset(self._worth[self._touched])
 

@@ -179,7 +179,7 @@ class Car:
         self._angle += max(-most, min(most, self._target - self._angle))
         self._data.ctrl[self._servos] = self.vehicle.wheel_angles(self._angle)
 
-    def place(self, pose: Pose) -> None:
+    def set_pose(self, pose: Pose) -> None:
         """Put base_link somewhere, at rest, the body as high above the wheels as it rests."""
         x, y, z, w = pose.orientation
         self._data.qpos[self._qpos : self._qpos + 7] = [*pose.position, w, x, y, z]

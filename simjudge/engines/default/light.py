@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
+from simjudge.engines.contract import Hits, Labels, Poses, SceneState
 from simjudge.engines.default.grain import grain, turn
 from simjudge.engines.default.integrator import Integrator, Rays, View
 from simjudge.engines.default.packed import Floats, Packed, pack, world_vertices
 from simjudge.engines.default.tracer import Tracer
 from simjudge.engines.default.variant import choose_variant, described, load_mitsuba
-from simjudge.engines.engine import Hits, Labels, Moment, Poses
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Thing
 from simjudge.sensors.camera.lens import Lens
@@ -64,37 +64,39 @@ class Light:
         self._rays: dict[tuple[Lens, int, tuple[int, ...]], list[Rays]] = {}
         self.variant = described(choose_variant())
 
-    def expose(self, lens: Lens, moments: Sequence[Moment], rays_per_pixel: int = 1) -> npt.NDArray[np.float32]:
-        """Linear RGB radiance (H, W, 3), averaged over the moments; see `simjudge.engines.engine.Engine`.
+    def render(
+        self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1
+    ) -> npt.NDArray[np.float32]:
+        """Linear RGB radiance (H, W, 3), averaged over the instants; see `simjudge.engines.contract.Engine`.
 
         Raises:
-            UsageError: no moment, a number of rays that is no square, or a body that nobody knows.
+            UsageError: no instant, a number of rays that is no square, or a body that nobody knows.
         """
         n = math.isqrt(max(rays_per_pixel, 0))
         if n < 1 or n * n != rays_per_pixel:
             raise UsageError(f"{rays_per_pixel} rays per pixel: 1, 4, 9, 16 or another square is needed")
-        if not moments:
-            raise UsageError("an exposure needs one moment or more")
+        if not scene_states:
+            raise UsageError("an exposure needs one instant or more")
         light = self._integrator.radiance
         total = np.zeros((lens.size[1], lens.size[0], 3), np.float32)
-        for number, moment in enumerate(moments):
-            self._place(moment.bodies)
-            view = _view(lens, moment.camera, n)
-            dealt = _dealt(n * n, len(moments), number)
+        for number, scene_state in enumerate(scene_states):
+            self._place(scene_state.bodies)
+            view = _view(lens, scene_state.camera, n)
+            dealt = _dealt(n * n, len(scene_states), number)
             rays = self._rays_of(lens, n, dealt)
             total += _picture(lens, self._tracer.follow(partial(light, view=view, block=len(dealt)), rays))
-        return total if len(moments) == 1 else total / np.float32(len(moments))
+        return total if len(scene_states) == 1 else total / np.float32(len(scene_states))
 
-    def labels(self, lens: Lens, moment: Moment) -> Labels:
-        """Classes, instances and depth through the pixels' centres; see `simjudge.engines.engine.Engine`."""
-        self._place(moment.bodies)
-        view = _view(lens, moment.camera, 1)
+    def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
+        """Classes, instances and depth through the pixels' centres; see `simjudge.engines.contract.Engine`."""
+        self._place(scene_state.bodies)
+        view = _view(lens, scene_state.camera, 1)
         parts = self._tracer.follow(partial(self._integrator.things_and_depth, view=view), self._rays_of(lens, 1, (0,)))
         thing = _picture(lens, [part[0] for part in parts])
         return Labels(self._class_id[thing], self._instance[thing], _picture(lens, [part[1] for part in parts]))
 
-    def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
-        """What rays hit first, bodies not named where the scene has them; see `simjudge.engines.engine.Engine`.
+    def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
+        """What rays hit first, bodies not named where the scene has them; see `simjudge.engines.contract.Engine`.
 
         Raises:
             UsageError: origins and directions are not (N, 3) each, not finite, or directions are not unit vectors.
@@ -165,10 +167,10 @@ class Light:
         return Rays(self._tracer.given(np.concatenate(ways)), self._tracer.given(np.concatenate(grains)))
 
 
-def _dealt(rays: int, moments: int, number: int) -> tuple[int, ...]:
-    """Which of a pixel's rays fall to a moment: distributed over time as Cook, Porter and Carpenter (1984) have it."""
-    if moments <= rays:
-        return tuple(range(number, rays, moments))
+def _dealt(rays: int, scene_states: int, number: int) -> tuple[int, ...]:
+    """Which of a pixel's rays fall to an instant: spread over time (Cook, Porter and Carpenter, 1984)."""
+    if scene_states <= rays:
+        return tuple(range(number, rays, scene_states))
     return (number % rays,)
 
 

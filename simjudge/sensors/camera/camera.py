@@ -81,7 +81,7 @@ class Camera:
 
     @property
     def rays_per_pixel(self) -> int:
-        """What `Engine.expose` is asked for."""
+        """What `Engine.render` is asked for."""
         return self.supersampling**2
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.engines.chrono.cameras import Cameras, rays_of_a_moment
+from simjudge.engines.chrono.cameras import Cameras, rays_of_a_scene_state
 from simjudge.engines.chrono.lenses import Asked, Lookup, chrono_slopes
 from simjudge.engines.chrono.own_noise import noise_filter
 from simjudge.engines.chrono.phys_camera import PhysCamera
@@ -128,14 +128,14 @@ def test_ways_are_planned_once():
 
 
 @pytest.mark.parametrize(
-    ("rays", "moments", "each"),
+    ("rays", "scene_states", "each"),
     [(1, 1, 1), (16, 1, 16), (1, 4, 1), (4, 4, 4), (16, 4, 4), (64, 4, 16), (16, 2, 4), (36, 3, 9), (256, 16, 16),
      (4, 100, 4)],
 )  # fmt: skip
-def test_rays_are_dealt_to_the_moments(rays, moments, each):
-    """No more rays in all than without blur, but for 2 x 2 a moment, where so many are asked for."""
-    assert rays_of_a_moment(rays, moments) == each
-    assert each * moments <= rays or each == min(rays, 4)
+def test_rays_are_dealt_to_the_scene_states(rays, scene_states, each):
+    """No more rays in all than without blur, but for 2 x 2 an instant, where so many are asked for."""
+    assert rays_of_a_scene_state(rays, scene_states) == each
+    assert each * scene_states <= rays or each == min(rays, 4)
 
 
 class Noisily(Formula):

@@ -18,7 +18,7 @@ from simjudge.engines.chrono.probe import DISTANCE, plate, probe
 from simjudge.engines.chrono.scenes import plan_scene
 from simjudge.engines.chrono.sensor_file import read_sensors
 from simjudge.engines.chrono.stage import FARTHEST, Stage
-from simjudge.engines.engine import Moment
+from simjudge.engines.contract import SceneState
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Surface, Thing
@@ -31,7 +31,7 @@ from simjudge.vehicle.vehicle_file import read_vehicle
 
 contract_scene = runpy.run_path(str(Path(__file__).parents[1] / "contract_scene.py"))["contract_scene"]
 TARGET = math.tan(math.radians(30))
-AT = Moment(Pose().optical())
+AT = SceneState(Pose().optical())
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_a_target_at_30_degrees_is_where_the_lens_has_it(target, name):
     row = 4
     edge = lens.project([TARGET, (row - lens.centre[1]) / lens.focal[1], 1])[0] + 0.5
     labels = target.labels(lens, AT)
-    picture = target.expose(lens, [AT], 4)
+    picture = target.render(lens, [AT], 4)
     seen = {
         "segmentation": labels.instance[row] == 9,
         "depth": np.isfinite(labels.depth[row]),
@@ -117,7 +117,7 @@ def cones():
 @pytest.mark.parametrize("roll", [0.0, 0.3, 1.0])
 def test_cones_fall_and_tip(cones, roll):
     """Foot 0.24 m, 0.3 m high: a cone let go at 17 degrees stands up again, at 57 it lies down."""
-    cones.place("green", Pose.facing(-1, 1, 0.15, roll=roll))
+    cones.set_pose("green", Pose.facing(-1, 1, 0.15, roll=roll))
     cones.step(3.0)
     tilt = abs(cones.poses()["green"].rotation()[2, 2])
     assert tilt > 0.99 if roll < 0.5 else tilt < 0.5
@@ -126,7 +126,7 @@ def test_cones_fall_and_tip(cones, roll):
 @pytest.mark.parametrize("beyond", [-0.01, 0.01])
 def test_contacts_end_where_things_do(cones, beyond):
     """A crate whose middle is 1 cm beyond the wall's edge falls: contacts are not 30 mm wider, Chrono's default."""
-    cones.place("crate", Pose((4.0 - beyond, 1.0, 1.0)))
+    cones.set_pose("crate", Pose((4.0 - beyond, 1.0, 1.0)))
     cones.step(2.0)
     height = cones.poses()["crate"].position[2]
     assert height == pytest.approx(1.0, abs=0.005) if beyond < 0 else height < 0.9
@@ -167,10 +167,10 @@ def test_sensors_on_a_car_that_turns(request):
     sensors, read = Sensors(engine, specs), []
     engine.drive(Command(0.4, 0.7, 0.0))
     for _ in range(150):
-        read += [(reading, engine.vehicle()) for reading in sensors.advance(0.01)]
-    engine.place("vehicle", Pose.facing(-6, -4, yaw=0.7))
+        read += [(reading, engine.vehicle_state()) for reading in sensors.advance(0.01)]
+    engine.set_pose("vehicle", Pose.facing(-6, -4, yaw=0.7))
     for _ in range(50):
-        read += [(reading, engine.vehicle()) for reading in sensors.advance(0.01)]
+        read += [(reading, engine.vehicle_state()) for reading in sensors.advance(0.01)]
     for spec in specs:
         times = [reading.time for reading, _ in read if reading.sensor == spec.name]
         assert np.diff(times[1:]) == pytest.approx(1 / spec.rate, abs=1e-9)
@@ -191,7 +191,7 @@ def test_sensors_on_a_car_that_turns(request):
     place = state.pose @ next(spec.mount for spec in specs if spec.kind == "lidar")
     ranges = np.linalg.norm(last.values[:, :3], axis=1)
     rays = last.values[:, :3] / ranges[:, None] @ place.rotation().T
-    assert engine.cast(np.tile(place.position, (len(rays), 1)), rays).distance == pytest.approx(ranges, abs=1e-4)
+    assert engine.cast_rays(np.tile(place.position, (len(rays), 1)), rays).distance == pytest.approx(ranges, abs=1e-4)
 
 
 def test_sensors_on_a_standing_car():

@@ -8,8 +8,8 @@ import pytest
 from scipy.spatial import ConvexHull
 from solid_scenes import AT_ORIGIN, RADIAL, box, cone, labels_of, random_scene, scene_of
 
-from simjudge.capture.exposure import develop, gather, moments_between
-from simjudge.engines.engine import Moment
+from simjudge.capture.exposure import develop, gather, scene_states_between
+from simjudge.engines.contract import SceneState
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Collider
@@ -62,7 +62,7 @@ def test_corners_reproject_by_camera_info_to_the_silhouette(engine_of, model, se
         x = random.uniform(1.5, 4)
         pose = Pose((x, random.uniform(-0.45, 0.45) * x, random.uniform(-0.2, 0.2) * x), tuple(random.normal(size=4)))
         thing = cone("it", 0.15, 0.4, pose, 1, 1) if number % 2 else box("it", (0.2, 0.3, 0.4), pose, 1, 1)
-        instance = engine_of(scene_of(thing)).labels(lens, Moment(camera)).instance
+        instance = engine_of(scene_of(thing)).labels(lens, SceneState(camera)).instance
         edge = outline(camera.to_body(thing.pose.to_world(thing.mesh.vertices)), info)
         away = [[cv2.pointPolygonTest(edge, (x, y), True) for x in range(SIZE[0])] for y in range(SIZE[1])]
         wrong = (np.array(away) > 0) != (instance == 1)
@@ -75,7 +75,7 @@ def test_labels_of_the_engine_are_those_of_trimesh(engine_of, model):
     lens = lens_with_field(model, (60, 40), 80, RADIAL if model == "radial" else (0, 0, 0))
     for seed in range(3):
         scene = random_scene(seed)
-        ours, theirs = engine_of(scene).labels(lens, Moment(AT_ORIGIN)), labels_of(scene, lens)
+        ours, theirs = engine_of(scene).labels(lens, SceneState(AT_ORIGIN)), labels_of(scene, lens)
         assert np.count_nonzero(ours.instance != theirs.instance) <= 3  # rays along an edge
         assert np.count_nonzero(ours.class_id != theirs.class_id) <= 3
 
@@ -85,9 +85,9 @@ def bright_panel(y):
     return box("panel", (0.001, 0.2, 2.0), Pose((2.0, y, 0)))
 
 
-def profile(engine, camera, moments):
+def profile(engine, camera, scene_states):
     """Radiance along the picture's middle row, red."""
-    return gather(engine, camera, moments)[camera.lens.size[1] // 2, :, 0]
+    return gather(engine, camera, scene_states)[camera.lens.size[1] // 2, :, 0]
 
 
 def smear(row, still):
@@ -121,12 +121,12 @@ def test_motion_blur_is_as_long_as_speed_times_exposure(engine_of, what, speed):
     way = speed * camera.exposure_time
     here, there = Pose((0, -way / 2, 0)), Pose((0, way / 2, 0))
     if what == "camera":
-        begin, end = Moment(here.optical()), Moment(there.optical())
+        begin, end = SceneState(here.optical()), SceneState(there.optical())
     else:
         at = panel.pose.position
-        begin, end = (Moment(Pose().optical(), {"panel": Pose((at[0], y, at[2]))}) for y in (-way / 2, way / 2))
-    row = profile(engine, camera, moments_between(begin, end, camera.exposure_samples))
-    still = profile(engine, camera, [Moment(Pose().optical())])
+        begin, end = (SceneState(Pose().optical(), {"panel": Pose((at[0], y, at[2]))}) for y in (-way / 2, way / 2))
+    row = profile(engine, camera, scene_states_between(begin, end, camera.exposure_samples))
+    still = profile(engine, camera, [SceneState(Pose().optical())])
     expected = camera.lens.focal[0] * way / (2.0 - 0.0005)
     assert smear(row, still) == pytest.approx(expected, rel=0.02, abs=0.25)
     # The light of the smear is that of the panel, and its middle stands where the panel is at half time.
@@ -142,7 +142,7 @@ def test_noise_of_a_rendered_surface_lies_on_the_line(engine_of):
     camera = replace(CAMERA, lens=lens, supersampling=1)
     for brightness in (0.1, 0.4, 0.9):
         engine = engine_of(replace(scene_of(wall), ambient=(brightness,) * 3))
-        light = gather(engine, camera, [Moment(Pose().optical())])
+        light = gather(engine, camera, [SceneState(Pose().optical())])
         level = float(light.mean())
         assert light.std() < 1e-3
         noisy = (shot_noise(light, shot=12, read=3, seed=5) - light) * 255
@@ -152,6 +152,6 @@ def test_noise_of_a_rendered_surface_lies_on_the_line(engine_of):
 def test_the_same_call_gives_the_same_bytes(engine_of):
     camera = replace(read_camera("reference"), lens=LENSES["radial"])
     scene = replace(random_scene(1), ambient=(0.5, 0.5, 0.5))
-    moments = moments_between(Moment(Pose().optical()), Moment(Pose((0.1, 0, 0)).optical()), 2)
-    first, again = (develop(camera, gather(engine_of(scene), camera, moments), "a", 7) for _ in range(2))
+    scene_states = scene_states_between(SceneState(Pose().optical()), SceneState(Pose((0.1, 0, 0)).optical()), 2)
+    first, again = (develop(camera, gather(engine_of(scene), camera, scene_states), "a", 7) for _ in range(2))
     assert np.array_equal(first, again)

@@ -7,12 +7,12 @@ import pytest
 
 from simjudge.capture.exposure import gather
 from simjudge.core.errors import SimjudgeError
-from simjudge.engines.engine import Moment
+from simjudge.engines.contract import SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import read_camera
 from simjudge.sensors.camera.own_camera import ChronoNoise, ChronoPhysical
 
-HERE = Moment(Pose().optical())
+HERE = SceneState(Pose().optical())
 
 
 def camera(folder, text):
@@ -56,7 +56,7 @@ def test_what_is_asked(tmp_path, text, own):
             r"dark current.* is 30 times the light of white",
         ),
         ("chrono: {physical: {}}\ngain: 2", r"gain: chrono\.physical has aperture"),
-        ("chrono: {physical: {}}\nexposure_time: 0.01", "exposure_time: Chrono's own camera takes one moment"),
+        ("chrono: {physical: {}}\nexposure_time: 0.01", "exposure_time: Chrono's own camera takes one instant"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, text, says):
@@ -74,5 +74,5 @@ def test_an_engine_without_them_refuses_the_camera(tmp_path):
 def test_an_engine_that_has_them_takes_the_picture(tmp_path):
     asked = camera(tmp_path, "chrono: {physical: {}}")
     light = np.ones((48, 64, 3), np.float32)
-    engine = SimpleNamespace(name="chrono", expose_own=lambda *given: light if given == (asked, HERE) else None)
+    engine = SimpleNamespace(name="chrono", render_own=lambda *given: light if given == (asked, HERE) else None)
     assert gather(engine, asked, [HERE]) is light

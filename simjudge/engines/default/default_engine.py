@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
+from simjudge.engines.contract import Hits, Labels, Poses, SceneState
 from simjudge.engines.default.bodies import Bodies
 from simjudge.engines.default.variant import choose_variant, described
-from simjudge.engines.engine import Hits, Labels, Moment, Poses
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene
 from simjudge.sensors.camera.lens import Lens
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class DefaultEngine:
-    """A scene, perhaps with a car in it; see `simjudge.engines.engine.Engine`.
+    """A scene, perhaps with a car in it; see `simjudge.engines.contract.Engine`.
 
     Args:
         scene: what stands where.
@@ -64,9 +64,9 @@ class DefaultEngine:
         """Let physics run for a positive multiple of `step_size`."""
         self._moved().step(seconds)
 
-    def place(self, name: str, pose: Pose) -> None:
+    def set_pose(self, name: str, pose: Pose) -> None:
         """Put a free thing, or the car ("vehicle", its base), somewhere, at rest."""
-        self._moved().place(name, pose)
+        self._moved().set_pose(name, pose)
 
     def poses(self) -> Poses:
         """Where all free things and the car's parts are now."""
@@ -76,29 +76,31 @@ class DefaultEngine:
         """What the driver does from now on."""
         self._moved().drive(command)
 
-    def vehicle(self) -> VehicleState:
+    def vehicle_state(self) -> VehicleState:
         """How the car moves now."""
-        return self._moved().vehicle()
+        return self._moved().vehicle_state()
 
-    def touched(self) -> frozenset[str]:
+    def touched_things(self) -> frozenset[str]:
         """Names of the free and labelled things that the car has touched since the start or the last `reset`."""
-        return self._moved().touched()
+        return self._moved().touched_things()
 
     def reset(self) -> None:
         """Everything back to the start."""
         self._moved().reset()
 
-    def expose(self, lens: Lens, moments: Sequence[Moment], rays_per_pixel: int = 1) -> npt.NDArray[np.float32]:
+    def render(
+        self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1
+    ) -> npt.NDArray[np.float32]:
         """Linear RGB radiance (H, W, 3) that falls on the sensor, averaged over the exposure."""
-        return self._seen().expose(lens, moments, rays_per_pixel)
+        return self._seen().render(lens, scene_states, rays_per_pixel)
 
-    def labels(self, lens: Lens, moment: Moment) -> Labels:
+    def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
         """Classes, instances and depth through the pixels' centres."""
-        return self._seen().labels(lens, moment)
+        return self._seen().labels(lens, scene_state)
 
-    def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
+    def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first."""
-        return self._seen().cast(origins, directions, self.poses() if bodies is None else bodies)
+        return self._seen().cast_rays(origins, directions, self.poses() if bodies is None else bodies)
 
     def close(self) -> None:
         """Give back what it holds."""

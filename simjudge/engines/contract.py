@@ -1,6 +1,6 @@
-"""The boundary between simjudge and what moves and lights a world. `test/world/contract.py` holds every engine to it.
+"""The boundary between simjudge and what moves and lights a world. `test/engines/contract.py` holds every engine to it.
 
-Poses go in; light, labels and ray hits come out. Bodies move by physics (`step`) or are placed (`place`). Metres,
+Poses go in; light, labels and ray hits come out. Bodies move by physics (`step`) or are placed (`set_pose`). Metres,
 seconds, radians; REP 103 axes; a camera's pose is that of its optical frame (x right, y down, z forward) in the world;
 pixel (0, 0) is the centre of the upper left pixel, row 0 the top of the picture.
 """
@@ -25,7 +25,7 @@ Poses = Mapping[str, Pose]
 
 
 @dataclass(frozen=True)
-class Moment:
+class SceneState:
     """One instant of an exposure.
 
     Attributes:
@@ -95,7 +95,7 @@ class Engine(Protocol):
     def step_size(self) -> float:
         """Seconds of one step of physics."""
 
-    def place(self, name: str, pose: Pose) -> None:
+    def set_pose(self, name: str, pose: Pose) -> None:
         """Put a free thing, or the car ("vehicle", its base), somewhere, at rest."""
 
     def poses(self) -> Poses:
@@ -104,10 +104,10 @@ class Engine(Protocol):
     def drive(self, command: Command) -> None:
         """What the driver does from now on. An engine without a car raises UsageError."""
 
-    def vehicle(self) -> VehicleState:
+    def vehicle_state(self) -> VehicleState:
         """How the car moves now. An engine without a car raises UsageError."""
 
-    def touched(self) -> frozenset[str]:
+    def touched_things(self) -> frozenset[str]:
         """Names of the free and labelled things that the car has touched since the start (or the last `reset`)."""
 
     def reset(self) -> None:
@@ -115,30 +115,32 @@ class Engine(Protocol):
 
     # Light.
 
-    def expose(self, lens: Lens, moments: Sequence[Moment], rays_per_pixel: int = 1) -> npt.NDArray[np.float32]:
+    def render(
+        self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1
+    ) -> npt.NDArray[np.float32]:
         """Linear RGB radiance (H, W, 3) that falls on the sensor, averaged over the exposure.
 
         Args:
             lens: bends the rays, and says how large the picture is.
-            moments: instants spread evenly over the exposure, one without motion blur.
+            scene_states: instants spread evenly over the exposure, one without motion blur.
             rays_per_pixel: n^2 with whole n, rays on an n x n grid in each pixel at (i + 1/2) / n. They are dealt to
-                the moments in turn, so that blur costs no more rays; where there are more moments than rays, each
-                moment gets one. Every moment counts the same.
+                the instants in turn, so that blur costs no more rays; where there are more instants than rays, each
+                instant gets one. Every instant counts the same.
 
         Returns:
             The same bytes for the same arguments, engine, variant and machine.
         """
 
-    def labels(self, lens: Lens, moment: Moment) -> Labels:
+    def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
         """Classes, instances and depth through the pixels' centres."""
 
-    def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
+    def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first.
 
         Args:
             origins: (N, 3), metres, world.
             directions: (N, 3), unit, world.
-            bodies: as in `Moment`; None: everything where it is now.
+            bodies: as in `SceneState`; None: everything where it is now.
         """
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
 from simjudge.engines.chrono.bodies import Bodies, whole_steps
-from simjudge.engines.chrono.cameras import Cameras, rays_of_a_moment
+from simjudge.engines.chrono.cameras import Cameras, rays_of_a_scene_state
 from simjudge.engines.chrono.car import STEP
 from simjudge.engines.chrono.modules import Modules, load_modules
 from simjudge.engines.chrono.probe import probe
@@ -19,7 +19,7 @@ from simjudge.engines.chrono.scenes import Plan, plan_body, plan_scene
 from simjudge.engines.chrono.sensor_file import SensorSpec
 from simjudge.engines.chrono.stage import Stage
 from simjudge.engines.chrono.versions import release_of
-from simjudge.engines.engine import Hits, Labels, Moment, Poses
+from simjudge.engines.contract import Hits, Labels, Poses, SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Thing
 from simjudge.sensors.camera.camera import Camera
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class ChronoEngine:
-    """A scene, perhaps with an ARTcar in it; see `simjudge.engines.engine.Engine`.
+    """A scene, perhaps with an ARTcar in it; see `simjudge.engines.contract.Engine`.
 
     Args:
         scene: what stands where.
@@ -104,9 +104,9 @@ class ChronoEngine:
         """Call something after every single step of physics from now on, however many `step` is asked for."""
         self._watcher = watcher
 
-    def place(self, name: str, pose: Pose) -> None:
+    def set_pose(self, name: str, pose: Pose) -> None:
         """Put a free thing, or the car ("vehicle", its base), somewhere, at rest."""
-        self._moved().place(name, pose)
+        self._moved().set_pose(name, pose)
 
     def poses(self) -> Poses:
         """Where all free things and the car's parts are now."""
@@ -116,37 +116,39 @@ class ChronoEngine:
         """What the driver does from now on."""
         self._moved().drive(command)
 
-    def vehicle(self) -> VehicleState:
+    def vehicle_state(self) -> VehicleState:
         """How the car moves now."""
-        return self._moved().vehicle()
+        return self._moved().vehicle_state()
 
-    def touched(self) -> frozenset[str]:
+    def touched_things(self) -> frozenset[str]:
         """Names of the free and labelled things that the car has touched since the start or the last `reset`."""
-        return self._moved().touched()
+        return self._moved().touched_things()
 
     def reset(self) -> None:
         """Everything back to the start."""
         self._moved().reset()
 
-    def expose(self, lens: Lens, moments: Sequence[Moment], rays_per_pixel: int = 1) -> npt.NDArray[np.float32]:
+    def render(
+        self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1
+    ) -> npt.NDArray[np.float32]:
         """Linear RGB radiance (H, W, 3) that falls on the sensor, averaged over the exposure."""
-        if not moments:
-            raise UsageError("an exposure needs one moment at least")
+        if not scene_states:
+            raise UsageError("an exposure needs one instant at least")
         total = np.zeros((lens.size[1], lens.size[0], 3))
-        rays = rays_of_a_moment(rays_per_pixel, len(moments))
-        for moment in moments:
-            total += self._seen(moment).radiance(lens, rays)
-        return (total / len(moments)).astype(np.float32)
+        rays = rays_of_a_scene_state(rays_per_pixel, len(scene_states))
+        for scene_state in scene_states:
+            total += self._seen(scene_state).radiance(lens, rays)
+        return (total / len(scene_states)).astype(np.float32)
 
-    def expose_own(self, camera: Camera, moment: Moment) -> npt.NDArray[np.float32]:
+    def render_own(self, camera: Camera, scene_state: SceneState) -> npt.NDArray[np.float32]:
         """Linear RGB (H, W, 3) as the camera's file asks it of Chrono's own cameras (`Camera.own`)."""
-        return self._seen(moment).own(camera)
+        return self._seen(scene_state).own(camera)
 
-    def labels(self, lens: Lens, moment: Moment) -> Labels:
+    def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
         """Classes, instances and depth through the pixels' centres."""
-        return self._seen(moment).labels(lens)
+        return self._seen(scene_state).labels(lens)
 
-    def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
+    def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first."""
         places = self._places(self.poses() if bodies is None else bodies)
         start, ahead = (np.asarray(values, np.float64).reshape(-1, 3) for values in (origins, directions))
@@ -156,7 +158,7 @@ class ChronoEngine:
 
     def scan(self, spec: SensorSpec, place: Pose) -> npt.NDArray[np.float32]:
         """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities."""
-        self._seen(Moment(place.optical(), self.poses()))
+        self._seen(SceneState(place.optical(), self.poses()))
         return self._with_stage().scan(spec)
 
     def close(self) -> None:
@@ -172,8 +174,8 @@ class ChronoEngine:
             raise UsageError(f"{self.scene.name}: this engine has been closed")
         return self._bodies
 
-    def _seen(self, moment: Moment) -> Cameras:
-        """The cameras, with everything put where a moment has it."""
+    def _seen(self, scene_state: SceneState) -> Cameras:
+        """The cameras, with everything put where an instant has it."""
         self._moved()
         if self._stage is None or self._cameras is None:
             probed = probe(self._modules, self.release)
@@ -181,9 +183,9 @@ class ChronoEngine:
                 _log.warning("PyChrono %s: %s", self.release.version, note)
             self._stage = Stage(self._modules, self.release, self._plan)
             self._cameras = Cameras(self._stage, probed)
-        for name, pose in self._places(moment.bodies).items():
+        for name, pose in self._places(scene_state.bodies).items():
             self._stage.put(name, pose)
-        self._stage.put_camera(moment.camera)
+        self._stage.put_camera(scene_state.camera)
         return self._cameras
 
     def _with_stage(self) -> Stage:

@@ -131,7 +131,7 @@ def test_what_is_installed_is_whole(tmp_path):
     expected = {str(p.relative_to(ROOT)) for p in (ROOT / "simjudge").rglob("*.py")} | {"simjudge/py.typed"}
     expected |= {f"simjudge/report/templates/{p.name}" for p in (ROOT / "simjudge/report/templates").iterdir()}
     expected |= {f"simjudge/nodes/{p.name}" for p in (ROOT / "nodes").glob("*.py")}
-    expected |= {f"simjudge/bags/msg/{p.name}" for p in (ROOT / "msgs/msg").glob("*.msg")}
+    expected |= {f"simjudge/data/rosbag2/msg/{p.name}" for p in (ROOT / "msgs/msg").glob("*.msg")}
     share = f"simjudge-{simjudge.__version__}.data/data/share/simjudge"
     shipped = [*(ROOT / "config").rglob("*.*"), *(ROOT / "models").glob("*"), ROOT / "package.xml"]
     shipped += (ROOT / "launch").glob("*.py")

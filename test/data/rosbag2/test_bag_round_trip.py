@@ -236,7 +236,7 @@ except SimjudgeError as error:
 @pytest.mark.parametrize(("name", "storage"), TARGETS)
 def test_a_disk_that_really_takes_no_more(tmp_path: Path, name: str, storage: str) -> None:
     command = [sys.executable, "-c", _TOO_SMALL, str(tmp_path / name), storage]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
     assert "the disk is full or" in done.stdout.replace("full (or", "full or")
     assert done.stderr == ""
     assert list(tmp_path.iterdir()) == []

@@ -27,7 +27,7 @@ from simjudge.data.rosbag2.writing import recording_stamps
 class JpegImages(ArrayImages):
     """JPEG bytes held in memory, so that no other disk is measured."""
 
-    def encoded(self, index: int) -> EncodedImage | None:
+    def read_encoded(self, index: int) -> EncodedImage | None:
         """One of four pictures."""
         return EncodedImage(_JPEG[index % len(_JPEG)], ".jpg")
 
@@ -73,7 +73,7 @@ def fetch(frames: FrameSet, order: Iterable[int], *, jpeg: bool) -> None:
     """Get the pictures one by one: JPEG as bytes, raw as pixels."""
     for index in order:
         if frames.images is not None:
-            _ = frames.images.encoded(index) if jpeg else frames.images.read(index)
+            _ = frames.images.read_encoded(index) if jpeg else frames.images.read(index)
 
 
 def row(count: int, name: str, storage: Any, *, jpeg: bool) -> str:

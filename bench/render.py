@@ -41,7 +41,7 @@ def seconds(work: Callable[[], object], times: int = 5) -> float:
 def camera(scene: Scene) -> SceneState:
     """Where the car's camera is at the start of the course."""
     start = scene.course.start() if scene.course else Pose()
-    return SceneState((start @ Pose.facing(0.2, 0, 0.1, pitch=0.1)).optical())
+    return SceneState((start @ Pose.from_euler(0.2, 0, 0.1, pitch=0.1)).optical_frame())
 
 
 def frame(scene: Scene, lens: Lens, rays: int) -> Callable[[], object]:
@@ -65,7 +65,7 @@ def with_boxes(scene: Scene, count: int) -> Scene:
     x0, y0, x1, y1 = scene.area or (-3, -3, 3, 3)
     places = rng.uniform([x0, y0], [x1, y1], (count, 2))
     mesh, surface = box(0.05, 0.05, 0.05), Surface((0.5, 0.4, 0.2), None, 0.6)
-    boxes = [Thing(f"box{k}", mesh, surface, Pose.facing(x, y, yaw=k)) for k, (x, y) in enumerate(places.tolist())]
+    boxes = [Thing(f"box{k}", mesh, surface, Pose.from_euler(x, y, yaw=k)) for k, (x, y) in enumerate(places.tolist())]
     return replace(scene, things=(*scene.things, *boxes))
 
 

@@ -16,7 +16,7 @@ from simjudge.capture.replay_source import Wanted, read_source
 from simjudge.capture.replaying import Replay, render, write
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
-from simjudge.geometry.trajectories import Interpolation, Limits
+from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.scene.model import Scene
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import read_camera
@@ -33,7 +33,7 @@ def poses(scene: Scene) -> str:
     for at in np.arange(0, 1, 0.01):
         here, ahead = (np.array([np.interp(s, gone, column) for column in line.T]) for s in (at, at + 0.05))
         yaw = float(np.arctan2(*(ahead - here)[::-1]))
-        pose = Pose.facing(float(here[0]), float(here[1]), yaw=yaw)
+        pose = Pose.from_euler(float(here[0]), float(here[1]), yaw=yaw)
         out.append(" ".join(f"{value:.9f}" for value in (at, *pose.position, *pose.orientation)))
     return "\n".join(out)
 
@@ -44,8 +44,8 @@ def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "poses.txt").write_text(poses(scene), encoding="utf-8")
-        source = read_source(Wanted(folder / "poses.txt"), camera.rate, (0, 0), Limits())
-        path = CameraPath(Interpolation(source.trajectory), seat_of("art1", None)[0])
+        source = read_source(Wanted(folder / "poses.txt"), camera.rate, (0, 0), MotionLimits())
+        path = CameraPath(TrajectoryInterpolator(source.trajectory), seat_of("art1", None)[0])
         engine = make_engine("default", scene)
         times = {}
         for count in (1, _FRAMES):

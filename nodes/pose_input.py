@@ -9,9 +9,9 @@ from typing import Any
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.trajectories import ODOMETRY, POSE, POSE_COVARIANCE, TRANSFORMS, pose_numbers, stamp_of
-from simjudge.geometry.live_poses import LivePoses, LiveTransforms, PoseBuffer, poses_for
+from simjudge.geometry.live_poses import LivePoses, LiveTransforms, PoseBuffer, exposure_poses
 from simjudge.geometry.poses import Pose
-from simjudge.geometry.trajectories import Interpolation, Limits
+from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 
 from .parameters import Parameter
 from .qos import latched, reliable, sensor_data, subscription_events
@@ -40,7 +40,7 @@ class PoseInput:
         change: notified when poses have come.
     """
 
-    def __init__(self, node: SimjudgeNode, limits: Limits, lose: Callable[[str, str], None]) -> None:
+    def __init__(self, node: SimjudgeNode, limits: MotionLimits, lose: Callable[[str, str], None]) -> None:
         """Subscribe.
 
         Args:
@@ -81,10 +81,10 @@ class PoseInput:
         with self.change:
             return self._buffer.newest()
 
-    def between(self, begin: int, end: int) -> Interpolation | str | None:
-        """The poses of an interval: see `poses_for`."""
+    def between(self, begin: int, end: int) -> TrajectoryInterpolator | str | None:
+        """The poses of an interval: see `exposure_poses`."""
         with self.change:
-            return poses_for(self._buffer, begin, end, self._limits)
+            return exposure_poses(self._buffer, begin, end, self._limits)
 
     def forget(self, before: int) -> None:
         """Drop what is older than a time."""

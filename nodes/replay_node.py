@@ -16,12 +16,12 @@ from simjudge.capture.exposure import shot_of
 from simjudge.capture.ground_truth import Labelling, ground_truth
 from simjudge.capture.replaying import exposure_around, look
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import stamp_name
+from simjudge.core.frames import stamp_to_name
 from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.engines.contract import Engine
 from simjudge.engines.registry import ENGINES, make_engine
 from simjudge.geometry.pose_noise import PoseNoise
-from simjudge.geometry.trajectories import Interpolation, Limits
+from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.scene.measured_cones import staged
 from simjudge.sensors.camera.camera import read_camera
 
@@ -95,7 +95,7 @@ class ReplayNode(SimjudgeNode):
         super().__init__()
         given = self.settings
         self._camera = read_camera(given["camera"])
-        self._limits = Limits(given["max_gap"], given["max_speed"], math.radians(given["max_turn"]))
+        self._limits = MotionLimits(given["max_gap"], given["max_speed"], math.radians(given["max_turn"]))
         self._alignment = parse_place("align", given["align"])
         self._seat, seated = seat_of(given["vehicle"] or None, given["mount"] or None)
         self._labelling = Labelling(given["min_size"], given["min_visible"])
@@ -169,14 +169,14 @@ class ReplayNode(SimjudgeNode):
         except Exception as error:  # noqa: BLE001 - handed to the main thread, which raises it
             self.fail(error)
 
-    def _next(self) -> tuple[_Waiting, Interpolation] | None:
+    def _next(self) -> tuple[_Waiting, TrajectoryInterpolator] | None:
         """The picture to work on: the first that waits, or the newest that has poses."""
         self._forget()
         every = self.settings["every_frame"]
         for item in list(self._waiting)[:1] if every else reversed(list(self._waiting)):
             at = item.stamp + self._offset
             found = self._poses.between(at - self._around[0], at + self._around[1])
-            if isinstance(found, Interpolation):
+            if isinstance(found, TrajectoryInterpolator):
                 self._waiting.remove(item)
                 while not every and self._waiting and self._waiting[0].stamp < item.stamp:
                     self._waiting.popleft()
@@ -197,8 +197,8 @@ class ReplayNode(SimjudgeNode):
             oldest = min((item.stamp + self._offset for item in list(self._waiting)), default=newest)
             self._poses.forget(min(newest - _KEPT, oldest - self._around[0]))
 
-    def _replay(self, item: _Waiting, poses: Interpolation) -> None:
-        name, seed, camera = stamp_name(item.stamp), self.settings["seed"], self._camera
+    def _replay(self, item: _Waiting, poses: TrajectoryInterpolator) -> None:
+        name, seed, camera = stamp_to_name(item.stamp), self.settings["seed"], self._camera
         path = CameraPath(poses, self._seat, self._alignment, self._offset, self._noise, seed)
         seen = look(self._engine, camera, path, item.stamp, name)
         truth = ground_truth(self._engine.scene, camera.lens, seen.scene_state, seen.labels, self._labelling)

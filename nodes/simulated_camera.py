@@ -22,7 +22,7 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArray
 from std_msgs.msg import Header
 
-from simjudge.core.frames import Objects, stamp_name
+from simjudge.core.frames import Objects, stamp_to_name
 from simjudge.core.images import EncodedImage, RgbImage, encode_jpeg
 from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.data.rosbag2.pixels import format_name
@@ -104,7 +104,7 @@ class SimulatedCamera:
         """
         header = self.header(stamp)
         # Labels first: who waits for the picture of a stamp then has all of it.
-        self._truth.publish(self._truth_message(header, objects, frame_name or stamp_name(stamp)))
+        self._truth.publish(self._truth_message(header, objects, frame_name or stamp_to_name(stamp)))
         info = camera_info_message(self._calibration)
         info.header = header
         self._info.publish(info)

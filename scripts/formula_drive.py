@@ -26,10 +26,10 @@ from scipy.spatial.transform import Rotation
 from simjudge.commands.common import say
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray, FrameSet, Objects
-from simjudge.core.images import FileImages, size_of
+from simjudge.core.images import FileImages, image_size
 from simjudge.data.rosbag2 import write_recording
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.geometry.poses import OPTICAL, Pose
+from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 
 CAMERA_MATRIX = (1801.763, 1800.131, 1012.816, 716.053)
 LIDAR_TO_CAMERA = (
@@ -80,7 +80,7 @@ def read_scans(folder: Path) -> tuple[list[Scan], list[str]]:
             notes.append(f"scan {number} stands in metadata.json again; the first row is taken")
             continue
         row = json.loads(odometry)
-        map_in_lidar = Pose.facing(row["x"], row["y"], row["z"], yaw=row["yaw"])
+        map_in_lidar = Pose.from_euler(row["x"], row["y"], row["z"], yaw=row["yaw"])
         labels = _labels(folder / "labels" / f"{int(number):07d}.txt")
         if labels is None:
             bare.append(number)
@@ -157,7 +157,7 @@ def _turned(camera: Pose, turn: FloatArray) -> Pose:
 
 def mount_text(camera: Pose) -> str:
     """What `simjudge replay --mount` takes for an optical frame."""
-    body = camera @ Pose(orientation=OPTICAL).inverse()
+    body = camera @ Pose(orientation=OPTICAL_ORIENTATION).inverse()
     angles = [math.degrees(angle) for angle in body.angles()]
     return ",".join(f"{value:.6g}" for value in (*body.position, *angles))
 
@@ -178,7 +178,7 @@ def make(folder: Path, out: Path) -> None:
         [seen[index].box[row] for index, row in rows],
     )
     frames = FrameSet.build(
-        folder.name, [size_of(path) for path in paths], labels, frame_name=[path.stem for path in paths],
+        folder.name, [image_size(path) for path in paths], labels, frame_name=[path.stem for path in paths],
         stamp=[scan.stamp for scan in seen], class_names={number: name for name, number in CLASSES.items()},
         images=FileImages(paths),
     )  # fmt: skip

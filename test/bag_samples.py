@@ -62,7 +62,7 @@ def frame_content(frames: FrameSet, index: int) -> tuple[Any, ...]:
             out.append((int(table.class_id[row]), table.box[row].tolist(), float(extra), mask))
         out.append(len(rows))
     if frames.images is not None and frames.images.has(index):
-        encoded = frames.images.encoded(index)
+        encoded = frames.images.read_encoded(index)
         out.append(frames.images.read(index).tobytes() if encoded is None else (encoded.data, encoded.suffix))
     return tuple(out)
 

@@ -8,7 +8,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh, PointLight, Scene, Surface, Thing
 from simjudge.sensors.camera.lens import lens_with_field
 
-DOWN = Pose.facing(0, 0, 0, pitch=np.pi / 2)
+DOWN = Pose.from_euler(0, 0, 0, pitch=np.pi / 2)
 """The turn of a camera's body that looks straight down, x of the world upwards in its picture."""
 
 
@@ -67,7 +67,7 @@ def looking(start, to):
     aside = np.array([0.0, 0, 1]) if abs(x[2]) < 0.999 else np.array([1.0, 0, 0])
     y = np.cross(aside, x)
     y /= np.linalg.norm(y)
-    return SceneState(Pose.from_matrix(np.column_stack([x, y, np.cross(x, y), start])).optical())
+    return SceneState(Pose.from_matrix(np.column_stack([x, y, np.cross(x, y), start])).optical_frame())
 
 
 def thing(name, mesh, surface=None, pose=None, **more):

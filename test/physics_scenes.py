@@ -19,7 +19,7 @@ def points(vertices):
 
 def plane(pitch=0.0):
     """A floor, or a slope that falls along x by an angle."""
-    return Thing("floor", points(np.eye(3)), Surface(), Pose.facing(0, 0, pitch=pitch), collider=Collider("plane"))
+    return Thing("floor", points(np.eye(3)), Surface(), Pose.from_euler(0, 0, pitch=pitch), collider=Collider("plane"))
 
 
 def flat(*things):
@@ -29,7 +29,7 @@ def flat(*things):
 def slope(degrees):
     """A scene, and where a car stands on it."""
     pitch = math.radians(degrees)
-    return Scene("slope", (plane(pitch),), ()), Pose.facing(0, 0, pitch=pitch)
+    return Scene("slope", (plane(pitch),), ()), Pose.from_euler(0, 0, pitch=pitch)
 
 
 def cone_mesh(foot=0.04, thick=0.005, wide=0.029, narrow=0.006, height=0.077, sides=24):

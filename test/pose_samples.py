@@ -95,4 +95,4 @@ def write_messages(path: Any, rows: list[tuple[str, int, Any]], storage: Any = "
 def turning(seconds: float) -> Pose:
     """A drive round a circle of 2 m at 1 m/s, nose slightly down."""
     angle = seconds / 2
-    return Pose.facing(2 * np.cos(angle), 2 * np.sin(angle), 0.1, yaw=angle + np.pi / 2, pitch=0.05)
+    return Pose.from_euler(2 * np.cos(angle), 2 * np.sin(angle), 0.1, yaw=angle + np.pi / 2, pitch=0.05)

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from simjudge.core.frames import NO_STAMP, FrameSet, Objects, Predictions, stamp_name
+from simjudge.core.frames import NO_STAMP, FrameSet, Objects, Predictions, stamp_to_name
 from simjudge.core.images import ArrayImages
 from simjudge.core.masks import Masks
 
@@ -52,7 +52,8 @@ def frame_sets(draw, masks=True, pictures=True):
     stamps = draw(st.lists(st.integers(0, 2**60), min_size=count, max_size=count, unique=True))
     stamps = [s if draw(st.booleans()) else NO_STAMP for s in stamps]
     names = draw(st.lists(NAMES, min_size=count, max_size=count, unique=True))
-    names = [stamp_name(s) if s != NO_STAMP and draw(st.booleans()) else n for s, n in zip(stamps, names, strict=True)]
+    stamped = [s != NO_STAMP and draw(st.booleans()) for s in stamps]
+    names = [stamp_to_name(s) if by_stamp else n for s, by_stamp, n in zip(stamps, stamped, names, strict=True)]
     sizes = [(draw(st.integers(6, 40)), draw(st.integers(6, 40))) for _ in range(count)]
     labelled = draw(st.lists(st.booleans(), min_size=count, max_size=count))
     predicted = draw(st.lists(st.booleans(), min_size=count, max_size=count))
@@ -86,7 +87,7 @@ def _noise(size, seed):
 
 def _columns(rows):
     frame, class_id, box, picture = zip(*rows, strict=True) if rows else ((), (), (), ())
-    masks = Masks.from_pictures(picture) if any(p is not None for p in picture) else None
+    masks = Masks.from_images(picture) if any(p is not None for p in picture) else None
     return frame, class_id, box, masks
 
 

@@ -14,7 +14,7 @@ LENSES = {
     "fov": lens_with_field("fov", (60, 40), 80),
     "radial": lens_with_field("radial", (60, 40), 80, RADIAL),
 }
-AT_ORIGIN = Pose().optical()
+AT_ORIGIN = Pose().optical_frame()
 """A camera at the origin that looks along x."""
 
 
@@ -55,7 +55,7 @@ def scene_of(*things):
 
 def cast(things, lens, pixels, camera=AT_ORIGIN):
     """Index of the thing that each pixel coordinate's ray hits first (-1: none), and its depth along the axis."""
-    rays = lens.rays_at(np.reshape(pixels, (-1, 2))) @ camera.rotation().T
+    rays = lens.rays_at(np.reshape(pixels, (-1, 2))) @ camera.rotation_matrix().T
     first, depth = np.full(len(rays), -1), np.full(len(rays), np.inf)
     for index, thing in enumerate(things):
         solid = trimesh.Trimesh(thing.pose.to_world(thing.mesh.vertices), thing.mesh.faces, process=False)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.pose_noise import PoseNoise
-from simjudge.geometry.poses import OPTICAL, Pose
-from simjudge.geometry.trajectories import Interpolation
+from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
+from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.vehicle.vehicle_file import read_vehicle
 
 MOUNTS = ("body", "optical")
@@ -32,7 +32,7 @@ class CameraPath:
         seed: of the noise.
     """
 
-    body: Interpolation
+    body: TrajectoryInterpolator
     mount: Pose
     alignment: Pose = field(default_factory=Pose)
     offset: int = 0
@@ -74,7 +74,7 @@ def seat_of(vehicle: str | None, mount: str | None) -> tuple[Pose, str]:
     if _CAMERA not in car.mounts:
         mounts = ", ".join(car.mounts) or "none"
         raise SimjudgeError(f"vehicle {car.name}: has no mount {_CAMERA!r} (it has {mounts}); give --mount")
-    return car.mounts[_CAMERA].optical(), f"where {car.name} carries it"
+    return car.mounts[_CAMERA].optical_frame(), f"where {car.name} carries it"
 
 
 def parse_mount(text: str) -> Pose:
@@ -87,7 +87,9 @@ def parse_mount(text: str) -> Pose:
     """
     if text == "optical":
         return Pose()
-    return Pose(orientation=OPTICAL) if text == "body" else parse_place("mount", text, (3, 6)).optical()
+    return (
+        Pose(orientation=OPTICAL_ORIENTATION) if text == "body" else parse_place("mount", text, (3, 6)).optical_frame()
+    )
 
 
 def parse_place(what: str, text: str, counts: Sequence[int] = (3, 4, 6)) -> Pose:
@@ -101,7 +103,7 @@ def parse_place(what: str, text: str, counts: Sequence[int] = (3, 4, 6)) -> Pose
     try:
         numbers = [float(part) for part in parts]
         yaw, pitch, roll = (math.radians(angle) for angle in [*numbers[3:], 0, 0, 0][:3])
-        pose = Pose.facing(*[*numbers, 0, 0][:3], yaw=yaw, pitch=pitch, roll=roll)
+        pose = Pose.from_euler(*[*numbers, 0, 0][:3], yaw=yaw, pitch=pitch, roll=roll)
     except (ValueError, SimjudgeError):
         parts = []
     if len(parts) not in counts:

@@ -14,10 +14,10 @@ from typing import Protocol
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.frames import FloatArray, stamp_name
+from simjudge.core.frames import FloatArray, stamp_to_name
 from simjudge.engines.contract import Engine
-from simjudge.geometry.poses import OPTICAL, Pose, Trajectory
-from simjudge.geometry.trajectories import Interpolation
+from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, Trajectory
+from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.scene.model import Course
 from simjudge.sensors.camera.shutter import SECOND, due
 
@@ -114,7 +114,7 @@ class RandomPoses:
         for _ in range(_TRIES):
             body = self._drawn(random, engine)
             if body is not None and self._is_free(body.position, engine):
-                return [body.optical()] * len(stamps)
+                return [body.optical_frame()] * len(stamps)
         raise SimjudgeError(f"scene {engine.scene.name}: {_TRIES} tries found no free place for a camera in its area")
 
     def _drawn(self, random: np.random.Generator, engine: Engine) -> Pose | None:
@@ -122,7 +122,7 @@ class RandomPoses:
         scene = engine.scene
         assert scene.area is not None  # noqa: S101 - `at` has looked
         x0, y0, x1, y1 = scene.area
-        _, pitch, roll = (self.mount @ Pose(orientation=OPTICAL).inverse()).angles()
+        _, pitch, roll = (self.mount @ Pose(orientation=OPTICAL_ORIENTATION).inverse()).angles()
         height = self.mount.position[2] * random.uniform(*self.heights)
         pitch, roll = pitch + random.normal(0, self.tilt[0]), roll + random.normal(0, self.tilt[1])
         x, y, yaw = random.uniform(x0, x1), random.uniform(y0, y1), random.uniform(-math.pi, math.pi)
@@ -135,7 +135,7 @@ class RandomPoses:
             x, y = there[0] - away * math.cos(yaw), there[1] - away * math.sin(yaw)
             yaw += math.radians(self.field) * random.uniform(-0.45, 0.45)
         inside = x0 <= x <= x1 and y0 <= y <= y1
-        return Pose.facing(x, y, height, yaw=yaw, pitch=pitch, roll=roll) if inside else None
+        return Pose.from_euler(x, y, height, yaw=yaw, pitch=pitch, roll=roll) if inside else None
 
     def _is_free(self, position: tuple[float, float, float], engine: Engine) -> bool:
         """Whether nothing is too near, and faces are seen from outside: from within a thing all look away."""
@@ -194,7 +194,7 @@ class CoursePoses:
     @cached_property
     def frame_name(self) -> Sequence[str]:
         """The stamps."""
-        return [stamp_name(stamp) for stamp in self.stamp]
+        return [stamp_to_name(stamp) for stamp in self.stamp]
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
         """Where the car has come to by then; see `CameraPoses`."""
@@ -207,7 +207,7 @@ class CoursePoses:
         turns = np.unwrap(np.arctan2(*np.diff(line, axis=0).T[::-1]))
         yaw = float(np.interp(metres, (way[:-1] + way[1:]) / 2, turns))
         x, y = (float(np.interp(metres, way, line[:, axis])) for axis in (0, 1))
-        return Pose.facing(x, y, yaw=yaw)
+        return Pose.from_euler(x, y, yaw=yaw)
 
     def _way(self) -> FloatArray:
         """Metres from the start at each point of the line."""
@@ -252,7 +252,7 @@ class FilePoses:
     @cached_property
     def frame_name(self) -> Sequence[str]:
         """The stamps."""
-        return [stamp_name(stamp) for stamp in self.stamp]
+        return [stamp_to_name(stamp) for stamp in self.stamp]
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
         """Where the body has come to by then; see `CameraPoses`."""
@@ -260,13 +260,13 @@ class FilePoses:
         row = self.rows[index]
         if not self._goes_on(int(self.body.stamp[row]), max(stamps)):
             return [self.body.pose(row) @ self.mount] * len(stamps)
-        return [pose @ self.mount for pose in Interpolation(self.body).poses(stamps)]
+        return [pose @ self.mount for pose in TrajectoryInterpolator(self.body).poses(stamps)]
 
     def _goes_on(self, first: int, last: int) -> bool:
         if first == last or len(self.body) < 2:
             return False
-        way = Interpolation(self.body)
-        return bool(way.inside([last])[0] and not way.in_gap([last])[0] and not len(way.jumps(first, last)))
+        way = TrajectoryInterpolator(self.body)
+        return bool(way.covers([last])[0] and not way.in_gap([last])[0] and not len(way.jumps(first, last)))
 
 
 def _ball(count: int) -> FloatArray:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.images import EncodedImage, RgbImage, decode, encode_jpeg, encode_png
+from simjudge.core.images import EncodedImage, RgbImage, decode_image, encode_jpeg, encode_png
 from simjudge.engines.contract import Engine, SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import Camera
@@ -87,7 +87,7 @@ def shot_of(camera: Camera, radiance: npt.NDArray[np.float32], frame_name: str =
     if quality is None:
         return Shot(develop_light(light, camera.steps, entropy))
     encoded = EncodedImage(encode_jpeg(develop_light(light, camera.steps[:-1], entropy), quality), ".jpg")
-    return Shot(decode(encoded.data, frame_name), encoded)
+    return Shot(decode_image(encoded.data, frame_name), encoded)
 
 
 def develop(camera: Camera, radiance: npt.NDArray[np.float32], frame_name: str = "", seed: int = 0) -> RgbImage:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from simjudge.capture.exposure import Shot, gather, shot_of
 from simjudge.capture.ground_truth import Labelling, Truth, ground_truth
 from simjudge.capture.lock_step import Taken
-from simjudge.core.frames import stamp_name
+from simjudge.core.frames import stamp_to_name
 from simjudge.engines.contract import Engine, Labels
 from simjudge.sensors.camera.camera import Camera
 
@@ -49,4 +49,4 @@ class Eye:
         if not picture:
             return Seen(None, labels, truth)
         light = gather(self._engine, self._camera, taken.scene_states)
-        return Seen(shot_of(self._camera, light, stamp_name(taken.stamp), self._seed), labels, truth)
+        return Seen(shot_of(self._camera, light, stamp_to_name(taken.stamp), self._seed), labels, truth)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import writing_file
+from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet, IntArray, Objects
 from simjudge.core.images import EncodedImage, FileImages
 
@@ -60,7 +60,7 @@ class FrameStore:
                     " options of that run, or remove the folder"
                 )
         else:
-            with writing_file(file) as temporary:
+            with atomic_file(file) as temporary:
                 temporary.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
         return cls(folder)
 
@@ -74,7 +74,7 @@ class FrameStore:
         Raises:
             SimjudgeError: the disk is full, or the folder cannot be written to.
         """
-        with writing_file(self.folder / f"{index:06d}{picture.suffix}") as temporary:
+        with atomic_file(self.folder / f"{index:06d}{picture.suffix}") as temporary:
             temporary.write_bytes(picture.data)
         rows = {
             "picture": f"{index:06d}{picture.suffix}",
@@ -83,7 +83,7 @@ class FrameStore:
             "instance": objects.instance.tolist(),
             "about": dict(about or {}),
         }
-        with writing_file(self._text(index)) as temporary:
+        with atomic_file(self._text(index)) as temporary:
             temporary.write_text(json.dumps(rows), encoding="utf-8")
 
     def fill(self, count: int, look: Callable[[int], Callable[[], None]], advance: Callable[[int, int], None]) -> None:

@@ -80,7 +80,7 @@ class LockStep:
             mount: pose of the camera's body (x ahead) in base_link.
             period: seconds between samples of the car's motion; each stamp of a frame is one, too.
         """
-        self._engine, self._seat = engine, mount.optical()
+        self._engine, self._seat = engine, mount.optical_frame()
         self._step = round(engine.step_size * SECOND)
         self._tick = round(engine.time * SECOND / self._step)
         self._period = max(round(period * SECOND / self._step), 1)

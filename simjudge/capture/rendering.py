@@ -15,9 +15,9 @@ from simjudge.capture.camera_poses import CameraPoses
 from simjudge.capture.exposure import gather, shot_of
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.ground_truth import Labelling, ground_truth
-from simjudge.core.digest import digest_of
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, UsageError
-from simjudge.core.files import writing_file
+from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
 from simjudge.data.formats.yolo import write_yolo
 from simjudge.data.rosbag2.writing import write_recording
@@ -87,7 +87,7 @@ class Stage:
         """
         self._work, self._placement = work, 0
         self.engine: Engine = self._made(0)
-        self._digest = digest_of((self.engine.scene.things, self.engine.scene.lights))
+        self._digest = hash_value((self.engine.scene.things, self.engine.scene.lights))
 
     def close(self) -> None:
         """Close the engine."""
@@ -98,7 +98,7 @@ class Stage:
         placement = self._work.placement(index)
         if placement != self._placement:
             scene = self._read(placement)
-            digest = digest_of((scene.things, scene.lights))
+            digest = hash_value((scene.things, scene.lights))
             if digest != self._digest:  # a scene without anything random stays as it is
                 self.engine.close()
                 self.engine, self._digest = make_engine(self._work.engine, scene), digest
@@ -145,9 +145,9 @@ def described(work: Rendering, engine: Engine) -> dict[str, Any]:
     camera, scene = work.camera, engine.scene
     return {
         "version": simjudge.__version__,
-        "scene": {"name": scene.name, "path": str(scene.path), "sha256": digest_of(scene), "placements": work.scenes},
-        "camera": {"name": camera.name, "path": str(camera.path), "sha256": digest_of(camera)},
-        "poses": {"kind": type(work.poses).__name__, "frames": len(work), "sha256": digest_of(work.poses)},
+        "scene": {"name": scene.name, "path": str(scene.path), "sha256": hash_value(scene), "placements": work.scenes},
+        "camera": {"name": camera.name, "path": str(camera.path), "sha256": hash_value(camera)},
+        "poses": {"kind": type(work.poses).__name__, "frames": len(work), "sha256": hash_value(work.poses)},
         "labelling": {"min_size": work.labelling.min_size, "min_visible": work.labelling.min_visible},
         "engine": {"name": engine.name, "variant": engine.variant},
         "seed": work.seed,
@@ -209,7 +209,7 @@ def write(
         write_yolo(frames, out, sides, {"rendered": about})
     head = json.dumps({**about, "frames": []}, indent=2).removesuffix("[]\n}")
     rows = ",\n".join(f"    {json.dumps(frame)}" for frame in described_frames(work, store))
-    with writing_file(about_file(out)) as temporary:
+    with atomic_file(about_file(out)) as temporary:
         temporary.write_text(f"{head}[\n{rows}\n  ]\n}}\n", encoding="utf-8")
     return lost
 

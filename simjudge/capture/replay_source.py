@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.frames import NO_STAMP, IntArray, stamp_name
+from simjudge.core.frames import NO_STAMP, IntArray, stamp_to_name
 from simjudge.data.formats.pose_text import SUFFIXES, read_pose_text
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE
 from simjudge.data.rosbag2.layout import is_recording
@@ -18,7 +18,7 @@ from simjudge.data.rosbag2.reading import read_recording
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.trajectories import clock_of_pictures, read_poses
 from simjudge.geometry.poses import Trajectory
-from simjudge.geometry.trajectories import Interpolation, Limits, usable_frames
+from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator, frames_with_poses
 
 _SECOND = 1_000_000_000
 Sizes = frozenset[tuple[int, int]]
@@ -77,7 +77,7 @@ class Source:
     losses: Losses
 
 
-def read_source(wanted: Wanted, rate: float, around: tuple[int, int], limits: Limits) -> Source:
+def read_source(wanted: Wanted, rate: float, around: tuple[int, int], limits: MotionLimits) -> Source:
     """Read poses and frames, and keep the frames that have poses.
 
     Args:
@@ -87,7 +87,7 @@ def read_source(wanted: Wanted, rate: float, around: tuple[int, int], limits: Li
         limits: what is believed between poses.
 
     Raises:
-        SimjudgeError: nothing can be read, or the poses do not suit the frames (see `usable_frames`).
+        SimjudgeError: nothing can be read, or the poses do not suit the frames (see `frames_with_poses`).
         UsageError: options that do not go together.
     """
     losses = Losses()
@@ -97,7 +97,7 @@ def read_source(wanted: Wanted, rate: float, around: tuple[int, int], limits: Li
         if wanted.offset:
             raise UsageError(f"--time-offset moves the stamps of pictures, and {wanted.path} has none")
         stamps = _steady(trajectory, wanted.rate or rate, around)
-        names = [stamp_name(stamp) for stamp in stamps.tolist()]
+        names = [stamp_to_name(stamp) for stamp in stamps.tolist()]
     chosen = _selected(stamps, wanted, thin=sizes is not None)
     names, stamps = [names[index] for index in chosen.tolist()], stamps[chosen]
 
@@ -105,8 +105,8 @@ def read_source(wanted: Wanted, rate: float, around: tuple[int, int], limits: Li
         of_pictures = clock_of_pictures(wanted.path, wanted.image_topic) if clock is not None else None
         return None if clock is None or of_pictures is None else clock - of_pictures
 
-    usable = usable_frames(
-        Interpolation(trajectory, limits),
+    usable = frames_with_poses(
+        TrajectoryInterpolator(trajectory, limits),
         stamps,
         lambda index: f"{wanted.path}: frame {names[index]}",
         losses,
@@ -118,7 +118,7 @@ def read_source(wanted: Wanted, rate: float, around: tuple[int, int], limits: Li
     return Source(trajectory, poses_from, names, stamps[usable], sizes, losses)
 
 
-def _poses(wanted: Wanted, limits: Limits, losses: Losses) -> tuple[Trajectory, str, int | None]:
+def _poses(wanted: Wanted, limits: MotionLimits, losses: Losses) -> tuple[Trajectory, str, int | None]:
     """The trajectory, where it is from, and by how much its stamps are ahead of the time of recording."""
     text = wanted.path if not is_recording(wanted.path) else Path(wanted.poses or "")
     if text.suffix in SUFFIXES and text.is_file():
@@ -151,7 +151,9 @@ def _pictures(wanted: Wanted, losses: Losses) -> tuple[list[str], IntArray, Size
     shown = [index for index in range(len(frames)) if frames.images is not None and frames.images.has(index)]
     bare = [index for index in shown if frames.stamp[index] == NO_STAMP]
     if bare:
-        raise SimjudgeError(f"{frames.where(bare[0])}: has no stamp: poses are found by time; it cannot be replayed")
+        raise SimjudgeError(
+            f"{frames.describe_frame(bare[0])}: has no stamp: poses are found by time; it cannot be replayed"
+        )
     if not shown:
         raise SimjudgeError(f"{wanted.path}: holds no picture that can be read")
     shown.sort(key=lambda index: int(frames.stamp[index]))

@@ -20,9 +20,9 @@ from simjudge.capture.exposure import gather, shot_of
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.ground_truth import Labelling, ground_truth
 from simjudge.capture.replay_source import Source
-from simjudge.core.digest import digest_of
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import writing_file
+from simjudge.core.files import atomic_file
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.engines.contract import Engine, Labels, SceneState
 from simjudge.sensors.camera.camera import Camera
@@ -132,7 +132,7 @@ def write(
 
     text = json.dumps(about, indent=2)
     lost = write_recording(frames, out, beside=beside, about={"simjudge": text})
-    with writing_file(about_file(out)) as temporary:
+    with atomic_file(about_file(out)) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
     return lost
 
@@ -179,8 +179,8 @@ def described(replay: Replay, engine: Engine, given: Mapping[str, str | None]) -
         "frames": {"count": len(source.frame_name), "sha256": _ways_digest(replay)},
         "limits": {"max_gap": limits.max_gap, "max_speed": limits.max_speed, "max_turn": limits.max_turn},
         "pose_noise": None if path.noise is None else {"angle": path.noise.angle, "position": path.noise.position},
-        "scene": {"name": scene.name, "path": str(scene.path), "seed": scene.seed, "sha256": digest_of(scene)},
-        "camera": {"name": camera.name, "path": str(camera.path), "sha256": digest_of(camera)},
+        "scene": {"name": scene.name, "path": str(scene.path), "seed": scene.seed, "sha256": hash_value(scene)},
+        "camera": {"name": camera.name, "path": str(camera.path), "sha256": hash_value(camera)},
         "labelling": {"min_size": replay.labelling.min_size, "min_visible": replay.labelling.min_visible},
         "engine": {"name": engine.name, "variant": engine.variant},
         "seed": replay.seed,
@@ -195,4 +195,4 @@ def _ways_digest(replay: Replay) -> str:
         for name, stamp in zip(names, stamps.tolist(), strict=True)
         for pose in replay.path.in_scene(exposure_stamps(replay.camera, stamp), name)
     ]
-    return digest_of([names, stamps, np.array(poses).round(12)])
+    return hash_value([names, stamps, np.array(poses).round(12)])

@@ -42,7 +42,7 @@ def drive(
     Simulated time waits for the detector: the same command gives the same drive on any machine. The recording holds
     pictures, ground truth, detections, camera_info, odometry, tf and what the driver did; simjudge takes it as a set.
     """
-    from simjudge.core.files import writing_file
+    from simjudge.core.files import atomic_file
     from simjudge.data.rosbag2.message_recording import recording_messages
     from simjudge.driving.closed_loop import Rules
     from simjudge.driving.drive import Wanted, described, make_loop
@@ -66,7 +66,7 @@ def drive(
             if not outcome.finished:
                 say(f"{outcome.why} after {outcome.way:.1f} of {outcome.length:.1f} m, {outcome.frames} frames")
     if out is not None:
-        with writing_file(out.with_name(f"{out.name}.drive.json")) as file:
+        with atomic_file(out.with_name(f"{out.name}.drive.json")) as file:
             file.write_text(json.dumps({**about, "outcome": asdict(outcome)}, indent=2) + "\n", encoding="utf-8")
     _print_outcome(outcome, time.monotonic() - begin)
     if out is not None:

@@ -34,7 +34,7 @@ def compare(
     from simjudge.capture.ground_truth import Labelling
     from simjudge.commands.render import wanted_poses
     from simjudge.context.method import preset_with
-    from simjudge.core.files import writing_folder
+    from simjudge.core.files import atomic_folder
     from simjudge.data.formats.yolo import write_yolo
     from simjudge.engines.registry import make_engine
     from simjudge.report.engines_page import write_page
@@ -62,7 +62,7 @@ def compare(
             engine.close()
     boxes = compare_boxes(sights[0], sights[1])
     found = numbers(sights[0], sights[1], boxes)
-    with writing_folder(out) as folder:
+    with atomic_folder(out) as folder:
         for side, name, seen in zip("ab", (a, b), sights, strict=True):
             write_yolo(frames_of(f"{name}", seen, dict(world.class_names), Labelling()), folder / side)
         judged = None
@@ -96,7 +96,7 @@ def drive(
     from rich.console import Console
     from rich.table import Table
 
-    from simjudge.core.files import writing_file
+    from simjudge.core.files import atomic_file
     from simjudge.engines.registry import make_engine
     from simjudge.studies.driving_tests import as_numbers, drive_tests, flat_scene
     from simjudge.vehicle.vehicle_file import read_vehicle
@@ -127,5 +127,5 @@ def drive(
         table.add_row(f"radius at {steering:+.1f}, m (no slip)", *(f"{r:.3f} ({ideal:.3f})" for r, ideal in radii))
     Console(soft_wrap=True, highlight=False).print(table)
     if out is not None:
-        with writing_file(out) as temporary:
+        with atomic_file(out) as temporary:
             temporary.write_text(json.dumps({name: as_numbers(f) for name, f in found.items()}, indent=2))

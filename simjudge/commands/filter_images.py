@@ -131,12 +131,12 @@ def _whole(frames: FrameSet) -> tuple[FrameSet, Losses]:
 
 
 def _provenance(source: Path, frames: int, steps: list[Step], seed: int, camera: Camera | None) -> dict[str, object]:
-    from simjudge.core.files import content_hash
+    from simjudge.core.files import hash_files
 
-    used = {"name": camera.name, "path": str(camera.path), "sha256": content_hash(camera.path)} if camera else None
+    used = {"name": camera.name, "path": str(camera.path), "sha256": hash_files(camera.path)} if camera else None
     return {
         "version": simjudge.__version__,
-        "source": {"path": str(source), "sha256": content_hash(source), "frames": frames},
+        "source": {"path": str(source), "sha256": hash_files(source), "frames": frames},
         "camera": used,
         "filters": [{"name": step.name, "parameters": dict(step.parameters)} for step in steps],
         "seed": seed,
@@ -144,9 +144,9 @@ def _provenance(source: Path, frames: int, steps: list[Step], seed: int, camera:
 
 
 def _write_provenance(out: Path, content: dict[str, object]) -> None:
-    from simjudge.core.files import writing_file
+    from simjudge.core.files import atomic_file
 
-    with writing_file(out.with_name(out.name + ".filter.json")) as temporary:
+    with atomic_file(out.with_name(out.name + ".filter.json")) as temporary:
         temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
@@ -173,6 +173,6 @@ class _WatchedImages:
         self.advance(index + 1, len(self))
         return self.source.read(index)
 
-    def encoded(self, index: int) -> EncodedImage | None:
+    def read_encoded(self, index: int) -> EncodedImage | None:
         self.advance(index + 1, len(self))
-        return self.source.encoded(index)
+        return self.source.read_encoded(index)

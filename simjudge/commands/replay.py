@@ -71,13 +71,13 @@ def replay(
     from simjudge.capture.replay_source import Wanted, read_source
     from simjudge.capture.replaying import Replay, exposure_around, refuse_existing
     from simjudge.geometry.pose_noise import PoseNoise
-    from simjudge.geometry.trajectories import Interpolation, Limits
+    from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
     from simjudge.scene.measured_cones import staged
     from simjudge.sensors.camera.camera import read_camera
 
     refuse_existing(out)
     offset = round(time_offset * _SECOND)
-    limits = Limits(max_gap, max_speed, math.radians(max_turn), skip_gaps)
+    limits = MotionLimits(max_gap, max_speed, math.radians(max_turn), skip_gaps)
     alignment = parse_place("align", align)
     seen_by = read_camera(camera)
     seat, seated = seat_of(vehicle, mount)
@@ -85,7 +85,7 @@ def replay(
     wanted = Wanted(bag, poses, parent, child, image_topic, offset, start, duration, rate)
     source = read_source(wanted, seen_by.rate, exposure_around(seen_by), limits)
     error = PoseNoise(math.radians(noise_angle), noise_position) if noise else None
-    path = CameraPath(Interpolation(source.trajectory, limits), seat, alignment, offset, error, seed)
+    path = CameraPath(TrajectoryInterpolator(source.trajectory, limits), seat, alignment, offset, error, seed)
     what = Replay(source, path, seen_by, Labelling(min_size, min_visible), seed)
     say(f"{len(source.frame_name)} frames; poses from {source.poses_from}; camera {seen_by.name} {seated}")
     _tell_sizes(source, seen_by)

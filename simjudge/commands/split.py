@@ -22,7 +22,7 @@ def split(
     to: str = typer.Option("yolo", "--to", help="yolo, coco, cvat or cpd (folders); json, mcap or db3 (files)."),
 ) -> None:
     """Deal the frames of a set at random into parts of equal size, to compare a set with itself."""
-    from simjudge.core.files import writing_folder
+    from simjudge.core.files import atomic_folder
     from simjudge.data.parts import random_parts
     from simjudge.data.sets import FOLDER_FORMATS, read_set, write_set
     from simjudge.perception.training_data import source_photograph
@@ -34,7 +34,7 @@ def split(
     groups = [source_photograph(name) if by_source else name for name in frames.frame_name]
     dealt = random_parts(groups, parts, seed)
     lost = Losses()
-    with writing_folder(out) as folder:
+    with atomic_folder(out) as folder:
         for number, chosen in enumerate(dealt, 1):
             part = frames.take(chosen)
             name = f"{number}.{to}" if to in files else str(number)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from simjudge.context.bits import BLOCK, CACHE_LINE, WORD
 from simjudge.context.method import Method
 from simjudge.context.raster import count_planes, fill_planes, pack_label_patches
-from simjudge.core.boxes import snapped, whole_pixel_boxes
-from simjudge.core.frames import FrameSet, IntArray, rows_by_frame
+from simjudge.core.boxes import round_to_pixels, whole_pixel_boxes
+from simjudge.core.frames import FrameSet, IntArray, row_offsets
 from simjudge.core.masks import Masks
 
 
@@ -74,7 +74,7 @@ def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Cont
     """
     objects = frames.objects
     size = frames.size[objects.frame]
-    edges = whole_pixel_boxes(objects.box, size) if method.integer_boxes else snapped(objects.box)
+    edges = whole_pixel_boxes(objects.box, size) if method.integer_boxes else round_to_pixels(objects.box)
     masks = Masks.none(len(objects)) if objects.masks is None else objects.masks
     shown = _shown(edges, size, masks)
     height, width = method.patch
@@ -89,7 +89,7 @@ def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Cont
         classes, plane = np.zeros(1, np.int64), np.zeros(len(objects), np.int64)
     scene = (
         objects.frame[anchors],
-        rows_by_frame(objects.frame, len(frames)),
+        row_offsets(objects.frame, len(frames)),
         shown,
         plane.astype(np.int64),
         len(classes),

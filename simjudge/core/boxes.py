@@ -7,7 +7,7 @@ import numpy as np
 from simjudge.core.frames import FloatArray, IntArray
 
 
-def snapped(box: FloatArray) -> IntArray:
+def round_to_pixels(box: FloatArray) -> IntArray:
     """Box edges on the pixel grid, floor(v + 0.5): int64 (N, 4), not clipped."""
     return np.floor(box + 0.5).astype(np.int64)
 

@@ -13,7 +13,7 @@ import numpy as np
 from simjudge.core.errors import SimjudgeError
 
 
-def digest_of(value: Any) -> str:
+def hash_value(value: Any) -> str:
     """SHA-256 over a value's content. Mappings count without their order.
 
     Raises:

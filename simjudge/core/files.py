@@ -15,7 +15,7 @@ from simjudge.core.errors import SimjudgeError
 
 
 @contextmanager
-def writing_file(path: Path) -> Iterator[Path]:
+def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it becomes `path`, on any failure it is removed.
 
     Raises:
@@ -33,7 +33,7 @@ def writing_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def writing_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
+def atomic_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yield a temporary folder beside `path`; on success it becomes `path`, on any failure it is removed.
 
     Raises:
@@ -57,7 +57,7 @@ def writing_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def content_hash(path: Path) -> str:
+def hash_files(path: Path) -> str:
     """SHA-256 over a file's bytes, or over the sorted relative names and bytes of all files below a folder."""
     digest = hashlib.sha256()
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.images import ChosenImages, Images
+from simjudge.core.images import Images, ImageSubset
 from simjudge.core.masks import Masks
 
 NO_STAMP = -1
@@ -196,7 +196,7 @@ class FrameSet:
         sizes = np.asarray(size, np.int64).reshape(-1, 2)
         count = len(sizes)
         stamps = np.full(count, NO_STAMP, np.int64) if stamp is None else np.asarray(stamp, np.int64)
-        names = [stamp_name(int(s)) if s != NO_STAMP else f"{i:06d}" for i, s in enumerate(stamps)]
+        names = [stamp_to_name(int(s)) if s != NO_STAMP else f"{i:06d}" for i, s in enumerate(stamps)]
         with_labels = np.full(count, objects is not None) if labelled is None else labelled
         with_predictions = np.full(count, predictions is not None) if predicted is None else predicted
         return cls(
@@ -217,7 +217,7 @@ class FrameSet:
         """The number of frames."""
         return len(self.frame_name)
 
-    def where(self, index: int) -> str:
+    def describe_frame(self, index: int) -> str:
         """How to name frame `index` to a person."""
         return f"{self.name}: frame {self.frame_name[index]}"
 
@@ -245,16 +245,16 @@ class FrameSet:
             objects=_renumbered(self.objects, number),
             predictions=None if self.predictions is None else _renumbered(self.predictions, number),
             predicted=self.predicted[chosen],
-            images=None if self.images is None else ChosenImages(self.images, chosen),
+            images=None if self.images is None else ImageSubset(self.images, chosen),
         )
 
 
-def stamp_name(stamp: int) -> str:
+def stamp_to_name(stamp: int) -> str:
     """The frame name that carries a stamp: "{seconds}_{nanoseconds:09d}"."""
     return f"{stamp // 1_000_000_000}_{stamp % 1_000_000_000:09d}"
 
 
-def stamp_from_name(name: str) -> int:
+def name_to_stamp(name: str) -> int:
     """The stamp that a frame name carries, NO_STAMP where it carries none."""
     seconds, _, nanoseconds = name.partition("_")
     if seconds.isdecimal() and nanoseconds.isdecimal() and len(nanoseconds) == 9:
@@ -262,7 +262,7 @@ def stamp_from_name(name: str) -> int:
     return NO_STAMP
 
 
-def rows_by_frame(frame: IntArray, frame_count: int) -> IntArray:
+def row_offsets(frame: IntArray, frame_count: int) -> IntArray:
     """Where each frame's rows start in a table ordered by frame: int64 (F + 1,)."""
     return np.searchsorted(frame, np.arange(frame_count + 1)).astype(np.int64)
 

@@ -15,7 +15,7 @@ from PIL import Image
 
 from simjudge.core.errors import SimjudgeError
 
-SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 """File endings, lower case, taken for a picture."""
 
 _DAMAGED = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
@@ -50,7 +50,7 @@ class Images(Protocol):
     def read(self, index: int) -> RgbImage:
         """The picture's pixels; raises ImageError where there is no whole picture."""
 
-    def encoded(self, index: int) -> EncodedImage | None:
+    def read_encoded(self, index: int) -> EncodedImage | None:
         """The picture as stored, where it is stored encoded; None where it is raw pixels or absent."""
 
 
@@ -70,12 +70,12 @@ class FileImages:
 
     def read(self, index: int) -> RgbImage:
         """The pixels of frame `index`."""
-        encoded = self.encoded(index)
+        encoded = self.read_encoded(index)
         if encoded is None:
             raise ImageError(f"frame {index}: has no picture")
-        return decode(encoded.data, str(self.paths[index]))
+        return decode_image(encoded.data, str(self.paths[index]))
 
-    def encoded(self, index: int) -> EncodedImage | None:
+    def read_encoded(self, index: int) -> EncodedImage | None:
         """The bytes of the file of frame `index`."""
         path = self.paths[index]
         if path is None:
@@ -107,14 +107,14 @@ class ArrayImages:
             raise ImageError(f"frame {index}: has no picture")
         return pixels
 
-    def encoded(self, index: int) -> EncodedImage | None:
+    def read_encoded(self, index: int) -> EncodedImage | None:
         """Always None: the pixels are raw."""
         del index
         return None
 
 
 @dataclass(frozen=True)
-class ChosenImages:
+class ImageSubset:
     """Some frames of other pictures, in a chosen order."""
 
     source: Images
@@ -132,12 +132,12 @@ class ChosenImages:
         """The pixels of chosen frame `index`."""
         return self.source.read(int(self.indices[index]))
 
-    def encoded(self, index: int) -> EncodedImage | None:
+    def read_encoded(self, index: int) -> EncodedImage | None:
         """The stored bytes of chosen frame `index`."""
-        return self.source.encoded(int(self.indices[index]))
+        return self.source.read_encoded(int(self.indices[index]))
 
 
-def decode(data: bytes, where: str) -> RgbImage:
+def decode_image(data: bytes, where: str) -> RgbImage:
     """Decode JPEG, PNG, ... bytes to RGB, as stored (an EXIF orientation is not applied: labels are made on pixels).
 
     Raises:
@@ -154,7 +154,7 @@ def decode(data: bytes, where: str) -> RgbImage:
         raise ImageError(f"{where}: the picture is cut off or damaged ({error})") from error
 
 
-def size_of(path: Path) -> tuple[int, int]:
+def image_size(path: Path) -> tuple[int, int]:
     """Width and height in pixels from a picture file's header, without decoding it.
 
     Raises:

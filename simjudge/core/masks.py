@@ -41,7 +41,7 @@ class Masks:
         return cls(np.asarray(origins, np.int32).reshape(-1, 2), shape, bits, start)
 
     @classmethod
-    def from_pictures(cls, pictures: Sequence[BoolImage | None]) -> Masks:
+    def from_images(cls, pictures: Sequence[BoolImage | None]) -> Masks:
         """Pack whole-picture masks (H, W), keeping only each one's bounding crop."""
         crops: list[BoolImage | None] = []
         origins: list[tuple[int, int]] = []

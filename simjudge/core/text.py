@@ -67,7 +67,7 @@ def load_xml(path: Path) -> Element:
     return root
 
 
-def number(value: Any) -> float | None:
+def parse_number(value: Any) -> float | None:
     """A value read from a file as a number, None where it is none."""
     try:
         return float(value)
@@ -75,9 +75,9 @@ def number(value: Any) -> float | None:
         return None
 
 
-def whole_number(value: Any) -> int | None:
+def parse_integer(value: Any) -> int | None:
     """A value read from a file as a whole number, None where it is none."""
-    read = number(value)
+    read = parse_number(value)
     return int(read) if read is not None and abs(read) < 2**53 and read == int(read) else None
 
 

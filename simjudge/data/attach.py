@@ -21,7 +21,7 @@ def predictions_from(source: FrameSet, onto: FrameSet) -> FrameSet:
         raise SimjudgeError(f"{source.name}: holds no predictions")
     match = _same_size(matches(source, onto, source.predicted), source, onto)
     lost = np.flatnonzero(source.predicted & (match < 0))
-    count_losses(onto.losses, "predicted frames that the set lacks", lost, source.where)
+    count_losses(onto.losses, "predicted frames that the set lacks", lost, source.describe_frame)
     if not (match >= 0).any():
         raise SimjudgeError(f"{source.name}: has predictions for no frame of {onto.name}; is it another set?")
     ids = class_map(source, onto)
@@ -42,7 +42,7 @@ def labels_from(labels: FrameSet, onto: FrameSet, tolerance_ns: int) -> FrameSet
     base = replace(onto, losses=losses)
     match = _same_size(matches(labels, base, labels.labelled, tolerance_ns), labels, base)
     lost = np.flatnonzero(labels.labelled & (match < 0))
-    count_losses(losses, "labelled frames that match no frame", lost, labels.where)
+    count_losses(losses, "labelled frames that match no frame", lost, labels.describe_frame)
     if not (match >= 0).any():
         raise SimjudgeError(
             f"{labels.name}: none of its labelled frames matches a frame of {onto.name} by name or stamp;"
@@ -120,7 +120,7 @@ def _same_size(match: IntArray, source: FrameSet, onto: FrameSet) -> IntArray:
     """`match` without the frames whose pictures differ in size, whose boxes would be somewhere else; counted."""
     rows = np.flatnonzero(match >= 0)
     wrong = rows[(source.size[rows] != onto.size[match[rows]]).any(1)]
-    count_losses(onto.losses, "frames of another size than the set's", wrong, source.where)
+    count_losses(onto.losses, "frames of another size than the set's", wrong, source.describe_frame)
     match[wrong] = -1
     return match
 
@@ -131,7 +131,7 @@ def _with_known_class(predictions: Predictions, onto: FrameSet) -> Predictions:
     good = np.isin(predictions.class_id, list(onto.class_names))
 
     def where(row: int) -> str:
-        return f"{onto.where(int(predictions.frame[row]))} (class {int(predictions.class_id[row])})"
+        return f"{onto.describe_frame(int(predictions.frame[row]))} (class {int(predictions.class_id[row])})"
 
     count_losses(onto.losses, "predictions of a class without a name", np.flatnonzero(~good), where)
     return predictions.take(np.flatnonzero(good))

@@ -32,7 +32,7 @@ class TurnedImages:
         """The pixels of frame `index`."""
         return np.ascontiguousarray(self.source.read(index)[::-1])
 
-    def encoded(self, index: int) -> EncodedImage | None:
+    def read_encoded(self, index: int) -> EncodedImage | None:
         """Always None: the file is the other way up."""
         del index
         return None

@@ -77,10 +77,10 @@ class JoinedImages:
             raise ImageError(f"frame {index}: has no picture")
         return source.read(inside)
 
-    def encoded(self, index: int) -> EncodedImage | None:
+    def read_encoded(self, index: int) -> EncodedImage | None:
         """The stored bytes of frame `index`."""
         source, inside = self._find(index)
-        return None if source is None else source.encoded(inside)
+        return None if source is None else source.read_encoded(inside)
 
     def _find(self, index: int) -> tuple[Images | None, int]:
         """Whose frame it is, and its number there."""

@@ -86,5 +86,5 @@ def unpaired(a: FrameSet, b: FrameSet, pairs: tuple[IntArray, IntArray]) -> Loss
     losses = Losses()
     for frames, other, paired in ((a, b, pairs[0]), (b, a, pairs[1])):
         for index in np.setdiff1d(np.arange(len(frames)), paired).tolist():
-            losses.add(f"frames without a partner in {other.name}", frames.where(index))
+            losses.add(f"frames without a partner in {other.name}", frames.describe_frame(index))
     return losses

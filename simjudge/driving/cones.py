@@ -85,7 +85,7 @@ def floor_points(view: View, camera: Pose, pixels: npt.ArrayLike) -> FloatArray:
     Returns:
         NaN for rays that do not go down.
     """
-    rays = view.rays_at(pixels) @ camera.rotation().T
+    rays = view.rays_at(pixels) @ camera.rotation_matrix().T
     x, y, height = camera.position
     down = -rays[..., 2]
     reach = np.divide(height, down, out=np.full_like(down, np.nan), where=down > 0)

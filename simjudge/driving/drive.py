@@ -8,7 +8,7 @@ from typing import Any
 import simjudge
 from simjudge.capture.eye import Eye
 from simjudge.capture.ground_truth import Labelling
-from simjudge.core.digest import digest_of
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
 from simjudge.driving.closed_loop import ClosedLoop, Rules
 from simjudge.driving.driver import Driver, Manner
@@ -113,8 +113,8 @@ def described(wanted: Wanted, loop: ClosedLoop) -> dict[str, Any]:
     return {
         "version": simjudge.__version__,
         **asdict(wanted),
-        "scene": {"name": scene.name, "path": str(scene.path), "seed": scene.seed, "sha256": digest_of(scene)},
-        "camera": {"name": camera.name, "path": str(camera.path), "sha256": digest_of(camera)},
-        "vehicle": {"name": loop.vehicle.name, "sha256": digest_of(loop.vehicle)},
+        "scene": {"name": scene.name, "path": str(scene.path), "seed": scene.seed, "sha256": hash_value(scene)},
+        "camera": {"name": camera.name, "path": str(camera.path), "sha256": hash_value(camera)},
+        "vehicle": {"name": loop.vehicle.name, "sha256": hash_value(loop.vehicle)},
         "engine": {"name": loop.engine.name, "variant": loop.engine.variant},
     }

@@ -78,7 +78,7 @@ class Driver:
             manner: how to drive.
         """
         self._vehicle, self._view, self._manner = vehicle, view, manner or Manner()
-        self._mount = vehicle.mounts["camera"].optical()
+        self._mount = vehicle.mounts["camera"].optical_frame()
         manner = self._manner
         self.cones = ConeMap((manner.right_class, manner.left_class), manner.memory)
         self._model = replace(manner.line, lane=manner.lane_width)
@@ -193,4 +193,4 @@ def pose_at(states: Sequence[VehicleState], time: float) -> Pose:
     step = one.pose.inverse() @ other.pose
     yaw, pitch, roll = (share * angle for angle in step.angles())
     x, y, z = (share * part for part in step.position)
-    return one.pose @ Pose.facing(x, y, z, yaw=yaw, pitch=pitch, roll=roll)
+    return one.pose @ Pose.from_euler(x, y, z, yaw=yaw, pitch=pitch, roll=roll)

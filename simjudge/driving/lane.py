@@ -69,4 +69,4 @@ def start_of(course: Course, seed: int | None, offset: float = 0.06, angle: floa
     if seed is None:
         return course.start()
     drawn = np.clip(np.random.default_rng((seed, 0x57A27)).normal(size=2), -2, 2) * (offset, angle)
-    return course.start() @ Pose.facing(0.0, float(drawn[0]), yaw=float(drawn[1]))
+    return course.start() @ Pose.from_euler(0.0, float(drawn[0]), yaw=float(drawn[1]))

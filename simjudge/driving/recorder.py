@@ -94,7 +94,7 @@ class _OneShot:
         assert self.shot is not None  # noqa: S101 - has() says so
         return self.shot.pixels
 
-    def encoded(self, index: int) -> EncodedImage | None:
+    def read_encoded(self, index: int) -> EncodedImage | None:
         """The camera's JPEG, else a PNG."""
         del index
         return None if self.shot is None else self.shot.stored()

@@ -9,13 +9,13 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.geometry.poses import Pose, Trajectory
-from simjudge.geometry.trajectories import Interpolation, Limits
-from simjudge.geometry.transforms import TransformTree, chain_frames
+from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
+from simjudge.geometry.transforms import TransformTree, resolve_frames
 
 _SECOND = 1_000_000_000
 _RESTART = 5 * _SECOND
 """A stamp that much before the newest one begins anew: a clock was set, or a recording loops."""
-EARLY, GAP, JUMP = "before the first pose", "in gaps of the poses", "at jumps of the poses"
+BEFORE_FIRST_POSE, IN_POSE_GAP, AT_POSE_JUMP = "before the first pose", "in gaps of the poses", "at jumps of the poses"
 
 
 class PoseBuffer(Protocol):
@@ -24,7 +24,7 @@ class PoseBuffer(Protocol):
     def newest(self) -> int | None:
         """The time, nanoseconds, up to which poses are known; None before the first."""
 
-    def stretch(self, begin: int, end: int) -> Trajectory | None:
+    def segment(self, begin: int, end: int) -> Trajectory | None:
         """The poses from the last at or before `begin` to the first at or after `end`; None where there are none."""
 
     def forget(self, before: int) -> None:
@@ -51,7 +51,7 @@ class LivePoses:
         """The newest pose's stamp."""
         return self._rows[-1][0] if self._rows else None
 
-    def stretch(self, begin: int, end: int) -> Trajectory | None:
+    def segment(self, begin: int, end: int) -> Trajectory | None:
         """The poses around an interval."""
         first = max(bisect_left(self._rows, begin + 1, key=_stamp) - 1, 0)
         rows = self._rows[first : bisect_left(self._rows, end, key=_stamp) + 1]
@@ -78,7 +78,7 @@ class LivePoses:
 class LiveTransforms:
     """Poses from tf: the way from one frame to another."""
 
-    def __init__(self, name: str, parent: str | None, child: str | None, limits: Limits) -> None:
+    def __init__(self, name: str, parent: str | None, child: str | None, limits: MotionLimits) -> None:
         """Start with none.
 
         Args:
@@ -105,12 +105,12 @@ class LiveTransforms:
     def newest(self) -> int | None:
         """The time up to which every link on the way is known."""
         try:
-            stamps = [max(link.stamp, default=-1) for link in self._tree.moving_on_way(*self._named())]
+            stamps = [max(link.stamp, default=-1) for link in self._tree.moving_links(*self._named())]
         except SimjudgeError:
             return None
         return min(stamps) if stamps and min(stamps) >= 0 else None
 
-    def stretch(self, begin: int, end: int) -> Trajectory | None:
+    def segment(self, begin: int, end: int) -> Trajectory | None:
         """The poses around an interval."""
         try:
             whole = self._tree.trajectory(*self._named(), Losses(), self._limits)
@@ -131,10 +131,12 @@ class LiveTransforms:
         self._tree.forget(before - round(2 * self._limits.max_gap * _SECOND))
 
     def _named(self) -> tuple[str, str]:
-        return chain_frames(self._tree, *self._ends)
+        return resolve_frames(self._tree, *self._ends)
 
 
-def poses_for(poses: PoseBuffer, begin: int, end: int, limits: Limits) -> Interpolation | str | None:
+def exposure_poses(
+    poses: PoseBuffer, begin: int, end: int, limits: MotionLimits
+) -> TrajectoryInterpolator | str | None:
     """The poses for a picture's exposure.
 
     Args:
@@ -148,16 +150,16 @@ def poses_for(poses: PoseBuffer, begin: int, end: int, limits: Limits) -> Interp
     newest = poses.newest()
     if newest is None or newest < end:
         return None
-    stretch = poses.stretch(begin, end)
+    stretch = poses.segment(begin, end)
     if stretch is None:
         # One pose alone: another one tells whether it is believed.
         return None
-    found = Interpolation(stretch, limits)
+    found = TrajectoryInterpolator(stretch, limits)
     if stretch.stamp[0] > begin:
-        return EARLY
+        return BEFORE_FIRST_POSE
     if found.in_gap([begin, end]).any() or stretch.stamp[-1] < end:
-        return GAP
-    return JUMP if len(found.jumps(begin, end)) else found
+        return IN_POSE_GAP
+    return AT_POSE_JUMP if len(found.jumps(begin, end)) else found
 
 
 def _stamp(row: tuple[int, Pose]) -> int:

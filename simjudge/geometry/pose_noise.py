@@ -37,4 +37,6 @@ class PoseNoise:
         entropy = (_STREAM, seed, zlib.crc32(frame_name.encode()))
         yaw, pitch, roll, x, y, z = np.random.default_rng(entropy).standard_normal(6).tolist()
         angle, metres = self.angle, self.position
-        return Pose.facing(metres * x, metres * y, metres * z, yaw=angle * yaw, pitch=angle * pitch, roll=angle * roll)
+        return Pose.from_euler(
+            metres * x, metres * y, metres * z, yaw=angle * yaw, pitch=angle * pitch, roll=angle * roll
+        )

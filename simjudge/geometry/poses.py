@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray, IntArray
 
-OPTICAL = (-0.5, 0.5, -0.5, 0.5)
+OPTICAL_ORIENTATION = (-0.5, 0.5, -0.5, 0.5)
 """Orientation (x, y, z, w) of a camera's optical frame in its body frame (REP 103: z ahead, x right, y down)."""
 
 
@@ -48,7 +48,7 @@ class Pose:
         object.__setattr__(self, "orientation", unit)
 
     @classmethod
-    def facing(
+    def from_euler(
         cls, x: float, y: float, z: float = 0.0, *, yaw: float = 0.0, pitch: float = 0.0, roll: float = 0.0
     ) -> Pose:
         """A pose from REP 103's fixed-axis angles, radians: yaw to the left, pitch nose down, roll to the right."""
@@ -62,7 +62,7 @@ class Pose:
         quaternion = Rotation.from_matrix(m[:3, :3]).as_quat()
         return cls((float(m[0, 3]), float(m[1, 3]), float(m[2, 3])), tuple(quaternion.tolist()))
 
-    def rotation(self) -> FloatArray:
+    def rotation_matrix(self) -> FloatArray:
         """The 3 x 3 rotation matrix, body to world."""
         matrix: FloatArray = Rotation.from_quat(self.orientation).as_matrix()
         return matrix
@@ -70,7 +70,7 @@ class Pose:
     def matrix(self) -> FloatArray:
         """The 4 x 4 homogeneous matrix, body to world."""
         out = np.eye(4)
-        out[:3, :3], out[:3, 3] = self.rotation(), self.position
+        out[:3, :3], out[:3, 3] = self.rotation_matrix(), self.position
         return out
 
     def angles(self) -> tuple[float, float, float]:
@@ -91,17 +91,17 @@ class Pose:
 
     def to_world(self, points: npt.ArrayLike) -> FloatArray:
         """Points (..., 3) of the body in world coordinates."""
-        world: FloatArray = np.asarray(points, np.float64) @ self.rotation().T + self.position
+        world: FloatArray = np.asarray(points, np.float64) @ self.rotation_matrix().T + self.position
         return world
 
     def to_body(self, points: npt.ArrayLike) -> FloatArray:
         """Points (..., 3) of the world in body coordinates."""
-        body: FloatArray = (np.asarray(points, np.float64) - self.position) @ self.rotation()
+        body: FloatArray = (np.asarray(points, np.float64) - self.position) @ self.rotation_matrix()
         return body
 
-    def optical(self) -> Pose:
+    def optical_frame(self) -> Pose:
         """The optical frame of a camera whose body (x ahead, y left, z up) has this pose."""
-        return self @ Pose(orientation=OPTICAL)
+        return self @ Pose(orientation=OPTICAL_ORIENTATION)
 
 
 @dataclass(frozen=True)

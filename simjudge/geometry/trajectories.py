@@ -74,7 +74,7 @@ def _count(losses: Losses, kind: str, rows: npt.NDArray[np.intp], where: Callabl
 
 
 @dataclass(frozen=True)
-class Limits:
+class MotionLimits:
     """What is believed between two poses.
 
     Attributes:
@@ -96,13 +96,13 @@ class Limits:
                 raise UsageError(f"{name} {getattr(self, name)}: must be above 0")
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_MOTION_LIMITS = MotionLimits()
 
 
-class Interpolation:
+class TrajectoryInterpolator:
     """Poses of a trajectory at any time within it."""
 
-    def __init__(self, trajectory: Trajectory, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, trajectory: Trajectory, limits: MotionLimits = DEFAULT_MOTION_LIMITS) -> None:
         """Take a trajectory.
 
         Raises:
@@ -112,7 +112,7 @@ class Interpolation:
             raise SimjudgeError(f"{trajectory.name}: holds one pose only; nothing moves between fewer than two")
         self.trajectory, self.limits = trajectory, limits
 
-    def inside(self, stamp: npt.ArrayLike) -> BoolArray:
+    def covers(self, stamp: npt.ArrayLike) -> BoolArray:
         """Whether times lie within the recorded ones: int64 (N,), nanoseconds, to bool (N,)."""
         at = np.asarray(stamp, np.int64)
         return np.asarray((at >= self.trajectory.stamp[0]) & (at <= self.trajectory.stamp[-1]))
@@ -134,15 +134,15 @@ class Interpolation:
         used = (t.stamp[1:] > first) & (t.stamp[:-1] < last)
         return (np.flatnonzero((far | turned) & used) + 1).astype(np.int64)
 
-    def arrays(self, stamp: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    def sample(self, stamp: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Positions (N, 3), metres, and unit quaternions (N, 4), x, y, z, w, at times, int64 (N,), nanoseconds.
 
         Raises:
             SimjudgeError: a time lies before the first pose or after the last.
         """
         at = np.asarray(stamp, np.int64).reshape(-1)
-        if not self.inside(at).all():
-            off = int(at[~self.inside(at)][0])
+        if not self.covers(at).all():
+            off = int(at[~self.covers(at)][0])
             raise SimjudgeError(f"{self.trajectory.name}: has no pose at {off / _SECOND:.6f} s; {self._span()}")
         row, share = self._place(at)
         position, orientation = self.trajectory.position, Rotation.from_quat(self.trajectory.orientation)
@@ -153,7 +153,7 @@ class Interpolation:
 
     def poses(self, stamp: npt.ArrayLike) -> list[Pose]:
         """The same as poses."""
-        position, orientation = self.arrays(stamp)
+        position, orientation = self.sample(stamp)
         rows = zip(position.tolist(), orientation.tolist(), strict=True)
         return [Pose(tuple(place), tuple(quaternion)) for place, quaternion in rows]
 
@@ -168,8 +168,8 @@ class Interpolation:
         return f"its poses are from {first:.3f} s to {last:.3f} s"
 
 
-def usable_frames(
-    interpolation: Interpolation,
+def frames_with_poses(
+    interpolation: TrajectoryInterpolator,
     stamp: IntArray,
     where: Callable[[int], str],
     losses: Losses,
@@ -197,7 +197,7 @@ def usable_frames(
             jump between the first frame and the last.
     """
     begin, end = stamp + offset - around[0], stamp + offset + around[1]
-    inside = interpolation.inside(begin) & interpolation.inside(end)
+    inside = interpolation.covers(begin) & interpolation.covers(end)
     name = interpolation.trajectory.name
     if not inside.any():
         raise SimjudgeError(_no_overlap(interpolation.trajectory, stamp, offset, clock_offset()))
@@ -231,7 +231,7 @@ def _no_overlap(trajectory: Trajectory, stamp: IntArray, offset: int, clock_offs
     )
 
 
-def _refuse_jumps(interpolation: Interpolation, first: int, last: int) -> None:
+def _refuse_jumps(interpolation: TrajectoryInterpolator, first: int, last: int) -> None:
     t, limits = interpolation.trajectory, interpolation.limits
     rows = interpolation.jumps(first, last)
     if not len(rows):
@@ -249,7 +249,7 @@ def _refuse_jumps(interpolation: Interpolation, first: int, last: int) -> None:
     )
 
 
-def _gap(interpolation: Interpolation, at: int, where: str, count: int) -> str:
+def _gap(interpolation: TrajectoryInterpolator, at: int, where: str, count: int) -> str:
     stamps = interpolation.trajectory.stamp
     row = min(max(int(np.searchsorted(stamps, at, "right")) - 1, 0), len(stamps) - 2)
     seconds = (stamps[row + 1] - stamps[row]) / _SECOND

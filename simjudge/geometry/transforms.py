@@ -14,13 +14,13 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.geometry.poses import Trajectory
-from simjudge.geometry.trajectories import Interpolation, Limits, clean_trajectory
+from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator, clean_trajectory
 
 _SECOND = 1_000_000_000
 
 
 @dataclass
-class Link:
+class TransformLink:
     """The transforms of a child frame in its parent, as they came.
 
     Attributes:
@@ -43,7 +43,7 @@ class TransformTree:
     def __init__(self, name: str) -> None:
         """Start empty; `name` is what to call it: file and topic."""
         self.name = name
-        self.links: dict[str, Link] = {}
+        self.links: dict[str, TransformLink] = {}
 
     def add(
         self,
@@ -61,7 +61,7 @@ class TransformTree:
             SimjudgeError: the child has had another parent before.
         """
         parent, child = parent.lstrip("/"), child.lstrip("/")
-        link = self.links.setdefault(child, Link(parent, child, static))
+        link = self.links.setdefault(child, TransformLink(parent, child, static))
         if link.parent != parent:
             raise SimjudgeError(
                 f"{self.name}: frame {child} hangs below {link.parent} and below {parent}; one publisher too many"
@@ -87,7 +87,7 @@ class TransformTree:
         roots = sorted({link.parent for link in self.links.values()} - set(self.links))
         return roots[0] if len(roots) == 1 else None
 
-    def trajectory(self, parent: str, child: str, losses: Losses, limits: Limits) -> Trajectory:
+    def trajectory(self, parent: str, child: str, losses: Losses, limits: MotionLimits) -> Trajectory:
         """The poses of one frame in another, at the times of all transforms on the way between the two.
 
         Where a link has no transforms within `limits.max_gap` before and after such a time, that time is left out: the
@@ -114,7 +114,7 @@ class TransformTree:
         name = f"{self.name} {parent} -> {child}"
         return Trajectory(name, parent, child, stamps.astype(np.int64), position, rotation.as_quat())
 
-    def moving_on_way(self, parent: str, child: str) -> list[Link]:
+    def moving_links(self, parent: str, child: str) -> list[TransformLink]:
         """The links between two frames that are not static.
 
         Raises:
@@ -123,7 +123,7 @@ class TransformTree:
         down, up = self._way(parent, child)
         return [link for link in (*down, *up) if not link.static]
 
-    def _way(self, parent: str, child: str) -> tuple[list[Link], list[Link]]:
+    def _way(self, parent: str, child: str) -> tuple[list[TransformLink], list[TransformLink]]:
         """The links from `parent` to `child`: those to go down, in that order, and those to go up before."""
         known = self.frames()
         for frame in (parent, child):
@@ -137,9 +137,9 @@ class TransformTree:
         down = _until(above_child, top, child)
         return down[::-1], _until(above_parent, top, parent)
 
-    def _above(self, frame: str) -> list[Link]:
+    def _above(self, frame: str) -> list[TransformLink]:
         """The links from a frame up to its root."""
-        out: list[Link] = []
+        out: list[TransformLink] = []
         while frame in self.links:
             link = self.links[frame]
             if link in out:
@@ -148,7 +148,7 @@ class TransformTree:
             frame = link.parent
         return out
 
-    def _cleaned(self, link: Link, losses: Losses) -> Trajectory:
+    def _cleaned(self, link: TransformLink, losses: Losses) -> Trajectory:
         name = f"{self.name} {link.parent} -> {link.child}"
         rows = Trajectory(
             name, link.parent, link.child, np.array(link.stamp, np.int64), np.array(link.position, np.float64),
@@ -163,7 +163,7 @@ class TransformTree:
         return ", ".join(f"{link.parent} -> {link.child}" for link in self.links.values())
 
 
-def chain_frames(tree: TransformTree, parent: str | None, child: str | None) -> tuple[str, str]:
+def resolve_frames(tree: TransformTree, parent: str | None, child: str | None) -> tuple[str, str]:
     """Which frames are meant where one or both are not said: the root, and the car's base by REP 105.
 
     Raises:
@@ -178,9 +178,9 @@ def chain_frames(tree: TransformTree, parent: str | None, child: str | None) -> 
     return above, below
 
 
-def _until(links: Iterable[Link], top: str, start: str) -> list[Link]:
+def _until(links: Iterable[TransformLink], top: str, start: str) -> list[TransformLink]:
     """The links from `start` up to `top`."""
-    out: list[Link] = []
+    out: list[TransformLink] = []
     for link in links:
         if start == top:
             break
@@ -189,11 +189,11 @@ def _until(links: Iterable[Link], top: str, start: str) -> list[Link]:
     return out
 
 
-def _covered(link: Trajectory, stamps: IntArray, limits: Limits) -> BoolArray:
+def _covered(link: Trajectory, stamps: IntArray, limits: MotionLimits) -> BoolArray:
     if len(link) == 1:
         return np.asarray(stamps == link.stamp[0])
-    path = Interpolation(link, limits)
-    inside = path.inside(stamps)
+    path = TrajectoryInterpolator(link, limits)
+    inside = path.covers(stamps)
     return inside & ~path.in_gap(stamps)
 
 
@@ -201,11 +201,11 @@ def _at(link: Trajectory, stamps: IntArray, *, static: bool) -> tuple[FloatArray
     if static or len(link) == 1:
         rotation = Rotation.from_quat(np.tile(link.orientation[0], (len(stamps), 1)))
         return np.tile(link.position[0], (len(stamps), 1)), rotation
-    position, orientation = Interpolation(link).arrays(stamps)
+    position, orientation = TrajectoryInterpolator(link).sample(stamps)
     return position, Rotation.from_quat(orientation)
 
 
-def _never_together(name: str, parent: str, child: str, moving: list[Trajectory], limits: Limits) -> str:
+def _never_together(name: str, parent: str, child: str, moving: list[Trajectory], limits: MotionLimits) -> str:
     spans = "; ".join(
         f"{each.frame_id} -> {each.child_frame_id} {each.stamp[0] / _SECOND:.3f} s to {each.stamp[-1] / _SECOND:.3f} s,"
         f" {len(each)} transforms"

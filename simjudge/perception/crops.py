@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FrameSet, Objects, rows_by_frame
+from simjudge.core.frames import FrameSet, Objects, row_offsets
 from simjudge.core.images import EncodedImage, Images, RgbImage
 
 _ON_AN_OBJECT = 0.9
@@ -51,7 +51,7 @@ class Windows:
         (x, y), (width, height) = self.corner[index], self.size[index]
         return np.ascontiguousarray(self.source.read(int(self.frame[index]))[y : y + height, x : x + width])
 
-    def encoded(self, index: int) -> EncodedImage | None:  # noqa: ARG002 - the protocol's
+    def read_encoded(self, index: int) -> EncodedImage | None:  # noqa: ARG002 - the protocol's
         """None: windows are not stored anywhere."""
         return None
 
@@ -73,7 +73,7 @@ def windows_of(frames: FrameSet, side: int, per_picture: int, seed: int = 0) -> 
     """
     if frames.images is None:
         raise UsageError(f"{frames.name}: has no pictures to cut windows from")
-    start = rows_by_frame(frames.objects.frame, len(frames))
+    start = row_offsets(frames.objects.frame, len(frames))
     kept = [i for i in range(len(frames)) if frames.labelled[i]]
     size = np.minimum(frames.size[kept], side)
     frame = np.repeat(np.array(kept, np.int64), per_picture)

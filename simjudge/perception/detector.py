@@ -188,7 +188,7 @@ def _batches(frames: FrameSet, batch: int, losses: Losses) -> Iterator[tuple[lis
 
 def _picture(frames: FrameSet, index: int, losses: Losses) -> RgbImage | None:
     if frames.images is None or not frames.images.has(index):
-        losses.add("frames without a picture, not predicted", frames.where(index))
+        losses.add("frames without a picture, not predicted", frames.describe_frame(index))
         return None
     try:
         image = frames.images.read(index)
@@ -199,7 +199,8 @@ def _picture(frames: FrameSet, index: int, losses: Losses) -> RgbImage | None:
     if size != tuple(int(v) for v in frames.size[index]):
         losses.add(
             "pictures of another size than their labels say, not predicted",
-            f"{frames.where(index)}: {size[0]}x{size[1]} instead of {frames.size[index, 0]}x{frames.size[index, 1]}",
+            f"{frames.describe_frame(index)}: {size[0]}x{size[1]}"
+            f" instead of {frames.size[index, 0]}x{frames.size[index, 1]}",
         )
         return None
     return image

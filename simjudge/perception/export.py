@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.files import writing_file
+from simjudge.core.files import atomic_file
 from simjudge.perception.ultralytics_setup import import_ultralytics
 
 
@@ -38,7 +38,7 @@ def export_onnx(weights: Path, out: Path, size: tuple[int, int], *, half: bool) 
         halve_weights(network)
     onnx.checker.check_model(network)
     onnx.save(network, str(exported))
-    with writing_file(out) as temporary:
+    with atomic_file(out) as temporary:
         shutil.copyfile(exported, temporary)
     exported.unlink()
 

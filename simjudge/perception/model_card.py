@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import simjudge
-from simjudge.core.files import content_hash, writing_file
+from simjudge.core.files import atomic_file, hash_files
 from simjudge.perception.train import Training, TrainingOptions
 from simjudge.perception.training_data import TrainingSplit
 
@@ -31,14 +31,14 @@ def card(
     best = training.best
     return {
         "model": model.name,
-        "sha256": content_hash(model),
+        "sha256": hash_files(model),
         "bytes": model.stat().st_size,
         "simjudge": simjudge.__version__,
         "made": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "command": command,
         "data": {
             "name": data.resolve().name,
-            "sha256": content_hash(data),
+            "sha256": hash_files(data),
             "split": "the data's own" if split.own else "by source photograph, at random",
             **split.counts(),
         },
@@ -67,9 +67,9 @@ def card(
 def write_card(facts: dict[str, Any], model: Path) -> tuple[Path, Path]:
     """Write a card beside its model, as JSON and as Markdown; returns both paths."""
     as_json, as_text = model.with_suffix(".json"), model.with_suffix(".md")
-    with writing_file(as_json) as temporary:
+    with atomic_file(as_json) as temporary:
         temporary.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    with writing_file(as_text) as temporary:
+    with atomic_file(as_text) as temporary:
         temporary.write_text(markdown(facts), encoding="utf-8")
     return as_json, as_text
 

@@ -12,8 +12,8 @@ import numpy as np
 import yaml
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FrameSet, rows_by_frame
-from simjudge.core.images import ChosenImages, FileImages, ImageError, Images, decode, encode_png
+from simjudge.core.frames import FrameSet, row_offsets
+from simjudge.core.images import FileImages, ImageError, Images, ImageSubset, decode_image, encode_png
 
 _ROBOFLOW = re.compile(r"^(?P<source>.+)_(?:jpe?g|png|bmp|webp|tiff?)\.rf\..+$", re.IGNORECASE)
 
@@ -129,7 +129,7 @@ def class_names(sets: Sequence[FrameSet]) -> dict[int, str]:
 
 
 def _write_set(frames: FrameSet, part: int, images: Path, labels: Path, number: dict[int, int], losses: Losses) -> int:
-    start = rows_by_frame(frames.objects.frame, len(frames))
+    start = row_offsets(frames.objects.frame, len(frames))
     written = 0
     for i in range(len(frames)):
         stem = f"{part}_{i:07d}"
@@ -154,12 +154,12 @@ def _write_set(frames: FrameSet, part: int, images: Path, labels: Path, number: 
 def _place_picture(frames: FrameSet, index: int, target: Path) -> str:
     """Put picture `index` at `target` plus its suffix, which is returned; ImageError where it is not whole."""
     if frames.images is None or not frames.images.has(index):
-        raise ImageError(f"{frames.where(index)}: has no picture")
-    encoded = frames.images.encoded(index)
+        raise ImageError(f"{frames.describe_frame(index)}: has no picture")
+    encoded = frames.images.read_encoded(index)
     if encoded is None:
         target.with_suffix(".png").write_bytes(encode_png(frames.images.read(index)))
         return ".png"
-    decode(encoded.data, frames.where(index))
+    decode_image(encoded.data, frames.describe_frame(index))
     file = target.with_suffix(encoded.suffix)
     path = picture_file(frames.images, index)
     if path is not None:
@@ -171,6 +171,6 @@ def _place_picture(frames: FrameSet, index: int, target: Path) -> str:
 
 def picture_file(images: Images, index: int) -> Path | None:
     """The file that picture `index` is, None where it is none."""
-    if isinstance(images, ChosenImages):
+    if isinstance(images, ImageSubset):
         return picture_file(images.source, int(images.indices[index]))
     return images.paths[index] if isinstance(images, FileImages) else None

@@ -14,7 +14,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import simjudge
-from simjudge.core.files import writing_file
+from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.report.words import Names, verdict_sentence
 from simjudge.results.saved_result import Result
@@ -80,7 +80,7 @@ def write_page(
         verdicts=verdicts,
         version=simjudge.__version__,
     )
-    with writing_file(out) as temporary:
+    with atomic_file(out) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 import simjudge
 from simjudge.core.errors import Losses
-from simjudge.core.files import writing_file
+from simjudge.core.files import atomic_file
 from simjudge.report import words
 from simjudge.report.cards import BUDGET, Gallery, make_gallery
 from simjudge.report.curves import Sweep, shown_keys, sweeps
@@ -96,7 +96,7 @@ def write_report(folders: Sequence[Path], out: Path) -> tuple[list[Result], Loss
     results = load_results(list(folders))
     losses = Losses()
     page = render(results, losses)
-    with writing_file(out) as temporary:
+    with atomic_file(out) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return results, losses
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simjudge.core.files import writing_file
+from simjudge.core.files import atomic_file
 from simjudge.report.words import DASH, HEADLINES, count, number, p_text, percent, why_undefined
 from simjudge.results.saved_result import Entry, Result
 
@@ -121,7 +121,7 @@ def cell(row: Row, entry: Entry, parameters: Mapping[str, Any], notes: Notes) ->
 def write_csv(path: Path, results: Iterable[Result]) -> None:
     """Write one row a result and class, "overall" among them, with the field names of docs/results.md."""
     header = ["result", "a", "b", "theta", "patch_height", "patch_width", "class_id", "class_name", *FIELDS]
-    with writing_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
+    with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow([*header, *(f"w1_q{q}" for q in QUANTILES)])
         for result in results:

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from simjudge.core.errors import Losses
-from simjudge.core.files import writing_folder
-from simjudge.core.frames import FrameSet, rows_by_frame
+from simjudge.core.files import atomic_folder
+from simjudge.core.frames import FrameSet, row_offsets
 from simjudge.core.images import ImageError, RgbImage, encode_jpeg
 from simjudge.results.gallery_choice import Item, Place, choose, place_of
 from simjudge.results.saved_result import Contexts
@@ -76,7 +76,7 @@ def save_gallery(
     rows = sorted({row for item in items for row in (item.row, item.match_row) if row is not None})
     losses = Losses()
     crops: list[Crop] = []
-    with writing_folder(folder / "gallery", overwrite=True) as temporary:
+    with atomic_folder(folder / "gallery", overwrite=True) as temporary:
         for is_a, frames in ((True, set_a), (False, set_b)):
             own = [row for row in rows if columns.is_a[row] == is_a]
             crops.extend(_cut(temporary, frames, columns, own, patch, min_score, losses))
@@ -145,13 +145,13 @@ class _Neighbours:
     def __init__(self, frames: FrameSet, min_score: float) -> None:
         objects, predictions = frames.objects, frames.predictions
         self.objects = np.column_stack([objects.class_id, objects.box])
-        self.objects_start = rows_by_frame(objects.frame, len(frames))
+        self.objects_start = row_offsets(objects.frame, len(frames))
         self.predicted = np.empty((0, 6))
         self.predicted_start = np.zeros(len(frames) + 1, np.int64)
         if predictions is not None:
             kept = predictions.take(np.flatnonzero(predictions.score >= min_score))
             self.predicted = np.column_stack([kept.class_id, kept.box, kept.score])
-            self.predicted_start = rows_by_frame(kept.frame, len(frames))
+            self.predicted_start = row_offsets(kept.frame, len(frames))
 
     def labels(self, frame: int, anchor: int, place: Place) -> list[list[float]]:
         """Labelled boxes in sight other than object `anchor` of the frame."""

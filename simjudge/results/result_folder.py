@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import writing_file, writing_folder
+from simjudge.core.files import atomic_file, atomic_folder
 
 RESULT, CONTEXTS, SWEEP = "result.json", "contexts.parquet", "sweep.json"
 _OURS = {RESULT, CONTEXTS, SWEEP, "gallery", "report.html"}
@@ -25,7 +25,7 @@ def writing_result(folder: Path) -> Iterator[Path]:
         SimjudgeError: `folder` holds files that no result has, or cannot be written.
     """
     check_result_place(folder)
-    with writing_folder(folder, overwrite=True) as temporary:
+    with atomic_folder(folder, overwrite=True) as temporary:
         yield temporary
 
 
@@ -45,6 +45,6 @@ def check_result_place(folder: Path) -> None:
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write readable JSON, refusing numbers that JSON does not have."""
-    with writing_file(path) as temporary:
+    with atomic_file(path) as temporary:
         text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
         temporary.write_text(text + "\n", encoding="utf-8")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.text import number as number_in
 from simjudge.core.text import one_line
+from simjudge.core.text import parse_number as number_in
 from simjudge.geometry.poses import Pose
 from simjudge.scene.colour import of_temperature, srgb_of, to_linear
 from simjudge.scene.model import Colour
@@ -156,7 +156,7 @@ class Entry:
             at = (*self.numbers("at", "x y"), 0.0) if flat else self.numbers("at", "x y z")  # type: ignore[assignment]
         if not self.has("quaternion"):
             yaw, pitch, roll = (math.radians(self.number(angle, 0.0)) for angle in ("yaw", "pitch", "roll"))
-            return Pose.facing(*at, yaw=yaw, pitch=pitch, roll=roll)
+            return Pose.from_euler(*at, yaw=yaw, pitch=pitch, roll=roll)
         both = [angle for angle in ("yaw", "pitch", "roll") if self.has(angle)]
         if both:
             raise SimjudgeError(f"{self.path}: {self.name_of(both[0])}: the quaternion says it; remove one of the two")

@@ -74,7 +74,7 @@ class Placed:
     def things(self, instance: int) -> Iterator[Thing]:
         """A thing for each piece of the form."""
         form = self.form
-        level = abs(self.pose.position[2]) < _LEVEL and self.pose.rotation()[2, 2] > 1 - _LEVEL
+        level = abs(self.pose.position[2]) < _LEVEL and self.pose.rotation_matrix()[2, 2] > 1 - _LEVEL
         for number, piece in enumerate(form.pieces, 1):
             yield Thing(
                 name=self.name if number == 1 else f"{self.name}/{number}",

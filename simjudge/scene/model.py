@@ -135,7 +135,7 @@ class Course:
         """The pose at the line's first point, facing along it."""
         ahead = self.centre_line[1] - self.centre_line[0]
         x, y = self.centre_line[0]
-        return Pose.facing(float(x), float(y), height, yaw=float(np.arctan2(ahead[1], ahead[0])))
+        return Pose.from_euler(float(x), float(y), height, yaw=float(np.arctan2(ahead[1], ahead[0])))
 
 
 @dataclass(frozen=True, eq=False)

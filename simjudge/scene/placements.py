@@ -91,7 +91,7 @@ def _from_table(name: str, entry: Entry, forms: Forms, floor: Floor) -> list[Pla
             known = f"{entry.path}: {entry.name_of('kinds')}"
             raise SimjudgeError(f"{row.where}: no kind for colour {row.colour} in {known}")
         form = forms.kind_named(kinds[row.colour], entry.section("kinds"), row.colour)
-        placed.append(Placed(f"{name}_{row.colour}_{row.id}", form, Pose.facing(row.x, row.y)))
+        placed.append(Placed(f"{name}_{row.colour}_{row.id}", form, Pose.from_euler(row.x, row.y)))
         _check_free_place(row.where, placed[-1], floor)
     return placed
 
@@ -144,7 +144,7 @@ def _along_path(name: str, entry: Entry, forms: Forms, floor: Floor, seed: int) 
             _check_beside(entry, line, points, width)
             points = points + random.uniform(-jitter, jitter, points.shape)
             yaws = random.uniform(-math.pi, math.pi, len(points)).tolist()
-            poses = [Pose.facing(x, y, yaw=yaw) for (x, y), yaw in zip(points.tolist(), yaws, strict=True)]
+            poses = [Pose.from_euler(x, y, yaw=yaw) for (x, y), yaw in zip(points.tolist(), yaws, strict=True)]
             placed += [Placed(f"{name}_{side}_{number}", form, pose) for number, pose in enumerate(poses, 1)]
     for each in placed:
         _check_free_place(f"{entry.path}: {entry.where}", each, floor)

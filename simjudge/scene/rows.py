@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.text import number, one_line, read_text
+from simjudge.core.text import one_line, parse_number, read_text
 from simjudge.scene.entry import FARTHEST
 
 _FAR = 10.0
@@ -75,7 +75,7 @@ def parse_rows(text: str, where: str) -> list[Row]:
 
 
 def _row(words: list[str], where: str, line: str) -> Row:
-    numbers = [number(word) for word in words[2:]]
+    numbers = [parse_number(word) for word in words[2:]]
     if len(words) != 4 or any(value is None or not abs(value) <= FARTHEST for value in numbers):
         raise SimjudgeError(f"{where}: {one_line(line)!r}: id, colour, x and y (metres) are needed")
     return Row(where, words[0], words[1], float(words[2]), float(words[3]))

@@ -82,7 +82,7 @@ def joined(parts: Sequence[Mesh]) -> Mesh:
 
 def moved(mesh: Mesh, pose: Pose) -> Mesh:
     """A mesh elsewhere in the same frame."""
-    return Mesh(pose.to_world(mesh.vertices), mesh.faces, mesh.uv, mesh.normals @ pose.rotation().T)
+    return Mesh(pose.to_world(mesh.vertices), mesh.faces, mesh.uv, mesh.normals @ pose.rotation_matrix().T)
 
 
 def repeated(mesh: Mesh, repeat: tuple[float, float]) -> Mesh:

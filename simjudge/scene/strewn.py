@@ -52,7 +52,7 @@ def strew(name: str, entry: Entry, forms: Forms, floor: Floor, area: Area | None
     if entry.has("yaw"):
         yaws[:] = math.radians(entry.number("yaw"))
     return [
-        Placed(f"{name}_{number + 1}", chosen[order[number]], Pose.facing(x, y, yaw=yaw))
+        Placed(f"{name}_{number + 1}", chosen[order[number]], Pose.from_euler(x, y, yaw=yaw))
         for number, (x, y, yaw) in enumerate(np.column_stack([points, yaws]).tolist())
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from simjudge.core.frames import NO_INSTANCE, NO_STAMP, FrameSet, IntArray, rows_by_frame
+from simjudge.core.frames import NO_INSTANCE, NO_STAMP, FrameSet, IntArray, row_offsets
 from simjudge.studies.pair import JudgedSet, PairResult
 
 EDGES = ("x0", "y0", "x1", "y1")
@@ -77,5 +77,5 @@ def _set_columns(side: str, judged_set: JudgedSet) -> dict[str, pa.Array]:
 
 
 def _number_in_frame(frames: FrameSet) -> IntArray:
-    first = rows_by_frame(frames.objects.frame, len(frames))
+    first = row_offsets(frames.objects.frame, len(frames))
     return np.arange(len(frames.objects)) - first[frames.objects.frame]

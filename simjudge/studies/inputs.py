@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simjudge.core.files import content_hash
+from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.data.sets import read_predictions, read_set, sniff
 
@@ -25,14 +25,14 @@ class Side:
         return {
             "path": str(self.path),
             "name": self.frames.name,
-            "sha256": content_hash(self.path),
+            "sha256": hash_files(self.path),
             "format": sniff(self.path),
             "frames": len(compared),
             "objects": len(compared.objects),
             "predictions": predictions,
             "false_positives": false_positives,
             "predictions_path": None if self.predictions_path is None else str(self.predictions_path),
-            "predictions_sha256": None if self.predictions_path is None else content_hash(self.predictions_path),
+            "predictions_sha256": None if self.predictions_path is None else hash_files(self.predictions_path),
         }
 
 
@@ -48,4 +48,4 @@ def model_described(model: Path | None) -> dict[str, str] | None:
     """The entry of `inputs.model` in result.json."""
     if model is None:
         return None
-    return {"path": str(model), "sha256": content_hash(model)} if model.exists() else {"path": str(model), "sha256": ""}
+    return {"path": str(model), "sha256": hash_files(model)} if model.exists() else {"path": str(model), "sha256": ""}

@@ -98,7 +98,7 @@ def judged(frames: FrameSet, method: Method, metric: str, losses: Losses, *, pre
     for kind, lacking in (("frames without predictions", frames.labelled & ~frames.predicted),
                           ("predicted frames without labels", ~frames.labelled & frames.predicted)):  # fmt: skip
         for index in np.flatnonzero(lacking):
-            losses.add(kind, frames.where(int(index)))
+            losses.add(kind, frames.describe_frame(int(index)))
     taken = frames if both.all() else frames.take(both)
     if len(taken.objects) == 0:
         raise SimjudgeError(f"{frames.name}: no labelled object is in a frame that has predictions")

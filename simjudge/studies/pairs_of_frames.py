@@ -22,5 +22,5 @@ def usable_pairs(a: FrameSet, b: FrameSet, tolerance_ns: int, losses: Losses) ->
     in_a, in_b = pairs
     usable = (a.labelled & a.predicted)[in_a] & (b.labelled & b.predicted)[in_b]
     for index in np.flatnonzero(~usable):
-        losses.add("pairs without labels or predictions in one half", a.where(int(in_a[index])))
+        losses.add("pairs without labels or predictions in one half", a.describe_frame(int(in_a[index])))
     return in_a[usable], in_b[usable]

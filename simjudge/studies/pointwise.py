@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from simjudge.core.frames import NO_INSTANCE, FloatArray, FrameSet, IntArray, rows_by_frame
+from simjudge.core.frames import NO_INSTANCE, FloatArray, FrameSet, IntArray, row_offsets
 from simjudge.perception.iou import box_iou
 
 SAME_OBJECT_IOU = 0.5
@@ -17,7 +17,7 @@ def paired_objects(a: FrameSet, b: FrameSet) -> tuple[IntArray, IntArray]:
     Within a pair of frames and a class, objects go together by instance id where both sides have unique ones, else by
     the assignment with the largest summed IoU, of at least 0.5 each.
     """
-    first_a, first_b = rows_by_frame(a.objects.frame, len(a)), rows_by_frame(b.objects.frame, len(b))
+    first_a, first_b = row_offsets(a.objects.frame, len(a)), row_offsets(b.objects.frame, len(b))
     left: list[int] = []
     right: list[int] = []
     for frame in range(len(a)):

@@ -64,7 +64,7 @@ class Shape:
                 normal = np.zeros(3)
                 normal[axis] = 2 * side - 1
                 quads.append(pose.to_world(quad if side else quad[::-1]))
-                normals.append(np.tile(pose.rotation() @ normal, (4, 1)))
+                normals.append(np.tile(pose.rotation_matrix() @ normal, (4, 1)))
         self._quads(np.array(quads), np.array(normals), np.full(6, colour))
 
     def mesh(self) -> Mesh:

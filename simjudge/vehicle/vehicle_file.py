@@ -109,7 +109,7 @@ def _mounts(entry: _Entry) -> dict[str, Pose]:
         yaw, pitch, roll = (
             math.radians(mount.number(angle)) if angle in mount.content else 0.0 for angle in ("yaw", "pitch", "roll")
         )
-        mounts[str(name)] = Pose.facing(*mount.three("position"), yaw=yaw, pitch=pitch, roll=roll)
+        mounts[str(name)] = Pose.from_euler(*mount.three("position"), yaw=yaw, pitch=pitch, roll=roll)
     return mounts
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from simjudge.core.frames import FloatArray
 from simjudge.data.rosbag2.messages import FRAME_ID
-from simjudge.geometry.poses import OPTICAL, Pose
+from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.vehicle.vehicle import Command, VehicleState
 
 
@@ -70,7 +70,7 @@ class VehicleMessages:
         for name, pose in mounts.items():
             links.append((self._frames.base, self._frames.camera if name == "camera" else f"{name}_link", pose))
             if name == "camera":
-                links.append((self._frames.camera, self._frames.optical, Pose(orientation=OPTICAL)))
+                links.append((self._frames.camera, self._frames.optical, Pose(orientation=OPTICAL_ORIENTATION)))
         return self._transforms(stamp, links)
 
     def input(self, stamp: int, command: Command, kind: str = INPUT_TYPE) -> Any:

@@ -8,27 +8,27 @@ import pytest
 from simjudge.capture.camera_path import CameraPath, parse_mount, parse_place
 from simjudge.core.errors import UsageError
 from simjudge.geometry.pose_noise import PoseNoise
-from simjudge.geometry.poses import OPTICAL, Pose, Trajectory
-from simjudge.geometry.trajectories import Interpolation
+from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, Trajectory
+from simjudge.geometry.trajectories import TrajectoryInterpolator
 
 SECOND = 10**9
 STAMP = np.arange(0, 11, dtype=np.int64) * SECOND // 10
 
 
 def body():
-    poses = [Pose.facing(0.3 * i, 0.1 * i, 0.0, yaw=0.05 * i) for i in range(11)]
+    poses = [Pose.from_euler(0.3 * i, 0.1 * i, 0.0, yaw=0.05 * i) for i in range(11)]
     position, orientation = np.array([p.position for p in poses]), np.array([p.orientation for p in poses])
-    return Interpolation(Trajectory("t", "map", "base_link", STAMP, position, orientation))
+    return TrajectoryInterpolator(Trajectory("t", "map", "base_link", STAMP, position, orientation))
 
 
 def test_the_camera_is_where_the_products_of_matrices_put_it():
-    mount, alignment = parse_mount("0.2,0.03,0.1,5,10,0"), Pose.facing(4, -2, 0.1, yaw=1.0)
+    mount, alignment = parse_mount("0.2,0.03,0.1,5,10,0"), Pose.from_euler(4, -2, 0.1, yaw=1.0)
     path = CameraPath(body(), mount, alignment, offset=SECOND // 10)
     for index in (0, 3, 9):
         pose = path.in_scene([STAMP[index]], "frame")[0]
-        base = Pose.facing(0.3 * (index + 1), 0.1 * (index + 1), 0.0, yaw=0.05 * (index + 1)).matrix()
-        camera = Pose.facing(0.2, 0.03, 0.1, yaw=math.radians(5), pitch=math.radians(10)).matrix()
-        optical = Pose(orientation=OPTICAL).matrix()
+        base = Pose.from_euler(0.3 * (index + 1), 0.1 * (index + 1), 0.0, yaw=0.05 * (index + 1)).matrix()
+        camera = Pose.from_euler(0.2, 0.03, 0.1, yaw=math.radians(5), pitch=math.radians(10)).matrix()
+        optical = Pose(orientation=OPTICAL_ORIENTATION).matrix()
         np.testing.assert_allclose(pose.matrix(), alignment.matrix() @ base @ camera @ optical, atol=1e-12)
         recorded = path.recorded([STAMP[index]], "frame")[0]
         np.testing.assert_allclose(recorded.matrix(), base @ camera @ optical, atol=1e-12)
@@ -56,7 +56,11 @@ def test_noise_is_the_frames_own_and_stays_for_its_exposure():
     first, last = path.in_scene(STAMP[3:5], "a")
     for noisy, pose in zip((first, last), still.in_scene(STAMP[3:5], "a"), strict=True):
         # In the recorded body's axes, before the mount.
-        error = Pose(orientation=OPTICAL) @ (pose.inverse() @ noisy) @ Pose(orientation=OPTICAL).inverse()
+        error = (
+            Pose(orientation=OPTICAL_ORIENTATION)
+            @ (pose.inverse() @ noisy)
+            @ Pose(orientation=OPTICAL_ORIENTATION).inverse()
+        )
         np.testing.assert_allclose(error.matrix(), noise.error(4, "a").matrix(), atol=1e-12)
     assert path.in_scene(STAMP[3:4], "b") != [first]
 
@@ -65,8 +69,11 @@ def test_noise_is_the_frames_own_and_stays_for_its_exposure():
     ("text", "pose"),
     [
         ("1,2,3", Pose((1, 2, 3))),
-        ("1, -2, 3, 90", Pose.facing(1, -2, 3, yaw=math.pi / 2)),
-        ("0,0,0,10,20,30", Pose.facing(0, 0, 0, yaw=math.radians(10), pitch=math.radians(20), roll=math.radians(30))),
+        ("1, -2, 3, 90", Pose.from_euler(1, -2, 3, yaw=math.pi / 2)),
+        (
+            "0,0,0,10,20,30",
+            Pose.from_euler(0, 0, 0, yaw=math.radians(10), pitch=math.radians(20), roll=math.radians(30)),
+        ),
     ],
 )
 def test_places_as_text(text, pose):

@@ -19,7 +19,7 @@ from simjudge.sensors.camera.shutter import SECOND
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
 
-MOUNT = Pose.facing(0.3, 0, 0.2, pitch=0.1).optical()
+MOUNT = Pose.from_euler(0.3, 0, 0.2, pitch=0.1).optical_frame()
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def random_poses(count, **more):
 
 
 def bodies(poses, engine):
-    back = Pose().optical().inverse()
+    back = Pose().optical_frame().inverse()
     return [poses.at(index, [0], engine)[0] @ back for index in range(len(poses.stamp))]
 
 
@@ -72,7 +72,7 @@ def test_random_cameras_mostly_look_at_cones_of_both_classes_alike(engine):
     for body in bodies(poses, engine):
         nearest = {}
         for thing in engine.scene.labelled():
-            pixel = lens.project(body.optical().to_body(thing.pose.position))
+            pixel = lens.project(body.optical_frame().to_body(thing.pose.position))
             if np.isfinite(pixel).all() and -0.5 <= pixel[0] <= 95.5:
                 nearest[thing.class_id] = True
         assert nearest
@@ -133,7 +133,7 @@ def test_a_car_on_a_circle_faces_along_it():
     for k in range(20, len(poses.stamp) - 20, 17):
         pose = poses.at(k, [poses.stamp[k]], None)[0]
         x, y, _ = pose.position
-        ahead = pose.rotation()[:, 0]
+        ahead = pose.rotation_matrix()[:, 0]
         assert np.hypot(x, y) == pytest.approx(2, abs=1e-3)
         assert ahead @ [-y / 2, x / 2, 0] == pytest.approx(1, abs=1e-4)
 

@@ -15,7 +15,7 @@ from simjudge.capture.exposure import (
     shot_of,
     take,
 )
-from simjudge.core.images import decode
+from simjudge.core.images import decode_image
 from simjudge.engines.contract import SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import read_camera
@@ -83,11 +83,11 @@ def test_a_chain_that_ends_in_jpeg_is_stored_as_that_jpeg_and_others_without_los
     camera = replace(PLAIN, steps=(Step("jpeg", {"quality": 80}),))
     shot = shot_of(camera, LIGHT)
     assert shot.stored().suffix == ".jpg"
-    assert np.array_equal(decode(shot.stored().data, "it"), shot.pixels)
+    assert np.array_equal(decode_image(shot.stored().data, "it"), shot.pixels)
     plain = shot_of(PLAIN, LIGHT)
     assert plain.encoded is None
     assert plain.stored().suffix == ".png"
-    assert np.array_equal(decode(plain.stored().data, "it"), develop(PLAIN, LIGHT))
+    assert np.array_equal(decode_image(plain.stored().data, "it"), develop(PLAIN, LIGHT))
 
 
 def test_an_exposure_is_averaged_and_one_scene_state_stands_for_those_that_are_alike():
@@ -102,7 +102,7 @@ def test_an_exposure_is_averaged_and_one_scene_state_stands_for_those_that_are_a
 
 def test_scene_states_are_the_middles_of_equal_parts():
     begin = SceneState(Pose(), {"cone": Pose((0, 0, 1)), "crate": Pose()})
-    end = SceneState(Pose.facing(1, 0, yaw=0.4), {"cone": Pose((0, 2, 1)), "crate": Pose()})
+    end = SceneState(Pose.from_euler(1, 0, yaw=0.4), {"cone": Pose((0, 2, 1)), "crate": Pose()})
     four = scene_states_between(begin, end, 4)
     assert [m.camera.position[0] for m in four] == pytest.approx([1 / 8, 3 / 8, 5 / 8, 7 / 8])
     assert [m.camera.angles()[0] for m in four] == pytest.approx([0.05, 0.15, 0.25, 0.35])
@@ -115,7 +115,7 @@ def test_scene_states_are_the_middles_of_equal_parts():
 
 
 def test_poses_turn_the_short_way():
-    begin, end = Pose.facing(0, 0, yaw=3.0), Pose.facing(0, 0, yaw=-3.0)
+    begin, end = Pose.from_euler(0, 0, yaw=3.0), Pose.from_euler(0, 0, yaw=-3.0)
     turned = pose_between(begin, end, 0.25).angles()[0]
     assert turned == pytest.approx(3.0 + 0.25 * (2 * np.pi - 6))
     assert pose_between(begin, begin, 0.7) == begin

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.capture.frame_store import FrameStore
-from simjudge.core.digest import digest_of
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import Objects
 from simjudge.core.images import EncodedImage, encode_png
@@ -111,14 +111,14 @@ def light(**changes):
 
 
 def test_a_fingerprint_follows_from_content_alone():
-    assert digest_of({"a": 1, "b": [light(), np.arange(3)]}) == digest_of({"b": [light(), np.arange(3)], "a": 1})
+    assert hash_value({"a": 1, "b": [light(), np.arange(3)]}) == hash_value({"b": [light(), np.arange(3)], "a": 1})
     different = [
         1, 1.0, "1", True, None, [1], (1, 2), {"a": 1}, np.arange(3), np.arange(3.0), np.arange(4), light(),
         light(range=2.5), [light()], json.dumps([1]), b"1",
     ]  # fmt: skip
-    assert len({digest_of(value) for value in different}) == len(different)
+    assert len({hash_value(value) for value in different}) == len(different)
 
 
 def test_what_has_no_content_has_no_fingerprint():
     with pytest.raises(SimjudgeError, match="function: nothing to take a fingerprint of"):
-        digest_of([1, {"f": lambda: 0}])
+        hash_value([1, {"f": lambda: 0}])

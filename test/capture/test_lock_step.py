@@ -13,7 +13,7 @@ from simjudge.sensors.camera.camera import read_camera
 from simjudge.vehicle.vehicle import VehicleState
 
 SECOND = 1_000_000_000
-MOUNT = Pose.facing(0.4, 0.0, 0.2, pitch=0.1)
+MOUNT = Pose.from_euler(0.4, 0.0, 0.2, pitch=0.1)
 PLAIN = read_camera("plain")
 
 
@@ -37,7 +37,7 @@ class Slide:
         return self._speed * time + self._push * time * time / 2
 
     def poses(self):
-        return {"vehicle": Pose((self.x(self.time), 0, 0)), "cone": Pose.facing(1, 1, yaw=0.5 * self.time)}
+        return {"vehicle": Pose((self.x(self.time), 0, 0)), "cone": Pose.from_euler(1, 1, yaw=0.5 * self.time)}
 
     def vehicle_state(self):
         speed = self._speed + self._push * self.time
@@ -107,7 +107,7 @@ def test_the_world_is_where_it_was_at_the_scene_states_of_the_exposure(name):
         shares = (np.arange(camera.exposure_samples) + 0.5) / camera.exposure_samples
         scene_states = zip(frame.scene_states, stamp + shares * exposure, strict=True)
         for scene_state, time in [*scene_states, (frame.middle, stamp + exposure / 2)]:
-            seat = Pose((engine.x(time), 0, 0)) @ MOUNT.optical()
+            seat = Pose((engine.x(time), 0, 0)) @ MOUNT.optical_frame()
             np.testing.assert_allclose(scene_state.camera.position, seat.position, atol=error)
             np.testing.assert_allclose(scene_state.camera.orientation, seat.orientation, atol=1e-12)
             assert scene_state.bodies["cone"].angles()[0] == pytest.approx(0.5 * time, abs=1e-8)

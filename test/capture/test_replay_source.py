@@ -10,7 +10,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.data.rosbag2 import write_recording
-from simjudge.geometry.trajectories import Limits
+from simjudge.geometry.trajectories import MotionLimits
 
 SECOND, START = samples.SECOND, samples.START
 EVERY = 100_000_000
@@ -32,7 +32,7 @@ def drive(folder, pictures, poses=POSES, delay=0, camera="/cam"):
 
 
 def read(path, camera_rate=10.0, around=(0, 0), limits=None, **wanted):
-    return read_source(Wanted(path, **wanted), camera_rate, around, limits or Limits())
+    return read_source(Wanted(path, **wanted), camera_rate, around, limits or MotionLimits())
 
 
 def test_one_frame_for_each_picture(tmp_path):
@@ -143,7 +143,7 @@ def test_the_way_through_tf_and_its_gaps(tmp_path):
     bag = samples.write_messages(tmp_path / "tf", rows)
     with pytest.raises(SimjudgeError, match=r"has no pose for 1 s .* raise --max-gap, or leave such frames out"):
         read(bag)
-    found = read(bag, limits=Limits(skip_gaps=True))
+    found = read(bag, limits=MotionLimits(skip_gaps=True))
     assert found.stamp.tolist() == [*POSES[:11], *POSES[20:]]
     assert found.losses.counts == {f"frames in gaps of {bag}: /tf odom -> base_link": 9}
     assert found.poses_from == "/tf (tf2_msgs/msg/TFMessage) odom -> base_link"

@@ -33,7 +33,7 @@ def source(tmp_path):
 
 
 def checksums(frames):
-    return [zlib.crc32(frames.images.encoded(i).data) for i in range(len(frames))]
+    return [zlib.crc32(frames.images.read_encoded(i).data) for i in range(len(frames))]
 
 
 def test_through_every_format(source, tmp_path):

@@ -56,7 +56,7 @@ def along_the_course(seconds):
     gone = np.r_[0, np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))]
     x, y = (float(np.interp(seconds, gone, line[:, axis])) for axis in (0, 1))
     ahead = [np.interp(seconds + 0.05, gone, line[:, axis]) for axis in (0, 1)]
-    return Pose.facing(x, y, yaw=float(np.arctan2(ahead[1] - y, ahead[0] - x)))
+    return Pose.from_euler(x, y, yaw=float(np.arctan2(ahead[1] - y, ahead[0] - x)))
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_without_pictures_frames_come_at_a_steady_rate_and_tell_where_they_were_
     assert frames.stamp.tolist() == [START * 10**9 + i * 400_000_000 for i in range(6)]
     assert frames.class_names == {1: "red", 2: "green"}
     assert frames.labelled.all()
-    assert frames.images.encoded(0).suffix == ".jpg"
+    assert frames.images.read_encoded(0).suffix == ".jpg"
     assert {topic.topic: topic.count for topic in describe_recording(folder / "real.mcap").topics} == {
         "/camera/image_raw/compressed": 6,
         "/camera/camera_info": 6,
@@ -95,7 +95,7 @@ def test_without_pictures_frames_come_at_a_steady_rate_and_tell_where_they_were_
     assert about["mount"] == "where art1 carries it"
     camera = read_poses(folder / "real.mcap", "/tf", None, "camera_optical_frame").trajectory
     assert camera.frame_id == "map"
-    mount = read_vehicle("art1").mounts["camera"].optical()
+    mount = read_vehicle("art1").mounts["camera"].optical_frame()
     for row in range(6):
         expected = along_the_course(0.4 * row) @ mount
         np.testing.assert_allclose(camera.pose(row).matrix(), expected.matrix(), atol=1e-6)
@@ -109,7 +109,7 @@ def test_boxes_lie_on_the_cones_as_the_lens_sees_them(folder):
         read_camera(folder / "noisy.yaml").lens,
     )
     things = {thing.instance: thing for thing in scene.labelled()}
-    mount = read_vehicle("art1").mounts["camera"].optical()
+    mount = read_vehicle("art1").mounts["camera"].optical_frame()
     whole = 0
     for row in range(len(frames.objects)):
         frame, box = int(frames.objects.frame[row]), frames.objects.box[row]
@@ -142,7 +142,7 @@ def paired(folder):
 def test_a_replay_pairs_with_what_it_replays(folder, paired):
     real, sim = read_recording(folder / "real.mcap"), read_recording(paired)
     assert (list(sim.frame_name), sim.stamp.tolist()) == (list(real.frame_name), real.stamp.tolist())
-    assert sim.images.encoded(0).suffix == ".png"
+    assert sim.images.read_encoded(0).suffix == ".png"
     # The same cones from the same places; only the lens is another one.
     shared, sim_shared = (
         {*zip(o.frame.tolist(), o.instance.tolist(), strict=True)} for o in (real.objects, sim.objects)
@@ -191,7 +191,7 @@ def test_measured_cones_stand_where_the_table_has_them(folder, tmp_path):
     assert done.returncode == 0, done.stderr
     frames = read_recording(out)
     lens = read_camera(folder / "plain.yaml").lens
-    camera = along_the_course(0) @ read_vehicle("art1").mounts["camera"].optical()
+    camera = along_the_course(0) @ read_vehicle("art1").mounts["camera"].optical_frame()
     expected = [lens.project(camera.to_body([x, y, 0.03])) + 0.5 for x, y in ((-2.7, 0.6), (-3.9, 0.6), (-2.7, 1.2))]
     assert sorted(frames.objects.class_id.tolist()) == [1, 1, 2]
     for (x0, y0, x1, y1), kind in zip(frames.objects.box, frames.objects.class_id, strict=True):

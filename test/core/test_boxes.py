@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simjudge.core.boxes import snapped, whole_pixel_boxes
+from simjudge.core.boxes import round_to_pixels, whole_pixel_boxes
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from simjudge.core.boxes import snapped, whole_pixel_boxes
     [(0.5, 1), (0.49999, 0), (1.5, 2), (2.5, 3), (-0.5, 0), (-0.50001, -1), (7.0, 7)],
 )
 def test_edges_are_snapped_half_up(value, edge):
-    assert snapped(np.full((1, 4), value))[0, 0] == edge
+    assert round_to_pixels(np.full((1, 4), value))[0, 0] == edge
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import hashlib
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import content_hash, writing_file, writing_folder
+from simjudge.core.files import atomic_file, atomic_folder, hash_files
 
 
 class StopError(Exception):
@@ -15,7 +15,7 @@ class StopError(Exception):
 
 def test_a_file_appears_when_it_is_whole(tmp_path):
     target = tmp_path / "deep" / "x.txt"
-    with writing_file(target) as temporary:
+    with atomic_file(target) as temporary:
         temporary.write_text("done")
         assert not target.exists()
     assert target.read_text() == "done"
@@ -29,7 +29,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, before):
         target.write_text(before)
 
     def fail():
-        with writing_file(target) as temporary:
+        with atomic_file(target) as temporary:
             temporary.write_text("half")
             raise StopError
 
@@ -42,7 +42,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, before):
     ("number", "message"),
     [(errno.ENOSPC, "the disk is full"), (errno.EDQUOT, "the disk is full"), (errno.EROFS, "cannot be written to")],
 )
-@pytest.mark.parametrize("writing", [writing_file, writing_folder])
+@pytest.mark.parametrize("writing", [atomic_file, atomic_folder])
 def test_disk_errors_are_one_line(tmp_path, writing, number, message):
     def fail():
         with writing(tmp_path / "x") as temporary:
@@ -56,12 +56,12 @@ def test_disk_errors_are_one_line(tmp_path, writing, number, message):
 
 def test_folders(tmp_path):
     target = tmp_path / "out"
-    with writing_folder(target) as temporary:
+    with atomic_folder(target) as temporary:
         (temporary / "a").write_text("1")
         assert not target.exists()
-    with pytest.raises(SimjudgeError, match="exists already"), writing_folder(target):
+    with pytest.raises(SimjudgeError, match="exists already"), atomic_folder(target):
         pass
-    with writing_folder(target, overwrite=True) as temporary:
+    with atomic_folder(target, overwrite=True) as temporary:
         (temporary / "b").write_text("2")
     assert [p.name for p in target.iterdir()] == ["b"]
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
@@ -69,8 +69,8 @@ def test_folders(tmp_path):
 
 def test_hashes(tmp_path):
     (tmp_path / "a").write_bytes(b"one")
-    assert content_hash(tmp_path / "a") == hashlib.sha256(b"one").hexdigest()
-    both = content_hash(tmp_path)
+    assert hash_files(tmp_path / "a") == hashlib.sha256(b"one").hexdigest()
+    both = hash_files(tmp_path)
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "b").write_bytes(b"two")
-    assert content_hash(tmp_path) == hashlib.sha256(b"a\0onesub/b\0two").hexdigest() != both
+    assert hash_files(tmp_path) == hashlib.sha256(b"a\0onesub/b\0two").hexdigest() != both

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_STAMP, FrameSet, Objects, Predictions, rows_by_frame, stamp_from_name, stamp_name
+from simjudge.core.frames import NO_STAMP, FrameSet, Objects, Predictions, name_to_stamp, row_offsets, stamp_to_name
 from simjudge.core.images import ArrayImages
 from simjudge.core.masks import Masks
 
@@ -16,7 +16,7 @@ def test_rows_are_ordered_by_frame_and_keep_their_order_within(frames):
     table = Objects.build(frames, range(len(frames)), np.zeros((len(frames), 4)))
     expected = sorted(range(len(frames)), key=lambda i: frames[i])  # Python's sort is stable
     assert table.class_id.tolist() == expected
-    start = rows_by_frame(table.frame, 6)
+    start = row_offsets(table.frame, 6)
     assert np.diff(start).tolist() == [frames.count(i) for i in range(6)]
 
 
@@ -30,8 +30,8 @@ def test_masks_and_scores_move_with_their_rows():
 
 @given(st.integers(0, 2**62))
 def test_stamps_in_names(stamp):
-    name = stamp_name(stamp)
-    assert stamp_from_name(name) == stamp
+    name = stamp_to_name(stamp)
+    assert name_to_stamp(name) == stamp
     seconds, nanoseconds = name.split("_")
     assert int(seconds) * 10**9 + int(nanoseconds) == stamp
 
@@ -40,7 +40,7 @@ def test_stamps_in_names(stamp):
     "name", ["", "a", "1", "1_5", "1_0000000001", "-1_000000001", "x_000000001", "1_00000000a", "1.0_000000001"]
 )
 def test_names_without_a_stamp(name):
-    assert stamp_from_name(name) == NO_STAMP
+    assert name_to_stamp(name) == NO_STAMP
 
 
 def frames():

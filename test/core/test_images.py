@@ -9,13 +9,13 @@ from PIL import Image
 
 from simjudge.core.images import (
     ArrayImages,
-    ChosenImages,
     FileImages,
     ImageError,
-    decode,
+    ImageSubset,
+    decode_image,
     encode_jpeg,
     encode_png,
-    size_of,
+    image_size,
 )
 
 
@@ -32,7 +32,7 @@ def encoded(kind, pixels):
 def test_png_is_lossless_and_red_is_first():
     data = encode_png(noise())
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(data))), noise())
-    np.testing.assert_array_equal(decode(data, "x"), noise())
+    np.testing.assert_array_equal(decode_image(data, "x"), noise())
 
 
 def test_jpeg_is_close_and_red_is_first():
@@ -45,9 +45,9 @@ def test_jpeg_is_close_and_red_is_first():
 def test_cut_off_pictures_are_refused(kind):
     data = encoded(kind, noise())
     with pytest.raises(ImageError, match="where: the picture is cut off or damaged"):
-        decode(data[: len(data) // 2], "where")
+        decode_image(data[: len(data) // 2], "where")
     with pytest.raises(ImageError, match="0 bytes"):
-        decode(b"", "where")
+        decode_image(b"", "where")
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Warning")
@@ -60,7 +60,7 @@ def test_damaged_bytes_give_a_picture_or_an_error(kind, tmp_path):
         for place in random.integers(0, min(len(damaged), 120), 4):
             damaged[place] = random.integers(0, 256)
         (tmp_path / "x").write_bytes(damaged)
-        for read in (lambda b: decode(b, "x"), lambda _: size_of(tmp_path / "x")):
+        for read in (lambda b: decode_image(b, "x"), lambda _: image_size(tmp_path / "x")):
             with suppress(ImageError):
                 read(bytes(damaged))
 
@@ -70,18 +70,18 @@ def test_a_header_that_claims_a_gigantic_picture(tmp_path):
     data[18:26] = (200_000).to_bytes(4, "little") * 2
     (tmp_path / "x.bmp").write_bytes(data)
     with pytest.raises(ImageError):
-        size_of(tmp_path / "x.bmp")
+        image_size(tmp_path / "x.bmp")
 
 
 def test_sizes_come_from_the_header(tmp_path):
     (tmp_path / "a.jpg").write_bytes(encoded("JPEG", noise()))
-    assert size_of(tmp_path / "a.jpg") == (40, 30)
+    assert image_size(tmp_path / "a.jpg") == (40, 30)
     for name, content, message in (("b.jpg", b"", "0 bytes"), ("c.jpg", b"text", "not a readable picture")):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ImageError, match=message):
-            size_of(tmp_path / name)
+            image_size(tmp_path / name)
     with pytest.raises(ImageError, match="not a readable picture"):
-        size_of(tmp_path / "gone.jpg")
+        image_size(tmp_path / "gone.jpg")
 
 
 def test_files_arrays_and_choices(tmp_path):
@@ -89,13 +89,13 @@ def test_files_arrays_and_choices(tmp_path):
     path.write_bytes(encode_png(noise()))
     files = FileImages([path, None])
     assert [files.has(i) for i in range(len(files))] == [True, False]
-    assert files.encoded(0).data == path.read_bytes()
-    assert files.encoded(0).suffix == ".png"
-    assert files.encoded(1) is None
-    chosen = ChosenImages(files, np.array([1, 0]))
+    assert files.read_encoded(0).data == path.read_bytes()
+    assert files.read_encoded(0).suffix == ".png"
+    assert files.read_encoded(1) is None
+    chosen = ImageSubset(files, np.array([1, 0]))
     np.testing.assert_array_equal(chosen.read(1), noise())
     arrays = ArrayImages([None, noise(2)])
-    assert arrays.encoded(1) is None
+    assert arrays.read_encoded(1) is None
     for images, missing in ((files, 1), (chosen, 0), (arrays, 0)):
         with pytest.raises(ImageError, match="has no picture"):
             images.read(missing)

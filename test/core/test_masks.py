@@ -21,7 +21,7 @@ def pictures(draw):
 
 @given(pictures())
 def test_pictures_there_and_back(given_pictures):
-    masks = Masks.from_pictures(given_pictures)
+    masks = Masks.from_images(given_pictures)
     assert len(masks) == len(given_pictures)
     for i, picture in enumerate(given_pictures):
         empty = picture is None or not picture.any()
@@ -35,7 +35,7 @@ def test_pictures_there_and_back(given_pictures):
 
 @given(pictures(), st.data())
 def test_take_and_concatenate(given_pictures, data):
-    masks = Masks.from_pictures(given_pictures)
+    masks = Masks.from_images(given_pictures)
     rows = data.draw(st.lists(st.integers(0, max(len(masks) - 1, 0)), max_size=6 if len(masks) else 0))
     both = Masks.concatenate([masks.take(np.array(rows, np.int64)), masks])
     for k, i in enumerate([*rows, *range(len(masks))]):

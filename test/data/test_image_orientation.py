@@ -12,7 +12,7 @@ from simjudge.data.image_orientation import turned_over
 @pytest.fixture
 def frames():
     rng = np.random.default_rng(0)
-    masks = Masks.from_pictures([rng.random((30, 40)) > 0.5, None, rng.random((20, 20)) > 0.9])
+    masks = Masks.from_images([rng.random((30, 40)) > 0.5, None, rng.random((20, 20)) > 0.9])
     objects = Objects.build([0, 0, 1], [1, 2, 2], [[3, 4, 9, 10], [0, 0, 40, 30], [3, 4, 19, 20]], [4, 4, 5], masks)
     found = Predictions.build([1], [1], [[3, 4, 9, 11]], [0.5])
     pictures = ArrayImages([rng.integers(0, 255, (30, 40, 3), np.uint8), None])
@@ -23,7 +23,7 @@ def test_boxes_masks_and_pictures_turn_together(frames):
     turned = turned_over(frames)
     assert np.array_equal(turned.images.read(0), frames.images.read(0)[::-1])
     assert not turned.images.has(1)
-    assert turned.images.encoded(0) is None
+    assert turned.images.read_encoded(0) is None
     for row in range(3):
         frame = frames.objects.frame[row]
         width, height = frames.size[frame]

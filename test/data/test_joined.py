@@ -113,8 +113,8 @@ def test_pictures_are_read_one_by_one_and_only_when_asked_for():
     assert [whole.images.has(i) for i in range(4)] == [True, True, False, True]
     assert [int(whole.images.read(i)[0, 0, 0]) for i in (3, 0, 1)] == [2, 0, 1]
     assert Watched.reads == 3
-    assert whole.images.encoded(0) is None
-    assert whole.images.encoded(2) is None
+    assert whole.images.read_encoded(0) is None
+    assert whole.images.read_encoded(2) is None
     with pytest.raises(ImageError, match="frame 2: has no picture"):
         whole.images.read(2)
     assert joined([b, replace(b, frame_name=["v"])]).images is None

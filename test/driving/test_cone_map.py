@@ -16,7 +16,7 @@ CLASSES = np.array([GREEN, RED, GREEN, RED])
 
 
 def look(cones, x=0.0, rng=None, classes=CLASSES, where=CONES, **detector):
-    camera = (Pose.facing(x, 0) @ MOUNT).optical()
+    camera = (Pose.from_euler(x, 0) @ MOUNT).optical_frame()
     cones.saw(locate_cones(detect(where, classes, VIEW, camera, rng, **detector), VIEW, camera), VIEW, camera)
 
 
@@ -40,10 +40,10 @@ def test_what_has_left_the_view_is_still_known_until_it_is_far():
     for x in (0.0, 0.1, 0.2):
         look(cones, x)
     for x in (3.0, 3.1, 3.2, 3.3):
-        cones.moved(0.1, Pose.facing(x, 0))
+        cones.moved(0.1, Pose.from_euler(x, 0))
         look(cones, x)
     assert len(cones) == 4
-    cones.moved(0.1, Pose.facing(6.0, 0))
+    cones.moved(0.1, Pose.from_euler(6.0, 0))
     assert np.all(cones.position[:, 0] > 2.0)
     assert len(cones) == 2
 
@@ -98,7 +98,7 @@ def test_two_cones_cannot_stand_in_one_place():
         look(cones)
     place = cones.position[0]
     off = Sightings(place[None] + [0.0, 0.15], 1e-6 * np.eye(2)[None], np.array([RED]), np.ones(1))
-    cones.saw(off, VIEW, (Pose.facing(20, 0) @ MOUNT).optical())
+    cones.saw(off, VIEW, (Pose.from_euler(20, 0) @ MOUNT).optical_frame())
     assert len(cones) == 4
     np.testing.assert_array_equal(cones.position[0], place)
 
@@ -113,7 +113,7 @@ def test_doubt_grows_with_the_way():
     cones = ConeMap((RED, GREEN), Memory(drift=0.1))
     look(cones)
     before = cones.covariance.copy()
-    cones.moved(0.5, Pose.facing(0.5, 0))
+    cones.moved(0.5, Pose.from_euler(0.5, 0))
     np.testing.assert_allclose(cones.covariance - before, np.broadcast_to(0.005 * np.eye(2), before.shape))
 
 
@@ -122,7 +122,7 @@ def test_the_order_of_sightings_does_not_matter(order):
     cones = ConeMap((RED, GREEN))
     full = Sightings(CONES, np.broadcast_to(0.01 * np.eye(2), (4, 2, 2)), CLASSES, np.ones(4))
     part = Sightings(CONES[order], full.covariance, CLASSES[order], np.ones(4))
-    camera = (Pose() @ MOUNT).optical()
+    camera = (Pose() @ MOUNT).optical_frame()
     for seen in (full, part):
         cones.saw(seen, VIEW, camera)
     np.testing.assert_allclose(cones.position, CONES)

@@ -13,7 +13,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
 from simjudge.vehicle.vehicle_file import read_vehicle
 
-CAMERA = read_vehicle("art1").mounts["camera"].optical()
+CAMERA = read_vehicle("art1").mounts["camera"].optical_frame()
 PLACES = np.array([[x, y] for x in (0.9, 1.5, 2.5, 4.0, 5.5) for y in (-0.6, 0.0, 0.6)])
 
 
@@ -25,20 +25,20 @@ PLACES = np.array([[x, y] for x in (0.9, 1.5, 2.5, 4.0, 5.5) for y in (-0.6, 0.0
 @settings(max_examples=60, deadline=None)
 def test_a_point_of_the_floor_is_found_again_through_the_lens(lens, height, pitch, roll, yaw, ahead, across):
     view = LENSES[lens]
-    camera = Pose.facing(3.0, -2.0, height, yaw=yaw, pitch=pitch, roll=roll)
+    camera = Pose.from_euler(3.0, -2.0, height, yaw=yaw, pitch=pitch, roll=roll)
     reach = ahead * np.array([[math.cos(yaw), math.sin(yaw)], [-math.sin(yaw), math.cos(yaw)]])
     point = np.array([3.0, -2.0]) + reach[0] + across * reach[1]
-    pixel = view.project(camera.optical().to_body([*point, 0.0]))
+    pixel = view.project(camera.optical_frame().to_body([*point, 0.0]))
     if not np.all(np.isfinite(pixel)):
         return
-    found = floor_points(view, camera.optical(), pixel[None])[0]
+    found = floor_points(view, camera.optical_frame(), pixel[None])[0]
     np.testing.assert_allclose(found, point, atol=1e-6 * (1 + ahead * ahead / height))
 
 
 def test_the_middle_of_a_lower_edge_is_half_a_pixel_off_in_lens_coordinates():
     # A level pinhole 1 m above the floor: row v - cy = f h / x, by hand.
     lens = LENSES["pinhole"]
-    camera = Pose.facing(0, 0, 1.0).optical()
+    camera = Pose.from_euler(0, 0, 1.0).optical_frame()
     (focal, _), (cx, cy) = lens.focal, lens.centre
     box = [[cx + 0.5 - 5, 250, cx + 0.5 + 5, cy + 0.5 + focal * 1.0 / (4.0 - RADIUS)]]
     seen = locate_cones(Detections.build([RED], box, [1]), lens, camera, sight=Sight(disagreement=1e9, tilt_error=0))
@@ -48,7 +48,7 @@ def test_the_middle_of_a_lower_edge_is_half_a_pixel_off_in_lens_coordinates():
 
 
 def test_rays_that_go_up_meet_no_floor():
-    camera = Pose.facing(0, 0, 0.2).optical()
+    camera = Pose.from_euler(0, 0, 0.2).optical_frame()
     assert np.all(np.isnan(floor_points(LENSES["pinhole"], camera, [[319.5, 100.0], [10.0, 179.5]])))
 
 
@@ -69,7 +69,7 @@ def test_errors_are_as_large_as_their_covariance_says(error):
     for _ in range(400):
         camera = CAMERA
         if error == "pitch":
-            camera = Pose.facing(0.4365, 0, 0.185, pitch=0.1 + rng.normal(0, Sight.tilt_error)).optical()
+            camera = Pose.from_euler(0.4365, 0, 0.185, pitch=0.1 + rng.normal(0, Sight.tilt_error)).optical_frame()
         found = detect(place, np.array([RED]), view, camera, rng, noise=Sight.pixel_error)
         seen = locate_cones(found, view, CAMERA)
         off = seen.position[0] - place[0]
@@ -137,7 +137,7 @@ def test_the_angle_that_a_cone_fills():
 
 
 def test_a_high_camera_finds_near_cones_too():
-    camera = Pose.facing(0, 0, 1.5, pitch=0.5).optical()
+    camera = Pose.from_euler(0, 0, 1.5, pitch=0.5).optical_frame()
     view = LENSES["radial"]
     places = np.array([[2.0, 0.2], [3.0, -0.5], [5.0, 0.0]])
     seen = locate_cones(detect(places, np.array([1, 1, 1]), view, camera, farthest=9), view, camera)

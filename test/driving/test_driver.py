@@ -22,11 +22,11 @@ SIDES = np.tile([GREEN, RED], len(LANE) // 2)
 
 
 def still(time, x=0.0, y=0.0, yaw=0.0, speed=0.0):
-    return VehicleState(time, Pose.facing(x, y, yaw=yaw), (speed, 0, 0), (0, 0, 0), (0, 0, 0), 0.0, (0, 0, 0, 0))
+    return VehicleState(time, Pose.from_euler(x, y, yaw=yaw), (speed, 0, 0), (0, 0, 0), (0, 0, 0), 0.0, (0, 0, 0, 0))
 
 
 def seen_from(state, cones=LANE, classes=SIDES):
-    camera = (state.pose @ CAR.mounts["camera"]).optical()
+    camera = (state.pose @ CAR.mounts["camera"]).optical_frame()
     return detect(cones, classes, VIEW, camera)
 
 

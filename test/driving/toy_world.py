@@ -83,7 +83,7 @@ class Bicycle:
     def state(self):
         turning = self.speed * math.tan(self.angle) / self.vehicle.wheelbase
         return VehicleState(
-            self.time, Pose.facing(self.x, self.y, yaw=self.yaw), (self.speed, 0.0, 0.0), (0.0, 0.0, turning),
+            self.time, Pose.from_euler(self.x, self.y, yaw=self.yaw), (self.speed, 0.0, 0.0), (0.0, 0.0, turning),
             (0.0, 0.0, 0.0), self.angle, (0.0,) * 4,
         )  # fmt: skip
 
@@ -126,7 +126,7 @@ def drive_course(
     touched, worst, waiting, command = set(), 0.0, [], None
     for tick in range(round(seconds / step)):
         if tick % round(1 / rate / step) == 0:
-            camera = (car.state().pose @ mount).optical()
+            camera = (car.state().pose @ mount).optical_frame()
             waiting.append((car.time + lag, car.time, detect(cones, classes, lens, camera, rng, **detector)))
         if waiting and waiting[0][0] <= car.time + 1e-9:
             _, stamp, found = waiting.pop(0)

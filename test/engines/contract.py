@@ -92,7 +92,7 @@ class EngineContract:
             assert up == pytest.approx(figures.wheel_radius, abs=0.02)
 
     def test_the_car_starts_where_it_is_told(self, build):
-        start = Pose.facing(-1, 2, yaw=2.0)
+        start = Pose.from_euler(-1, 2, yaw=2.0)
         engine = build(contract_scene(), read_vehicle("art1"), start)
         assert near(engine.vehicle_state().pose, start, 0.02, 0.02)
         run(engine, 0.1)
@@ -101,7 +101,7 @@ class EngineContract:
     def test_a_course_says_where_the_car_starts(self, build):
         scene = replace(contract_scene(), course=Course(np.array([[1.0, 1.0], [1.0, 3.0]]), 1.0))
         engine = build(scene, read_vehicle("art1"))
-        assert near(engine.vehicle_state().pose, Pose.facing(1, 1, yaw=math.pi / 2), 0.02, 0.02)
+        assert near(engine.vehicle_state().pose, Pose.from_euler(1, 1, yaw=math.pi / 2), 0.02, 0.02)
 
     def test_without_a_car(self, engine):
         assert engine.names == ("floor", "wall", "green", "red", "crate")
@@ -128,7 +128,10 @@ class EngineContract:
 
     def test_what_is_placed_is_there(self, driven):
         before = driven.poses()
-        crate, car = Pose.facing(-1, 1, 0.5, yaw=0.3, pitch=-0.4, roll=2), Pose.facing(1, -1, 0.1, yaw=-2.5, pitch=0.1)
+        crate, car = (
+            Pose.from_euler(-1, 1, 0.5, yaw=0.3, pitch=-0.4, roll=2),
+            Pose.from_euler(1, -1, 0.1, yaw=-2.5, pitch=0.1),
+        )
         driven.set_pose("crate", crate)
         driven.set_pose("vehicle", car)
         after = driven.poses()
@@ -201,7 +204,7 @@ class EngineContract:
 
     @pytest.mark.parametrize("yaw", [0.0, math.pi / 2, -2.5])
     def test_throttle_drives_ahead(self, build, yaw):
-        start = Pose.facing(-6, -6, yaw=yaw)
+        start = Pose.from_euler(-6, -6, yaw=yaw)
         engine = build(contract_scene(), read_vehicle("art1"), start)
         engine.drive(Command(0.0, 1.0, 0.0))
         run(engine, 0.5)
@@ -222,7 +225,7 @@ class EngineContract:
 
     @pytest.mark.parametrize("steering", [1.0, -1.0])
     def test_positive_steering_is_left(self, build, steering):
-        start = Pose.facing(-6, -6, yaw=0.8)
+        start = Pose.from_euler(-6, -6, yaw=0.8)
         engine = build(contract_scene(), read_vehicle("art1"), start)
         engine.drive(Command(steering, 1.0, 0.0))
         run(engine, 2)
@@ -311,7 +314,7 @@ class EngineContract:
     def test_labels_agree_with_rays(self, engine):
         labels = engine.labels(LENS, AT)
         rays = LENS.rays().reshape(-1, 3)
-        hits = engine.cast_rays(np.tile(CAMERA.position, (len(rays), 1)), rays @ CAMERA.rotation().T)
+        hits = engine.cast_rays(np.tile(CAMERA.position, (len(rays), 1)), rays @ CAMERA.rotation_matrix().T)
         instances = np.array([thing.instance for thing in engine.scene.things] + [0])
         assert (instances[hits.thing] == labels.instance.ravel()).mean() > 0.995
         both = np.isfinite(hits.distance) & np.isfinite(labels.depth.ravel())
@@ -343,7 +346,7 @@ class EngineContract:
         driven.set_pose("vehicle", Pose((-4, 3, 0)))
         hits = driven.cast_rays([(-4 + 0.25, 3, 1), (-4, 3.166, 1)], [(0, 0, -1)] * 2)
         assert [driven.names[index] for index in hits.thing] == ["vehicle", "vehicle/wheel_rear_left"]
-        ahead = SceneState(Pose.facing(-2, 3, 0.12, yaw=math.pi).optical(), driven.poses())
+        ahead = SceneState(Pose.from_euler(-2, 3, 0.12, yaw=math.pi).optical_frame(), driven.poses())
         labels = driven.labels(LENS, ahead)
         assert 1.2 < labels.depth[31:34, 44:52].min() < 1.6, "the car's nose"
         assert not labels.class_id.any(), "nobody labels the car"
@@ -379,7 +382,7 @@ class EngineContract:
 
     def test_an_exposure_is_the_mean_of_its_scene_states(self, engine):
         scene_states = [
-            SceneState(Pose((0, y, CAMERA_HEIGHT)).optical(), {"red": Pose((2, y, 0))}) for y in (-0.1, 0.05, 0.3)
+            SceneState(Pose((0, y, CAMERA_HEIGHT)).optical_frame(), {"red": Pose((2, y, 0))}) for y in (-0.1, 0.05, 0.3)
         ]
         each = np.mean([engine.render(LENS, [scene_state]) for scene_state in scene_states], axis=0)
         assert engine.render(LENS, scene_states) == pytest.approx(each, abs=2e-3)

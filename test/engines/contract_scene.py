@@ -14,7 +14,7 @@ WALL = 4.0
 CAMERA_HEIGHT = 0.4
 CONE_HEIGHT = 0.3
 LENS = lens_with_field("pinhole", (96, 64), 80)
-CAMERA = Pose((0, 0, CAMERA_HEIGHT)).optical()
+CAMERA = Pose((0, 0, CAMERA_HEIGHT)).optical_frame()
 
 
 def box(name, size, pose, colour=(0.5, 0.5, 0.5), collider=True, **more):

@@ -22,7 +22,7 @@ CAR = read_vehicle("art1")
 
 def tilt(pose):
     """Degrees by which a thing leans."""
-    return math.degrees(math.acos(np.clip(pose.rotation()[2, 2], -1, 1)))
+    return math.degrees(math.acos(np.clip(pose.rotation_matrix()[2, 2], -1, 1)))
 
 
 def test_a_thing_falls_as_galilei_says():
@@ -37,7 +37,7 @@ def test_a_thing_slides_by_friction():
     """On a slope beyond the angle of friction it speeds up by g (sin - friction cos), below it stays."""
     for degrees, slides in ((25, False), (40, True)):
         pitch = math.radians(degrees)
-        start = Pose.facing(0, 0, pitch=pitch)
+        start = Pose.from_euler(0, 0, pitch=pitch)
         stone = crate("stone", start, (0.4, 0.4, 0.05))
         bodies = Bodies(Scene("slope", (plane(pitch), stone), ()))
         bodies.step(1.0)
@@ -60,7 +60,7 @@ def test_a_leaning_cone_stands_up_or_falls(degrees, falls):
     """Its mass centre is some 24 mm above a foot 80 mm wide: beyond atan(40 / 24) = 59 degrees it falls."""
     lean = math.radians(degrees)
     bodies = Bodies(flat(cone("leaning", 0, 0)))
-    bodies.set_pose("leaning", Pose.facing(0, 0, 0.041 * math.sin(lean), pitch=lean))
+    bodies.set_pose("leaning", Pose.from_euler(0, 0, 0.041 * math.sin(lean), pitch=lean))
     bodies.step(4.0)
     end = tilt(bodies.poses()["leaning"])
     assert end > 75 if falls else end < 1
@@ -88,7 +88,7 @@ def test_a_thing_at_rest_wakes_when_it_is_hit():
 
 
 def test_things_lie_on_static_ones_of_any_shape():
-    table = crate("table", Pose.facing(0, 0, yaw=0.7), (1, 1, 0.5), motion="static", mass=0)
+    table = crate("table", Pose.from_euler(0, 0, yaw=0.7), (1, 1, 0.5), motion="static", mass=0)
     drum = Thing(
         "drum", points(np.eye(3)), Surface(), Pose((3, 0, 0)), collider=Collider("cylinder", (0.5, 0.8), (0, 0, 0.4))
     )
@@ -166,7 +166,7 @@ def test_a_placed_car_is_at_rest_and_keeps_its_steering():
     bodies.drive(Command(1.0, 1.0, 0.0))
     bodies.step(2.0)
     bodies.drive(Command(1.0, 0.0, 1.0))
-    bodies.set_pose("vehicle", Pose.facing(3, 3, yaw=1.0))
+    bodies.set_pose("vehicle", Pose.from_euler(3, 3, yaw=1.0))
     state = bodies.vehicle_state()
     assert np.abs([*state.velocity, *state.angular_velocity, *state.acceleration, *state.wheel_speeds]).max() == 0
     assert state.steering_angle == pytest.approx(CAR.steering_limit, rel=1e-3)

@@ -53,7 +53,7 @@ def mass_centre_velocity(state, car=CAR):
     body = np.array(car.centre_of_mass)
     middle = np.array([car.wheelbase / 2, 0, car.wheel_radius])
     centre = (body * (car.mass - wheels) + middle * wheels) / car.mass
-    return state.pose.rotation() @ (np.array(state.velocity) + np.cross(state.angular_velocity, centre))
+    return state.pose.rotation_matrix() @ (np.array(state.velocity) + np.cross(state.angular_velocity, centre))
 
 
 def energy(bodies, car=CAR):
@@ -109,7 +109,7 @@ def test_each_front_wheel_takes_its_own_angle():
     bodies = driving(seconds=1.0, steering=1.0, braking=1.0)
     poses = bodies.poses()
     left, right = (
-        (poses["vehicle"].inverse() @ poses[f"vehicle/wheel_front_{side}"]).rotation() @ [0, 1, 0]
+        (poses["vehicle"].inverse() @ poses[f"vehicle/wheel_front_{side}"]).rotation_matrix() @ [0, 1, 0]
         for side in ("left", "right")
     )
     radius = CAR.wheelbase / math.tan(CAR.steering_limit)
@@ -336,7 +336,7 @@ def test_cones_that_wheels_hit_fall_over():
         bodies = driving(replace(CAR, voltage=0.16 * 7.4), 2.5, scene=flat(cone("hit", 1.2, aside)), throttle=1.0)
         assert bodies.touched_things() == {"hit"}
         assert bodies.vehicle_state().pose.position[0] > 1.3, "a cone does not stop it"
-        tilts.append(math.degrees(math.acos(np.clip(bodies.poses()["hit"].rotation()[2, 2], -1, 1))))
+        tilts.append(math.degrees(math.acos(np.clip(bodies.poses()["hit"].rotation_matrix()[2, 2], -1, 1))))
     assert max(tilts) > 60
 
 

@@ -73,7 +73,7 @@ def test_labels_and_depth_are_those_of_another_ray_caster(light_of, model, seed)
     scene_state = looking(np.random.default_rng(seed).uniform(-1, 1, 3), (4, 0, 0))
     labels = light_of(scene(*things)).labels(small, scene_state)
     rays = small.rays().reshape(-1, 3)
-    ways = rays @ scene_state.camera.rotation().T
+    ways = rays @ scene_state.camera.rotation_matrix().T
     found, distance, _ = cast_by_trimesh(things, np.tile(scene_state.camera.position, (len(ways), 1)), ways)
     instances = np.array([t.instance for t in things] + [0])[found].reshape(36, 48)
     classes = np.array([t.class_id for t in things] + [0])[found].reshape(36, 48)
@@ -112,7 +112,7 @@ def test_rays_hit_what_another_ray_caster_hits(seed):
 
 
 def test_normals_point_outward_also_for_who_is_inside(light_of):
-    light = light_of(scene(thing("box", flat(creation.box([2, 2, 2])), pose=Pose.facing(1, 2, 3, yaw=0.4))))
+    light = light_of(scene(thing("box", flat(creation.box([2, 2, 2])), pose=Pose.from_euler(1, 2, 3, yaw=0.4))))
     inside = light.cast_rays([[1, 2, 3]], [[0, 0, 1]])
     assert inside.distance == pytest.approx([1], abs=1e-5)
     assert inside.normal == pytest.approx(np.array([[0, 0, 1]]), abs=1e-6)
@@ -145,8 +145,8 @@ def test_rays_that_are_none_are_refused(origins, ways, says):
 
 
 def test_depth_is_along_the_axis_and_endless_where_nothing_is(light_of):
-    light = light_of(scene(thing("wall", sheet(3, 3), pose=Pose.facing(5, 0, 0, pitch=-np.pi / 2))))
-    labels = light.labels(lens_with_field("pinhole", (40, 30), 80), SceneState(Pose().optical()))
+    light = light_of(scene(thing("wall", sheet(3, 3), pose=Pose.from_euler(5, 0, 0, pitch=-np.pi / 2))))
+    labels = light.labels(lens_with_field("pinhole", (40, 30), 80), SceneState(Pose().optical_frame()))
     hit = np.isfinite(labels.depth)
     assert 0 < hit.mean() < 1
     assert labels.depth[hit] == pytest.approx(5, rel=1e-5)
@@ -163,9 +163,9 @@ def checkered(squares=8, texels=64):
 @pytest.mark.parametrize("model", LENSES)
 def test_the_corners_of_a_checker_board_are_where_the_lens_projects_them(light_of, model):
     """Found in the picture by OpenCV to a tenth of a pixel, all over it."""
-    lens, board = LENSES[model], Pose.facing(1.2, 0.1, 0.05, pitch=-np.pi / 2, roll=0.05)
+    lens, board = LENSES[model], Pose.from_euler(1.2, 0.1, 0.05, pitch=-np.pi / 2, roll=0.05)
     light = light_of(scene(thing("board", sheet(3, 3), white(1, texture=checkered(16, 32)), board), ambient=(1, 1, 1)))
-    scene_state = SceneState(Pose.facing(0, 0, 0, yaw=0.05, pitch=-0.03).optical())
+    scene_state = SceneState(Pose.from_euler(0, 0, 0, yaw=0.05, pitch=-0.03).optical_frame())
     picture = light.render(lens, [scene_state], 16)
     grid = np.stack(np.meshgrid(np.arange(1, 16) / 16 - 0.5, np.arange(1, 16) / 16 - 0.5), -1).reshape(-1, 2) * 3
     corners = board.to_world(np.column_stack([grid, np.zeros(len(grid))]))

@@ -19,7 +19,7 @@ from simjudge.sensors.camera.lens import lens_with_field
 
 LENS = lens_with_field("radial", (75, 50), 70, (-0.2, 0.02, 0))
 CAMERA = looking((-2, 0.3, 1), (1, 0, 0)).camera
-ELSEWHERE = {"ball": Pose((1, -0.5, 0.6)), "box": Pose.facing(1.5, 0.8, 0.4, yaw=0.5, roll=0.4)}
+ELSEWHERE = {"ball": Pose((1, -0.5, 0.6)), "box": Pose.from_euler(1.5, 0.8, 0.4, yaw=0.5, roll=0.4)}
 IN_A_PROCESS = """
 import sys, hashlib
 sys.path[:0] = {folders!r}
@@ -91,7 +91,7 @@ def test_rays_find_bodies_where_they_are_said_to_be(light_of):
     assert light.cast_rays([[0.5, 0.4, 5]], down).distance == pytest.approx([5 - 0.6], abs=5e-3)
     assert light.cast_rays([[0.5, 0.4, 5]], down, {"ball": Pose((1, 1, 1))}).distance == pytest.approx([5])
     assert light.cast_rays([[1, 1, 5]], down, {"ball": Pose((1, 1, 1))}).thing == [1]
-    turned = light.cast_rays([[0.8, -0.4, 5]], down, {"box": Pose.facing(0.8, -0.4, 1, roll=np.pi / 4)})
+    turned = light.cast_rays([[0.8, -0.4, 5]], down, {"box": Pose.from_euler(0.8, -0.4, 1, roll=np.pi / 4)})
     assert np.abs(turned.normal[0]) == pytest.approx([0, np.sqrt(0.5), np.sqrt(0.5)], abs=1e-5)
 
 

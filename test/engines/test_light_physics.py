@@ -159,7 +159,7 @@ def test_the_shadow_of_a_plate_is_where_geometry_has_it(light_of):
     lens = lens_with_field("pinhole", (200, 200), 60)
     camera = looking((2.5, 0, 0.9), (0.45, -0.3, 0))
     picture = seen(light_of, world, camera, lens)[..., 0]
-    rays = lens.rays() @ camera.camera.rotation().T
+    rays = lens.rays() @ camera.camera.rotation_matrix().T
     down = rays[..., 2] < 0
     start = np.array(camera.camera.position)
     floor = start + rays * np.where(down, -start[2] / np.where(down, rays[..., 2], 1), 0)[..., None]
@@ -210,7 +210,7 @@ def test_a_mirror_sees_one_more_mirror_but_no_further(light_of):
     """The second surface shows lamps and ambient light; what it would mirror is taken to be ambient light."""
     world = scene(
         thing("floor", sheet(), white(0.0, 1.0)),
-        thing("ceiling", sheet(), white(0.0, 1.0), Pose.facing(0, 0, 3, roll=np.pi)),
+        thing("ceiling", sheet(), white(0.0, 1.0), Pose.from_euler(0, 0, 3, roll=np.pi)),
         ambient=(0.3, 0.3, 0.3),
         background=(1, 0, 0),
     )
@@ -284,7 +284,7 @@ def test_a_picture_is_upright_and_not_mirrored(light_of):
         post("left", 0.7, 0, (1, 0, 0)), post("right", -0.7, 0, (0, 1, 0)), post("above", 0, 0.5, (0, 0, 1)),
         ambient=(1, 1, 1),
     )  # fmt: skip
-    picture = seen(light_of, world, SceneState(Pose().optical()), lens_with_field("pinhole", (90, 60), 50))
+    picture = seen(light_of, world, SceneState(Pose().optical_frame()), lens_with_field("pinhole", (90, 60), 50))
     places = [np.argwhere(picture[..., k] > picture.sum(-1) * 0.8).mean(0) for k in range(3)]
     assert places[0][1] < 30
     assert places[1][1] > 60

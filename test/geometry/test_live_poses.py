@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.geometry.live_poses import EARLY, GAP, JUMP, LivePoses, LiveTransforms, poses_for
+from simjudge.geometry.live_poses import (
+    AT_POSE_JUMP,
+    BEFORE_FIRST_POSE,
+    IN_POSE_GAP,
+    LivePoses,
+    LiveTransforms,
+    exposure_poses,
+)
 from simjudge.geometry.poses import Pose, Trajectory
-from simjudge.geometry.trajectories import Interpolation, Limits
+from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.geometry.transforms import TransformTree
 
 SECOND = 10**9
-LIMITS = Limits()
+LIMITS = MotionLimits()
 
 
 def at(tenths):
@@ -20,7 +27,7 @@ def at(tenths):
 
 
 def pose(tenths):
-    return Pose.facing(0.1 * tenths, 0.02 * tenths**2, 0.3, yaw=0.05 * tenths)
+    return Pose.from_euler(0.1 * tenths, 0.02 * tenths**2, 0.3, yaw=0.05 * tenths)
 
 
 def came(tenths):
@@ -43,48 +50,48 @@ def test_the_same_as_from_all_of_them(tenths):
         "t", "", "", np.array([at(each) for each in range(11)]), np.array([p.position for p in poses]),
         np.array([p.orientation for p in poses]),
     )  # fmt: skip
-    found = poses_for(came(order), at(tenths), at(tenths), LIMITS)
-    np.testing.assert_allclose(matrix_at(found, tenths), matrix_at(Interpolation(whole), tenths), atol=1e-12)
+    found = exposure_poses(came(order), at(tenths), at(tenths), LIMITS)
+    np.testing.assert_allclose(matrix_at(found, tenths), matrix_at(TrajectoryInterpolator(whole), tenths), atol=1e-12)
 
 
 def test_what_may_still_come_is_waited_for():
     live = came([])
-    assert poses_for(live, at(1), at(1), LIMITS) is None
+    assert exposure_poses(live, at(1), at(1), LIMITS) is None
     live.add(at(0), pose(0))
-    assert poses_for(live, at(0.5), at(0.6), LIMITS) is None
+    assert exposure_poses(live, at(0.5), at(0.6), LIMITS) is None
     live.add(at(0.55 * 10 / 10), pose(0.55))
-    assert poses_for(live, at(0.5), at(0.6), LIMITS) is None
+    assert exposure_poses(live, at(0.5), at(0.6), LIMITS) is None
     live.add(at(1), pose(1))
-    assert isinstance(poses_for(live, at(0.5), at(0.6), LIMITS), Interpolation)
+    assert isinstance(exposure_poses(live, at(0.5), at(0.6), LIMITS), TrajectoryInterpolator)
 
 
 def test_what_never_comes():
     live = came([2, 3, 4, 12, 13])
-    assert poses_for(live, at(1.9), at(2.1), LIMITS) == EARLY
-    assert poses_for(live, at(7), at(7), LIMITS) == GAP
-    assert poses_for(live, at(3.9), at(4.1), LIMITS) == GAP
-    assert isinstance(poses_for(live, at(4), at(4), LIMITS), Interpolation)
-    assert isinstance(poses_for(live, at(12), at(12), LIMITS), Interpolation)
-    assert isinstance(poses_for(live, at(7), at(7), Limits(max_gap=0.8)), Interpolation)
+    assert exposure_poses(live, at(1.9), at(2.1), LIMITS) == BEFORE_FIRST_POSE
+    assert exposure_poses(live, at(7), at(7), LIMITS) == IN_POSE_GAP
+    assert exposure_poses(live, at(3.9), at(4.1), LIMITS) == IN_POSE_GAP
+    assert isinstance(exposure_poses(live, at(4), at(4), LIMITS), TrajectoryInterpolator)
+    assert isinstance(exposure_poses(live, at(12), at(12), LIMITS), TrajectoryInterpolator)
+    assert isinstance(exposure_poses(live, at(7), at(7), MotionLimits(max_gap=0.8)), TrajectoryInterpolator)
     live.add(at(14), Pose((99, 0, 0)))
-    assert poses_for(live, at(13.5), at(13.5), LIMITS) == JUMP
-    assert isinstance(poses_for(live, at(12.5), at(12.6), LIMITS), Interpolation)
-    assert poses_for(came([1]), at(1), at(1), LIMITS) is None
+    assert exposure_poses(live, at(13.5), at(13.5), LIMITS) == AT_POSE_JUMP
+    assert isinstance(exposure_poses(live, at(12.5), at(12.6), LIMITS), TrajectoryInterpolator)
+    assert exposure_poses(came([1]), at(1), at(1), LIMITS) is None
 
 
 def test_of_several_with_one_stamp_the_first_counts():
     live = came([0, 1])
     live.add(at(0), Pose((7, 7, 7)))
-    assert poses_for(live, at(0), at(0), LIMITS).poses([0])[0] == pose(0)
+    assert exposure_poses(live, at(0), at(0), LIMITS).poses([0])[0] == pose(0)
 
 
 def test_forgetting_keeps_what_is_needed():
     live = came(range(100))
-    before = matrix_at(poses_for(live, at(50.5), at(50.6), LIMITS), 50.5)
+    before = matrix_at(exposure_poses(live, at(50.5), at(50.6), LIMITS), 50.5)
     live.forget(at(50.5))
     assert live.newest() == at(99)
-    np.testing.assert_array_equal(matrix_at(poses_for(live, at(50.5), at(50.6), LIMITS), 50.5), before)
-    assert poses_for(live, at(40), at(40), LIMITS) == EARLY
+    np.testing.assert_array_equal(matrix_at(exposure_poses(live, at(50.5), at(50.6), LIMITS), 50.5), before)
+    assert exposure_poses(live, at(40), at(40), LIMITS) == BEFORE_FIRST_POSE
 
 
 def test_a_recording_that_loops_begins_anew():
@@ -92,7 +99,7 @@ def test_a_recording_that_loops_begins_anew():
     live.add(at(0), pose(0))
     assert live.newest() == 0
     live.add(at(1), pose(1))
-    assert isinstance(poses_for(live, at(0.5), at(0.5), LIMITS), Interpolation)
+    assert isinstance(exposure_poses(live, at(0.5), at(0.5), LIMITS), TrajectoryInterpolator)
 
 
 # Transforms.
@@ -112,14 +119,14 @@ def test_transforms_are_known_once_every_link_is():
     for tenths in (0, 2, 4):
         add(live, "map", "odom", tenths)
     assert live.newest() == at(4)
-    assert poses_for(live, at(4.5), at(4.5), LIMITS) is None
-    found = poses_for(live, at(3), at(3), LIMITS)
+    assert exposure_poses(live, at(4.5), at(4.5), LIMITS) is None
+    found = exposure_poses(live, at(3), at(3), LIMITS)
     tree = TransformTree("tf")
     for tenths in range(6):
         tree.add("odom", "base_link", at(tenths), pose(tenths).position, pose(tenths).orientation, static=False)
         if tenths in (0, 2, 4):
             tree.add("map", "odom", at(tenths), pose(tenths).position, pose(tenths).orientation, static=False)
-    whole = Interpolation(tree.trajectory("map", "base_link", Losses(), LIMITS))
+    whole = TrajectoryInterpolator(tree.trajectory("map", "base_link", Losses(), LIMITS))
     np.testing.assert_allclose(matrix_at(found, 3), matrix_at(whole, 3), atol=1e-12)
 
 
@@ -130,7 +137,7 @@ def test_static_links_have_no_time():
         add(live, "odom", "base_link", tenths)
     assert live.newest() == at(21)
     expected = pose(20).matrix() @ pose(0).matrix()
-    np.testing.assert_allclose(matrix_at(poses_for(live, at(20), at(20), LIMITS), 20), expected, atol=1e-12)
+    np.testing.assert_allclose(matrix_at(exposure_poses(live, at(20), at(20), LIMITS), 20), expected, atol=1e-12)
     live.forget(at(1000))
     assert live.newest() == at(21)
 

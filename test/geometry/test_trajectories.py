@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation, Slerp
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.geometry.pose_noise import PoseNoise
 from simjudge.geometry.poses import Pose, Trajectory
-from simjudge.geometry.trajectories import Interpolation, Limits, clean_trajectory, usable_frames
+from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator, clean_trajectory, frames_with_poses
 
 SECOND = 10**9
 START = 1_700_000_000 * SECOND
@@ -32,7 +32,9 @@ def frames(seconds):
 
 def usable(track, seconds, limits=None, losses=None, **more):
     losses = Losses() if losses is None else losses
-    return usable_frames(Interpolation(track, limits or Limits()), frames(seconds), "frame {}".format, losses, **more)
+    return frames_with_poses(
+        TrajectoryInterpolator(track, limits or MotionLimits()), frames(seconds), "frame {}".format, losses, **more
+    )
 
 
 def random_track(seed, count=20):
@@ -47,7 +49,7 @@ def random_track(seed, count=20):
 def test_positions_are_linear_and_orientations_slerp(seed, count):
     track = random_track(seed, count)
     times = np.random.default_rng(seed).integers(track.stamp[0], track.stamp[-1], 50, endpoint=True)
-    position, orientation = Interpolation(track).arrays(times)
+    position, orientation = TrajectoryInterpolator(track).sample(times)
     since = (track.stamp - START) / SECOND
     at = (times - START) / SECOND
     expected = np.stack([np.interp(at, since, column) for column in track.position.T], 1)
@@ -60,7 +62,7 @@ def test_positions_are_linear_and_orientations_slerp(seed, count):
 
 def test_at_a_pose_it_is_that_pose():
     track = random_track(3)
-    position, orientation = Interpolation(track).arrays(track.stamp)
+    position, orientation = TrajectoryInterpolator(track).sample(track.stamp)
     np.testing.assert_array_equal(position, track.position)
     np.testing.assert_allclose(np.abs((orientation * track.orientation).sum(1)), 1, atol=1e-12)
 
@@ -71,7 +73,7 @@ def test_a_steady_turn_goes_on_steadily():
     ends = [first, -last]
     track = trajectory([0, 0.4], [[0, 0, 0], [1, 2, 3]], ends)
     for share in (0.25, 0.5, 0.75):
-        pose = Interpolation(track).poses(frames([0.4 * share]))[0]
+        pose = TrajectoryInterpolator(track).poses(frames([0.4 * share]))[0]
         assert pose.position == pytest.approx((share, 2 * share, 3 * share))
         assert math.degrees(pose.angles()[0]) % 360 == pytest.approx(170 + 40 * share)
 
@@ -79,9 +81,9 @@ def test_a_steady_turn_goes_on_steadily():
 def test_nothing_is_made_up_outside():
     track = trajectory([0, 1, 2])
     with pytest.raises(SimjudgeError, match=r"has no pose at 1700000002\.500000 s; its poses are from"):
-        Interpolation(track).arrays(frames([1, 2.5]))
+        TrajectoryInterpolator(track).sample(frames([1, 2.5]))
     with pytest.raises(SimjudgeError, match="holds one pose only"):
-        Interpolation(trajectory([0]))
+        TrajectoryInterpolator(trajectory([0]))
 
 
 # What can be used.
@@ -133,11 +135,11 @@ def test_gaps_are_an_error_or_skipped():
         " --skip-gaps"
     )
     losses = Losses()
-    assert usable(track, at, Limits(skip_gaps=True), losses).tolist() == [True, True, False, False, True]
+    assert usable(track, at, MotionLimits(skip_gaps=True), losses).tolist() == [True, True, False, False, True]
     assert losses.lines() == ["2 frames in gaps of run.mcap: /pose: frame 2; frame 3"]
-    assert usable(track, at, Limits(max_gap=0.8)).all()
+    assert usable(track, at, MotionLimits(max_gap=0.8)).all()
     with pytest.raises(SimjudgeError, match="every frame lies in a gap"):
-        usable(track, [0.5], Limits(skip_gaps=True))
+        usable(track, [0.5], MotionLimits(skip_gaps=True))
 
 
 def test_jumps_are_an_error_where_they_matter():
@@ -151,7 +153,7 @@ def test_jumps_are_an_error_where_they_matter():
     )
     assert usable(track, [0.0, 0.1]).all()
     assert usable(track, [0.2, 0.3]).all()
-    assert usable(track, [0.05, 0.25], Limits(max_speed=50)).all()
+    assert usable(track, [0.05, 0.25], MotionLimits(max_speed=50)).all()
 
 
 def test_a_turn_may_be_a_jump_too():
@@ -159,7 +161,7 @@ def test_a_turn_may_be_a_jump_too():
     track = trajectory([0, 0.1, 0.2, 0.3], np.zeros((4, 3)), turn)
     with pytest.raises(SimjudgeError, match=r"by 0 m and 85 degrees in 0\.1 s"):
         usable(track, [0.05, 0.25])
-    assert usable(track, [0.05, 0.25], Limits(max_turn=math.radians(750))).all()
+    assert usable(track, [0.05, 0.25], MotionLimits(max_turn=math.radians(750))).all()
 
 
 def test_an_estimate_may_jitter():
@@ -171,7 +173,7 @@ def test_an_estimate_may_jitter():
 @pytest.mark.parametrize("value", [0, -1, math.nan])
 def test_limits_that_are_none(field, value):
     with pytest.raises(UsageError, match=f"{field} .*: must be above 0"):
-        Limits(**{field: value})
+        MotionLimits(**{field: value})
 
 
 # Rows made clean.

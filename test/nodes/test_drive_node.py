@@ -41,7 +41,7 @@ def odometry(seconds, x=0.0, y=0.0, speed=0.0):
 
 def seen_cones(seconds, shift=0.0):
     """What a detector would find of a straight lane, `shift` metres to the car's left."""
-    camera = CAR.mounts["camera"].optical()
+    camera = CAR.mounts["camera"].optical_frame()
     message = DetectionArray(header=header_at(round(seconds * 1e9), "camera_optical_frame"))
     for x in np.arange(1.5, 4.0, 0.5):
         for y, name in ((0.5 + shift, "green"), (-0.5 + shift, "red")):

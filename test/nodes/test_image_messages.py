@@ -16,7 +16,7 @@ from simjudge_msgs.msg import DetectionArray  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
 from simjudge.core.errors import Losses  # noqa: E402
-from simjudge.core.images import ImageError, decode  # noqa: E402
+from simjudge.core.images import ImageError, decode_image  # noqa: E402
 from simjudge.data.rosbag2.boxes import BoxColumns  # noqa: E402
 from simjudge.nodes.detection_messages import VisionTypes, detection_array, vision_array  # noqa: E402
 from simjudge.nodes.image_messages import camera_info_message, image_message, stamp_of, to_rgb  # noqa: E402
@@ -57,7 +57,7 @@ def test_other_encodings_and_padded_rows():
 def test_jpeg_is_decoded_as_files_are():
     data = bytes(cv2.imencode(".jpg", PIXELS)[1])
     message = CompressedImage(format="jpeg", data=array("B", data))
-    np.testing.assert_array_equal(to_rgb(message), decode(data, ""))
+    np.testing.assert_array_equal(to_rgb(message), decode_image(data, ""))
 
 
 @pytest.mark.parametrize(

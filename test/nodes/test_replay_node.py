@@ -32,7 +32,7 @@ LATE = STAMPS[-1] + SECOND
 
 def drive(seconds):
     """A slow curve on the lab's floor."""
-    return Pose.facing(-3.3 + 0.1 * seconds, -1.2 + 0.5 * seconds, yaw=1.4 - 0.2 * seconds)
+    return Pose.from_euler(-3.3 + 0.1 * seconds, -1.2 + 0.5 * seconds, yaw=1.4 - 0.2 * seconds)
 
 
 def info(stamp):

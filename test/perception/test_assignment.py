@@ -173,9 +173,9 @@ def test_no_predictions_at_all():
 def test_masks_decide_where_there_are_any():
     left = np.zeros((10, 10), bool)
     left[:, :5] = True
-    objects = Objects.build([0], [1], [[0, 0, 10, 10]], masks=Masks.from_pictures([left]))
+    objects = Objects.build([0], [1], [[0, 0, 10, 10]], masks=Masks.from_images([left]))
     predictions = Predictions.build(
-        [0, 0], [1, 1], [[0, 0, 10, 10]] * 2, [0.9, 0.9], Masks.from_pictures([~left, np.ones((10, 10), bool)])
+        [0, 0], [1, 1], [[0, 0, 10, 10]] * 2, [0.9, 0.9], Masks.from_images([~left, np.ones((10, 10), bool)])
     )
     found = assign(FrameSet.build("made", [(10, 10)], objects, predictions), 0.25)
     assert found.prediction.tolist() == [1]

@@ -23,7 +23,7 @@ class Numbered:
         x, y = np.meshgrid(np.arange(width), np.arange(height))
         return np.stack([x, y, np.full_like(x, index)], -1).astype(np.uint8)
 
-    def encoded(self, index):  # noqa: ARG002
+    def read_encoded(self, index):  # noqa: ARG002
         return None
 
 

@@ -30,7 +30,7 @@ def test_box_iou_by_hand(a, b, expected):
 def test_mask_iou_is_the_pixel_count(seed):
     rng = np.random.default_rng(seed)
     pictures = [rng.random((9, 12)) < rng.uniform(0, 0.8) for _ in range(6)]
-    a, b = Masks.from_pictures(pictures[:3]), Masks.from_pictures(pictures[3:])
+    a, b = Masks.from_images(pictures[:3]), Masks.from_images(pictures[3:])
     rows, columns = (v.ravel() for v in np.meshgrid(np.arange(3), np.arange(3)))
     for row, column, value in zip(rows, columns, mask_iou(a, b, rows, columns), strict=True):
         first, second = pictures[row], pictures[3 + column]
@@ -42,8 +42,8 @@ def test_mask_iou_is_the_pixel_count(seed):
 def test_masks_where_both_have_one_else_boxes():
     picture = np.zeros((10, 10), bool)
     picture[:, :5] = True
-    objects = Objects.build([0, 0], [1, 1], [[0, 0, 10, 10]] * 2, masks=Masks.from_pictures([picture, picture]))
+    objects = Objects.build([0, 0], [1, 1], [[0, 0, 10, 10]] * 2, masks=Masks.from_images([picture, picture]))
     predictions = Predictions.build(
-        [0, 0], [1, 1], [[0, 0, 10, 10]] * 2, [1, 1], Masks.from_pictures([np.ones((10, 10), bool), None])
+        [0, 0], [1, 1], [[0, 0, 10, 10]] * 2, [1, 1], Masks.from_images([np.ones((10, 10), bool), None])
     )
     assert pair_iou(objects, predictions, np.array([0, 1]), np.array([0, 1])).tolist() == [0.5, 1.0]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.images import ImageError, decode
+from simjudge.core.images import ImageError, decode_image
 from simjudge.perception.detector import load_detector
 from simjudge.perception.export import export_onnx
 from simjudge.perception.ultralytics_setup import import_ultralytics
@@ -104,7 +104,7 @@ def test_half_weights_give_the_same_net(weights, tmp_path):
 def test_damaged_pictures_are_still_told_after_ultralytics_was_imported():
     import_ultralytics()
     with pytest.raises(ImageError, match="cut off or damaged"):
-        decode(b"no picture", "here")
+        decode_image(b"no picture", "here")
 
 
 @pytest.mark.parametrize("content", [b"", b"no checkpoint", b"PK\x03\x04cut off"])

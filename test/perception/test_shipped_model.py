@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simjudge.core.files import content_hash
+from simjudge.core.files import hash_files
 from simjudge.data.sets import read_set
 from simjudge.perception.average_precision import OVERALL, average_precision
 from simjudge.perception.detector import detect_set, load_detector, shipped
@@ -19,7 +19,7 @@ def test_size_and_card():
     model = shipped()[NAME]
     card = json.loads(model.with_suffix(".json").read_text())
     assert model.stat().st_size == card["bytes"] <= 6_000_000
-    assert content_hash(model) == card["sha256"]
+    assert hash_files(model) == card["sha256"]
     detector = load_detector(NAME)
     assert list(detector.class_names.values()) == card["classes"]
     assert detector.input_size == (320, 320)

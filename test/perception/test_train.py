@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from painted_data import paint
 
-from simjudge.core.files import content_hash
+from simjudge.core.files import hash_files
 from simjudge.data.sets import read_set
 from simjudge.perception.average_precision import OVERALL, average_precision
 from simjudge.perception.detector import detect_set, load_detector
@@ -55,8 +55,8 @@ def test_it_learns(trained):
 def test_the_card_tells_the_truth(trained):
     data, out, _, done = trained
     card = json.loads(out.with_suffix(".json").read_text())
-    assert card["sha256"] == content_hash(out)
-    assert card["data"]["sha256"] == content_hash(data)
+    assert card["sha256"] == hash_files(out)
+    assert card["data"]["sha256"] == hash_files(data)
     assert card["classes"] == ["red", "green"]
     counts = card["data"]
     assert counts["train_pictures"] + counts["valid_pictures"] == 64

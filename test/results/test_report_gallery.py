@@ -13,7 +13,7 @@ from made_results import SIZE, made_contexts, made_set, write_result
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import FileImages, decode
+from simjudge.core.images import FileImages, decode_image
 from simjudge.report.cards import make_gallery
 from simjudge.report.words import Names
 from simjudge.results.gallery import LARGEST, SMALLEST, cut, save_gallery
@@ -112,7 +112,7 @@ def test_saved_crops_show_what_they_say(tmp_path: Path, sets: tuple[FrameSet, Fr
         assert frames.images is not None
         pixels = frames.images.read(list(frames.frame_name).index(row["frame"]))
         expected = cut(pixels, tuple(crop["place"]))
-        seen = decode((tmp_path / "gallery" / crop["file"]).read_bytes(), "crop")
+        seen = decode_image((tmp_path / "gallery" / crop["file"]).read_bytes(), "crop")
         assert np.abs(seen.astype(int) - expected).mean() < 12
         boxes = [[row[c] for c in ("x0", "y0", "x1", "y1")], *(label[1:] for label in crop["labels"])]
         inside = [r for r in rows if r["set"] == row["set"] and r["frame"] == row["frame"] and _meets(r, crop["place"])]
@@ -156,7 +156,7 @@ def test_only_chosen_pictures_are_read_each_once(
             assert self.frames.images is not None
             return self.frames.images.read(index)
 
-        def encoded(self, index: int) -> None:
+        def read_encoded(self, index: int) -> None:
             del index
 
     save_gallery(tmp_path, replace(sets[0], images=Counting(sets[0])), sets[1], table, PATCH, per_kind=1)

@@ -56,7 +56,7 @@ def test_the_scenes_own_placed_cones_go_and_the_rest_stays(yard):
 
 def test_the_table_is_in_the_recordings_frame(yard):
     """A quarter turn to the left and a shift: x goes to y, y to -x."""
-    alignment = Pose.facing(10, 20, 0.3, yaw=np.pi / 2)
+    alignment = Pose.from_euler(10, 20, 0.3, yaw=np.pi / 2)
     made = scene_with_cones(yard / "yard.yaml", yard / "cones.txt", LAB_KINDS, alignment)
     assert places(made, 2) == [(13.5, 21, 0)]
     assert places(made, 1)[:2] == [(12, 21, 0), (12, 22, 0)]
@@ -75,7 +75,7 @@ def test_in_a_shipped_scene(tmp_path):
         ({"0": "red_cone"}, Pose(), SimjudgeError, "no kind for colour 1"),
         ({"0": "red_cone", "1": "post"}, Pose(), SimjudgeError,
          "has no kind post for the cones of colour 1; it has red_cone, green_cone, stone: choose with --cone-kinds"),
-        (LAB_KINDS, Pose.facing(0, 0, pitch=0.1), UsageError, "an alignment with pitch or roll tilts them"),
+        (LAB_KINDS, Pose.from_euler(0, 0, pitch=0.1), UsageError, "an alignment with pitch or roll tilts them"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit(yard, kinds, alignment, error, said):

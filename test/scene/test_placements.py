@@ -253,10 +253,10 @@ def test_in_the_way_is_what_stands_on_the_floor():
 
     solid = {"collider": Collider("hull")}
     things = [
-        stood("crate", box(2, 1, 1), pose=Pose.facing(1, 1, yaw=math.pi / 4), **solid),
-        stood("lamp", box(1, 1, 0.1), pose=Pose.facing(-1, -1, 2), **solid),
+        stood("crate", box(2, 1, 1), pose=Pose.from_euler(1, 1, yaw=math.pi / 4), **solid),
+        stood("lamp", box(1, 1, 0.1), pose=Pose.from_euler(-1, -1, 2), **solid),
         stood("stripe", box(9, 9, 0.001), **solid),
-        stood("wall", plane(2, 1), pose=Pose.facing(-2, 0, 0.5, pitch=math.pi / 2), **solid),
+        stood("wall", plane(2, 1), pose=Pose.from_euler(-2, 0, 0.5, pitch=math.pi / 2), **solid),
         stood("ghost", box(9, 9, 1)),
     ]
     floor = Floor(things)
@@ -264,7 +264,7 @@ def test_in_the_way_is_what_stands_on_the_floor():
     assert floor.at(-1, -1, 0) is None
     assert floor.at(-1.9, 0, 0.11) == "wall"
     assert floor.at(-1.9, 0, 0.09) is None
-    floor.add([stood("cone", box(0.1, 0.1, 0.1), pose=Pose.facing(-1, -1), motion="free", mass=1.0)])
+    floor.add([stood("cone", box(0.1, 0.1, 0.1), pose=Pose.from_euler(-1, -1), motion="free", mass=1.0)])
     assert floor.at(-1, -0.9, 0.06) == "cone"
     assert floor.circles == pytest.approx(np.array([[-1, -1, 0.1 / math.sqrt(2)]]))
     rng = np.random.default_rng(0)

@@ -97,7 +97,7 @@ def test_a_plane_faces_up():
 
 
 def test_joined_and_moved():
-    one, other = shapes.box(1, 1, 1), shapes.moved(shapes.box(1, 1, 1), Pose.facing(5, 0, 0, yaw=0.3, roll=0.2))
+    one, other = shapes.box(1, 1, 1), shapes.moved(shapes.box(1, 1, 1), Pose.from_euler(5, 0, 0, yaw=0.3, roll=0.2))
     both = shapes.joined([one, other])
     assert volume(both) == pytest.approx(2)
     assert np.sum(both.normals[len(one.normals)] * other.normals[0]) == pytest.approx(1)

@@ -21,7 +21,7 @@ def solid(thing):
 
 
 def test_the_parts_are_there():
-    base = Pose.facing(3, -2, yaw=0.7)
+    base = Pose.from_euler(3, -2, yaw=0.7)
     things = car_things(CAR, base)
     assert [thing.name for thing in things] == list(PARTS)
     assert all((thing.class_id, thing.instance, thing.collider.kind) == (0, 0, "none") for thing in things)
@@ -83,23 +83,23 @@ def test_faces_look_outwards():
     "lens", [lens_with_field("pinhole", (160, 90), 80), read_camera("art1").lens], ids=["plain", "art1"]
 )
 def test_its_own_camera_does_not_see_it(lens):
-    view = CAR.mounts["camera"].optical()
+    view = CAR.mounts["camera"].optical_frame()
     width, height = lens.size
     columns, rows = np.meshgrid(np.linspace(-0.5, width - 0.5, 81), np.linspace(-0.5, height - 0.5, 46))
-    ways = lens.rays_at(np.stack([columns, rows], -1)).reshape(-1, 3) @ view.rotation().T
+    ways = lens.rays_at(np.stack([columns, rows], -1)).reshape(-1, 3) @ view.rotation_matrix().T
     origins = np.tile(view.position, (len(ways), 1))
     poses = wheel_poses(CAR, Pose())
     for thing in car_things(CAR):
         for turned in (0, CAR.steering_limit, -CAR.steering_limit):
             mesh = solid(thing)
             if thing.name in poses:
-                mesh.apply_transform(poses[thing.name].matrix() @ Pose.facing(0, 0, yaw=turned).matrix())
+                mesh.apply_transform(poses[thing.name].matrix() @ Pose.from_euler(0, 0, yaw=turned).matrix())
             assert not mesh.ray.intersects_any(origins, ways).any(), thing.name
 
 
 def test_a_box_is_a_box():
     shape = Shape(2)
-    pose = Pose.facing(1, 2, 3, yaw=0.5, pitch=0.2, roll=0.1)
+    pose = Pose.from_euler(1, 2, 3, yaw=0.5, pitch=0.2, roll=0.1)
     shape.box((0, 1), (-1, 1), (2, 5), 1, pose)
     mesh = shape.mesh()
     assert trimesh.Trimesh(mesh.vertices, mesh.faces).volume == pytest.approx(6)

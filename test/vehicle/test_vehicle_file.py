@@ -44,7 +44,7 @@ def test_art1_has_its_published_figures():
     between_the_axles_at_wheel_centre_height = Pose((0.465 / 2, 0, 0.085))
     assert camera.position == pytest.approx((between_the_axles_at_wheel_centre_height @ Pose((0.204, 0, 0.1))).position)
     assert camera.angles() == pytest.approx((0, 0.1, 0), abs=1e-5)
-    assert camera.optical().rotation()[:, 2][2] < 0, "nose down"
+    assert camera.optical_frame().rotation_matrix()[:, 2][2] < 0, "nose down"
 
 
 def test_every_figure_comes_from_the_file(tmp_path):

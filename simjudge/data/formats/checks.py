@@ -12,7 +12,7 @@ import numpy.typing as npt
 from simjudge.core.errors import Losses
 from simjudge.core.frames import BoolArray, FloatArray, IntArray, Objects, Predictions
 from simjudge.core.masks import Masks
-from simjudge.core.text import number, one_line
+from simjudge.core.text import one_line, parse_number
 
 DECIMALS = 9
 """Pixel coordinates are kept to a billionth of a pixel, so that a round trip through a formula is exact."""
@@ -76,7 +76,7 @@ def known_ids(values: list[Any]) -> FloatArray:
     try:
         return np.array(values, np.float64).reshape(-1)
     except (TypeError, ValueError, OverflowError):
-        read = (number(value) for value in values)
+        read = (parse_number(value) for value in values)
         return np.array([np.nan if value is None else value for value in read], np.float64)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import writing_folder
-from simjudge.core.frames import FrameSet, IntArray, Objects, Predictions, stamp_from_name
+from simjudge.core.files import atomic_folder
+from simjudge.core.frames import FrameSet, IntArray, Objects, Predictions, name_to_stamp
 from simjudge.core.text import load_json, one_line
 from simjudge.data.formats.checks import DECIMALS, RawRows, known_ids, objects_of, predictions_of
 from simjudge.data.formats.coco_results import rows_of_results
@@ -71,7 +71,7 @@ def write_coco(frames: FrameSet, path: Path) -> None:
     """Write `frames` as a folder: images/, annotations.json, results.json (where predicted) and the sidecar."""
     stems = file_stems(frames.frame_name)
     used = used_ids(frames.objects) | used_ids(frames.predictions) | set(frames.class_names)
-    with writing_folder(path) as folder:
+    with atomic_folder(path) as folder:
         names = write_pictures(frames, folder / "images", stems)
         images = []
         for i, stem in enumerate(stems):
@@ -145,7 +145,7 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar) -> FrameSet:
         objects_of(raw, found.size, class_names, losses),
         predictions,
         frame_name=found.names,
-        stamp=[stamp_from_name(name) for name in found.names],
+        stamp=[name_to_stamp(name) for name in found.names],
         labelled=found.labelled,
         predicted=predicted,
         class_names=class_names,

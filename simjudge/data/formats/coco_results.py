@@ -9,7 +9,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, IntArray, Predictions
-from simjudge.core.text import load_json, number, one_line
+from simjudge.core.text import load_json, one_line, parse_number
 from simjudge.data.formats.checks import RawRows, known_ids, predictions_of
 from simjudge.data.formats.coco_shapes import box_and_mask
 from simjudge.data.formats.shapes import MaskList
@@ -29,7 +29,7 @@ def rows_of_results(
     masks = MaskList()
     for i, row in enumerate(rows):
         where = f"{path}: result {i}"
-        score = number(row.get("score")) if isinstance(row, dict) else None
+        score = parse_number(row.get("score")) if isinstance(row, dict) else None
         if score is None or "category_id" not in row:
             losses.add("malformed rows", f"{where} ({one_line(row)})")
             continue

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import writing_folder
-from simjudge.core.frames import FrameSet, stamp_from_name
+from simjudge.core.files import atomic_folder
+from simjudge.core.frames import FrameSet, name_to_stamp
 from simjudge.core.images import FileImages
 from simjudge.data.formats.checks import objects_of, predictions_of
 from simjudge.data.formats.pictures import file_stems, pictures_in, readable, without_twins, write_pictures
@@ -48,7 +48,7 @@ def write_cpd(frames: FrameSet, path: Path) -> None:
     used = used_ids(frames.objects) | used_ids(frames.predictions) | set(frames.class_names)
     ids = {class_id: i for i, class_id in enumerate(sorted(used))}
     boxes = replace(frames.objects, masks=None)
-    with writing_folder(path) as folder:
+    with atomic_folder(path) as folder:
         write_pictures(frames, folder / "imgs", stems)
         (folder / "imgs").mkdir(exist_ok=True)
         write_texts(folder / "labels", stems, text_files(boxes, frames.size, ids=ids), frames.labelled.tolist())
@@ -85,7 +85,7 @@ def _read_files(path: Path, sidecar: Sidecar) -> FrameSet:
         objects_of(raw, size, {}, losses),
         predictions_of(scored, size, {}, losses) if ran else None,
         frame_name=stems,
-        stamp=[stamp_from_name(s) for s in stems],
+        stamp=[name_to_stamp(s) for s in stems],
         labelled=[s in labels or not sidecar.says_not("labelled", s) for s in stems],
         predicted=[ran and (s in predictions or not sidecar.says_not("predicted", s)) for s in stems],
         images=FileImages(paths) if pictures else None,

@@ -10,9 +10,9 @@ from xml.etree.ElementTree import Element, ElementTree, SubElement
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import writing_folder
-from simjudge.core.frames import FrameSet, stamp_from_name
-from simjudge.core.text import load_xml, whole_number
+from simjudge.core.files import atomic_folder
+from simjudge.core.frames import FrameSet, name_to_stamp
+from simjudge.core.text import load_xml, parse_integer
 from simjudge.data.formats.checks import objects_of, predictions_of
 from simjudge.data.formats.cvat_shapes import add_shapes, read_shapes
 from simjudge.data.formats.found import find_pictures
@@ -56,7 +56,7 @@ def write_cvat(frames: FrameSet, path: Path) -> None:
     """
     stems = file_stems(frames.frame_name)
     labels = _label_texts(frames)
-    with writing_folder(path) as folder:
+    with atomic_folder(path) as folder:
         names = write_pictures(frames, folder / "images", stems)
         entries = [
             (name or f"{stem}.png", int(w), int(h))
@@ -106,7 +106,7 @@ def _read_plain(file: Path, sidecar: Sidecar) -> FrameSet:
         objects_of(raw, found.size, {}, losses),
         predictions,
         frame_name=found.names,
-        stamp=[stamp_from_name(name) for name in found.names],
+        stamp=[name_to_stamp(name) for name in found.names],
         labelled=[names[k] in labelled for k in found.entry],
         predicted=predicted,
         class_names=class_names,
@@ -125,7 +125,7 @@ def _annotations(file: Path) -> Element:
 
 
 def _entry(image: Element) -> Entry:
-    width, height = (whole_number(image.get(key)) or 0 for key in ("width", "height"))
+    width, height = (parse_integer(image.get(key)) or 0 for key in ("width", "height"))
     return str(image.get("name")), width, height
 
 
@@ -158,7 +158,7 @@ def _stems(names: Sequence[str]) -> list[str]:
 def _class_names(root: Element) -> dict[int, str]:
     labels = root.findall("./meta//labels/label")
     names = [label.findtext("name", "") for label in labels]
-    ids = [whole_number(label.findtext("class_id")) for label in labels]
+    ids = [parse_integer(label.findtext("class_id")) for label in labels]
     if labels and all(i is not None for i in ids):
         return {i: name for i, name in zip(ids, names, strict=True) if i is not None}
     if not labels:

@@ -9,9 +9,9 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from simjudge.core.errors import Losses
-from simjudge.core.frames import NO_INSTANCE, IntArray, Objects, Predictions, rows_by_frame
+from simjudge.core.frames import NO_INSTANCE, IntArray, Objects, Predictions, row_offsets
 from simjudge.core.masks import BoolImage
-from simjudge.core.text import number, one_line
+from simjudge.core.text import one_line, parse_number
 from simjudge.data.formats.checks import DECIMALS, RawRows
 from simjudge.data.formats.shapes import NOTHING, Crop, MaskList, cropped, from_polygons
 
@@ -53,7 +53,7 @@ def read_shapes(
         for index, element in enumerate(image):
             place = f"{file}: image {name} {element.tag} {index}"
             shape = _shape(element, width, height, place, losses)
-            score = number(element.get("score")) if scored else 1.0
+            score = parse_number(element.get("score")) if scored else 1.0
             label = str(element.get("label"))
             if shape is None:
                 continue
@@ -93,7 +93,7 @@ def add_shapes(
         table: the rows.
         labels: label by class id.
     """
-    start = rows_by_frame(table.frame, len(entries)).tolist()
+    start = row_offsets(table.frame, len(entries)).tolist()
     box = table.box.tolist()
     class_id = table.class_id.tolist()
     for i in chosen.tolist():
@@ -115,7 +115,7 @@ def add_shapes(
 
 def _instance(element: Element) -> int:
     for attribute in element.iterfind("attribute"):
-        value = number(attribute.text) if attribute.get("name") == "instance" else None
+        value = parse_number(attribute.text) if attribute.get("name") == "instance" else None
         if value is not None and abs(value) < 2**62:
             return int(str(attribute.text)) if str(attribute.text).lstrip("-").isdecimal() else int(value)
     return NO_INSTANCE
@@ -124,7 +124,7 @@ def _instance(element: Element) -> int:
 def _shape(element: Element, width: int, height: int, place: str, losses: Losses) -> Shape | None:
     try:
         if element.tag == "box":
-            if number(element.get("rotation", "0")) != 0:
+            if parse_number(element.get("rotation", "0")) != 0:
                 losses.add("rotated boxes", place)
                 return None
             return [round(float(element.attrib[key]), DECIMALS) for key in _CORNERS], NOTHING

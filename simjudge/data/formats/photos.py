@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FrameSet, stamp_from_name
+from simjudge.core.frames import FrameSet, name_to_stamp
 from simjudge.core.images import FileImages
 from simjudge.data.formats.pictures import pictures_in, readable, without_twins
 
@@ -27,7 +27,7 @@ def read_photos(path: Path) -> FrameSet:
     if not pictures:
         raise SimjudgeError(f"{path}: holds no readable picture; an empty set cannot be used")
     names = [picture.stem for picture in pictures]
-    stamps = [stamp_from_name(name) for name in names]
+    stamps = [name_to_stamp(name) for name in names]
     return FrameSet.build(
         path.name, size, frame_name=names, stamp=stamps, images=FileImages(pictures), losses=losses
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet, IntArray
-from simjudge.core.images import SUFFIXES, ChosenImages, FileImages, ImageError, Images, encode_png, size_of
+from simjudge.core.images import IMAGE_SUFFIXES, FileImages, ImageError, Images, ImageSubset, encode_png, image_size
 
 THREADS = 4
 LONGEST_SIDE = 1_000_000
@@ -27,7 +27,9 @@ def pictures_in(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     with os.scandir(folder) as entries:
-        names = sorted(e.name for e in entries if e.name.lower().endswith(SUFFIXES) and not e.name.startswith("."))
+        names = sorted(
+            e.name for e in entries if e.name.lower().endswith(IMAGE_SUFFIXES) and not e.name.startswith(".")
+        )
     return [folder / name for name in names]
 
 
@@ -64,7 +66,7 @@ def readable(paths: Sequence[Path], losses: Losses) -> tuple[list[Path], IntArra
 
 def file_of(images: Images | None, index: int) -> Path | None:
     """The file that picture `index` is, None where it is no file of its own."""
-    if isinstance(images, ChosenImages):
+    if isinstance(images, ImageSubset):
         return file_of(images.source, int(images.indices[index]))
     if isinstance(images, FileImages):
         return images.paths[index]
@@ -97,7 +99,7 @@ def write_pictures(frames: FrameSet, folder: Path, stems: Sequence[str]) -> list
             names.append(None)
             continue
         folder.mkdir(exist_ok=True)
-        encoded = images.encoded(index)
+        encoded = images.read_encoded(index)
         data = encode_png(images.read(index)) if encoded is None else encoded.data
         name = stem + (".png" if encoded is None else encoded.suffix)
         (folder / name).write_bytes(data)
@@ -113,6 +115,6 @@ def _escaped(name: str) -> str:
 
 def _size_or_error(path: Path) -> tuple[int, int] | ImageError:
     try:
-        return size_of(path)
+        return image_size(path)
     except ImageError as error:
         return error

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import writing_file, writing_folder
-from simjudge.core.frames import NO_STAMP, FrameSet, IntArray, stamp_from_name, stamp_name
+from simjudge.core.files import atomic_file, atomic_folder
+from simjudge.core.frames import NO_STAMP, FrameSet, IntArray, name_to_stamp, stamp_to_name
 from simjudge.core.images import FileImages
 from simjudge.core.text import load_json, one_line
 from simjudge.data.formats.checks import RawRows, objects_of, predictions_of
@@ -96,7 +96,7 @@ def write_plain_json(frames: FrameSet, path: Path) -> None:
     for i, name in enumerate(frames.frame_name):
         entry: dict[str, Any] = {"size": frames.size[i].tolist()}
         stamp = int(frames.stamp[i])
-        if stamp != stamp_from_name(name):
+        if stamp != name_to_stamp(name):
             entry["stamp"] = stamp
         if name != _default_name(i, stamp) or ("stamp" not in entry and stamp != NO_STAMP):
             entry["name"] = name
@@ -109,7 +109,7 @@ def write_plain_json(frames: FrameSet, path: Path) -> None:
         entries.append(entry)
     names = {str(key): name for key, name in frames.class_names.items()}
     content = {"class_names": names, "frames": entries} if names else entries
-    with writing_file(path) as temporary:
+    with atomic_file(path) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")
 
 
@@ -122,13 +122,13 @@ def _image_names(frames: FrameSet, path: Path) -> Sequence[str | None]:
         base = path.parent.resolve()
         return [None if f is None else Path(os.path.relpath(f.resolve(), base)).as_posix() for f in files]
     folder = path.with_name(f"{path.stem}.images")
-    with writing_folder(folder) as temporary:
+    with atomic_folder(folder) as temporary:
         names = write_pictures(frames, temporary, file_stems(frames.frame_name))
     return [None if name is None else f"{folder.name}/{name}" for name in names]
 
 
 def _default_name(index: int, stamp: int) -> str:
-    return stamp_name(stamp) if stamp != NO_STAMP else f"{index:06d}"
+    return stamp_to_name(stamp) if stamp != NO_STAMP else f"{index:06d}"
 
 
 def _class_names(content: Any, path: Path) -> dict[int, str]:
@@ -153,7 +153,7 @@ def _usable(frame: Any, where: str, losses: Losses) -> bool:
 
 def _stamp(frame: dict[str, Any], where: str) -> int:
     if "stamp" not in frame:
-        return stamp_from_name(str(frame.get("name", "")))
+        return name_to_stamp(str(frame.get("name", "")))
     stamp = frame["stamp"]
     if not isinstance(stamp, int) or not NO_STAMP <= stamp < 2**63:
         raise SimjudgeError(f"{where}: stamp {one_line(stamp)} is no number of nanoseconds; mend or remove it")

@@ -25,7 +25,7 @@ from simjudge.core.frames import (
     IntArray,
     Objects,
     Predictions,
-    rows_by_frame,
+    row_offsets,
 )
 from simjudge.core.images import FileImages
 from simjudge.core.masks import Masks
@@ -166,7 +166,7 @@ def _fingerprints(table: Objects | Predictions | None, count: int) -> list[str]:
     """A short text for each frame that changes whenever its rows do."""
     if table is None:
         return [""] * count
-    start = rows_by_frame(table.frame, count)
+    start = row_offsets(table.frame, count)
     # A tiny offset keeps values that a text file ends exactly between two roundings from falling either way.
     box = np.floor(table.box * 1e6 + 0.25).astype(np.int64)
     score = np.floor(table.score * 1e9 + 0.25).astype(np.int64) if isinstance(table, Predictions) else None
@@ -199,8 +199,8 @@ def _exact(
     prints = _fingerprints(held, len(plain))
     place = np.full(len(frames), -1, np.int64)
     place[order] = np.arange(len(order))
-    mine = rows_by_frame(wanted.frame, len(frames))
-    theirs = rows_by_frame(held.frame if held is not None else np.empty(0, np.int64), len(plain))
+    mine = row_offsets(wanted.frame, len(frames))
+    theirs = row_offsets(held.frame if held is not None else np.empty(0, np.int64), len(plain))
     different, alike = [], {}
     extra = "score" if isinstance(wanted, Predictions) else "instance"
     for i in np.flatnonzero((np.diff(mine) > 0) | (place >= 0)).tolist():
@@ -289,7 +289,7 @@ def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: Fram
     if alike:
         extra = "score" if isinstance(table, Predictions) else "instance"
         column = getattr(table, extra).copy()
-        start = rows_by_frame(table.frame, len(frames))
+        start = row_offsets(table.frame, len(frames))
         for i in alike:
             column[start[i] : start[i + 1]] = np.array(known[i][what][extra]).reshape(start[i + 1] - start[i])
         table = replace(table, **{extra: column})

@@ -11,8 +11,8 @@ import numpy as np
 import yaml
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import writing_folder
-from simjudge.core.frames import FrameSet, Predictions, stamp_from_name
+from simjudge.core.files import atomic_folder
+from simjudge.core.frames import FrameSet, Predictions, name_to_stamp
 from simjudge.core.images import FileImages
 from simjudge.data.formats import sidecar as side
 from simjudge.data.formats.checks import objects_of, predictions_of
@@ -73,7 +73,7 @@ def write_yolo(
         more: further entries of data.yaml.
     """
     stems = file_stems(frames.frame_name)
-    with writing_folder(path) as folder:
+    with atomic_folder(path) as folder:
         write_pictures(frames, folder / "images", stems)
         (folder / "images").mkdir(exist_ok=True)
         write_texts(folder / "labels", stems, text_files(frames.objects, frames.size), frames.labelled.tolist())
@@ -171,7 +171,7 @@ def _read_files(layout: Layout, sidecar: Sidecar, path: Path, losses: Losses) ->
         objects,
         predictions,
         frame_name=files.names,
-        stamp=[stamp_from_name(name) for name in files.names],
+        stamp=[name_to_stamp(name) for name in files.names],
         labelled=labelled,
         predicted=files.predicted,
         class_names=layout.class_names,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.images import SUFFIXES
+from simjudge.core.images import IMAGE_SUFFIXES
 from simjudge.core.text import load_yaml, read_text
 from simjudge.data.formats.pictures import pictures_in, without_twins
 
@@ -182,7 +182,7 @@ def _listed(name: str, listing: Path, losses: Losses) -> list[Split]:
         picture = listing.parent / text
         if not text:
             continue
-        if picture.suffix.lower() in SUFFIXES and picture.is_file():
+        if picture.suffix.lower() in IMAGE_SUFFIXES and picture.is_file():
             folders.setdefault(picture.parent, []).append(picture)
         else:
             losses.add("listed pictures that do not exist", f"{listing}:{number} ({text})")

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FloatArray, IntArray, Objects, Predictions, rows_by_frame
-from simjudge.core.text import number, one_line
+from simjudge.core.frames import FloatArray, IntArray, Objects, Predictions, row_offsets
+from simjudge.core.text import one_line, parse_number
 from simjudge.data.formats.checks import DECIMALS, RawRows
 from simjudge.data.formats.shapes import NOTHING, Crop, MaskList, from_polygons, to_polygon
 from simjudge.data.formats.sidecar import Sidecar
@@ -135,7 +135,7 @@ def text_files(
     if ids is not None:
         classes = [ids[c] for c in classes]
     lines = [f"{c} {' '.join(map(repr, row))}\n" for c, row in zip(classes, numbers, strict=True)]
-    start = rows_by_frame(table.frame, len(size)).tolist()
+    start = row_offsets(table.frame, len(size)).tolist()
     return ["".join(lines[a:b]) for a, b in pairwise(start)]
 
 
@@ -180,7 +180,7 @@ def _number_by_number(tokens: list[str], start: IntArray) -> tuple[FloatArray, l
     values = np.zeros(len(tokens))
     bad: set[int] = set()
     for i, token in enumerate(tokens):
-        value = number(token)
+        value = parse_number(token)
         if value is None:
             bad.add(int(np.searchsorted(start, i, "right")) - 1)
         else:

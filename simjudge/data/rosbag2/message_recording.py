@@ -11,7 +11,7 @@ from typing import Any, Literal
 from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import writing_file, writing_folder
+from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE, IMAGE, standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
 
@@ -64,12 +64,12 @@ def recording_messages(path: Path, about: Mapping[str, str] | None = None) -> It
         raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
     stopped: list[KeyboardInterrupt] = []
     if path.suffix in _SUFFIXES:
-        with writing_file(path) as target, tempfile.TemporaryDirectory(".tmp", ".recording.", path.parent) as near:
+        with atomic_file(path) as target, tempfile.TemporaryDirectory(".tmp", ".recording.", path.parent) as near:
             folder = Path(near) / path.stem
             yield from _written(folder, _SUFFIXES[path.suffix], about or {}, stopped)
             (folder / path.name).replace(target)
     else:
-        with writing_folder(path) as target:
+        with atomic_folder(path) as target:
             folder = target / path.name
             yield from _written(folder, "mcap", about or {}, stopped)
             for file in folder.iterdir():

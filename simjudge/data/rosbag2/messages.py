@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from rosbags.typesys.store import Typestore
 
-from simjudge.core.frames import NO_STAMP, FrameSet, IntArray, rows_by_frame
+from simjudge.core.frames import NO_STAMP, FrameSet, IntArray, row_offsets
 from simjudge.core.images import ImageError
 from simjudge.core.masks import Masks
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, DETECTIONS, FRAME_INFO, IMAGE, LABELS
@@ -29,9 +29,9 @@ class MessageMaker:
             stamps: int64 (F,), nanoseconds, the stamp of each frame's messages.
         """
         self._frames, self._stamps, self._types = frames, stamps, types.types
-        self._object_rows = rows_by_frame(frames.objects.frame, len(frames))
+        self._object_rows = row_offsets(frames.objects.frame, len(frames))
         table = frames.predictions
-        self._prediction_rows = None if table is None else rows_by_frame(table.frame, len(frames))
+        self._prediction_rows = None if table is None else row_offsets(table.frame, len(frames))
         self._classes = [
             self._new("simjudge_msgs/msg/ClassName", id=number, name=name)
             for number, name in sorted(frames.class_names.items())
@@ -49,10 +49,10 @@ class MessageMaker:
         images = self._frames.images
         if images is None or not images.has(index):
             return None
-        encoded = images.encoded(index)
+        encoded = images.read_encoded(index)
         if encoded is not None:
             if not encoded.data:
-                raise ImageError(f"{self._frames.where(index)}: the picture is empty (0 bytes)")
+                raise ImageError(f"{self._frames.describe_frame(index)}: the picture is empty (0 bytes)")
             data = np.frombuffer(encoded.data, np.uint8)
             form = format_name(encoded.suffix)
             return COMPRESSED_IMAGE, self._new(COMPRESSED_IMAGE, header=self._header(index), format=form, data=data)

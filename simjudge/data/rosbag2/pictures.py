@@ -51,7 +51,7 @@ class RecordedImages:
         convert = compressed_to_rgb if picture.type == COMPRESSED_IMAGE else raw_to_rgb
         return convert(message, picture.where)
 
-    def encoded(self, index: int) -> EncodedImage | None:
+    def read_encoded(self, index: int) -> EncodedImage | None:
         """The picture's bytes, where it was recorded as JPEG, PNG, ..."""
         picture = self.pictures[index]
         if picture is None or picture.type != COMPRESSED_IMAGE:

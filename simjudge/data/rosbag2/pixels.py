@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.images import EncodedImage, ImageError, RgbImage, decode
+from simjudge.core.images import EncodedImage, ImageError, RgbImage, decode_image
 from simjudge.data.rosbag2 import cv_bridge_pixels
 
 # Encoding: channels, bytes a channel, OpenCV's conversion to RGB (None: they are RGB already).
@@ -104,7 +104,7 @@ def compressed_to_rgb(message: Any, where: str) -> RgbImage:
     Raises:
         ImageError: there is no whole picture in it.
     """
-    pixels = decode(bytes(message.data), where)
+    pixels = decode_image(bytes(message.data), where)
     return np.ascontiguousarray(pixels[:, :, ::-1]) if _is_swapped(message) else pixels
 
 

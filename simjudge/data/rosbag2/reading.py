@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_STAMP, FrameSet, stamp_name
+from simjudge.core.frames import NO_STAMP, FrameSet, stamp_to_name
 from simjudge.data.formats.checks import RawRows, known_ids, objects_of, predictions_of
 from simjudge.data.pairing import pair_stamps
 from simjudge.data.rosbag2.boxes import BoxColumns, settle_classes
@@ -129,7 +129,7 @@ def _complete_ones(
         if whole:
             kept.append(frame)
         else:
-            name = stamp_name(frame.stamp) if info is None else info.frame_name
+            name = stamp_to_name(frame.stamp) if info is None else info.frame_name
             losses.add("frames of which a message is missing", f"{chosen.frame_info}: frame {name}")
     missing = found.infos.keys() - {frame.stamp for frame in frames}
     for stamp in sorted(missing):
@@ -233,10 +233,10 @@ def _names(frames: list[_Frame], found: Collected) -> list[str]:
         said = [str(info.frame_name)] if info is not None else []
         said += [found.labels.messages[frame.label].frame_name] if frame.label >= 0 else []
         said += [found.detections.messages[frame.detection].frame_name] if frame.detection >= 0 else []
-        names.append(next(filter(None, said), stamp_name(frame.stamp)))
+        names.append(next(filter(None, said), stamp_to_name(frame.stamp)))
     if len(set(names)) < len(names):
         log.warning("%s: frames have the same name; they are called by their stamps", found.labels.where)
-        return [stamp_name(frame.stamp) for frame in frames]
+        return [stamp_to_name(frame.stamp) for frame in frames]
     return names
 
 

@@ -17,8 +17,8 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import Stored, seconds
 from simjudge.data.rosbag2.topics import choose_topics
 from simjudge.geometry.poses import Trajectory
-from simjudge.geometry.trajectories import DEFAULT_LIMITS, Limits, clean_trajectory
-from simjudge.geometry.transforms import TransformTree, chain_frames
+from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, clean_trajectory
+from simjudge.geometry.transforms import TransformTree, resolve_frames
 
 POSE, POSE_COVARIANCE = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/PoseWithCovarianceStamped"
 ODOMETRY, TRANSFORMS = "nav_msgs/msg/Odometry", "tf2_msgs/msg/TFMessage"
@@ -104,7 +104,7 @@ def read_poses(
     topic: str | None = None,
     parent: str | None = None,
     child: str | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: MotionLimits = DEFAULT_MOTION_LIMITS,
 ) -> RecordedPoses:
     """The poses of a body from a recording.
 
@@ -155,10 +155,10 @@ def _from_poses(recording: Recording, topic: str, losses: Losses) -> tuple[Traje
 
 
 def _from_transforms(
-    recording: Recording, topic: str, ends: tuple[str | None, str | None], losses: Losses, limits: Limits
+    recording: Recording, topic: str, ends: tuple[str | None, str | None], losses: Losses, limits: MotionLimits
 ) -> tuple[Trajectory, int]:
     tree, clock = _tree(recording, topic, losses)
-    return tree.trajectory(*chain_frames(tree, *ends), losses, limits), clock
+    return tree.trajectory(*resolve_frames(tree, *ends), losses, limits), clock
 
 
 def _tree(recording: Recording, topic: str, losses: Losses) -> tuple[TransformTree, int]:

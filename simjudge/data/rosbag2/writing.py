@@ -15,7 +15,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import writing_file, writing_folder
+from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.core.frames import NO_STAMP, FrameSet, IntArray
 from simjudge.core.images import ImageError
 from simjudge.data.rosbag2.interfaces import (
@@ -84,13 +84,13 @@ def write_recording(
     stamps = recording_stamps(frames)
     losses = Losses()
     if path.suffix in _SUFFIXES:
-        with writing_file(path) as target, tempfile.TemporaryDirectory(".tmp", ".recording.", path.parent) as near:
+        with atomic_file(path) as target, tempfile.TemporaryDirectory(".tmp", ".recording.", path.parent) as near:
             folder = Path(near) / path.stem
             with _plain_errors(path):
                 _write(frames, stamps, folder, _PLUGINS[_SUFFIXES[path.suffix]], losses, beside, about or {})
             (folder / path.name).replace(target)
     else:
-        with writing_folder(path) as target:
+        with atomic_folder(path) as target:
             folder = target / path.name
             with _plain_errors(path):
                 _write(frames, stamps, folder, _PLUGINS[storage], losses, beside, about or {})
@@ -112,10 +112,12 @@ def recording_stamps(frames: FrameSet) -> IntArray:
         if stamp == NO_STAMP:
             continue
         if not 0 <= stamp < _LATEST:
-            raise SimjudgeError(f"{frames.where(index)}: a ROS message cannot hold the stamp {stamp} ns")
+            raise SimjudgeError(f"{frames.describe_frame(index)}: a ROS message cannot hold the stamp {stamp} ns")
         if stamp in used:
             other = frames.frame_name[used[stamp]]
-            raise SimjudgeError(f"{frames.where(index)}: has the same stamp as {other}; record one camera at a time")
+            raise SimjudgeError(
+                f"{frames.describe_frame(index)}: has the same stamp as {other}; record one camera at a time"
+            )
         used[stamp] = index
     for index in np.flatnonzero(stamps == NO_STAMP).tolist():
         stamp = _FIRST + index * _STEP

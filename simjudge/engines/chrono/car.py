@@ -188,7 +188,7 @@ class Car:
     def state(self, time: float) -> VehicleState:
         """How the car moves."""
         base = self.base()
-        to_base = base.rotation().T
+        to_base = base.rotation_matrix().T
         turning = self.chassis.GetAngVelParent()
         speeds = np.mean(self._spins, axis=0).tolist()
         velocity = np.mean([*self._speeds][-len(self._spins) :], axis=0)
@@ -278,7 +278,7 @@ def base_in_reference(reference: Pose) -> Pose:
     """
     x, y, _ = reference.to_world(_REAR).tolist()
     yaw, _, _ = reference.angles()
-    return reference.inverse() @ Pose.facing(x, y, 0.0, yaw=yaw)
+    return reference.inverse() @ Pose.from_euler(x, y, 0.0, yaw=yaw)
 
 
 def steering_input(angle: float, stood: Stance) -> float:
@@ -292,8 +292,8 @@ def wheel_angles(wheeled: Any) -> tuple[float, float]:
     angles = []
     for side in (LEFT, RIGHT):
         turn = wheeled.GetSpindleRot(0, side)
-        axle = Pose(orientation=(turn.e1, turn.e2, turn.e3, turn.e0)).rotation()[:, 1]
-        x, y, _ = (chassis.rotation().T @ axle).tolist()
+        axle = Pose(orientation=(turn.e1, turn.e2, turn.e3, turn.e0)).rotation_matrix()[:, 1]
+        x, y, _ = (chassis.rotation_matrix().T @ axle).tolist()
         angles.append(-math.atan2(x, y))
     return angles[0], angles[1]
 

@@ -158,7 +158,7 @@ class ChronoEngine:
 
     def scan(self, spec: SensorSpec, place: Pose) -> npt.NDArray[np.float32]:
         """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities."""
-        self._seen(SceneState(place.optical(), self.poses()))
+        self._seen(SceneState(place.optical_frame(), self.poses()))
         return self._with_stage().scan(spec)
 
     def close(self) -> None:

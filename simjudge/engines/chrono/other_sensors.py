@@ -154,8 +154,8 @@ class Sensors:
         raw = np.array(getattr(buffer, accessor)(), np.float64)
         if spec.kind == "gps":
             return np.array([raw[0], raw[1], raw[2]])
-        body = body_pose(self._engine.bodies.chassis).rotation()
-        mounted = self._engine.poses()["vehicle"].rotation() @ spec.mount.rotation()
+        body = body_pose(self._engine.bodies.chassis).rotation_matrix()
+        mounted = self._engine.poses()["vehicle"].rotation_matrix() @ spec.mount.rotation_matrix()
         if spec.kind == "accelerometer":
             return straight_acceleration(raw, body, mounted)
         if spec.kind == "gyroscope":

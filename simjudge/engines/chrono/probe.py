@@ -124,7 +124,7 @@ def probe(modules: Modules, release: Release) -> Probed:
     body = PlannedBody("plate", Pose(), plate(), white, True, 0.0, (0, 0, 0), np.zeros((3, 3)), Collider())
     stage = Stage(modules, release, Plan((body,), (), (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)))
     try:
-        stage.put_camera(Pose().optical())
+        stage.put_camera(Pose().optical_frame())
         looks: dict[Sensor, Callable[[Asked], Any]] = {
             "camera": lambda asked: stage.colours(asked)[..., 1] > 64,
             "segmentation": lambda asked: _labelled(stage, asked),

@@ -26,7 +26,7 @@ def cast_rays(origins: FloatArray, directions: FloatArray, meshes: list[tuple[Me
     distance, thing = np.full(count, np.inf), np.full(count, -1, np.int64)
     normal = np.full((count, 3), np.nan)
     for index, (mesh, pose) in enumerate(meshes):
-        turn = pose.rotation()
+        turn = pose.rotation_matrix()
         start, ahead = (origins - pose.position) @ turn, directions @ turn
         met = np.flatnonzero(_in_box(start, ahead, mesh.vertices.min(0), mesh.vertices.max(0), distance))
         if not met.size:

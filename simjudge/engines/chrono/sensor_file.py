@@ -153,7 +153,7 @@ def _mount(where: str, fields: Any) -> Pose:
         key: math.radians(_number(where, key, fields.get(key, 0), low=-360, high=360))
         for key in ("yaw", "pitch", "roll")
     }
-    return Pose.facing(x, y, z, **turn)
+    return Pose.from_euler(x, y, z, **turn)
 
 
 def _three(where: str, name: str, value: Any, low: float = -math.inf) -> Triple:

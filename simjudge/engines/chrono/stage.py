@@ -28,7 +28,7 @@ from simjudge.engines.chrono.phys_camera import PhysCamera, make_deep_camera, ma
 from simjudge.engines.chrono.scenes import Plan, PlannedBody, PlannedMaterial, dimmed, wavefront
 from simjudge.engines.chrono.sensor_file import SensorSpec
 from simjudge.engines.chrono.versions import Release, camera_arguments
-from simjudge.geometry.poses import OPTICAL, Pose
+from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.sensors.camera.lens import Lens
 from simjudge.sensors.camera.own_camera import ChronoNoise
 
@@ -118,7 +118,7 @@ class Stage:
 
     def put_camera(self, optical: Pose) -> None:
         """Put the camera; Chrono's looks along x, its y to the left and its z up."""
-        self._move(self._rig, optical @ Pose(orientation=OPTICAL).inverse())
+        self._move(self._rig, optical @ Pose(orientation=OPTICAL_ORIENTATION).inverse())
 
     def colours(self, asked: Asked, light: float = 1.0) -> npt.NDArray[np.uint8]:
         """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light."""

@@ -193,7 +193,7 @@ class Car:
         qpos, qvel = self._data.qpos, self._data.qvel
         px, py, pz, w, x, y, z = qpos[self._qpos : self._qpos + 7].tolist()
         pose = Pose((px, py, pz), (x, y, z, w))
-        to_body = pose.rotation().T
+        to_body = pose.rotation_matrix().T
         velocity = qvel[self._qvel : self._qvel + 3]
         change = np.zeros(3) if self._before is None else (velocity - self._before) / self._model.opt.timestep
         return VehicleState(

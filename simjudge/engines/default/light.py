@@ -55,7 +55,7 @@ class Light:
             np.append(packed.instance, np.uint16(0)),
         )
         self._at = [thing.pose for thing in self._things]
-        self._rotations = np.array([pose.rotation() for pose in self._at]).reshape(-1, 3, 3)
+        self._rotations = np.array([pose.rotation_matrix() for pose in self._at]).reshape(-1, 3, 3)
         self._positions = np.array([pose.position for pose in self._at]).reshape(-1, 3)
         self._tracer = make_tracer(self._things, packed)
         self._integrator = Integrator(self._tracer, packed)
@@ -136,7 +136,7 @@ class Light:
             pose = bodies.get(thing.name, thing.pose)
             if pose != self._at[index]:
                 self._at[index] = pose
-                self._rotations[index], self._positions[index] = pose.rotation(), pose.position
+                self._rotations[index], self._positions[index] = pose.rotation_matrix(), pose.position
                 moved[index] = world_vertices(thing, pose)
         if moved:
             self._tracer.move(moved, self._rotations, self._positions)
@@ -193,7 +193,7 @@ def make_tracer(things: Sequence[Thing], packed: Packed) -> Tracer:
 
 def _view(lens: Lens, camera: Pose, n: int) -> View:
     spread = 2 / (lens.focal[0] + lens.focal[1]) / n
-    return View(camera.rotation(), np.array(camera.position), spread, turn(camera))
+    return View(camera.rotation_matrix(), np.array(camera.position), spread, turn(camera))
 
 
 def _picture(lens: Lens, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:

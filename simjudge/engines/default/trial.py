@@ -29,7 +29,9 @@ def main(variant: str) -> None:
     integrator.turn(np.eye(3)[None])
     way = np.tile(np.array([0, 0, 1], np.float32), (256, 1))
     rays = Rays(tracer.given(way), tracer.given(np.full((256, 2), 0.5, np.float32)))
-    view = View(Pose.facing(0, 0, 1, pitch=1.5708).optical().rotation(), np.array([0.1, 0, 1.0]), 0.01, (0, 0))
+    view = View(
+        Pose.from_euler(0, 0, 1, pitch=1.5708).optical_frame().rotation_matrix(), np.array([0.1, 0, 1.0]), 0.01, (0, 0)
+    )
     light = integrator.radiance(rays, view, 4)
     thing_seen, _ = integrator.things_and_depth(rays, view)
     print("fit" if np.isfinite(light).all() and light.min() > 0 and (thing_seen == 0).all() else "unfit")

@@ -140,7 +140,7 @@ class FilteredImages:
         """The filtered pixels of frame `index`."""
         return as_uint8(self._through(index, self.steps))
 
-    def encoded(self, index: int) -> EncodedImage | None:
+    def read_encoded(self, index: int) -> EncodedImage | None:
         """The filtered picture as JPEG where the chain ends in one, else None."""
         quality = stored_quality(self.steps)
         if quality is None or not self.has(index):

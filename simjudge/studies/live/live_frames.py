@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FrameSet, stamp_name
+from simjudge.core.frames import FrameSet, stamp_to_name
 from simjudge.data.formats.checks import RawRows, known_ids, objects_of, predictions_of
 from simjudge.data.rosbag2.boxes import BoxColumns, settle_classes
 from simjudge.data.rosbag2.storage import seconds
@@ -60,7 +60,7 @@ class FrameMaker:
             return None
         expected = names if any(one.names_are_all for one in columns) else {}
         sizes = np.array([size], np.int64)
-        frame_name = next(filter(None, (one.messages[0].frame_name for one in columns)), stamp_name(stamp))
+        frame_name = next(filter(None, (one.messages[0].frame_name for one in columns)), stamp_to_name(stamp))
         return FrameSet.build(
             LIVE,
             sizes,

@@ -79,7 +79,7 @@ def test_masks_agree_with_pycocotools(tmp_path):
 def test_what_is_written_loads_in_pycocotools(tmp_path):
     picture = np.zeros((30, 40), bool)
     picture[2:5, 3:9] = True
-    masks = Masks.from_pictures([picture, None])
+    masks = Masks.from_images([picture, None])
     objects = Objects.build([0, 1], [1, 2], [[3, 2, 9, 5], [0.25, 0.5, 10, 20]], masks=masks)
     found = Predictions.build([1], [2], [[0, 0, 10, 20]], [0.75])
     frames = FrameSet.build("x", [(40, 30)] * 2, objects, found, class_names={1: "red", 2: "green"})

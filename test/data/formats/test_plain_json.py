@@ -51,7 +51,7 @@ def test_pictures_that_are_files_are_named_and_others_written(tmp_path, picture)
     frames = FrameSet.build("x", [(40, 30)], images=FileImages([source]))
     write_plain_json(frames, tmp_path / "out/x.json")
     assert json.loads((tmp_path / "out/x.json").read_text())[0]["image"] == "../in/a.jpg"
-    assert read_plain_json(tmp_path / "out/x.json").images.encoded(0).data == source.read_bytes()
+    assert read_plain_json(tmp_path / "out/x.json").images.read_encoded(0).data == source.read_bytes()
     source.unlink()
     frames = read_plain_json(tmp_path / "out/x.json")
     assert frames.images is None

@@ -29,7 +29,7 @@ def test_polygons_equal_pycocotools_on_the_whole_picture(polygons):
 
 @given(mask_pictures(40, 30))
 def test_runs_there_and_back(picture):
-    masks = Masks.from_pictures([picture])
+    masks = Masks.from_images([picture])
     if picture is None:
         return
     runs = to_runs(masks, 0, 40, 30)

@@ -17,7 +17,7 @@ def frames():
     picture = np.zeros((30, 40), bool)
     picture[4:9, 5:12] = True
     picture[6, 7] = False  # a hole, which no polygon holds
-    masks = Masks.from_pictures([picture, None, None])
+    masks = Masks.from_images([picture, None, None])
     box = [[5, 4, 12, 9], [1, 2, 3.5, 4], [1, 2, 8, 9]]
     return FrameSet.build(
         "x",

@@ -9,20 +9,20 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.message_recording import recording_messages
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.geometry.poses import OPTICAL, Pose
+from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.vehicle.vehicle import Command, VehicleState
 from simjudge.vehicle.vehicle_messages import Frames, VehicleMessages
 
 STATE = VehicleState(
     1.5,
-    Pose.facing(1.0, 2.0, 0.01, yaw=0.5, pitch=0.02),
+    Pose.from_euler(1.0, 2.0, 0.01, yaw=0.5, pitch=0.02),
     (1.1, 0.1, -0.01),
     (0.01, 0.02, 0.3),
     (0, 0, 0),
     0.1,
     (9,) * 4,
 )
-MOUNT = Pose.facing(0.4, 0.0, 0.2, pitch=0.1)
+MOUNT = Pose.from_euler(0.4, 0.0, 0.2, pitch=0.1)
 STAMP = 1_500_000_000
 TOPICS = {"/vehicle/odometry", "/tf", "/tf_static", "/vehicle/input"}
 
@@ -71,7 +71,7 @@ def test_what_a_car_says_is_read_again(tmp_path, name):
     links = [("base_link", "camera_link"), ("camera_link", "camera_optical_frame"), ("base_link", "lidar_link")]
     assert [(t.header.frame_id, t.child_frame_id) for t in fixed] == links
     turn = fixed[1].transform.rotation
-    np.testing.assert_allclose([turn.x, turn.y, turn.z, turn.w], OPTICAL)
+    np.testing.assert_allclose([turn.x, turn.y, turn.z, turn.w], OPTICAL_ORIENTATION)
 
 
 def test_the_chain_of_transforms_is_the_cameras_pose():
@@ -82,7 +82,7 @@ def test_the_chain_of_transforms_is_the_cameras_pose():
     for each in chain:
         t, q = each.transform.translation, each.transform.rotation
         pose = pose @ Pose((t.x, t.y, t.z), (q.x, q.y, q.z, q.w))
-    np.testing.assert_allclose(pose.matrix(), (STATE.pose @ MOUNT).optical().matrix(), atol=1e-12)
+    np.testing.assert_allclose(pose.matrix(), (STATE.pose @ MOUNT).optical_frame().matrix(), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["drive.mcap", "drive"])

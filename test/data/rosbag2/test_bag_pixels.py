@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from bag_samples import TYPES, header, jpeg
 
-from simjudge.core.images import ImageError, decode, encode_jpeg, encode_png
+from simjudge.core.images import ImageError, decode_image, encode_jpeg, encode_png
 from simjudge.data.rosbag2.pixels import compressed_to_rgb, encoded_image, raw_to_rgb
 
 RED, GREY = (200, 40, 10), (90, 90, 90)
@@ -142,4 +142,4 @@ def test_the_bytes_tell_what_they_are(suffix: str, form: str) -> None:
     encoded = encoded_image(sent)
     assert encoded is not None
     assert encoded.suffix == suffix[:4].replace(".web", ".webp")
-    assert decode(encoded.data, "x").shape == (16, 16, 3)
+    assert decode_image(encoded.data, "x").shape == (16, 16, 3)

@@ -134,7 +134,7 @@ def test_raw_beside_compressed(tmp_path: Path) -> None:
     frames = read_recording(path)
     assert frames.stamp.tolist() == [1, 2]
     assert frames.images is not None
-    assert [frames.images.encoded(i) is None for i in range(2)] == [True, False]
+    assert [frames.images.read_encoded(i) is None for i in range(2)] == [True, False]
     assert not frames.losses
 
 

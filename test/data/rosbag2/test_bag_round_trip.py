@@ -113,7 +113,7 @@ def test_encoded_pictures_pass_through_unchanged(tmp_path: Path) -> None:
     assert [(m.format, bytes(m.data)) for m in sent] == [("jpeg", jpeg), ("png", png)]  # type: ignore[attr-defined]
     back = read_recording(tmp_path / "x.mcap")
     assert back.images is not None
-    assert [back.images.encoded(i).data for i in range(2)] == [jpeg, png]  # type: ignore[union-attr]
+    assert [back.images.read_encoded(i).data for i in range(2)] == [jpeg, png]  # type: ignore[union-attr]
     assert np.array_equal(back.images.read(1), pixels)
 
 

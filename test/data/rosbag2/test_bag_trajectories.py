@@ -8,10 +8,10 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.trajectories import read_poses
 from simjudge.geometry.poses import Pose
-from simjudge.geometry.trajectories import Limits
+from simjudge.geometry.trajectories import MotionLimits
 
 STAMPS = [START + i * 50_000_000 for i in range(21)]
-CAMERA = Pose.facing(0.3, 0.02, 0.2, pitch=0.1)
+CAMERA = Pose.from_euler(0.3, 0.02, 0.2, pitch=0.1)
 EARLIER = 250_000_000
 """The recording's time minus the stamps'."""
 
@@ -23,7 +23,7 @@ def at(stamp):
 def drift(stamp):
     """A slow one, of odom in map."""
     seconds = (stamp - START) / 1e9
-    return Pose.facing(0.2 * seconds, -0.1, 0.0, yaw=0.3 - 0.05 * seconds)
+    return Pose.from_euler(0.2 * seconds, -0.1, 0.0, yaw=0.3 - 0.05 * seconds)
 
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
@@ -52,7 +52,7 @@ def test_without_metadata(tmp_path):
 
 def tree_rows():
     """Transforms map -> odom every 0.1 s, odom -> base_link every 0.05 s shifted by 0.01 s, and two static links."""
-    tail = Pose.facing(-0.5, 0, 0, yaw=np.pi)
+    tail = Pose.from_euler(-0.5, 0, 0, yaw=np.pi)
     still = transforms((START, "base_link", "mast", CAMERA), (START, "base_link", "tail", tail))
     rows = [("/tf_static", START, still)]
     rows += [("/tf", stamp, transforms((stamp, "map", "odom", drift(stamp)))) for stamp in STAMPS[::2]]
@@ -80,7 +80,7 @@ def test_a_way_through_tf_is_the_product_of_its_matrices(tree_bag):
             ends = [drift(before), drift(after)]
             place = (1 - share) * np.array(ends[0].position) + share * np.array(ends[1].position)
             yaw = (1 - share) * ends[0].angles()[0] + share * ends[1].angles()[0]
-            matrix = Pose.facing(*place, yaw=yaw).matrix() @ at(stamp).matrix() @ CAMERA.matrix()
+            matrix = Pose.from_euler(*place, yaw=yaw).matrix() @ at(stamp).matrix() @ CAMERA.matrix()
             np.testing.assert_allclose(track.pose(row).matrix(), matrix, atol=1e-9)
         else:
             # Between two transforms of base_link, on the chord of its circle.
@@ -92,7 +92,7 @@ def test_up_and_down_again(tree_bag):
     """From one branch to another nothing moves, and back is the inverse."""
     forth = read_poses(tree_bag, "/tf", "tail", "mast").trajectory
     assert forth.stamp.tolist() == [0]
-    tail = Pose.facing(-0.5, 0, 0, yaw=np.pi).matrix()
+    tail = Pose.from_euler(-0.5, 0, 0, yaw=np.pi).matrix()
     np.testing.assert_allclose(forth.pose(0).matrix(), np.linalg.inv(tail) @ CAMERA.matrix(), atol=1e-12)
     out, back = (read_poses(tree_bag, "/tf", *ends).trajectory for ends in (("odom", "mast"), ("mast", "odom")))
     np.testing.assert_array_equal(out.stamp, back.stamp)
@@ -113,7 +113,7 @@ def test_where_a_link_is_silent_there_are_no_poses(tmp_path):
     rows += [("/tf", stamp, transforms((stamp, "map", "odom", drift(stamp)))) for stamp in silent]
     bag = write_messages(tmp_path / "bag", rows)
     assert read_poses(bag).trajectory.stamp.tolist() == silent
-    assert len(read_poses(bag, limits=Limits(max_gap=1.0)).trajectory) == len(STAMPS)
+    assert len(read_poses(bag, limits=MotionLimits(max_gap=1.0)).trajectory) == len(STAMPS)
 
 
 def test_namespaced_tf_takes_the_static_links_beside_it(tmp_path):

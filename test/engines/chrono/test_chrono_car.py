@@ -58,7 +58,7 @@ def test_art1_told_as_it_is_would_have_half_the_speed_and_twice_the_force():
 
 def test_base_link_of_a_standing_car():
     """A reference frame 0.122 m up, nose 1 degree down: base_link is level, on the ground below the rear axle."""
-    reference = Pose.facing(2, 3, 0.122, yaw=0.7, pitch=math.radians(1))
+    reference = Pose.from_euler(2, 3, 0.122, yaw=0.7, pitch=math.radians(1))
     base = reference @ base_in_reference(reference)
     assert base.position[2] == pytest.approx(0, abs=1e-12)
     assert base.angles() == pytest.approx((0.7, 0, 0), abs=1e-9)

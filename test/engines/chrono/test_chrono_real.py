@@ -31,7 +31,7 @@ from simjudge.vehicle.vehicle_file import read_vehicle
 
 contract_scene = runpy.run_path(str(Path(__file__).parents[1] / "contract_scene.py"))["contract_scene"]
 TARGET = math.tan(math.radians(30))
-AT = SceneState(Pose().optical())
+AT = SceneState(Pose().optical_frame())
 
 
 @pytest.fixture
@@ -117,9 +117,9 @@ def cones():
 @pytest.mark.parametrize("roll", [0.0, 0.3, 1.0])
 def test_cones_fall_and_tip(cones, roll):
     """Foot 0.24 m, 0.3 m high: a cone let go at 17 degrees stands up again, at 57 it lies down."""
-    cones.set_pose("green", Pose.facing(-1, 1, 0.15, roll=roll))
+    cones.set_pose("green", Pose.from_euler(-1, 1, 0.15, roll=roll))
     cones.step(3.0)
-    tilt = abs(cones.poses()["green"].rotation()[2, 2])
+    tilt = abs(cones.poses()["green"].rotation_matrix()[2, 2])
     assert tilt > 0.99 if roll < 0.5 else tilt < 0.5
 
 
@@ -159,16 +159,16 @@ def test_artcar_beside_the_default_car():
 
 def test_sensors_on_a_car_that_turns(request):
     """Each reading once, at its time; values beside the engine's own, in mounts that are turned every way."""
-    tilt = Pose.facing(0.2, 0, 0.1, yaw=0.5, pitch=-0.2, roll=0.3)
+    tilt = Pose.from_euler(0.2, 0, 0.1, yaw=0.5, pitch=-0.2, roll=0.3)
     specs = [replace(s, deviation=(0, 0, 0), mount=s.mount if s.kind in ("gps", "lidar") else tilt)
              for s in read_sensors("art1")]  # fmt: skip
-    engine = make_engine("chrono", contract_scene(), read_vehicle("art1"), Pose.facing(-6, -4, yaw=0.7))
+    engine = make_engine("chrono", contract_scene(), read_vehicle("art1"), Pose.from_euler(-6, -4, yaw=0.7))
     request.addfinalizer(engine.close)
     sensors, read = Sensors(engine, specs), []
     engine.drive(Command(0.4, 0.7, 0.0))
     for _ in range(150):
         read += [(reading, engine.vehicle_state()) for reading in sensors.advance(0.01)]
-    engine.set_pose("vehicle", Pose.facing(-6, -4, yaw=0.7))
+    engine.set_pose("vehicle", Pose.from_euler(-6, -4, yaw=0.7))
     for _ in range(50):
         read += [(reading, engine.vehicle_state()) for reading in sensors.advance(0.01)]
     for spec in specs:
@@ -177,11 +177,11 @@ def test_sensors_on_a_car_that_turns(request):
         assert len(times) == pytest.approx(2 * spec.rate, abs=1)
     by_kind = {kind: [pair for pair in read if pair[0].kind == kind][-50:] for kind in {r.kind for r, _ in read}}
     for reading, state in by_kind["gyroscope"]:
-        assert reading.values == pytest.approx(tilt.rotation().T @ state.angular_velocity, abs=1e-6)
-    felt = [r.values - tilt.rotation().T @ (state.acceleration + state.pose.rotation().T @ [0, 0, 9.81])
+        assert reading.values == pytest.approx(tilt.rotation_matrix().T @ state.angular_velocity, abs=1e-6)
+    felt = [r.values - tilt.rotation_matrix().T @ (state.acceleration + state.pose.rotation_matrix().T @ [0, 0, 9.81])
             for r, state in by_kind["accelerometer"]]  # fmt: skip
     assert np.abs(np.mean(felt, axis=0)).max() < 0.5
-    fields = [state.pose.rotation() @ tilt.rotation() @ r.values for r, state in by_kind["magnetometer"]]
+    fields = [state.pose.rotation_matrix() @ tilt.rotation_matrix() @ r.values for r, state in by_kind["magnetometer"]]
     assert np.ptp(fields, axis=0).max() < 1e-8, "the earth's field does not turn with the car"
     last, state = by_kind["gps"][-1]
     place = state.pose @ next(spec.mount for spec in specs if spec.kind == "gps")
@@ -190,7 +190,7 @@ def test_sensors_on_a_car_that_turns(request):
     last, state = by_kind["lidar"][-1]
     place = state.pose @ next(spec.mount for spec in specs if spec.kind == "lidar")
     ranges = np.linalg.norm(last.values[:, :3], axis=1)
-    rays = last.values[:, :3] / ranges[:, None] @ place.rotation().T
+    rays = last.values[:, :3] / ranges[:, None] @ place.rotation_matrix().T
     assert engine.cast_rays(np.tile(place.position, (len(rays), 1)), rays).distance == pytest.approx(ranges, abs=1e-4)
 
 

@@ -43,7 +43,7 @@ def test_lag_holds_readings_back():
 def test_an_accelerometer_feels_its_own_axes(seed):
     """Chrono: PointAccelerationLocalToParent + Rotate(-gravity) (ChIMUSensor.cpp); felt: R^T (a + g up)."""
     rng = np.random.default_rng(seed)
-    body, mounted = (Pose(orientation=tuple(rng.normal(size=4))).rotation() for _ in range(2))
+    body, mounted = (Pose(orientation=tuple(rng.normal(size=4))).rotation_matrix() for _ in range(2))
     acceleration = rng.normal(size=3)
     chrono = acceleration + body @ [0, 0, GRAVITY]
     felt = mounted.T @ (acceleration + np.array([0, 0, GRAVITY]))
@@ -54,7 +54,7 @@ def test_a_compass_points_north():
     """A car that faces east (x), the field north and down: it comes from the left and from above."""
     east = np.eye(3)
     assert straight_field(np.array([0.2, 0.0, 0.4]), east) == pytest.approx([0, 0.2e-4, -0.4e-4])
-    north = Pose.facing(0, 0, yaw=math.pi / 2).rotation()
+    north = Pose.from_euler(0, 0, yaw=math.pi / 2).rotation_matrix()
     chrono = north @ [0.2, 0.0, 0.4]
     assert straight_field(chrono, north) == pytest.approx([0.2e-4, 0, -0.4e-4])
 

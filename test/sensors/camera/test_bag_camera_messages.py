@@ -26,7 +26,7 @@ def messages(path, topic):
 def test_what_is_beside_the_frames_comes_back_with_their_stamps(tmp_path, name):
     frames, path = sample(4), tmp_path / name
     maker = CameraMessages(LENS.camera_info("lens").calibration, "map")
-    poses = [Pose.facing(i, 2, 3, yaw=0.3 * i, pitch=0.1).optical() for i in range(4)]
+    poses = [Pose.from_euler(i, 2, 3, yaw=0.3 * i, pitch=0.1).optical_frame() for i in range(4)]
     lost = write_recording(
         frames, path, beside=lambda i: maker.at(int(frames.stamp[i]), poses[i]), about={"simjudge": '{"seed": 3}'}
     )

@@ -57,7 +57,7 @@ def test_corners_reproject_by_camera_info_to_the_silhouette(engine_of, model, se
     lens = LENSES[model]
     info = lens.camera_info().calibration
     random = np.random.default_rng(seed)
-    camera = Pose.facing(*random.uniform(-0.3, 0.3, 3), yaw=0.2, pitch=-0.1, roll=0.3).optical()
+    camera = Pose.from_euler(*random.uniform(-0.3, 0.3, 3), yaw=0.2, pitch=-0.1, roll=0.3).optical_frame()
     for number in range(3):
         x = random.uniform(1.5, 4)
         pose = Pose((x, random.uniform(-0.45, 0.45) * x, random.uniform(-0.2, 0.2) * x), tuple(random.normal(size=4)))
@@ -121,12 +121,14 @@ def test_motion_blur_is_as_long_as_speed_times_exposure(engine_of, what, speed):
     way = speed * camera.exposure_time
     here, there = Pose((0, -way / 2, 0)), Pose((0, way / 2, 0))
     if what == "camera":
-        begin, end = SceneState(here.optical()), SceneState(there.optical())
+        begin, end = SceneState(here.optical_frame()), SceneState(there.optical_frame())
     else:
         at = panel.pose.position
-        begin, end = (SceneState(Pose().optical(), {"panel": Pose((at[0], y, at[2]))}) for y in (-way / 2, way / 2))
+        begin, end = (
+            SceneState(Pose().optical_frame(), {"panel": Pose((at[0], y, at[2]))}) for y in (-way / 2, way / 2)
+        )
     row = profile(engine, camera, scene_states_between(begin, end, camera.exposure_samples))
-    still = profile(engine, camera, [SceneState(Pose().optical())])
+    still = profile(engine, camera, [SceneState(Pose().optical_frame())])
     expected = camera.lens.focal[0] * way / (2.0 - 0.0005)
     assert smear(row, still) == pytest.approx(expected, rel=0.02, abs=0.25)
     # The light of the smear is that of the panel, and its middle stands where the panel is at half time.
@@ -142,7 +144,7 @@ def test_noise_of_a_rendered_surface_lies_on_the_line(engine_of):
     camera = replace(CAMERA, lens=lens, supersampling=1)
     for brightness in (0.1, 0.4, 0.9):
         engine = engine_of(replace(scene_of(wall), ambient=(brightness,) * 3))
-        light = gather(engine, camera, [SceneState(Pose().optical())])
+        light = gather(engine, camera, [SceneState(Pose().optical_frame())])
         level = float(light.mean())
         assert light.std() < 1e-3
         noisy = (shot_noise(light, shot=12, read=3, seed=5) - light) * 255
@@ -152,6 +154,8 @@ def test_noise_of_a_rendered_surface_lies_on_the_line(engine_of):
 def test_the_same_call_gives_the_same_bytes(engine_of):
     camera = replace(read_camera("reference"), lens=LENSES["radial"])
     scene = replace(random_scene(1), ambient=(0.5, 0.5, 0.5))
-    scene_states = scene_states_between(SceneState(Pose().optical()), SceneState(Pose((0.1, 0, 0)).optical()), 2)
+    scene_states = scene_states_between(
+        SceneState(Pose().optical_frame()), SceneState(Pose((0.1, 0, 0)).optical_frame()), 2
+    )
     first, again = (develop(camera, gather(engine_of(scene), camera, scene_states), "a", 7) for _ in range(2))
     assert np.array_equal(first, again)

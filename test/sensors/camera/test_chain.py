@@ -5,7 +5,7 @@ import pytest
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet, Objects, Predictions
-from simjudge.core.images import ArrayImages, decode
+from simjudge.core.images import ArrayImages, decode_image
 from simjudge.sensors.camera.chain import Step, apply_steps, filtered
 from simjudge.sensors.camera.filters import gaussian_blur, white_balance
 
@@ -82,11 +82,11 @@ def test_labels_stay_predictions_go_missing_pictures_stay_missing():
 def test_a_chain_that_ends_in_jpeg_is_stored_as_that_jpeg():
     frames = small_set()
     seen = filtered(frames, [NOISE, Step("jpeg", {"quality": 60})]).images
-    stored = seen.encoded(0)
+    stored = seen.read_encoded(0)
     assert stored.suffix == ".jpg"
-    assert np.abs(decode(stored.data, "frame 0").astype(int) - seen.read(0)).max() <= 2  # two JPEG decoders
-    assert seen.encoded(3) is None
-    assert filtered(frames, [NOISE]).images.encoded(0) is None
+    assert np.abs(decode_image(stored.data, "frame 0").astype(int) - seen.read(0)).max() <= 2  # two JPEG decoders
+    assert seen.read_encoded(3) is None
+    assert filtered(frames, [NOISE]).images.read_encoded(0) is None
 
 
 def test_what_makes_no_sense_is_refused():

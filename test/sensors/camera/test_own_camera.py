@@ -12,7 +12,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import read_camera
 from simjudge.sensors.camera.own_camera import ChronoNoise, ChronoPhysical
 
-HERE = SceneState(Pose().optical())
+HERE = SceneState(Pose().optical_frame())
 
 
 def camera(folder, text):

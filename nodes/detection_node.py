@@ -14,7 +14,8 @@ from simjudge_msgs.msg import DetectionArray
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError, RgbImage
-from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, Detector, load_detector
+from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, Detector
+from simjudge.perception.loading import load_detector
 
 from .detection_messages import detection_array, vision_array, vision_types
 from .diagnostics import OK, WARN, Flow, Report

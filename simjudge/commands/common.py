@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from simjudge.core.errors import Losses
+from simjudge.core.progress import Advance, ProgressBar
 
 EXIT_FAILED, EXIT_USAGE, EXIT_LOST = 1, 2, 3
 
 err = Console(stderr=True, soft_wrap=True, highlight=False)
-
-
-class Advance(Protocol):
-    """Called as work goes on."""
-
-    def __call__(self, done: int, total: int) -> None:
-        """Say that `done` of `total` pieces are done."""
 
 
 def say(line: str) -> None:
@@ -41,6 +35,27 @@ def progress(what: str) -> Iterator[Advance]:
             bar.update(task, completed=done, total=total)
 
         yield advance
+
+
+class Stopwatch:
+    """A progress bar that knows for how long it was open.
+
+    Attributes:
+        seconds: the time that its tasks took.
+    """
+
+    def __init__(self, bar: ProgressBar) -> None:
+        """Wrap a progress bar."""
+        self.seconds = 0.0
+        self._bar = bar
+
+    @contextmanager
+    def __call__(self, what: str) -> Iterator[Advance]:
+        """Open a task of the progress bar, and take its time."""
+        begin = time.monotonic()
+        with self._bar(what) as advance:
+            yield advance
+        self.seconds += time.monotonic() - begin
 
 
 def finish(*losses: Losses) -> None:

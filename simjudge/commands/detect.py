@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from simjudge.commands.common import finish, progress, say
+from simjudge.commands.common import Stopwatch, finish, progress, say
 from simjudge.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,21 +32,15 @@ def detect(
 
     Colour thresholds (.yaml) need no training; class ids in OUT are those of IN, matched by name.
     """
-    from simjudge.data.sets import read_set, write_set
-    from simjudge.perception.detector import detect_set, load_detector
+    from simjudge.perception.detection import detect as run
+    from simjudge.perception.loading import load_detector
 
-    if out.exists() and out.resolve() == source.resolve():
-        raise UsageError(f"--out {out}: is the input; choose another name")
     renamed = _renames(rename)
     detector = load_detector(model, min_score=min_score, iou=iou, imgsz=imgsz, device=device)
-    frames = read_set(source)
-    begin = time.monotonic()
-    with progress("detecting") as advance:
-        found = detect_set(frames, detector, batch, advance, say, renamed)
-    seconds = time.monotonic() - begin
-    lost = write_set(found, out, to)
-    _print_summary(found, detector.name, seconds)
-    finish(found.losses, lost)
+    watch = Stopwatch(progress)
+    found = run(source, detector, out, to=to, batch=batch, rename=renamed, progress=watch, log=say)
+    _print_summary(found, detector.name, watch.seconds)
+    finish(found.losses)
 
 
 def _renames(pairs: list[str]) -> dict[str, str]:

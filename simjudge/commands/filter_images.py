@@ -11,9 +11,10 @@ import numpy as np
 import typer
 
 import simjudge
-from simjudge.commands.common import Advance, finish, progress, say
+from simjudge.commands.common import finish, progress, say
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
+from simjudge.core.progress import Advance
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet

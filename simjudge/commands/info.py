@@ -147,7 +147,7 @@ def _print_predictions(path: Path, kind: str) -> None:
 
 
 def _print_model(path: Path) -> None:
-    from simjudge.perception.detector import load_detector
+    from simjudge.perception.loading import load_detector
 
     detector: Any = load_detector(path)
     out = Console(soft_wrap=True, highlight=False)

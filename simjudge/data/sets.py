@@ -44,16 +44,17 @@ class Topics:
     detection_topic: str | None = None
 
 
-def sniff(path: Path) -> str:
+def sniff(path: str | Path) -> str:
     """The format of what is at `path`: "yolo", "coco", "cvat", "cpd", "json", "bag", "pictures", or "" for none.
 
     A COCO results file is "coco-results", a folder of YOLO prediction texts "yolo-predictions".
     """
+    path = Path(path)
     _must_exist(path)
     return _sniff_folder(path) if path.is_dir() else _sniff_file(path)
 
 
-def read_set(path: Path, tolerance_ns: int = 0, topics: Topics | None = None) -> FrameSet:
+def read_set(path: str | Path, tolerance_ns: int = 0, topics: Topics | None = None) -> FrameSet:
     """The data set at `path`, in whatever format it is.
 
     Args:
@@ -88,7 +89,7 @@ def read_set(path: Path, tolerance_ns: int = 0, topics: Topics | None = None) ->
     return found
 
 
-def write_set(frames: FrameSet, path: Path, to: str | None = None) -> Losses:
+def write_set(frames: FrameSet, path: str | Path, to: str | None = None) -> Losses:
     """Write `frames` to `path`, in the format it is called by: x.mcap, x.db3, x.json, or a folder written as `to`.
 
     Returns:
@@ -98,6 +99,7 @@ def write_set(frames: FrameSet, path: Path, to: str | None = None) -> Losses:
         UsageError: the name says no format, or `to` is none or does not suit the name.
         SimjudgeError: something is there already, or it cannot be written.
     """
+    path = Path(path)
     suffix = path.suffix
     if suffix in (".mcap", ".db3", ".json"):
         if to is not None:
@@ -118,7 +120,7 @@ def write_set(frames: FrameSet, path: Path, to: str | None = None) -> Losses:
     return Losses()
 
 
-def read_predictions(path: Path, onto: FrameSet, beside: Path | None = None) -> FrameSet:
+def read_predictions(path: str | Path, onto: FrameSet, beside: Path | None = None) -> FrameSet:
     """`onto` with the predictions at `path` instead of its own.
 
     Args:

@@ -13,7 +13,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.driving.lane import sides_of
 from simjudge.perception.class_map import map_classes
-from simjudge.perception.detector import DEFAULT_MIN_SCORE, Detections, Detector, load_detector
+from simjudge.perception.detector import DEFAULT_MIN_SCORE, Detections, Detector
+from simjudge.perception.loading import load_detector
 from simjudge.scene.model import Scene
 
 GROUND_TRUTH = "ground_truth"

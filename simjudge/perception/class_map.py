@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,7 @@ class ClassMap:
 
 
 def map_classes(
-    model: str, model_names: dict[int, str], frames: FrameSet, rename: dict[str, str] | None = None
+    model: str, model_names: dict[int, str], frames: FrameSet, rename: Mapping[str, str] | None = None
 ) -> ClassMap:
     """Match a detector's classes with a set's, by name where both have names, else by id.
 
@@ -76,7 +77,7 @@ def _same_ids(model: str, frames: FrameSet, theirs: dict[int, str]) -> ClassMap:
     return ClassMap(None, dict(frames.class_names or theirs), notes)
 
 
-def _new_names(model: str, names: dict[int, str], rename: dict[str, str]) -> dict[int, str]:
+def _new_names(model: str, names: dict[int, str], rename: Mapping[str, str]) -> dict[int, str]:
     known = {plain_name(name) for name in names.values()}
     for name in rename:
         if plain_name(name) not in known:

@@ -114,7 +114,7 @@ def read_sides(
     sides = (read_side(*a), read_side(*b))
     if model is None:
         return sides
-    from simjudge.perception.detector import load_detector  # noqa: PLC0415 - slow to import
+    from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
     detector = load_detector(model)
     return detected(sides[0], detector, say, progress), detected(sides[1], detector, say, progress)
@@ -122,14 +122,13 @@ def read_sides(
 
 def detected(side: Side, detector: Any, say: Say, progress: Progress) -> Side:
     """A side with a detector's predictions, unless its predictions were given."""
-    from simjudge.perception.detector import detect_set  # noqa: PLC0415 - slow to import
+    from simjudge.perception.detection import detect  # noqa: PLC0415 - slow to import
 
     if side.predictions_path is not None:
         return side
     if side.frames.predictions is not None:
         say(f"{side.frames.name}: its own predictions are set aside, since --model was given")
-    with progress(f"detecting on {side.frames.name}") as advance:
-        return replace(side, frames=detect_set(side.frames, detector, advance=advance, note=say))
+    return replace(side, frames=detect(side.frames, detector, progress=progress, log=say))
 
 
 def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:

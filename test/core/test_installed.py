@@ -7,7 +7,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import roots
 from simjudge.graph.places import installed_file, named_file
-from simjudge.perception.detector import shipped
+from simjudge.perception.loading import shipped_detectors
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +25,7 @@ def test_a_workspace_is_looked_into(tmp_path, monkeypatch):
     monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{tmp_path / 'install/simjudge'}")
     assert installed_file("config/mine.yaml") == share / "config/mine.yaml"
     assert named_file("mine", "config", ".yaml") == share / "config/mine.yaml"
-    assert shipped()["own"] == share / "config/detectors/own.yaml"
+    assert shipped_detectors()["own"] == share / "config/detectors/own.yaml"
 
 
 def test_what_is_nowhere():

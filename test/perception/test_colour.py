@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.perception.detector import load_detector, shipped
+from simjudge.perception.loading import load_detector, shipped_detectors
 
 RED_GREEN = """
 closing: {closing}
@@ -108,7 +108,7 @@ def test_files_that_make_no_sense(tmp_path, text, message):
     [("cones_red_green", {0: "red", 120: "green"}), ("cones_blue_yellow", {220: "blue_cone", 55: "yellow_cone"})],
 )
 def test_shipped_thresholds_find_their_colours(name, hues):
-    assert shipped()[name].parent.parent == Path(__file__).parents[2] / "config"
+    assert shipped_detectors()[name].parent.parent == Path(__file__).parents[2] / "config"
     detector = load_detector(name)
     for hue, expected in hues.items():
         (found,) = detector([painted((10, 10, 40, 60, hue))])

@@ -1,6 +1,7 @@
 """Finding a detector, matching its classes with a set's, and running it over a set."""
 
 from collections.abc import Sequence
+from contextlib import contextmanager
 
 import cv2
 import numpy as np
@@ -10,7 +11,9 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet, Objects
 from simjudge.core.images import ArrayImages, FileImages
 from simjudge.perception.class_map import map_classes
-from simjudge.perception.detector import Detections, detect_set, load_detector
+from simjudge.perception.detection import detect
+from simjudge.perception.detector import Detections
+from simjudge.perception.loading import load_detector
 
 
 class Corner:
@@ -40,7 +43,13 @@ def make(images, names=None, classes=(1,)):
 def test_every_picture_in_batches_lazily():
     detector, steps = Corner({0: "red"}), []
     frames = make(ArrayImages([picture(i + 1) for i in range(5)]), {1: "red"})
-    found = detect_set(frames, detector, batch=2, advance=lambda done, total: steps.append((done, total)))
+
+    @contextmanager
+    def progress(task):
+        assert task == "detecting on set"
+        yield lambda done, total: steps.append((done, total))
+
+    found = detect(frames, detector, batch=2, progress=progress)
     assert detector.batches == [2, 2, 1]
     assert steps == [(2, 5), (4, 5), (5, 5)]
     assert found.predictions.frame.tolist() == [0, 1, 2, 3, 4]
@@ -59,7 +68,7 @@ def test_missing_damaged_and_resized_pictures_are_not_predicted(tmp_path):
     files[2].write_bytes(b"")
     files[4].unlink()
     frames = make(FileImages([files[0], files[1], files[2], files[3], None, files[4]]), {1: "red"})
-    found = detect_set(frames, Corner({0: "red"}))
+    found = detect(frames, Corner({0: "red"}))
     assert found.predicted.tolist() == [True, False, False, False, False, False]
     assert found.predictions.frame.tolist() == [0]
     assert dict(found.losses.counts) == {
@@ -71,7 +80,7 @@ def test_missing_damaged_and_resized_pictures_are_not_predicted(tmp_path):
 
 
 def test_all_pictures_damaged():
-    found = detect_set(make(ArrayImages([None, None]), {1: "red"}), Corner({0: "red"}))
+    found = detect(make(ArrayImages([None, None]), {1: "red"}), Corner({0: "red"}))
     assert not found.predicted.any()
     assert len(found.predictions) == 0
 
@@ -79,7 +88,7 @@ def test_all_pictures_damaged():
 def test_a_set_without_pictures():
     frames = FrameSet.build("set", [(40, 30)])
     with pytest.raises(SimjudgeError, match="set: has no pictures"):
-        detect_set(frames, Corner({0: "red"}))
+        detect(frames, Corner({0: "red"}))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +126,7 @@ def test_nothing_in_common(model, names, rename, message):
 
 def test_what_the_set_does_not_have_is_dropped_and_said():
     said = []
-    found = detect_set(make(ArrayImages([picture(9)]), {1: "red"}), Corner({0: "red", 1: "car"}), note=said.append)
+    found = detect(make(ArrayImages([picture(9)]), {1: "red"}), Corner({0: "red", 1: "car"}), log=said.append)
     assert found.predictions.class_id.tolist() == [1]
     assert said == ["set does not have car: what corner finds of it is dropped"]
 

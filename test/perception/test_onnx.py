@@ -5,7 +5,7 @@ import pytest
 from onnx_models import classes_head, constant_model
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.perception.detector import load_detector
+from simjudge.perception.loading import load_detector
 
 SQUARE = np.zeros((64, 64, 3), np.uint8)
 

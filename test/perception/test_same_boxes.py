@@ -6,8 +6,8 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError, decode_image
-from simjudge.perception.detector import load_detector
 from simjudge.perception.export import export_onnx
+from simjudge.perception.loading import load_detector
 from simjudge.perception.ultralytics_setup import import_ultralytics
 
 torch = pytest.importorskip("torch", reason="the extra 'train' is not installed")

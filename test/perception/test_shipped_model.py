@@ -9,14 +9,15 @@ import pytest
 from simjudge.core.files import hash_files
 from simjudge.data.sets import read_set
 from simjudge.perception.average_precision import OVERALL, average_precision
-from simjudge.perception.detector import detect_set, load_detector, shipped
+from simjudge.perception.detection import detect
+from simjudge.perception.loading import load_detector, shipped_detectors
 
 SIGNALS = Path(__file__).parents[2] / ".." / "shared" / "data" / "real_signals"
 NAME = "real_signals_yolo11n"
 
 
 def test_size_and_card():
-    model = shipped()[NAME]
+    model = shipped_detectors()[NAME]
     card = json.loads(model.with_suffix(".json").read_text())
     assert model.stat().st_size == card["bytes"] <= 6_000_000
     assert hash_files(model) == card["sha256"]
@@ -30,6 +31,6 @@ def test_size_and_card():
 def test_on_the_test_split():
     if not SIGNALS.is_dir():
         pytest.skip("shared/data/real_signals is not here")
-    at50, mean = average_precision(detect_set(read_set(SIGNALS / "test"), load_detector(NAME)))[OVERALL]
+    at50, mean = average_precision(detect(read_set(SIGNALS / "test"), load_detector(NAME)))[OVERALL]
     assert at50 == pytest.approx(0.918, abs=0.01)
     assert mean == pytest.approx(0.547, abs=0.01)

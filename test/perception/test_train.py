@@ -13,7 +13,8 @@ from painted_data import paint
 from simjudge.core.files import hash_files
 from simjudge.data.sets import read_set
 from simjudge.perception.average_precision import OVERALL, average_precision
-from simjudge.perception.detector import detect_set, load_detector
+from simjudge.perception.detection import detect
+from simjudge.perception.loading import load_detector
 
 pytest.importorskip("torch", reason="the extra 'train' is not installed")
 pytestmark = pytest.mark.xdist_group("ultralytics")
@@ -47,7 +48,7 @@ def test_it_learns(trained):
     assert "epoch 30/30: loss" in done.stderr
     assert done.stdout.startswith(f"{out}: mAP50 ")
     unseen = read_set(paint(data.parent / "unseen", 20, seed=9))
-    at50, _ = average_precision(detect_set(unseen, load_detector(out)))[OVERALL]
+    at50, _ = average_precision(detect(unseen, load_detector(out)))[OVERALL]
     assert at50 > 0.8
 
 

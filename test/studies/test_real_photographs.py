@@ -17,7 +17,8 @@ from simjudge.data.joined import joined
 from simjudge.data.parts import random_parts
 from simjudge.data.sets import read_set
 from simjudge.perception.average_precision import OVERALL, average_precision
-from simjudge.perception.detector import detect_set, load_detector
+from simjudge.perception.detection import detect
+from simjudge.perception.loading import load_detector
 from simjudge.perception.training_data import source_photograph
 from simjudge.sensors.camera.chain import Step, filtered
 from simjudge.studies.pair import PairResult, Trials, compare_pair
@@ -49,7 +50,7 @@ def seen() -> dict[str, FrameSet]:
     detector = load_detector(needed(MODEL))
     photographs = joined([read_set(signals / "valid"), read_set(signals / "test")])
     sets = {"photographs": photographs} | {name: filtered(photographs, [step]) for name, step in DEGRADED.items()}
-    found = {name: detect_set(frames, detector) for name, frames in sets.items()}
+    found = {name: detect(frames, detector) for name, frames in sets.items()}
     assert not any(frames.losses for frames in found.values())
     return found
 
@@ -132,7 +133,7 @@ def test_real_cones_and_painted_ones_overlap_in_part_and_differ(hallway):
     """Unpaired, 157 photographs of 640x640 against 60 paintings of 360x640, judged by colour thresholds."""
     real = read_set(needed(DATA / "real_rc_cones"))
     detector = load_detector("cones_blue_yellow")
-    a, b = (detect_set(frames, detector) for frames in (real, hallway))
+    a, b = (detect(frames, detector) for frames in (real, hallway))
     result = compare_pair(a, b, Method(), Trials(0, 200, 0), precision=False)
     assert not result.losses
     assert not a.losses
@@ -152,8 +153,8 @@ def test_real_cones_and_painted_ones_overlap_in_part_and_differ(hallway):
 
 def test_what_looked_like_a_gap_of_the_paintings_is_the_margin_of_the_labels(hallway):
     """With labels drawn a tenth wider on each side, as in the photographs, the same paintings predict them."""
-    real = detect_set(read_set(needed(DATA / "real_rc_cones")), load_detector("cones_blue_yellow"))
-    exact = detect_set(hallway, load_detector("cones_blue_yellow"))
+    real = detect(read_set(needed(DATA / "real_rc_cones")), load_detector("cones_blue_yellow"))
+    exact = detect(hallway, load_detector("cones_blue_yellow"))
     box = exact.objects.box
     grown = np.clip(box + 0.1 * np.tile(box[:, 2:] - box[:, :2], 2) * [-1, -1, 1, 1], 0, [360, 640, 360, 640])
     wide = replace(exact, objects=replace(exact.objects, box=grown))
@@ -166,7 +167,7 @@ def test_what_looked_like_a_gap_of_the_paintings_is_the_margin_of_the_labels(hal
 
 def test_halves_of_augmented_photographs_are_no_gap():
     """157 files are 65 photographs: p is right only where their variants are drawn together."""
-    real = detect_set(read_set(needed(DATA / "real_rc_cones")), load_detector("cones_blue_yellow"))
+    real = detect(read_set(needed(DATA / "real_rc_cones")), load_detector("cones_blue_yellow"))
     p = []
     for seed in range(5):
         first, second = halves(real, seed)

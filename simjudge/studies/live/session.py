@@ -276,7 +276,7 @@ def load_reference(path: Path, predictions: Path | None, plan: Plan, say: Say, p
     side = read_side(path, predictions)
     if plan.model is None:
         return side
-    from simjudge.perception.detector import load_detector  # noqa: PLC0415 - slow to import
+    from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
     return detected(side, load_detector(plan.model), say, progress)
 

@@ -1,0 +1,41 @@
+"""Arguments of the Python functions: a data set that is read already or its path, and where to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FrameSet
+from simjudge.data.sets import read_set
+
+
+def as_frames(source: FrameSet | str | Path) -> FrameSet:
+    """Read a data set, unless it is read already.
+
+    Args:
+        source: a data set, or the path of a data set or a recording.
+
+    Returns:
+        The data set.
+
+    Raises:
+        SimjudgeError: the path cannot be read.
+    """
+    return source if isinstance(source, FrameSet) else read_set(source)
+
+
+def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | str | Path) -> None:
+    """Check that the output is none of the inputs.
+
+    Args:
+        out: the path to write; None where nothing is written.
+        sources: the inputs; a data set that is read already has no path.
+
+    Raises:
+        UsageError: `out` is the path of an input.
+    """
+    if out is None or not Path(out).exists():
+        return
+    written = Path(out).resolve()
+    if any(Path(each).resolve() == written for each in sources if not isinstance(each, FrameSet)):
+        raise UsageError(f"{out}: is the input; choose another name")

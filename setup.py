@@ -63,7 +63,7 @@ setup(
     python_requires=">=3.10,<3.14",
     packages=[*find_packages(include=["simjudge", "simjudge.*"]), "simjudge.data.rosbag2.msg", "simjudge.nodes"],
     package_dir={"simjudge.data.rosbag2.msg": "msgs/msg", "simjudge.nodes": "nodes"},
-    package_data={"simjudge": ["report/templates/*", "py.typed"], "simjudge.data.rosbag2.msg": ["*.msg"]},
+    package_data={"simjudge": ["reports/templates/*", "py.typed"], "simjudge.data.rosbag2.msg": ["*.msg"]},
     install_requires=CORE,
     extras_require={
         "ros": ROS,

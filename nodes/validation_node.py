@@ -12,7 +12,7 @@ from simjudge_msgs.msg import ValidationSummary
 from visualization_msgs.msg import MarkerArray
 
 from simjudge.core.frames import NO_STAMP, FrameSet
-from simjudge.report.page import write_report
+from simjudge.reports.page import write_report
 from simjudge.results.result_folder import check_result_place
 from simjudge.studies.apart import Job, backward
 from simjudge.studies.comparison import Comparison, compare_as_asked

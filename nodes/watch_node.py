@@ -11,7 +11,7 @@ from sensor_msgs.msg import CompressedImage
 from simjudge_msgs.msg import ContextPerformanceArray, DetectionArray, LabelledObjectArray, ValidationSummary
 
 from simjudge.core.images import ImageError
-from simjudge.report.watch_screen import Boxes, ClassState, Screen, Where
+from simjudge.reports.watch_screen import Boxes, ClassState, Screen, Where
 
 from .image_input import TRANSPORTS, ImageInput
 from .image_messages import stamp_of, to_rgb

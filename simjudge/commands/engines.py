@@ -37,7 +37,7 @@ def compare(
     from simjudge.core.files import atomic_folder
     from simjudge.data.formats.yolo import write_yolo
     from simjudge.engines.registry import make_engine
-    from simjudge.report.engines_page import write_page
+    from simjudge.reports.engines_page import write_page
     from simjudge.results.saved_result import load_results
     from simjudge.scene.read import read_scene
     from simjudge.sensors.camera.camera import read_camera

@@ -16,9 +16,9 @@ def report(
     csv: Path | None = typer.Option(None, "--csv", help="Also write the numbers, one row a result and class."),
 ) -> None:
     """Make one HTML page of saved results: verdicts, W1 against overlap, galleries, where the gap sits, sweeps."""
-    from simjudge.report.page import write_report
-    from simjudge.report.table import write_csv
-    from simjudge.report.words import HEADLINES, Names, verdict_sentence
+    from simjudge.reports.page import write_report
+    from simjudge.reports.table import write_csv
+    from simjudge.reports.words import HEADLINES, Names, verdict_sentence
 
     results, losses = write_report(folders, out)
     if csv is not None:

@@ -21,7 +21,7 @@ def watch(
     from simjudge.graph.description import Process, Value, namespace_of
     from simjudge.graph.robot import read_robot
     from simjudge.graph.running import Runner
-    from simjudge.report.watch_screen import MISSING, is_installed
+    from simjudge.reports.watch_screen import MISSING, is_installed
 
     if save is not None and browser:
         raise UsageError("give --save or --browser, not both")

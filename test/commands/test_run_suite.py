@@ -13,7 +13,7 @@ from saved_screens import chunks, column
 
 from simjudge.graph.command import command_line
 from simjudge.graph.description import Process
-from simjudge.report.watch_screen import is_installed
+from simjudge.reports.watch_screen import is_installed
 
 ROOT = Path(__file__).parents[2]
 BAG = ROOT / "bags/sim.mcap"

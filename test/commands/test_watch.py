@@ -11,7 +11,7 @@ import pytest
 from saved_screens import chunks, column
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.report.watch_screen import Boxes, ClassState, Screen, Where, is_installed
+from simjudge.reports.watch_screen import Boxes, ClassState, Screen, Where, is_installed
 
 ROOT = Path(__file__).parents[2]
 
@@ -66,7 +66,7 @@ def test_without_a_screen_there_is_no_window(monkeypatch):
 
 
 def test_without_rerun_it_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("simjudge.report.watch_screen.is_installed", lambda: False)
+    monkeypatch.setattr("simjudge.reports.watch_screen.is_installed", lambda: False)
     with pytest.raises(SimjudgeError, match=r"pip install 'simjudge\[watch\]'"):
         Screen(Where.FILE, Path("x.rrd"))
 

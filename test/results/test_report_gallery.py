@@ -14,8 +14,8 @@ from made_results import SIZE, made_contexts, made_set, write_result
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, decode_image
-from simjudge.report.cards import make_gallery
-from simjudge.report.words import Names
+from simjudge.reports.cards import make_gallery
+from simjudge.reports.words import Names
 from simjudge.results.gallery import LARGEST, SMALLEST, cut, save_gallery
 from simjudge.results.gallery_choice import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, choose, place_of
 from simjudge.results.saved_result import Contexts, load_results

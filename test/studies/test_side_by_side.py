@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.capture.ground_truth import Labelling
 from simjudge.core.frames import Objects
-from simjudge.report.engines_page import write_page
+from simjudge.reports.engines_page import write_page
 from simjudge.studies.side_by_side import Sight, compare_boxes, difference, frames_of, numbers, root_mean_square
 
 

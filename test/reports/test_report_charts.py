@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_results import made_contexts, made_entry, made_set
 
-from simjudge.report.curves import sweeps
-from simjudge.report.distributions import cumulative, difference_histogram, missed, performances, w1_histogram
-from simjudge.report.places import by_height, grid_shape, heat_map, in_cells, ramp, size_chart
-from simjudge.report.svg import Chart, nice_ticks, round_up, tag
-from simjudge.report.verdicts import Point, colours, common_top, corners, forest_row, spread
-from simjudge.report.words import Names
+from simjudge.reports.curves import sweeps
+from simjudge.reports.distributions import cumulative, difference_histogram, missed, performances, w1_histogram
+from simjudge.reports.places import by_height, grid_shape, heat_map, in_cells, ramp, size_chart
+from simjudge.reports.svg import Chart, nice_ticks, round_up, tag
+from simjudge.reports.verdicts import Point, colours, common_top, corners, forest_row, spread
+from simjudge.reports.words import Names
 from simjudge.results.saved_result import OVERALL, Contexts, Curve, Entry
 
 NAMES = Names("A", "B")

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from simjudge.report import words
-from simjudge.report.cards import Gallery, Shelf
-from simjudge.report.distributions import (
+from simjudge.reports import words
+from simjudge.reports.cards import Gallery, Shelf
+from simjudge.reports.distributions import (
     difference_histogram,
     missed,
     performance_curves,
     performances,
     w1_histogram,
 )
-from simjudge.report.places import FEW, by_height, grid_shape, heat_map, in_cells, size_chart
-from simjudge.report.verdicts import forest_row
+from simjudge.reports.places import FEW, by_height, grid_shape, heat_map, in_cells, size_chart
+from simjudge.reports.verdicts import forest_row
 from simjudge.results.saved_result import OVERALL, Contexts, Entry, Result
 
 BY_NUMBER = 12

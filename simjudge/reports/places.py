@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from simjudge.report.svg import Chart, round_up, tag, title
-from simjudge.report.words import Names, number
+from simjudge.reports.svg import Chart, round_up, tag, title
+from simjudge.reports.words import Names, number
 from simjudge.results.saved_result import Contexts, Entry
 
 Values = npt.NDArray[np.float64]

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 import simjudge
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
-from simjudge.report.words import Names, verdict_sentence
+from simjudge.reports.words import Names, verdict_sentence
 from simjudge.results.saved_result import Result
 from simjudge.studies.side_by_side import CORNER_LIMIT, LONELY_LIMIT, BoxDifference, Sight, difference
 

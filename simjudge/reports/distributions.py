@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from simjudge.report.svg import Chart, number_text
-from simjudge.report.words import Names, number, percent
+from simjudge.reports.svg import Chart, number_text
+from simjudge.reports.words import Names, number, percent
 from simjudge.results.saved_result import Contexts, Entry
 
 Values = npt.NDArray[np.float64]

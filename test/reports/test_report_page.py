@@ -14,8 +14,8 @@ import pytest
 from made_results import made_contexts, made_set, write_result, write_sweep
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.report.page import render, write_report
-from simjudge.report.table import FIELDS, write_csv
+from simjudge.reports.page import render, write_report
+from simjudge.reports.table import FIELDS, write_csv
 from simjudge.results.gallery import save_gallery
 from simjudge.results.saved_result import load_results
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.files import atomic_file
-from simjudge.report.words import DASH, HEADLINES, count, number, p_text, percent, why_undefined
+from simjudge.reports.words import DASH, HEADLINES, count, number, p_text, percent, why_undefined
 from simjudge.results.saved_result import Entry, Result
 
 QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")

@@ -13,12 +13,12 @@ from markupsafe import Markup
 import simjudge
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_file
-from simjudge.report import words
-from simjudge.report.cards import BUDGET, Gallery, make_gallery
-from simjudge.report.curves import Sweep, shown_keys, sweeps
-from simjudge.report.sections import BY_NUMBER, OPEN_SECTIONS, Line, Section, ordered, sections, verdict_line
-from simjudge.report.table import GROUPS, SIDE_BY_SIDE, Cell, Notes, cell
-from simjudge.report.verdicts import (
+from simjudge.reports import words
+from simjudge.reports.cards import BUDGET, Gallery, make_gallery
+from simjudge.reports.curves import Sweep, shown_keys, sweeps
+from simjudge.reports.sections import BY_NUMBER, OPEN_SECTIONS, Line, Section, ordered, sections, verdict_line
+from simjudge.reports.table import GROUPS, SIDE_BY_SIDE, Cell, Notes, cell
+from simjudge.reports.verdicts import (
     Point,
     colours,
     common_top,

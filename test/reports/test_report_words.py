@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simjudge.report.table import GROUPS, Notes, cell
-from simjudge.report.words import (
+from simjudge.reports.table import GROUPS, Notes, cell
+from simjudge.reports.words import (
     Names,
     chance_sentence,
     number,

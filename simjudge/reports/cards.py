@@ -12,8 +12,8 @@ from typing import Any
 from markupsafe import Markup
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.report.svg import tag, title
-from simjudge.report.words import Names, number
+from simjudge.reports.svg import tag, title
+from simjudge.reports.words import Names, number
 from simjudge.results.gallery import Crop, bare_crops
 from simjudge.results.gallery_choice import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, Item, choose
 from simjudge.results.saved_result import Contexts, Result, read_json

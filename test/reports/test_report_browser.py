@@ -12,7 +12,7 @@ import pytest
 from made_results import made_contexts, made_set, write_result, write_sweep
 from PIL import Image
 
-from simjudge.report.page import write_report
+from simjudge.reports.page import write_report
 from simjudge.results.gallery import save_gallery
 
 FLAGS = (

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from simjudge.report.svg import Chart, nice_ticks, number_text, round_up, tag, title
-from simjudge.report.words import interval, number, p_text, percent
+from simjudge.reports.svg import Chart, nice_ticks, number_text, round_up, tag, title
+from simjudge.reports.words import interval, number, p_text, percent
 from simjudge.results.saved_result import OVERALL, Entry
 
 PALETTE = ("blue", "orange", "green", "magenta", "yellow", "indigo", "teal", "red")

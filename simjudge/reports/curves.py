@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from simjudge.report.svg import Chart, number_text, round_up
-from simjudge.report.verdicts import entry_colours
-from simjudge.report.words import number, percent
+from simjudge.reports.svg import Chart, number_text, round_up
+from simjudge.reports.verdicts import entry_colours
+from simjudge.reports.words import number, percent
 from simjudge.results.saved_result import OVERALL, Curve, Entry
 
 DEFAULT_THETA, DEFAULT_PATCH = 0.8, (120, 120)

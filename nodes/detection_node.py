@@ -12,18 +12,18 @@ from rclpy.duration import Duration
 from sensor_msgs.msg import Image
 from simjudge_msgs.msg import DetectionArray
 
+from simjudge.core.box_drawing import class_colour, draw_boxes
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, Detector
 from simjudge.perception.loading import load_detector
+from simjudge.studies.live.image_queue import ImageQueue, QueuedImage
 
 from .detection_messages import detection_array, vision_array, vision_types
 from .diagnostics import OK, WARN, Flow, Report
 from .image_input import TRANSPORTS, ImageInput
 from .image_messages import image_message, place, stamp_of, to_rgb
-from .overlay import class_colour, draw_boxes
 from .parameters import Parameter
-from .picture_queue import PictureQueue, Waiting
 from .qos import RELIABILITIES, images, publisher_events, reliable
 from .runtime import SimjudgeNode, run_node
 
@@ -68,7 +68,7 @@ class DetectionNode(SimjudgeNode):
         self._candidate: Detector | None = None
         self.add_post_set_parameters_callback(self._swap)
         self._every = bool(self.settings["every_frame"])
-        self._queue = PictureQueue(round(self.settings["queue_mb"] * 1e6) if self._every else None)
+        self._queue = ImageQueue(round(self.settings["queue_mb"] * 1e6) if self._every else None)
         self._flow = Flow()
         self._skipped = 0
         self._last_loss = self._last_full = float("-inf")
@@ -168,7 +168,7 @@ class DetectionNode(SimjudgeNode):
 
     def _take(self, message: Any) -> None:
         self._flow.received += 1
-        self._skipped += self._queue.put(Waiting(message, time.monotonic()))
+        self._skipped += self._queue.put(QueuedImage(message, time.monotonic()))
         if not self._queue.has_room():
             self._last_full = time.monotonic()
 
@@ -193,7 +193,7 @@ class DetectionNode(SimjudgeNode):
                 continue
             self._publish(item, picture, found, detector.class_names)
 
-    def _publish(self, item: Waiting, picture: RgbImage, found: Detections, names: dict[int, str]) -> None:
+    def _publish(self, item: QueuedImage, picture: RgbImage, found: Detections, names: dict[int, str]) -> None:
         header = item.message.header
         height, width, _ = picture.shape
         self._detections.publish(detection_array(found, names, header, (width, height)))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
 import time
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -17,18 +15,17 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.data.rosbag2.playback import PlaybackClock, sort_by_time
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import Stored, Topic, seconds
 
 from .definitions import same_definition
 from .diagnostics import OK, Report
-from .pace import Pace
 from .parameters import Parameter
 from .qos import publisher_events
 from .recorded_qos import publishing_as_recorded
 from .runtime import SimjudgeNode, message_class, run_node
 
-_WINDOW = 1_000_000_000
 _WAKE = 0.1
 _SETTLE = 0.5
 _ACKNOWLEDGE = 10
@@ -69,7 +66,7 @@ class PlayNode(SimjudgeNode):
                 publishing_as_recorded(topic.offered_qos, self.settings["reliability"]),
                 event_callbacks=publisher_events(self.diagnostics, topic.name, "reliability"),
             )
-        self._pace = Pace(self.settings["rate"], paused=self.settings["start_paused"])
+        self._playback = PlaybackClock(self.settings["rate"], paused=self.settings["start_paused"])
         self._count = self._rounds = 0
         self._ticker = self.create_publisher(Clock, "/clock", 10) if self.settings["clock"] > 0 else None
         self.create_service(SetBool, "~/pause", self._pause)
@@ -80,7 +77,7 @@ class PlayNode(SimjudgeNode):
     def changed(self, name: str, value: Any) -> None:
         """Follow the parameter `rate`."""
         if name == "rate":
-            self._pace.set_rate(value)
+            self._playback.set_rate(value)
 
     def close(self) -> None:
         """Stop playing."""
@@ -131,11 +128,11 @@ class PlayNode(SimjudgeNode):
         offset = round(self.settings["start_offset"] * 1e9)
         span = recording.span()
         start = (span[0] if span else 0) + offset
-        for message in in_time_order(recording.messages(set(self._played))):
+        for message in sort_by_time(recording.messages(set(self._played))):
             if message.time < start:
                 continue
             if first:
-                self._pace.start(start if span else message.time)
+                self._playback.start(start if span else message.time)
                 first = False
             if not self._wait_until(message.time):
                 return
@@ -157,9 +154,9 @@ class PlayNode(SimjudgeNode):
         """Wait for a message's time, with /clock ticking and never ahead of the message; False if the node ends."""
         period = 1 / self.settings["clock"] if self._ticker else _WAKE
         while not self.ended:
-            reached = self._pace.wait(due, period)
+            reached = self._playback.wait(due, period)
             if self._ticker:
-                now = due if reached else min(self._pace.now(), due)
+                now = due if reached else min(self._playback.now(), due)
                 message = Clock()
                 message.clock.sec, message.clock.nanosec = divmod(now, 1_000_000_000)
                 self._ticker.publish(message)
@@ -207,25 +204,14 @@ class PlayNode(SimjudgeNode):
             time.sleep(_SETTLE)
 
     def _pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        self._pace.pause(on=request.data)
+        self._playback.pause(on=request.data)
         response.success = True
         response.message = f"{'paused' if request.data else 'playing'} after {self._count} messages"
         return response
 
     def _report(self) -> Report:
-        state = "paused" if self._pace.paused else "playing"
-        return Report(OK, f"{state} {self._path}", {"messages": self._count, "time (ns)": self._pace.now()})
-
-
-def in_time_order(messages: Iterable[Stored], window: int = _WINDOW) -> Iterator[Stored]:
-    """Messages sorted by their recording time, where none is further from its place than `window` nanoseconds."""
-    waiting: list[tuple[int, int, Stored]] = []
-    for number, message in enumerate(messages):
-        heapq.heappush(waiting, (message.time, number, message))
-        while waiting[0][0] < message.time - window:
-            yield heapq.heappop(waiting)[2]
-    while waiting:
-        yield heapq.heappop(waiting)[2]
+        state = "paused" if self._playback.paused else "playing"
+        return Report(OK, f"{state} {self._path}", {"messages": self._count, "time (ns)": self._playback.now()})
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from std_srvs.srv import SetBool, Trigger
 from simjudge.capture.eye import Eye, Seen
 from simjudge.capture.ground_truth import Labelling
 from simjudge.capture.lock_step import LockStep, Moved, Taken
+from simjudge.data.rosbag2.playback import PlaybackClock
 from simjudge.driving.closed_loop import Referee, Rules
 from simjudge.driving.drive import Stage, Wanted, read_stage
 from simjudge.driving.finders import Told
@@ -24,7 +25,6 @@ from simjudge.vehicle.vehicle_messages import INPUT_TYPE, Frames
 
 from .detection_messages import detection_array
 from .diagnostics import OK, WARN, Report
-from .pace import Pace
 from .parameters import Parameter
 from .qos import RELIABILITIES, reliable
 from .runtime import SimjudgeNode, run_node
@@ -105,7 +105,7 @@ class SimNode(SimjudgeNode):
         )
         self._factor = self.create_publisher(Float64, "sim/real_time_factor", reliable())
         self._inputs = VehicleInputs(self, "vehicle/input", self.settings["input_type"])
-        self._pace = Pace(self.settings["speed"] or 1.0, paused=self.settings["start_paused"])
+        self._playback = PlaybackClock(self.settings["speed"] or 1.0, paused=self.settings["start_paused"])
         self._offset = 0
         self._resets = self._resets_done = 0
         self._state, self._unanswered = "waiting", 0
@@ -149,7 +149,7 @@ class SimNode(SimjudgeNode):
         referee = Referee(self._engine, stage.vehicle, rules)
         self._inputs.forget()
         self._car.fix(self._offset + round(self._engine.time * 1e9))
-        self._pace.start(self._offset)
+        self._playback.start(self._offset)
         self._state = "driving"
         for event in LockStep(self._engine, stage.camera, stage.vehicle.mounts["camera"]).events():
             if not self._wait_until(self._offset + event.time) or self._resets != round_number:
@@ -225,11 +225,11 @@ class SimNode(SimjudgeNode):
         """Wait while paused, and until a time is due; False if the node ends."""
         while not self.ended:
             free = self._lock_step or self.settings["speed"] == 0
-            if not self._pace.paused and (free or self._pace.wait(due, _WAKE)):
-                if not free and self._pace.now() > due + _LATE:
-                    self._pace.start(due)
+            if not self._playback.paused and (free or self._playback.wait(due, _WAKE)):
+                if not free and self._playback.now() > due + _LATE:
+                    self._playback.start(due)
                 return True
-            if self._pace.paused:
+            if self._playback.paused:
                 time.sleep(_WAKE / 10)
         return False
 
@@ -245,7 +245,7 @@ class SimNode(SimjudgeNode):
         return response
 
     def _pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        self._pace.pause(on=request.data)
+        self._playback.pause(on=request.data)
         response.success, response.message = True, "paused" if request.data else "running"
         return response
 
@@ -268,7 +268,7 @@ class SimNode(SimjudgeNode):
             "engine": self._engine.name,
             "lock_step": self._lock_step,
         }
-        state = "paused" if self._pace.paused else self._state
+        state = "paused" if self._playback.paused else self._state
         if time.monotonic() - self._last_loss < _RECENT:
             return Report(WARN, "; ".join(self.losses.lines()), values)
         return Report(OK, state, values)

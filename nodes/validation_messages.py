@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from builtin_interfaces.msg import Time
 from simjudge_msgs.msg import (
     Box,
@@ -22,17 +20,9 @@ from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from simjudge import __version__
+from simjudge.reports.context_overlay import w1_colour
 from simjudge.studies.live.judge import JudgedFrame
 
-from .overlay import Colour
-
-LARGEST_W1 = 0.5
-"""Where the colour scale ends; W1 beyond it has the last colour."""
-_SCALE: tuple[Colour, ...] = ((0, 114, 178), (240, 228, 66), (213, 94, 0))
-UNKNOWN: Colour = (255, 255, 255)
-"""Of what is in the overlap while no W1 is known."""
-OUTSIDE: Colour = (204, 121, 167)
-"""Of what is not in the overlap."""
 _NAN = math.nan
 _REAL = ("theta", "min_score", "block")
 _MARKER_DISTANCE, _MARKER_HEIGHT = 1.0, 0.08
@@ -83,25 +73,6 @@ def contexts_message(head: Header, judged: JudgedFrame, *, live_is_a: bool) -> C
     )
     out.contexts = [_context(judged, row, live_is_a=live_is_a) for row in range(len(frames.objects))]
     return out
-
-
-def w1_colour(w1: float) -> Colour:
-    """The colour of a W1: blue at 0, yellow at 0.25, orange red at 0.5 and beyond; the same in every run."""
-    if math.isnan(w1):
-        return UNKNOWN
-    place = min(max(w1 / LARGEST_W1, 0.0), 1.0) * (len(_SCALE) - 1)
-    first = min(int(place), len(_SCALE) - 2)
-    share = place - first
-    ends = zip(_SCALE[first], _SCALE[first + 1], strict=True)
-    red, green, blue = (round((1 - share) * low + share * high) for low, high in ends)
-    return red, green, blue
-
-
-def context_colours(judged: JudgedFrame) -> npt.NDArray[np.int64]:
-    """(N, 3) RGB of a frame's contexts: by W1, OUTSIDE where the reference shows nothing similar."""
-    known = zip(judged.w1.tolist(), judged.in_overlap.tolist(), strict=True)
-    paints = [w1_colour(w1) if shown else OUTSIDE for w1, shown in known]
-    return np.array(paints, np.int64).reshape(-1, 3)
 
 
 def marker_message(head: Header, numbers: Mapping[str, Any], names: Mapping[str, str]) -> MarkerArray:

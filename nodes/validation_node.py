@@ -24,7 +24,7 @@ from .runtime import SimjudgeNode, run_node
 from .validation_live import LiveValidation
 from .validation_messages import header, marker_message, summary_message
 from .validation_settings import COMPARISON, LIVE, TWO_SETS, is_live, path_or_none, request_of
-from .worker import Interrupted, Worker
+from .worker import WorkAbandonedError, Worker
 
 _ACKNOWLEDGE = 2
 _SETTLE = 0.2
@@ -97,7 +97,7 @@ class ValidationNode(SimjudgeNode):
         def advance(done: int, total: int) -> None:
             nonlocal told
             if self.ended:
-                raise Interrupted
+                raise WorkAbandonedError
             if time.monotonic() - told > 5:
                 told = time.monotonic()
                 self.tell(f"{what}: {done} of {total}")
@@ -122,7 +122,7 @@ class ValidationNode(SimjudgeNode):
                 job = Job(*sets, request.method, request.trials, request.metric, both=True)
                 with self.progress("comparing the other way round") as advance:
                     reverse = backward(job, advance)
-        except Interrupted:
+        except WorkAbandonedError:
             self.get_logger().warning("ended before the comparison was done")
             raise
         self.losses.extend(compared.losses)

@@ -10,16 +10,16 @@ import numpy as np
 from sensor_msgs.msg import CompressedImage
 from simjudge_msgs.msg import ContextPerformanceArray, DetectionArray, LabelledObjectArray, ValidationSummary
 
+from simjudge.core.box_drawing import class_colour
 from simjudge.core.images import ImageError
+from simjudge.reports.context_overlay import NO_W1_COLOUR, OUTSIDE_COLOUR, w1_colour
 from simjudge.reports.watch_screen import Boxes, ClassState, Screen, Where
 
 from .image_input import TRANSPORTS, ImageInput
 from .image_messages import stamp_of, to_rgb
-from .overlay import class_colour
 from .parameters import Parameter
 from .qos import RELIABILITIES, latched, reliable, subscription_events
 from .runtime import SimjudgeNode, run_node
-from .validation_messages import OUTSIDE, UNKNOWN, w1_colour
 
 _DEEP = 100
 _LABELS = (255, 255, 255)
@@ -103,7 +103,7 @@ class WatchNode(SimjudgeNode):
 
     def _contexts(self, message: Any) -> None:
         contexts = message.contexts
-        colours = [w1_colour(each.w1_around) if each.in_overlap else OUTSIDE for each in contexts]
+        colours = [w1_colour(each.w1_around) if each.in_overlap else OUTSIDE_COLOUR for each in contexts]
         labels = [_context_label(each) for each in contexts]
         self._screen.boxes(stamp_of(message), "contexts", _boxes(contexts, colours, labels))
 
@@ -112,7 +112,7 @@ class WatchNode(SimjudgeNode):
             _state(each, each.class_name or str(each.class_id), class_colour(each.class_id, each.class_name))
             for each in message.by_class
         ]
-        states.append(_state(message.overall, _ALL, UNKNOWN))
+        states.append(_state(message.overall, _ALL, NO_W1_COLOUR))
         about = {
             "A": f"{message.a.name}, {message.a.frames} frames, {message.a.objects} objects",
             "B": f"{message.b.name}, {message.b.frames} frames, {message.b.objects} objects",

@@ -1,10 +1,10 @@
 """Numbers to messages: every field of result.json has its place, undefined is NaN, colours are fixed."""
 
-import dataclasses
 import math
 
 import numpy as np
 import pytest
+from random_frames import made
 
 pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: make setup-ros")
@@ -12,18 +12,7 @@ pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: mak
 from simjudge_msgs.msg import ClassSummary, ComparisonParameters, SetSummary
 
 from simjudge.context.method import PRESETS, Method
-from simjudge.core.frames import FrameSet, Objects, Predictions
-from simjudge.nodes.validation_messages import (
-    OUTSIDE,
-    UNKNOWN,
-    context_colours,
-    contexts_message,
-    header,
-    marker_message,
-    summary_message,
-    w1_colour,
-)
-from simjudge.nodes.validation_overlay import overlay_picture
+from simjudge.nodes.validation_messages import contexts_message, header, marker_message, summary_message
 from simjudge.studies.live.judge import LiveJudge
 from simjudge.studies.pair import Trials, compare_pair
 from simjudge.studies.saving import parameters_of
@@ -33,20 +22,6 @@ SIDE = {
     "path": "", "name": "x", "sha256": "", "format": "yolo", "frames": 3, "objects": 4, "predictions": 5,
     "false_positives": 6, "predictions_path": None, "predictions_sha256": None, "units": 3,
 }  # fmt: skip
-
-
-def made(seed, frames=6, far=False):
-    random = np.random.default_rng(seed)
-    count = frames * 4
-    corner = random.uniform(0, 90, (count, 2))
-    size = random.uniform(2, 3, (count, 2)) if far else random.uniform(20, 30, (count, 2))
-    box = np.hstack([corner, corner + size])
-    frame, kind = np.repeat(np.arange(frames), 4), random.integers(0, 2, count)
-    return FrameSet.build(
-        f"set {seed}", np.tile([640, 480], (frames, 1)), Objects.build(frame, kind, box),
-        Predictions.build(frame, kind, box + random.normal(0, 4, box.shape), random.uniform(0.3, 1, count)),
-        stamp=np.arange(frames) * 10**9 + seed, class_names={0: "cone", 1: "post"},
-    )  # fmt: skip
 
 
 def about(method=None, preset="paper", model=None):
@@ -130,25 +105,6 @@ def test_contexts_of_live_frames(live_is_a):
             assert (context.batch_a, context.batch_b) == (0, 0)
         assert context.in_overlap == judged.in_overlap[row]
     assert any(c.in_overlap for c in message.contexts)
-
-
-def test_colours_are_fixed_and_told_apart():
-    assert [w1_colour(w) for w in (0.0, 0.25, 0.5, 1.0)] == [(0, 114, 178), (240, 228, 66), (213, 94, 0), (213, 94, 0)]
-    assert w1_colour(0.125) == (120, 171, 122)
-    assert w1_colour(math.nan) == UNKNOWN
-    judge = LiveJudge(made(1), Method(theta=0.3))
-    judged = judge.add_frame(made(2, frames=1))
-    judged = dataclasses.replace(
-        judged, w1=np.array([0.0, 0.5, np.nan, np.nan]), in_overlap=np.array([True, True, True, False])
-    )
-    assert context_colours(judged).tolist() == [[0, 114, 178], [213, 94, 0], list(UNKNOWN), list(OUTSIDE)]
-    picture = overlay_picture(np.zeros((480, 640, 3), np.uint8), judged)
-    seen = {tuple(colour) for colour in picture.reshape(-1, 3).tolist()}
-    assert {(0, 114, 178), (213, 94, 0), UNKNOWN, OUTSIDE} <= seen
-    left, _, _, bottom = np.floor(judged.frames.objects.box + 0.5).astype(int)[1]
-    assert tuple(picture[bottom - 1, left]) == (213, 94, 0)
-    small = overlay_picture(np.zeros((240, 320, 3), np.uint8), judged)
-    assert small.shape == (240, 320, 3)
 
 
 def test_markers_say_w1_and_overlap():

@@ -1,19 +1,19 @@
-"""Boxes on a picture: where they should be, in their colours, never outside, the picture itself untouched."""
+"""Boxes on a image: where they should be, in their colours, never outside, the image itself untouched."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simjudge.nodes.overlay import class_colour, draw_boxes
+from simjudge.core.box_drawing import class_colour, draw_boxes
 
 GREY = np.full((120, 160, 3), 100, np.uint8)
 RED = (250, 10, 20)
 
 
-def painted(picture):
-    """Where a picture is no longer grey."""
-    return np.any(picture != 100, axis=2)
+def painted(image):
+    """Where a image is no longer grey."""
+    return np.any(image != 100, axis=2)
 
 
 def test_a_box_is_drawn_on_its_own_outermost_pixels():
@@ -44,7 +44,7 @@ def test_a_dashed_box_lies_on_the_full_one_and_leaves_gaps():
     assert 0.3 < dashed.sum() / full.sum() < 0.8
 
 
-def test_labels_are_inside_the_picture_wherever_the_box_is():
+def test_labels_are_inside_the_image_wherever_the_box_is():
     places = [(2, 2, 30, 30), (140, 100, 158, 118), (60, 60, 80, 80), (-50, -50, 300, 300)]
     for place in places:
         box = painted(draw_boxes(GREY, [place], RED))

@@ -1,4 +1,4 @@
-"""Boxes drawn on a picture."""
+"""Bounding boxes with labels, drawn on an image."""
 
 from __future__ import annotations
 
@@ -12,41 +12,57 @@ from simjudge.core.images import RgbImage
 
 Colour = tuple[int, int, int]
 
-# Wong (2011), Nature Methods 8: told apart by colour-blind people too.
+# Wong, "Points of view: Color blindness", Nature Methods 8 (2011): distinct for colour-blind people too.
 _PALETTE: tuple[Colour, ...] = (
     (213, 94, 0), (0, 158, 115), (86, 180, 233), (240, 228, 66), (204, 121, 167), (230, 159, 0), (0, 114, 178),
 )  # fmt: skip
 _NAMED: dict[str, Colour] = {"red": (255, 60, 40), "green": (60, 220, 90), "yellow": (255, 220, 40)}
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
-_DASH = 8
-_LIGHT = 128
+_DASH_PX = 8
+"""Length of a dash, and of the gap after it, pixels."""
+_BRIGHT_LUMA = 128
+"""Luma (ITU-R BT.601, 0-255) above which a label is written in black."""
 
 
 def class_colour(class_id: int, name: str = "") -> Colour:
-    """The colour of a class, RGB: its own where the name is one, else from a palette by number."""
+    """The colour of a class.
+
+    Args:
+        class_id: chooses a colour of the palette, which repeats after seven classes.
+        name: of the class; if it is itself a colour (red, green, yellow), that colour is used.
+
+    Returns:
+        Red, green and blue, 0-255.
+    """
     return _NAMED.get(name.strip().lower(), _PALETTE[class_id % len(_PALETTE)])
 
 
 def draw_boxes(
-    picture: RgbImage,
+    image: RgbImage,
     boxes: npt.ArrayLike,
     colours: npt.ArrayLike,
     labels: Sequence[str] = (),
     dashed: npt.ArrayLike = False,  # noqa: FBT002 - an array as well
 ) -> RgbImage:
-    """A copy of a picture with boxes on it.
+    """Draw boxes on a copy of an image.
 
     Args:
-        picture: (H, W, 3), RGB.
-        boxes: (N, 4), x0, y0, x1, y1 in pixels, half-open; what lies outside the picture is not drawn.
+        image: (H, W, 3) uint8, RGB; it stays as it is.
+        boxes: (N, 4), x0, y0, x1, y1 in pixels, half-open; parts outside the image are not drawn.
         colours: (N, 3) or (3,), RGB, 0-255.
-        labels: N texts, or none; an empty one is not drawn.
-        dashed: (N,) or one for all.
+        labels: N texts, or none; an empty text is not drawn.
+        dashed: (N,) or one for all boxes; whether the outline is dashed.
+
+    Returns:
+        (H, W, 3) uint8, RGB.
+
+    Raises:
+        ValueError: there are labels, but not one for each box.
     """
-    out = np.array(picture, np.uint8, order="C", copy=True)
+    out = np.array(image, np.uint8, order="C", copy=True)
     height, width = out.shape[:2]
     edges = np.asarray(boxes, np.float64).reshape(-1, 4)
-    # Far outside is as good as outside, and OpenCV counts in 32 bits.
+    # OpenCV takes 32-bit coordinates: a corner beyond one image size outside is drawn as if it were there.
     far = np.array([width, height, width, height], np.float64)
     corners = np.floor(np.clip(np.nan_to_num(edges), -far - 1, 2 * far + 1) + 0.5).astype(int)
     paints = np.broadcast_to(np.asarray(colours, np.int64).reshape(-1, 3), (len(corners), 3))
@@ -68,18 +84,18 @@ def _dashed_rectangle(
     out: RgbImage, first: tuple[int, int], last: tuple[int, int], paint: Sequence[float], thickness: int
 ) -> None:
     (x0, y0), (x1, y1) = first, last
-    for start in range(x0, x1 + 1, 2 * _DASH):
+    for start in range(x0, x1 + 1, 2 * _DASH_PX):
         for y in (y0, y1):
-            cv2.line(out, (start, y), (min(start + _DASH - 1, x1), y), paint, thickness)
-    for start in range(y0, y1 + 1, 2 * _DASH):
+            cv2.line(out, (start, y), (min(start + _DASH_PX - 1, x1), y), paint, thickness)
+    for start in range(y0, y1 + 1, 2 * _DASH_PX):
         for x in (x0, x1):
-            cv2.line(out, (x, start), (x, min(start + _DASH - 1, y1)), paint, thickness)
+            cv2.line(out, (x, start), (x, min(start + _DASH_PX - 1, y1)), paint, thickness)
 
 
 def _label(
     out: RgbImage, text: str, where: tuple[int, int, int], paint: Sequence[float], thickness: int
 ) -> None:
-    """A text on its box's colour: above the box, below it where there is no room above, always inside the picture."""
+    """A text on its box's colour: above the box, below it where there is no room above, always inside the image."""
     height, width = out.shape[:2]
     scale = max(0.4, min(height, width) / 1200)
     (text_width, text_height), below = cv2.getTextSize(text, _FONT, scale, 1)
@@ -89,6 +105,6 @@ def _label(
     top = y0 - text_height if y0 >= text_height else y1 + thickness
     top = min(max(top, 0), max(height - text_height, 0))
     cv2.rectangle(out, (left, top), (left + text_width, top + text_height - 1), paint, cv2.FILLED)
-    bright = 0.299 * paint[0] + 0.587 * paint[1] + 0.114 * paint[2] > _LIGHT
+    bright = 0.299 * paint[0] + 0.587 * paint[1] + 0.114 * paint[2] > _BRIGHT_LUMA
     ink = (0, 0, 0) if bright else (255, 255, 255)
     cv2.putText(out, text, (left, top + text_height - below - 1), _FONT, scale, ink, 1, cv2.LINE_AA)

@@ -3,11 +3,11 @@
 import threading
 from types import SimpleNamespace
 
-from simjudge.nodes.picture_queue import PictureQueue, Waiting
+from simjudge.studies.live.image_queue import ImageQueue, QueuedImage
 
 
-def picture(number, size=100):
-    return Waiting(SimpleNamespace(number=number, data=bytes(size)), 0.0)
+def image(number, size=100):
+    return QueuedImage(SimpleNamespace(number=number, data=bytes(size)), 0.0)
 
 
 def numbers(queue):
@@ -19,20 +19,20 @@ def numbers(queue):
 
 
 def test_only_the_newest_is_kept():
-    queue = PictureQueue(None)
-    assert [queue.put(picture(i)) for i in range(4)] == [0, 1, 1, 1]
+    queue = ImageQueue(None)
+    assert [queue.put(image(i)) for i in range(4)] == [0, 1, 1, 1]
     assert queue.has_room()
     assert len(queue) == 1
     assert queue.take().message.number == 3
-    assert queue.put(picture(9)) == 0
+    assert queue.put(image(9)) == 0
     assert numbers(queue) == [9]
 
 
 def test_all_are_kept_in_order_until_the_memory_is_used_up():
-    queue = PictureQueue(250)
+    queue = ImageQueue(250)
     for i in range(3):
         assert queue.has_room()
-        assert queue.put(picture(i)) == 0
+        assert queue.put(image(i)) == 0
     assert not queue.has_room()
     assert queue.megabytes == 300 / 1e6
     assert queue.take().message.number == 0
@@ -41,16 +41,16 @@ def test_all_are_kept_in_order_until_the_memory_is_used_up():
     assert queue.megabytes == 0
 
 
-def test_a_picture_larger_than_the_memory_still_passes():
-    queue = PictureQueue(10)
+def test_an_image_larger_than_the_memory_still_passes():
+    queue = ImageQueue(10)
     assert queue.has_room()
-    queue.put(picture(1, size=1000))
+    queue.put(image(1, size=1000))
     assert not queue.has_room()
     assert numbers(queue) == [1]
 
 
-def test_whoever_waits_is_woken_by_a_picture_and_by_the_end():
-    queue, got = PictureQueue(1000), []
+def test_whoever_waits_is_woken_by_an_image_and_by_the_end():
+    queue, got = ImageQueue(1000), []
 
     def work():
         while (item := queue.take()) is not None:
@@ -59,7 +59,7 @@ def test_whoever_waits_is_woken_by_a_picture_and_by_the_end():
     worker = threading.Thread(target=work)
     worker.start()
     for i in range(50):
-        queue.put(picture(i, size=1))
+        queue.put(image(i, size=1))
     queue.close()
     worker.join(10)
     assert not worker.is_alive()
@@ -67,8 +67,8 @@ def test_whoever_waits_is_woken_by_a_picture_and_by_the_end():
 
 
 def test_what_is_cleared_is_told():
-    queue = PictureQueue(1000)
-    queue.put(picture(1))
-    queue.put(picture(2))
+    queue = ImageQueue(1000)
+    queue.put(image(1))
+    queue.put(image(2))
     assert [item.message.number for item in queue.clear()] == [1, 2]
     assert numbers(queue) == []

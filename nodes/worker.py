@@ -1,91 +1,91 @@
-"""One thread that does a node's heavy work, piece by piece, while the executor goes on taking messages."""
+"""One thread for a node's heavy work, so that the executor goes on taking messages."""
 
 from __future__ import annotations
 
-import queue
 from collections.abc import Callable, Generator
-from threading import Event, Thread
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 _POLL = 0.002
+"""Seconds that the executor's thread gives a piece of work before it serves other callbacks again."""
 
 
-class Interrupted(Exception):  # noqa: N818 - not an error
-    """The node ends; unfinished work is given up."""
+class WorkAbandonedError(Exception):
+    """A piece of work was given up because the node ends."""
 
 
-class Answer:
-    """What a piece of work gives, once it is done; a coroutine callback awaits it while others are served."""
+class WorkResult:
+    """The result of a piece of work; a coroutine callback of a node can await it."""
 
-    def __init__(self) -> None:
-        """Nothing yet."""
-        self._done = Event()
-        self._value: Any = None
-        self._error: BaseException | None = None
+    def __init__(self, future: Future[Any]) -> None:
+        """Wrap a future.
 
-    def settle(self, value: Any, error: BaseException | None) -> None:
-        """Say how it ended."""
-        self._value, self._error = value, error
-        self._done.set()
+        Args:
+            future: of the piece of work.
+        """
+        self._future = future
 
     def __await__(self) -> Generator[None, None, Any]:
-        """Wait, giving way to other callbacks every other millisecond."""
-        while not self._done.wait(_POLL):
+        """Wait; other callbacks are served meanwhile.
+
+        rclpy resumes a waiting coroutine at once and without pause, so the wait itself takes the time.
+        """
+        while not self._future.done():
+            wait([self._future], _POLL)
             yield
-        if self._error is not None:
-            raise self._error
-        return self._value
+        return self._future.result()
 
 
 class Worker:
-    """Does what is posted, in order, on a thread of its own: what is posted here needs no locks among itself."""
+    """Does pieces of work one after the other on a thread of its own; among themselves they need no locks."""
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
-        """Start.
+        """Start the thread.
 
         Args:
-            failed: told when a posted piece of work raises something.
+            failed: called, on the worker's thread, with what a posted piece of work raised.
         """
         self._failed = failed
-        self._work: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
-        self._thread = Thread(target=self._run, name="worker", daemon=True)
-        self._thread.start()
+        self._pool = ThreadPoolExecutor(1, "worker")
+        self._posted = self._begun = 0
 
     @property
     def waiting(self) -> int:
         """Pieces of work that have not begun."""
-        return self._work.qsize()
+        return self._posted - self._begun
 
     def post(self, piece: Callable[[], object]) -> None:
-        """Have something done."""
-        self._work.put(piece)
+        """Queue a piece of work whose result nobody needs.
 
-    def ask(self, piece: Callable[[], Any]) -> Answer:
-        """Have something done and get its result, or the exception it raises."""
-        answer = Answer()
+        Args:
+            piece: called on the worker's thread; an exception goes to `failed`, except a `WorkAbandonedError`.
+        """
+        self._submit(piece).add_done_callback(self._check)
 
-        def do() -> None:
-            try:
-                answer.settle(piece(), None)
-            except Exception as error:  # noqa: BLE001 - raised where it is awaited
-                answer.settle(None, error)
+    def ask(self, piece: Callable[[], Any]) -> WorkResult:
+        """Queue a piece of work and get its result.
 
-        self._work.put(do)
-        return answer
+        Args:
+            piece: called on the worker's thread.
+
+        Returns:
+            An awaitable of what the piece returns; awaiting it raises what the piece raises.
+        """
+        return WorkResult(self._submit(piece))
 
     def finish(self) -> None:
-        """Do what is still waiting, and end."""
-        self._work.put(None)
-        self._thread.join()
+        """Do all work that waits, then end the thread."""
+        self._pool.shutdown(wait=True)
 
-    def _run(self) -> None:
-        while (piece := self._work.get()) is not None:
-            self._do(piece)
+    def _submit(self, piece: Callable[[], Any]) -> Future[Any]:
+        self._posted += 1
+        return self._pool.submit(self._begin, piece)
 
-    def _do(self, piece: Callable[[], object]) -> None:
-        try:
-            piece()
-        except Interrupted:
-            return
-        except Exception as error:  # noqa: BLE001 - handed to the main thread, which raises it
+    def _begin(self, piece: Callable[[], Any]) -> Any:
+        self._begun += 1
+        return piece()
+
+    def _check(self, future: Future[Any]) -> None:
+        error = future.exception()
+        if isinstance(error, Exception) and not isinstance(error, WorkAbandonedError):
             self._failed(error)

@@ -19,7 +19,7 @@ from simjudge_msgs.msg import (
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from simjudge import __version__
+from simjudge.core.version import version
 from simjudge.reports.context_overlay import w1_colour
 from simjudge.studies.live.judge import JudgedFrame
 
@@ -53,7 +53,7 @@ def summary_message(
         certainty_frames: live frames that the certainty is of.
     """
     names = about["class_names"]
-    out = ValidationSummary(header=head, version=__version__, losses=losses, certainty_frames=certainty_frames)
+    out = ValidationSummary(header=head, version=version(), losses=losses, certainty_frames=certainty_frames)
     out.a, out.b = (_set(about["inputs"][side]) for side in ("a", "b"))
     out.parameters = _parameters(about["parameters"])
     out.by_class, out.overall = _direction(numbers, names)

@@ -6,7 +6,6 @@ import sys
 
 import typer
 
-import simjudge
 from simjudge.commands import (
     compare,
     convert,
@@ -27,6 +26,7 @@ from simjudge.commands import (
 )
 from simjudge.commands.common import EXIT_FAILED, EXIT_USAGE, say
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.version import version
 
 app = typer.Typer(
     name="simjudge",
@@ -56,7 +56,7 @@ app.add_typer(engines.app, name="engines")
 
 def _print_version(value: bool) -> None:
     if value:
-        sys.stdout.write(f"simjudge {simjudge.__version__}\n")
+        sys.stdout.write(f"simjudge {version()}\n")
         raise typer.Exit
 
 

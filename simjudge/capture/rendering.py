@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-import simjudge
 from simjudge.capture.camera_poses import CameraPoses
 from simjudge.capture.exposure import gather, shot_of
 from simjudge.capture.frame_store import FrameStore
@@ -19,6 +18,7 @@ from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
+from simjudge.core.version import version
 from simjudge.data.formats.yolo import write_yolo
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.engines.contract import Engine, SceneState
@@ -144,7 +144,7 @@ def described(work: Rendering, engine: Engine) -> dict[str, Any]:
     """All that the frames depend on, as JSON has it."""
     camera, scene = work.camera, engine.scene
     return {
-        "version": simjudge.__version__,
+        "version": version(),
         "scene": {"name": scene.name, "path": str(scene.path), "sha256": hash_value(scene), "placements": work.scenes},
         "camera": {"name": camera.name, "path": str(camera.path), "sha256": hash_value(camera)},
         "poses": {"kind": type(work.poses).__name__, "frames": len(work), "sha256": hash_value(work.poses)},

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-import simjudge
 from simjudge.capture.camera_path import CameraPath
 from simjudge.capture.exposure import gather, shot_of
 from simjudge.capture.frame_store import FrameStore
@@ -23,6 +22,7 @@ from simjudge.capture.replay_source import Source
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_file
+from simjudge.core.version import version
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.engines.contract import Engine, Labels, SceneState
 from simjudge.sensors.camera.camera import Camera
@@ -172,7 +172,7 @@ def described(replay: Replay, engine: Engine, given: Mapping[str, str | None]) -
     source, path, camera, scene = replay.source, replay.path, replay.camera, engine.scene
     limits = path.body.limits
     return {
-        "version": simjudge.__version__,
+        "version": version(),
         **given,
         "poses": source.poses_from,
         "time_offset": path.offset,

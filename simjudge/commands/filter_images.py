@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
-import simjudge
 from simjudge.commands.common import finish, progress, say
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
 from simjudge.core.progress import Advance
+from simjudge.core.version import version
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet
@@ -136,7 +136,7 @@ def _provenance(source: Path, frames: int, steps: list[Step], seed: int, camera:
 
     used = {"name": camera.name, "path": str(camera.path), "sha256": hash_files(camera.path)} if camera else None
     return {
-        "version": simjudge.__version__,
+        "version": version(),
         "source": {"path": str(source), "sha256": hash_files(source), "frames": frames},
         "camera": used,
         "filters": [{"name": step.name, "parameters": dict(step.parameters)} for step in steps],

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
-from simjudge import __version__
 from simjudge.commands import options
 from simjudge.commands.common import finish, progress, say
 from simjudge.core.errors import Losses, UsageError
+from simjudge.core.version import version
 
 
 def sweep(
@@ -50,7 +50,7 @@ def sweep(
     losses.extend(lost)
     names = set_b.class_names | set_a.class_names
     content = {
-        "version": __version__,
+        "version": version(),
         "parameters": method_parameters(preset.value, method) | {"metric": metric},
         "inputs": {
             "a": sides[0].described(set_a, 0) | {"false_positives": None},

@@ -6,12 +6,10 @@ import os
 import sys
 from pathlib import Path
 
-import simjudge
-
 
 def roots() -> list[Path]:
     """The folders that have config/ and models/ in them, the checkout first."""
-    package = Path(simjudge.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     prefixes = [Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if each]
     # colcon and pip install into PREFIX/lib/pythonX.Y/site-packages, Debian sometimes a folder deeper.
     prefixes += [Path(sys.prefix), *package.parents[:6]]

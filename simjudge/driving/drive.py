@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import simjudge
 from simjudge.capture.eye import Eye
 from simjudge.capture.ground_truth import Labelling
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
+from simjudge.core.version import version
 from simjudge.driving.closed_loop import ClosedLoop, Rules
 from simjudge.driving.driver import Driver, Manner
 from simjudge.driving.finders import GROUND_TRUTH, load_finder
@@ -111,7 +111,7 @@ def described(wanted: Wanted, loop: ClosedLoop) -> dict[str, Any]:
     """All that a drive depends on, as JSON has it."""
     scene, camera = loop.engine.scene, loop.camera
     return {
-        "version": simjudge.__version__,
+        "version": version(),
         **asdict(wanted),
         "scene": {"name": scene.name, "path": str(scene.path), "seed": scene.seed, "sha256": hash_value(scene)},
         "camera": {"name": camera.name, "path": str(camera.path), "sha256": hash_value(camera)},

@@ -9,8 +9,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-import simjudge
 from simjudge.core.files import atomic_file, hash_files
+from simjudge.core.version import version
 from simjudge.perception.train import Training, TrainingOptions
 from simjudge.perception.training_data import TrainingSplit
 
@@ -33,7 +33,7 @@ def card(
         "model": model.name,
         "sha256": hash_files(model),
         "bytes": model.stat().st_size,
-        "simjudge": simjudge.__version__,
+        "simjudge": version(),
         "made": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "command": command,
         "data": {

@@ -13,9 +13,9 @@ import cv2
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-import simjudge
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
+from simjudge.core.version import version
 from simjudge.reports.words import Names, verdict_sentence
 from simjudge.results.saved_result import Result
 from simjudge.studies.side_by_side import CORNER_LIMIT, LONELY_LIMIT, BoxDifference, Sight, difference
@@ -78,7 +78,7 @@ def write_page(
         median=None if math.isnan(boxes.median) else boxes.median,
         limits=(CORNER_LIMIT, LONELY_LIMIT),
         verdicts=verdicts,
-        version=simjudge.__version__,
+        version=version(),
     )
     with atomic_file(out) as temporary:
         temporary.write_text(page, encoding="utf-8")

@@ -10,9 +10,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-import simjudge
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_file
+from simjudge.core.version import version
 from simjudge.reports import words
 from simjudge.reports.cards import BUDGET, Gallery, make_gallery
 from simjudge.reports.curves import Sweep, shown_keys, sweeps
@@ -117,7 +117,7 @@ def render(results: Sequence[Result], losses: Losses) -> str:
         views=views,
         together=_together(drawn) if len(results) > 1 and drawn else None,
         many=MANY_LINES,
-        version=simjudge.__version__,
+        version=version(),
         losses=losses.lines(),
     )
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from simjudge import __version__
 from simjudge.context.method import Method
 from simjudge.core.errors import Losses
+from simjudge.core.version import version
 from simjudge.results.gallery import save_gallery
 from simjudge.results.result_folder import CONTEXTS, RESULT, write_json, writing_result
 from simjudge.studies.context_table import context_table
@@ -77,7 +77,7 @@ def save_comparison(
         patch = (int(parameters["patch"][0]), int(parameters["patch"][1]))
         losses.extend(save_gallery(folder, a, b, table, patch, min_score=float(parameters["min_score"])))
         content = {
-            "version": __version__,
+            "version": version(),
             "parameters": parameters,
             "inputs": inputs,
             "class_names": {str(k): name for k, name in sorted(names.items())},

@@ -6,7 +6,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup setup-train setup-ros setup-watch setup-sim setup-test demo test test-quick lint bench samples
+.PHONY: help setup setup-train setup-ros setup-watch setup-sim setup-docs setup-test demo test test-quick lint docs bench samples
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -26,8 +26,11 @@ setup-watch: ## the same and rerun, the screen of simjudge watch
 setup-sim: ## the same and MuJoCo and Mitsuba, the simulator's default engine
 	@scripts/setup.sh core sim
 
+setup-docs:
+	@scripts/setup.sh core ros docs
+
 setup-test:
-	@scripts/setup.sh core train test ros watch sim
+	@scripts/setup.sh core train test ros watch sim docs
 
 demo: setup-sim ## a drive, its poses replayed through another camera, detected, compared, reported; then live, on a ROS 2 graph
 	@scripts/demo.sh
@@ -41,9 +44,13 @@ test-quick: setup-test ## lint, types, the tests that take seconds
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -m "not slow"
 
-lint: setup-test ## ruff and mypy
+lint: setup-test ## ruff, mypy, and which room may import which
 	$(BIN)/ruff check
 	$(BIN)/mypy
+	$(BIN)/lint-imports --config pyproject.toml
+
+docs: setup-docs ## the documentation as a site: site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: setup-sim ## the benchmark table
 	$(BIN)/python bench/run.py

@@ -1,13 +1,14 @@
 """Write requirements/*.txt anew: exact pins that hold on every Python the project supports.
 
-Usage: `python scripts/pin.py PYTHON3.10 PYTHON3.11 PYTHON3.12 PYTHON3.13` with one interpreter of each version. pip
-itself resolves the groups of setup.py on each of them (nothing is installed), each group under the pins of the groups
-before it; where the versions differ, the pin is written once a version with an environment marker.
+Usage: `python scripts/pin.py [--keep] PYTHON3.10 PYTHON3.11 PYTHON3.12 PYTHON3.13`, one interpreter of each version.
+On each of them pip resolves the requirement lists of pyproject.toml without installing anything. Each group is resolved
+under the pins of the groups before it. Where the Pythons differ, a package gets one line a version, with a marker.
+--keep changes no version that is pinned today: it adds what pyproject.toml newly asks for and drops the rest.
 """
 
 from __future__ import annotations
 
-import ast
+import argparse
 import json
 import re
 import subprocess
@@ -16,8 +17,10 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
+import tomllib
+
 ROOT = Path(__file__).resolve().parents[1]
-GROUPS = ("core", "train", "test", "ros", "watch", "sim")
+GROUPS = ("core", "train", "test", "ros", "watch", "sim", "docs")
 BUILD = ["setuptools>=70.1"]
 """What installing the project itself needs, so that this is pinned too."""
 SOURCE_ONLY = "empy"
@@ -27,21 +30,25 @@ LEFT_TO_TORCH = re.compile(r"nvidia-(?!ml-py)|cuda-|triton$")
 
 
 def wanted() -> dict[str, list[str]]:
-    """The requirement lists that setup.py states, by group."""
-    tree = ast.parse((ROOT / "setup.py").read_text(encoding="utf-8"))
-    lists = {
-        node.targets[0].id.lower(): ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.List)
+    """The requirement lists of pyproject.toml by group, "core" for the package itself."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return {"core": project["dependencies"] + BUILD} | {
+        group: project["optional-dependencies"][group] for group in GROUPS if group != "core"
     }
-    return {group: lists[group] + (BUILD if group == "core" else []) for group in GROUPS}
+
+
+def pinned_today() -> str:
+    """Every pin of requirements/, as one constraints file for pip."""
+    files = (ROOT / f"requirements/{group}.txt" for group in GROUPS)
+    return "\n".join(sorted({line for file in files if file.exists() for line in file.read_text().splitlines()}))
 
 
 def resolve(python: str, requirements: list[str], scratch: Path) -> dict[str, str]:
     """What pip would install for some requirements with one interpreter: version by lower-case name."""
     report = scratch / "report.json"
+    constraints = scratch / "constraints.txt"
     options = ["--dry-run", "--ignore-installed", "--only-binary", ":all:", "--no-binary", SOURCE_ONLY]
-    options += ["--retries", "10", "--timeout", "60"]
+    options += ["--retries", "10", "--timeout", "60", *(["-c", str(constraints)] if constraints.exists() else [])]
     subprocess.run([python, "-m", "pip", "install", "-q", *options, "--report", str(report), *requirements], check=True)
     found = (item["metadata"] for item in json.loads(report.read_text(encoding="utf-8"))["install"])
     named = {re.sub(r"[-_.]+", "-", m["name"]).lower(): m["version"].partition("+")[0] for m in found}
@@ -92,16 +99,23 @@ def lines(by_python: dict[str, dict[str, str]]) -> list[str]:
 
 def main() -> None:
     """Resolve with every interpreter named on the command line and write the files."""
+    parser = argparse.ArgumentParser(description="Write requirements/*.txt anew.")
+    parser.add_argument("--keep", action="store_true", help="Change no version that is pinned today.")
+    parser.add_argument("pythons", nargs="+", metavar="PYTHON", help="One interpreter of each supported version.")
+    options = parser.parse_args()
+    constraints = pinned_today()
     resolved: dict[str, dict[str, dict[str, str]]] = {}
-    for base in sys.argv[1:]:
+    for base in options.pythons:
         with tempfile.TemporaryDirectory() as scratch:
+            if options.keep:
+                (Path(scratch) / "constraints.txt").write_text(constraints, encoding="utf-8")
             version, pins = resolve_groups(base, Path(scratch))
         resolved[version] = pins
         sys.stderr.write(f"{version}: {', '.join(f'{len(p)} {g}' for g, p in pins.items())}\n")
     ordered = dict(sorted(resolved.items(), key=lambda item: int(item[0].partition(".")[2])))
     for group in GROUPS:
         body = lines({version: pins[group] for version, pins in ordered.items()})
-        head = [f"# Written by scripts/pin.py from setup.py, for Python {', '.join(ordered)}.", ""]
+        head = [f"# Written by scripts/pin.py from pyproject.toml, for Python {', '.join(ordered)}.", ""]
         (ROOT / f"requirements/{group}.txt").write_text("\n".join(head + body) + "\n", encoding="utf-8")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros] [watch] [sim]
+# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros] [watch] [sim] [docs]
 # PYTHON=python3.12 chooses the interpreter (any of 3.10-3.13; by default the first suitable one found).
 # Quick when nothing changed: each group leaves a stamp in .venv that names its pins and the Python they are for.
 set -euo pipefail
@@ -13,6 +13,7 @@ groups=("$@")
 key() {
     {
         cat "requirements/$1.txt" setup.py
+        sed -n '/^\[build-system/,/^\[tool\./p' pyproject.toml
         pwd
         "$venv/bin/python" -V
         if [ "$1" = ros ]; then find msgs scripts/msgs.sh -type f -not -path '*/__pycache__/*' -exec sha256sum {} + | LC_ALL=C sort; fi
@@ -60,7 +61,8 @@ for group in "${groups[@]}"; do
         ros) why="ROS 2 (rclpy and its messages), for the nodes" ;;
         watch) why="rerun, the screen of simjudge watch; large" ;;
         sim) why="MuJoCo and Mitsuba, the default engine of the simulator" ;;
-        test) why="the test runner, the linter and the type checker" ;;
+        test) why="the test runner, the linters and the type checker" ;;
+        docs) why="mkdocs, to build the documentation" ;;
     esac
     say "installing the packages of requirements/$group.txt into $venv: $why"
     pip_install -r "requirements/$group.txt"

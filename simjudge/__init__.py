@@ -17,9 +17,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
-
 if TYPE_CHECKING:
+    __version__: str
+
     from simjudge.core.errors import Losses as Losses
     from simjudge.core.errors import SimjudgeError as SimjudgeError
     from simjudge.core.errors import UsageError as UsageError
@@ -59,6 +59,8 @@ __all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("simjudge.core.version").version()
     if name not in _HOMES:
         raise AttributeError(f"module 'simjudge' has no attribute {name!r}")
     module, _, attribute = _HOMES[name].partition(":")

@@ -1,23 +1,12 @@
-"""environment.yml has everything that setup.py asks for, and what PyChrono and RoboStack are built for."""
+"""environment.yml has everything that pyproject.toml asks for, and what PyChrono and RoboStack are built for."""
 
-import ast
 import re
-from pathlib import Path
 
 import yaml
+from project_file import ROOT, required_names
 
-ROOT = Path(__file__).parents[1]
 ELSEWHERE = {"opencv-python-headless": "opencv"}
 """Names of conda for those of pip."""
-
-
-def required():
-    """The names in setup.py's lists CORE and SIM."""
-    names = set()
-    for node in ast.parse((ROOT / "setup.py").read_text()).body:
-        if isinstance(node, ast.Assign) and node.targets[0].id in ("CORE", "SIM"):
-            names |= {re.split(r"[<>=\[;]", entry)[0].strip().lower() for entry in ast.literal_eval(node.value)}
-    return names
 
 
 def given():
@@ -29,7 +18,7 @@ def given():
 
 def test_nothing_is_missing():
     _, there = given()
-    needed = required()
+    needed = required_names("core") | required_names("sim")
     assert len(needed) > 10
     assert {ELSEWHERE.get(name, name) for name in needed} - there.keys() == set()
 

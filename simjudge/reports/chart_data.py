@@ -1,0 +1,300 @@
+"""The numbers behind the figures, from the saved tables: plain NumPy, no drawing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.results.saved_result import OVERALL, Contexts, Curve, Entry
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+HISTOGRAM_BINS = 25
+"""Bins of the histogram of W1; the one of signed differences has one more, so that 0 is an edge."""
+MAX_GRID_COLUMNS = 16
+"""The most columns of a context map."""
+CONTEXTS_PER_CELL = 6
+"""The number of contexts that a cell of a context map holds on average."""
+SIZE_BINS = 6
+"""Bins of the box height."""
+DEFAULT_THETA = 0.8
+"""Similarity threshold that a sweep marks as the default."""
+DEFAULT_PATCH = (120, 120)
+"""Patch height and width in pixels that a sweep marks as the default."""
+MAX_SWEEP_CLASSES = 8
+"""The most entries that a sweep draws."""
+PERFORMANCE_GRID = np.linspace(0.0, 1.0, 101)
+"""Performances at which the cumulative distribution is drawn."""
+
+
+def cumulative_shares(values: FloatArray) -> FloatArray:
+    """Compute the cumulative distribution on PERFORMANCE_GRID.
+
+    Args:
+        values: performances in [0, 1], float64 (N,), N > 0.
+
+    Returns:
+        The share of values at or below each grid point, float64 (101,).
+    """
+    return np.searchsorted(np.sort(values), PERFORMANCE_GRID, side="right") / len(values)
+
+
+def performances(contexts: Contexts, entry: Entry, which: str) -> FloatArray:
+    """Select the known performances of one set.
+
+    Args:
+        contexts: the table of the result.
+        entry: a class, or all classes together.
+        which: "a" or "b".
+
+    Returns:
+        Performances in [0, 1], float64 (N,).
+    """
+    values = contexts["performance"][contexts.of(entry) & (contexts.is_a == (which == "a"))]
+    return np.asarray(values[~np.isnan(values)])
+
+
+def missed_share(values: FloatArray) -> float:
+    """Compute the share of objects that the detector missed.
+
+    Args:
+        values: performances, float64 (N,), N > 0.
+
+    Returns:
+        The share of values that are 0.
+    """
+    return float(np.mean(values == 0))
+
+
+def compared_values(contexts: Contexts, entry: Entry, column: str) -> FloatArray:
+    """Select a column over the compared contexts of A.
+
+    Args:
+        contexts: the table of the result.
+        entry: a class, or all classes together.
+        column: a column that only compared contexts have, such as "w1" or "mean_difference".
+
+    Returns:
+        Its known values, float64 (N,).
+    """
+    values = contexts[column][contexts.of(entry) & contexts.is_a]
+    return np.asarray(values[~np.isnan(values)])
+
+
+def tenth_above(value: float) -> float:
+    """Round up to the next tenth.
+
+    Args:
+        value: any number.
+
+    Returns:
+        The smallest multiple of 0.1 that is at least `value` and at least 0.1.
+    """
+    return max(math.ceil(float(value) * 10 - 1e-9), 1) / 10
+
+
+def round_up(value: float) -> float:
+    """Round up to the end of an axis.
+
+    Args:
+        value: a positive number.
+
+    Returns:
+        The smallest of 1, 2, 2.5 and 5 times a power of ten that is not below `value`.
+    """
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(m * power for m in (1.0, 2.0, 2.5, 5.0, 10.0) if m * power >= value * (1 - 1e-9))
+
+
+@dataclass(frozen=True)
+class CellMeans:
+    """A grid over the image.
+
+    Attributes:
+        mean: mean of a column over the contexts of a cell, float64 (rows, columns), NaN where the cell is empty.
+        count: the number of these contexts, int64 (rows, columns).
+    """
+
+    mean: FloatArray
+    count: IntArray
+
+
+@dataclass(frozen=True)
+class SizeBin:
+    """The contexts whose box height lies in [low, high) pixels.
+
+    Attributes:
+        low, high: the edges, pixels.
+        n_a, n_b: the number of contexts of A and of B.
+        performance_a, performance_b: their mean performance, None without contexts.
+        w1: mean W1 of the compared contexts of A, None without any.
+    """
+
+    low: float
+    high: float
+    n_a: int
+    n_b: int
+    performance_a: float | None
+    performance_b: float | None
+    w1: float | None
+
+
+def grid_shape(contexts: Contexts, count: int) -> tuple[int, int]:
+    """Choose the grid of a context map.
+
+    Args:
+        contexts: the table of the result; the images of A give the aspect ratio.
+        count: how many contexts the grid is for.
+
+    Returns:
+        Rows and columns: cells are about square and hold about CONTEXTS_PER_CELL contexts on average.
+    """
+    width, height = contexts["width"][contexts.is_a], contexts["height"][contexts.is_a]
+    known = (width > 0) & (height > 0)
+    aspect = float(np.median(height[known] / width[known])) if known.any() else 1.0
+    columns = int(np.clip(round((count / CONTEXTS_PER_CELL / aspect) ** 0.5), 4, MAX_GRID_COLUMNS))
+    return int(np.clip(round(columns * aspect), 2, 2 * MAX_GRID_COLUMNS)), columns
+
+
+def cell_means(contexts: Contexts, rows: BoolArray, column: str, shape: tuple[int, int]) -> CellMeans:
+    """Average a column by where the centre of the box lies in the image.
+
+    Args:
+        contexts: the table of the result.
+        rows: which contexts to use, bool (N,); those without a value in `column` are left out.
+        column: the column.
+        shape: rows and columns of the grid.
+
+    Returns:
+        The mean and the number of contexts of each cell.
+    """
+    values = contexts[column]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        across = (contexts["x0"] + contexts["x1"]) / 2 / contexts["width"]
+        down = (contexts["y0"] + contexts["y1"]) / 2 / contexts["height"]
+    used = rows & np.isfinite(values) & np.isfinite(across) & np.isfinite(down)
+    i = np.clip((down[used] * shape[0]).astype(np.int64), 0, shape[0] - 1)
+    j = np.clip((across[used] * shape[1]).astype(np.int64), 0, shape[1] - 1)
+    cell, size = i * shape[1] + j, shape[0] * shape[1]
+    counts = np.bincount(cell, minlength=size)
+    sums = np.bincount(cell, values[used], minlength=size)
+    mean = np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0)
+    return CellMeans(mean.reshape(shape), counts.reshape(shape))
+
+
+def bins_by_height(contexts: Contexts, entry: Entry, bins: int = SIZE_BINS) -> list[SizeBin]:
+    """Average performance and W1 by box height.
+
+    Args:
+        contexts: the table of the result.
+        entry: a class, or all classes together.
+        bins: the most bins. Their edges are whole pixels, with about equally many contexts of A and B between them.
+
+    Returns:
+        The bins by height, empty without contexts.
+    """
+    rows = contexts.of(entry)
+    height = contexts["y1"] - contexts["y0"]
+    known = height[rows & np.isfinite(height)]
+    if not len(known):
+        return []
+    inner = np.round(np.quantile(known, np.linspace(0, 1, bins + 1)[1:-1]))
+    edges = np.unique([np.floor(known.min()), *inner, np.floor(known.max()) + 1])
+    out = []
+    for low, high in pairwise(edges):
+        inside = rows & (height >= low) & (height < high)
+        a, b = inside & contexts.is_a, inside & ~contexts.is_a
+        performance, w1 = contexts["performance"], contexts["w1"]
+        means = _mean(performance[a]), _mean(performance[b]), _mean(w1[a])
+        out.append(SizeBin(float(low), float(high), int(a.sum()), int(b.sum()), *means))
+    return out
+
+
+@dataclass(frozen=True)
+class SweepAxis:
+    """A setting that a sweep varies.
+
+    Attributes:
+        label: what it is called.
+        default: its default.
+        value: gets it from a point of the sweep.
+        held: says in words what the other setting of this point is.
+    """
+
+    label: str
+    default: float
+    value: Callable[[Curve], float]
+    held: Callable[[Curve], str]
+
+
+THETA_AXIS = SweepAxis("theta", DEFAULT_THETA, lambda c: c.theta, lambda c: f"patch {c.patch[1]} × {c.patch[0]}")
+PATCH_AXIS = SweepAxis(
+    "patch height", float(DEFAULT_PATCH[0]), lambda c: float(c.patch[0]), lambda c: f"theta {c.theta:g}"
+)
+_DEFAULTS_HELD = (f"patch {DEFAULT_PATCH[1]} × {DEFAULT_PATCH[0]}", f"theta {DEFAULT_THETA:g}")
+
+
+@dataclass(frozen=True)
+class SweepLine:
+    """Points of a sweep along one setting, by rising value; the other setting is held.
+
+    Attributes:
+        axis: the setting that varies.
+        points: at least two points.
+    """
+
+    axis: SweepAxis
+    points: tuple[Curve, ...]
+
+    @property
+    def heading(self) -> str:
+        """Which setting varies, and what is held."""
+        return f"{self.axis.label} varied, {self.axis.held(self.points[0])}"
+
+
+def sweep_lines(curves: Sequence[Curve]) -> list[SweepLine]:
+    """Find what a sweep can draw.
+
+    Args:
+        curves: all points of the sweep.
+
+    Returns:
+        A line for each setting along which two points or more share the other setting. Among several such lines it is
+        the fullest one; among equally full ones the one that holds the other setting's default.
+    """
+    out = []
+    for axis in (THETA_AXIS, PATCH_AXIS) if curves else ():
+        groups: dict[str, dict[float, Curve]] = {}
+        for curve in curves:
+            groups.setdefault(axis.held(curve), {})[axis.value(curve)] = curve
+        line = groups[max(groups, key=lambda held: (len(groups[held]), held in _DEFAULTS_HELD))]
+        if len(line) > 1:
+            out.append(SweepLine(axis, tuple(line[x] for x in sorted(line))))
+    return out
+
+
+def sweep_entries(curves: Sequence[Curve]) -> list[Entry]:
+    """Choose the entries that a sweep draws.
+
+    Args:
+        curves: all points of the sweep, at least one.
+
+    Returns:
+        All classes together and the classes with most contexts in A, MAX_SWEEP_CLASSES at most, in the file's order.
+    """
+    entries = curves[0].entries
+    ranked = sorted(entries, key=lambda e: (e.key != OVERALL, -e.count("n_a")))[:MAX_SWEEP_CLASSES]
+    kept = {e.key for e in ranked}
+    return [e for e in entries if e.key in kept]
+
+
+def _mean(values: FloatArray) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else None

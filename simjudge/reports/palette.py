@@ -1,0 +1,78 @@
+"""Colours of the report, declared once: for the style sheet of the page and for the figures.
+
+Figures are drawn in the light palette. The page replaces a colour of the palette by its CSS variable (inline_svg.py):
+the same figure is readable in light mode, in dark mode and on paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simjudge.results.saved_result import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED, OVERALL, Entry
+
+LIGHT = {
+    "page": "#f6f7f9", "panel": "#ffffff", "ink": "#1b2430", "soft": "#566173", "line": "#d9dee6", "grid": "#e8ebf0",
+    "a": "#1f6fc4", "b": "#d06010", "w1": "#7a4fb5", "band": "#c4cad4", "floor": "#6b7686",
+    "gap": "#b3261e", "gap-tint": "#fbeae8", "no-gap": "#1b6e57", "no-gap-tint": "#e6f3ee",
+    "none": "#5d4a8a", "none-tint": "#eeeaf7", "open": "#6a5b00", "open-tint": "#f7f1d2",
+    "blue": "#1f6fc4", "orange": "#d06010", "green": "#1b8a5a", "magenta": "#a8327e", "yellow": "#a07c00",
+    "indigo": "#5b5fc7", "teal": "#0e7c86", "red": "#c2291f",
+}  # fmt: skip
+"""CSS variable name to colour, on a light ground and on paper."""
+DARK = {
+    "page": "#12161c", "panel": "#1b2129", "ink": "#e6eaf0", "soft": "#9fabbb", "line": "#36404d", "grid": "#2a323d",
+    "a": "#6fb1f5", "b": "#f59a4a", "w1": "#b998ee", "band": "#454f5d", "floor": "#a9b4c3",
+    "gap": "#ff8a80", "gap-tint": "#3a2020", "no-gap": "#6fd1b0", "no-gap-tint": "#17322a",
+    "none": "#b8a6e8", "none-tint": "#2a2440", "open": "#e3cd5c", "open-tint": "#34301a",
+    "blue": "#6fb1f5", "orange": "#f59a4a", "green": "#63d09a", "magenta": "#f08cc8", "yellow": "#e8c93a",
+    "indigo": "#a3a7f7", "teal": "#5fd0da", "red": "#ff7468",
+}  # fmt: skip
+"""The same names on a dark ground."""
+SERIES = ("blue", "orange", "green", "magenta", "yellow", "indigo", "teal", "red")
+"""Names of the colours that tell classes and results apart."""
+VERDICT_COLOURS = {GAP: "gap", NO_GAP: "no-gap", NO_OVERLAP: "none", NOT_TESTED: "open"}
+"""Verdict to the name of its colour."""
+
+
+def css_variables(palette: dict[str, str]) -> str:
+    """Declare the colours of a palette as CSS custom properties.
+
+    Args:
+        palette: LIGHT or DARK.
+
+    Returns:
+        Declarations, to stand inside a CSS rule.
+    """
+    return " ".join(f"--{name}: {colour};" for name, colour in palette.items())
+
+
+def series_colours(labels: Sequence[str]) -> list[str]:
+    """Choose a colour for each label.
+
+    Args:
+        labels: names of classes or of results. A label that holds the word of a colour ("red cone") gets this colour.
+
+    Returns:
+        A name of SERIES for each label. Labels without a colour word share the colours that no label asks for.
+    """
+    own = [next((w for w in label.lower().split() if w in SERIES), None) for label in labels]
+    free = [c for c in SERIES if c not in own] or list(SERIES)
+    taken = 0
+    out = []
+    for named in own:
+        out.append(named or free[taken % len(free)])
+        taken += named is None
+    return out
+
+
+def entry_colours(entries: Sequence[Entry]) -> list[str]:
+    """Choose a colour for each entry of one result.
+
+    Args:
+        entries: entries of the result, all classes together among them or not.
+
+    Returns:
+        A colour name for each entry: "ink" for all classes together, a name of SERIES for a class.
+    """
+    given = iter(series_colours([e.label for e in entries if e.key != OVERALL]))
+    return ["ink" if e.key == OVERALL else next(given) for e in entries]

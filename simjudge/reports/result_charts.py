@@ -1,0 +1,296 @@
+"""Charts of whole results, drawn on given axes: W1 against its floor, W1 against overlap, sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+
+from simjudge.reports.chart_data import SweepLine, round_up
+from simjudge.reports.class_charts import DASHED, number_text, set_axes
+from simjudge.reports.palette import LIGHT, VERDICT_COLOURS
+from simjudge.reports.report_figure import ReportFigure, axes_size, plain_text
+from simjudge.reports.words import interval, number, p_text, percent
+from simjudge.results.saved_result import Entry
+
+MAX_LABELLED = 14
+"""Up to how many points carry their name in the figure."""
+LABEL_HEIGHT = 13.0
+"""Distance of two names that stand below each other, points."""
+CHARACTER_WIDTH = 6.5
+"""About the width of a character of a name, points."""
+NEAR = 60.0
+"""Points of a figure that lie nearer than this, in points, get their names in one column."""
+CORNER_STRIP = 0.15
+"""The share of the W1 axis that is kept free above and below for what the corners say."""
+POINT_AREA, SMALL_POINT_AREA = 80.0, 28.0
+"""Areas of a dot, square points."""
+_CORNERS = (
+    (0, 1, "neither", "little is shown, and it misleads"),
+    (1, 1, "shown, but the detector differs", "like contexts, unlike performance"),
+    (0, 0, "right, but little", "what is shown is right, much is missing"),
+    (1, 0, "B predicts A", "like contexts, like performance"),
+)
+"""Right or left, top or bottom, what the corner of W1 against overlap means."""
+
+
+@dataclass(frozen=True)
+class OverlapPoint:
+    """A point of W1 against overlap.
+
+    Attributes:
+        entry: its numbers.
+        label: what it is called.
+        colour: name of a colour of the palette.
+        small: whether it is secondary: drawn small, without its name, interval and floor.
+    """
+
+    entry: Entry
+    label: str
+    colour: str
+    small: bool = False
+
+
+def tooltip(entry: Entry, label: str) -> str:
+    """Write an entry's numbers on a line, W1 with everything that must stand beside it.
+
+    Args:
+        entry: its numbers.
+        label: what it is called.
+
+    Returns:
+        The line.
+    """
+    spread = f" [{interval(entry)}]" if interval(entry) else ""
+    return (
+        f"{label}: {entry.verdict}; mean W1 {number(entry.number('mean_w1'))}{spread}, floor "
+        f"{number(entry.number('floor_mean'))} (95 % quantile {number(entry.number('floor_q95'))}), "
+        f"p = {p_text(entry.number('p_value'))}; overlap O_A {percent(entry.number('overlap_a'))}, "
+        f"O_B {percent(entry.number('overlap_b'))}"
+    )
+
+
+def w1_axis_end(entries: Sequence[Entry]) -> float:
+    """Choose where the axis of W1 against its floor ends.
+
+    Args:
+        entries: everything that is drawn along this axis.
+
+    Returns:
+        A round number above all their means, intervals and floors.
+    """
+    values = [e.number(f) for e in entries for f in ("mean_w1", "w1_high", "floor_q95", "floor_mean")]
+    return round_up(max((v for v in values if v), default=0.1) * 1.04)
+
+
+def draw_floors(axes: Axes, entries: Sequence[Entry]) -> None:
+    """Draw each entry's mean W1 with its interval, over what chance alone gives.
+
+    Args:
+        axes: where to draw; the first entry comes on top.
+        entries: the entries. One whose W1 is undefined is written so.
+    """
+    set_axes(axes, (0.0, w1_axis_end(entries)), (len(entries) - 0.5, -0.5), "mean W1", "")
+    axes.set_yticks(range(len(entries)), [plain_text(e.label, 24) for e in entries])
+    axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
+    axes.grid(visible=False, axis="y")
+    for row, entry in enumerate(entries):
+        colour = LIGHT[VERDICT_COLOURS[entry.verdict]]
+        floor, quantile, w1 = (entry.number(f) for f in ("floor_mean", "floor_q95", "mean_w1"))
+        low, high = entry.number("w1_low"), entry.number("w1_high")
+        if quantile is not None:
+            label = "W1 by chance, up to its 95 % quantile"
+            axes.barh(row, quantile, 0.55, color=LIGHT["band"], alpha=0.6, linewidth=0, label=label)
+        if floor is not None:
+            axes.plot([floor, floor], [row - 0.36, row + 0.36], color=LIGHT["floor"], label="floor: mean W1 by chance")
+        if low is not None and high is not None:
+            label = "mean W1 and its 95 % interval"
+            axes.plot([low, high], [row, row], color=colour, linewidth=3, alpha=0.55, label=label)
+        if w1 is None:
+            axes.text(0.01, row, "undefined", color=LIGHT["soft"], va="center", transform=axes.get_yaxis_transform())
+        else:
+            _dots(axes, [w1], [row], POINT_AREA, colour, [tooltip(entry, entry.label)])
+
+
+def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
+    """Draw mean W1 against the overlap O_A: Fig. 2 of arXiv 2208.01022, with intervals and floors.
+
+    Args:
+        axes: where to draw.
+        points: what to draw. Points whose W1 is undefined are left out.
+    """
+    drawn = [p for p in points if p.entry.number("mean_w1") is not None]
+    highest = max((max(p.entry.number("mean_w1") or 0, p.entry.number("w1_high") or 0) for p in drawn), default=0)
+    top = 0.5 if highest <= 0.47 else 1.0
+    limits = (-CORNER_STRIP * top, (1 + CORNER_STRIP) * top)
+    set_axes(axes, (0, 1), limits, "overlap O_A: share of A's contexts that B shows", "mean W1", x_percent=True)
+    axes.set_yticks([k * top / 5 for k in range(6)])
+    for right, upper, word, meaning in _CORNERS:
+        side = "right" if right else "left"
+        at, down = (-8 if right else 8, 0), -4 if upper else 26
+        for text, size, weight, offset in ((word, 13, "bold", down), (meaning, 11, "normal", down - 14)):
+            axes.annotate(
+                text, (right, upper), (at[0], offset), "axes fraction", "offset points", ha=side, va="top",
+                fontsize=size, fontweight=weight, color=LIGHT["soft"],
+            )  # fmt: skip
+    for point in drawn:
+        _draw_point(axes, point)
+    named = [p for p in drawn if not p.small]
+    if len(named) <= MAX_LABELLED:
+        _label_points(axes, named)
+
+
+def _draw_point(axes: Axes, point: OverlapPoint) -> None:
+    entry, x, colour = point.entry, point.entry.number("overlap_a") or 0.0, LIGHT[point.colour]
+    low, high, floor = (entry.number(f) for f in ("w1_low", "w1_high", "floor_mean"))
+    if low is not None and high is not None and not point.small:
+        axes.plot([x, x], [low, high], color=colour, alpha=0.6)
+    if floor is not None and not point.small:
+        half = 7.0 / axes_size(axes)[0]
+        axes.plot([x - half, x + half], [floor, floor], color=LIGHT["floor"])
+    area = SMALL_POINT_AREA if point.small else POINT_AREA
+    _dots(axes, [x], [entry.number("mean_w1") or 0.0], area, colour, [tooltip(entry, point.label)])
+
+
+def _label_points(axes: Axes, points: Sequence[OverlapPoint]) -> None:
+    """Write names beside the points, pushed apart where they would overlap, with a hair line to the point."""
+    width, height = axes_size(axes)
+    low, high = axes.get_ylim()
+    scale = height / (high - low)
+    spots = [(p.entry.number("overlap_a") or 0.0, p.entry.number("mean_w1") or 0.0) for p in points]
+    at = [(x * width, (y - low) * scale) for x, y in spots]
+    labels = [plain_text(p.label, 40) for p in points]
+    longest = max((len(label) for label in labels), default=0)
+    on_left = [x + 16 + CHARACTER_WIDTH * len(label) > width for (x, _), label in zip(at, labels, strict=True)]
+    for group in _near_groups([x - (20.0 if left else 0.0) for (x, _), left in zip(at, on_left, strict=True)]):
+        left = any(on_left[n] for n in group)
+        edge = min(at[n][0] for n in group) - 18 if left else max(at[n][0] for n in group) + 18
+        edge = max(edge, 6.0 + CHARACTER_WIDTH * longest) if left else edge
+        order = sorted(group, key=lambda n: at[n][1])
+        room = -low * scale, (high / (1 + CORNER_STRIP) - low) * scale - 8
+        for n, y in zip(order, spread_positions([at[n][1] for n in order], LABEL_HEIGHT, *room), strict=True):
+            x_data, y_data = edge / width, y / scale + low
+            end = x_data + (2 if left else -2) / width
+            axes.plot([spots[n][0], end], [spots[n][1], y_data], color=LIGHT["soft"], linewidth=0.7, alpha=0.7)
+            axes.text(
+                x_data, y_data, labels[n], ha="right" if left else "left", va="center_baseline", fontsize=12,
+                bbox={"facecolor": LIGHT["panel"], "edgecolor": "none", "pad": 0.5, "alpha": 0.75},
+            )  # fmt: skip
+
+
+def spread_positions(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
+    """Move positions apart, each as little as possible.
+
+    Args:
+        wanted: positions, rising.
+        apart: the least distance of two neighbours.
+        low, high: the range that they stay within.
+
+    Returns:
+        As many positions, rising.
+    """
+    blocks: list[list[float]] = []  # what each block's first position should be, and how many positions it holds
+    for n, position in enumerate(wanted):
+        blocks.append([position - n * apart, 1])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (mean, size), (other, more) = blocks[-2:]
+            blocks[-2:] = [[(mean * size + other * more) / (size + more), size + more]]
+    firsts = [mean for mean, size in blocks for _ in range(int(size))]
+    top = high - (len(wanted) - 1) * apart
+    return [max(low, min(first, top)) + n * apart for n, first in enumerate(firsts)]
+
+
+def _near_groups(positions: Sequence[float]) -> list[list[int]]:
+    """Group the numbers of positions that lie near each other."""
+    out: list[list[int]] = []
+    last = -1e9
+    for n in sorted(range(len(positions)), key=lambda n: positions[n]):
+        if positions[n] - last > NEAR:
+            out.append([])
+        out[-1].append(n)
+        last = positions[n]
+    return out
+
+
+@dataclass(frozen=True)
+class SweepPanel:
+    """What a chart of a sweep shows.
+
+    Attributes:
+        label: what it is called.
+        fields: the fields of an entry: the first is drawn solid, the second dashed.
+        in_percent: whether they are shares.
+        least_top: the least end of the axis.
+    """
+
+    label: str
+    fields: tuple[str, ...]
+    in_percent: bool = False
+    least_top: float = 1.0
+
+
+SWEEP_PANELS = (
+    SweepPanel("mean W1", ("mean_w1",), least_top=0.05),
+    SweepPanel("overlap", ("overlap_a", "overlap_b"), in_percent=True),
+    SweepPanel("batch size", ("mean_batch_a", "mean_batch_b")),
+)
+"""The charts of a sweep along one setting."""
+
+
+def draw_sweep(
+    axes: Axes, line: SweepLine, panel: SweepPanel, entries: Sequence[Entry], colours: Sequence[str]
+) -> None:
+    """Draw one quantity of a sweep against the setting that varies.
+
+    Args:
+        axes: where to draw.
+        line: the points.
+        panel: which quantity.
+        entries: which classes.
+        colours: names of their colours in the palette.
+    """
+    xs = [line.axis.value(curve) for curve in line.points]
+    margin = (xs[-1] - xs[0]) * 0.03
+    known = [e.number(f) or 0.0 for c in line.points for e in c.entries for f in panel.fields]
+    top = 1.0 if panel.in_percent else round_up(max(*known, panel.least_top))
+    limits = (xs[0] - margin, xs[-1] + margin)
+    set_axes(axes, limits, (0.0, top), line.axis.label, panel.label, y_percent=panel.in_percent)
+    shown = xs if len(xs) <= 9 else xs[:: (len(xs) + 8) // 9]
+    axes.set_xticks(shown, [number_text(x) for x in shown])
+    if xs[0] <= line.axis.default <= xs[-1]:
+        default = axes.axvline(line.axis.default, color=LIGHT["soft"], linestyle=DASHED, linewidth=1.5)
+        if isinstance(axes.figure, ReportFigure):
+            axes.figure.add_tooltips(default, [f"the default, {line.axis.default:g}"])
+    for entry, colour in zip(entries, colours, strict=True):
+        for n, field in enumerate(panel.fields):
+            _draw_sweep_line(axes, line, entry, field, LIGHT[colour], dashed=n > 0)
+
+
+def _draw_sweep_line(axes: Axes, line: SweepLine, entry: Entry, field: str, colour: str, *, dashed: bool) -> None:
+    known: list[tuple[float, float, Entry]] = []
+    for curve in line.points:
+        found = next((e for e in curve.entries if e.key == entry.key), None)
+        value = None if found is None else found.number(field)
+        if found is not None and value is not None:
+            known.append((line.axis.value(curve), value, found))
+    xs, ys = [x for x, _, _ in known], [y for _, y, _ in known]
+    label = None if dashed else plain_text(entry.label, 24).lstrip("_")
+    axes.plot(xs, ys, color=colour, linestyle=DASHED if dashed else "-", label=label)
+    tips = [f"{entry.label}, {line.axis.label} {x:g}: {_sweep_tooltip(found, field, y)}" for x, y, found in known]
+    _dots(axes, xs, ys, SMALL_POINT_AREA, colour, tips)
+
+
+def _sweep_tooltip(entry: Entry, field: str, value: float) -> str:
+    if field == "mean_w1":
+        floor = entry.number("floor_mean")
+        return f"mean W1 {number(value)}" + (f", floor {number(floor)}" if floor is not None else ", no floor computed")
+    return f"{field} {number(value)}"
+
+
+def _dots(axes: Axes, xs: Sequence[float], ys: Sequence[float], area: float, colour: str, tips: Sequence[str]) -> None:
+    if not xs:
+        return
+    dots = axes.scatter(xs, ys, area, colour, linewidths=0, zorder=3)
+    if isinstance(axes.figure, ReportFigure):
+        axes.figure.add_tooltips(dots, tips)

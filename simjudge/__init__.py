@@ -18,8 +18,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    __version__: str
 
+    __version__: str
     from simjudge.core.errors import Losses as Losses
     from simjudge.core.errors import SimjudgeError as SimjudgeError
     from simjudge.core.errors import UsageError as UsageError
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from simjudge.core.frames import Objects as Objects
     from simjudge.core.frames import Predictions as Predictions
     from simjudge.data import sets
+    from simjudge.data.conversion import convert as convert
+    from simjudge.data.joined import join as join
+    from simjudge.data.parts import Split as Split
+    from simjudge.data.parts import split as split
     from simjudge.data.sets import Topics as Topics
     from simjudge.perception.detection import detect as detect
     from simjudge.perception.detector import Detections as Detections
@@ -43,11 +47,15 @@ _HOMES = {
     "Objects": "core.frames",
     "Predictions": "core.frames",
     "SimjudgeError": "core.errors",
+    "Split": "data.parts",
     "Topics": "data.sets",
     "UsageError": "core.errors",
+    "convert": "data.conversion",
     "detect": "perception.detection",
+    "join": "data.joined",
     "load_detector": "perception.loading",
     "read": "data.sets:read_set",
+    "split": "data.parts",
     "write": "data.sets:write_set",
 }
 """By the name here, the module below simjudge, and behind a colon the name there where it is another.

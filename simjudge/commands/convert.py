@@ -7,7 +7,6 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import finish, say
-from simjudge.core.errors import UsageError
 
 
 def convert(
@@ -28,20 +27,14 @@ def convert(
     To label a recording by hand: convert it to a folder (--to yolo or cvat), label there, then
     `simjudge convert RECORDING OUT.mcap --labels FOLDER`.
     """
-    from simjudge.data.image_orientation import turned_over
-    from simjudge.data.sets import Topics, read_set, with_labels, write_set
+    from simjudge.data.conversion import convert as run
+    from simjudge.data.sets import Topics
 
-    if out.exists() and out.resolve() == source.resolve():
-        raise UsageError(f"{out}: is the input; choose another name")
-    tolerance_ns = round(label_tolerance * 1e9)
     named = image_topic or label_topic or detection_topic
     topics = Topics(image_topic, label_topic, detection_topic) if named else None
-    frames = read_set(source, tolerance_ns, topics)
-    if upside_down:
-        frames = turned_over(frames)
-    if labels is not None:
-        frames = with_labels(frames, read_set(labels), tolerance_ns)
-    lost = write_set(frames, out, to)
+    frames = run(
+        source, out, to=to, labels=labels, label_tolerance=label_tolerance, topics=topics, upside_down=upside_down
+    )
     predictions = "" if frames.predictions is None else f", {len(frames.predictions)} predictions"
     say(f"{out}: {len(frames)} frames, {len(frames.objects)} objects{predictions}")
-    finish(frames.losses, lost)
+    finish(frames.losses)

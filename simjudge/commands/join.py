@@ -7,7 +7,6 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import finish, say
-from simjudge.core.errors import UsageError
 
 
 def join(
@@ -20,19 +19,9 @@ def join(
     Classes are matched by name, or by id where no set names them. Predictions are kept; frames of one name in several
     sets are told apart by the name of their set.
     """
-    from simjudge.data.joined import joined
-    from simjudge.data.sets import read_set, write_set
+    from simjudge.data.joined import join as run
 
-    places = [path.resolve() for path in sources]
-    twice = next((path for i, path in enumerate(sources) if path.resolve() in places[:i]), None)
-    if twice is not None:
-        raise UsageError(f"{twice}: given twice; a set is joined with others, not with itself")
-    if len(sources) < 2:
-        raise UsageError(f"{sources[0]}: nothing to join it with; give two sets or more, and OUT")
-    if out.resolve() in places:
-        raise UsageError(f"{out}: is an input; choose another name")
-    whole = joined([read_set(path) for path in sources])
-    lost = write_set(whole, out, to)
+    whole = run(*sources, out=out, to=to)
     predictions = "" if whole.predictions is None else f", {len(whole.predictions)} predictions"
     say(f"{out}: {len(whole)} frames, {len(whole.objects)} objects{predictions}")
-    finish(whole.losses, lost)
+    finish(whole.losses)

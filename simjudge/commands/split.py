@@ -8,7 +8,6 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import finish, say
-from simjudge.core.errors import Losses, UsageError
 
 
 def split(
@@ -22,24 +21,12 @@ def split(
     to: str = typer.Option("yolo", "--to", help="yolo, coco, cvat or cpd (folders); json, mcap or db3 (files)."),
 ) -> None:
     """Deal the frames of a set at random into parts of equal size, to compare a set with itself."""
-    from simjudge.core.files import atomic_folder
-    from simjudge.data.parts import random_parts
-    from simjudge.data.sets import FOLDER_FORMATS, read_set, write_set
-    from simjudge.perception.training_data import source_photograph
+    from simjudge.data.parts import split as run
 
-    files = ("json", "mcap", "db3")
-    if to not in (*FOLDER_FORMATS, *files):
-        raise UsageError(f"--to {to}: no such format; one of {', '.join((*FOLDER_FORMATS, *files))}")
-    frames = read_set(source)
-    groups = [source_photograph(name) if by_source else name for name in frames.frame_name]
-    dealt = random_parts(groups, parts, seed)
-    lost = Losses()
-    with atomic_folder(out) as folder:
-        for number, chosen in enumerate(dealt, 1):
-            part = frames.take(chosen)
-            name = f"{number}.{to}" if to in files else str(number)
-            lost.extend(write_set(part, folder / name, None if to in files else to))
-            sys.stdout.write(f"{out / name}: {len(part)} frames, {len(part.objects)} objects\n")
-    if len(set(groups)) < len(groups):
-        say(f"{len(groups)} frames are variants of {len(set(groups))} photographs: kept together")
-    finish(frames.losses, lost)
+    dealt = run(source, parts, out, to=to, seed=seed, by_source=by_source)
+    for path, part in zip(dealt.paths, dealt, strict=True):
+        sys.stdout.write(f"{path}: {len(part)} frames, {len(part.objects)} objects\n")
+    frames = sum(len(part) for part in dealt)
+    if dealt.groups < frames:
+        say(f"{frames} frames are variants of {dealt.groups} photographs: kept together")
+    finish(dealt.losses)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from simjudge.core.frames import FrameSet, IntArray, Objects, Predictions
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
 from simjudge.core.masks import Masks
 from simjudge.data.attach import class_map
+from simjudge.data.sources import as_frames, write_where_asked
 
 
 def joined(sets: Sequence[FrameSet]) -> FrameSet:
@@ -47,6 +49,37 @@ def joined(sets: Sequence[FrameSet]) -> FrameSet:
         images=None if all(s.images is None for s in sets) else JoinedImages([s.images for s in sets], start),
         losses=losses,
     )
+
+
+def join(*sources: FrameSet | str | Path, out: str | Path | None = None, to: str | None = None) -> FrameSet:
+    """Join several data sets to one: the recordings of one site, or the splits of a data set.
+
+    Classes are matched by name, or by id where no set names them. Predictions are kept. Frames of one name in several
+    sets are told apart by the name of their set.
+
+    Args:
+        sources: two or more data sets, or paths of data sets or recordings.
+        out: where to write the joined set; None writes nothing.
+        to: the format of a folder at `out`: yolo, coco, cvat or cpd.
+
+    Returns:
+        The joined set.
+
+    Raises:
+        UsageError: fewer than two sources, one given twice, or `out` is one of them.
+        SimjudgeError: a source cannot be read, or a class has no name while other classes have.
+    """
+    paths = [Path(each) for each in sources if not isinstance(each, FrameSet)]
+    places = [path.resolve() for path in paths]
+    twice = next((path for i, path in enumerate(paths) if places[i] in places[:i]), None)
+    if twice is not None:
+        raise UsageError(f"{twice}: given twice; a set is joined with others, not with itself")
+    if len(sources) < 2:
+        only = "".join(each.name if isinstance(each, FrameSet) else str(each) for each in sources)
+        raise UsageError(f"{only or 'no set'}: nothing to join it with; give two sets or more, and OUT")
+    if out is not None and Path(out).resolve() in places:
+        raise UsageError(f"{out}: is an input; choose another name")
+    return write_where_asked(joined([as_frames(each) for each in sources]), out, to)
 
 
 @dataclass(frozen=True)

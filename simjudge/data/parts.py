@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.errors import UsageError
-from simjudge.core.frames import IntArray
+from simjudge.core.errors import Losses, UsageError
+from simjudge.core.files import atomic_folder
+from simjudge.core.frames import FrameSet, IntArray
+from simjudge.data.photographs import source_photograph
+from simjudge.data.sets import FOLDER_FORMATS, write_set
+from simjudge.data.sources import as_frames
+
+_FILE_FORMATS = ("json", "mcap", "db3")
 
 
 def random_parts(groups: Sequence[str], count: int, seed: int = 0) -> list[IntArray]:
@@ -40,3 +48,78 @@ def random_parts(groups: Sequence[str], count: int, seed: int = 0) -> list[IntAr
     for group in np.random.default_rng(seed).permutation(len(order)):
         min(parts, key=len).extend(members[order[int(group)]])
     return [np.array(sorted(part), np.int64) for part in parts]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A data set that was dealt into parts; iterating over it gives the parts.
+
+    Attributes:
+        parts: the parts, which share no frame.
+        paths: where each part was written; empty where nothing was written.
+        groups: the number of groups of frames that stayed together.
+        losses: what was left out while reading and writing.
+    """
+
+    parts: list[FrameSet]
+    paths: list[Path]
+    groups: int
+    losses: Losses
+
+    def __len__(self) -> int:
+        """The number of parts."""
+        return len(self.parts)
+
+    def __iter__(self) -> Iterator[FrameSet]:
+        """The parts, one after the other."""
+        return iter(self.parts)
+
+    def __getitem__(self, index: int) -> FrameSet:
+        """The part of a number, from 0."""
+        return self.parts[index]
+
+
+def split(
+    source: FrameSet | str | Path,
+    parts: int = 2,
+    out: str | Path | None = None,
+    *,
+    to: str = "yolo",
+    seed: int = 0,
+    by_source: bool = True,
+) -> Split:
+    """Deal the frames of a set at random into parts of equal size, to compare a set with itself.
+
+    Args:
+        source: a data set, or the path of a data set or a recording.
+        parts: how many parts, 2 or more.
+        out: the folder to make; the parts in it are called 1, 2, and so on. None writes nothing.
+        to: the format of the parts: yolo, coco, cvat or cpd (folders), json, mcap or db3 (files).
+        seed: seed of the random numbers, 0 or more.
+        by_source: keep variants of one photograph together, which the names of Roboflow tell.
+
+    Returns:
+        The parts.
+
+    Raises:
+        UsageError: there is no such format, or there are fewer photographs than parts.
+        SimjudgeError: the source cannot be read, or `out` cannot be written.
+    """
+    if to not in (*FOLDER_FORMATS, *_FILE_FORMATS):
+        raise UsageError(f"--to {to}: no such format; one of {', '.join((*FOLDER_FORMATS, *_FILE_FORMATS))}")
+    frames = as_frames(source)
+    groups = [source_photograph(name) if by_source else name for name in frames.frame_name]
+    dealt = [frames.take(chosen) for chosen in random_parts(groups, parts, seed)]
+    losses = Losses()
+    losses.extend(frames.losses)
+    paths = [] if out is None else _write_parts(dealt, Path(out), to, losses)
+    return Split(dealt, paths, len(set(groups)), losses)
+
+
+def _write_parts(parts: Sequence[FrameSet], out: Path, to: str, losses: Losses) -> list[Path]:
+    """Write every part or none; returns where they are."""
+    names = [f"{number}.{to}" if to in _FILE_FORMATS else str(number) for number in range(1, len(parts) + 1)]
+    with atomic_folder(out) as folder:
+        for name, part in zip(names, parts, strict=True):
+            losses.extend(write_set(part, folder / name, None if to in _FILE_FORMATS else to))
+    return [out / name for name in names]

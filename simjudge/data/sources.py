@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.data.sets import read_set
+from simjudge.data.sets import read_set, write_set
 
 
 def as_frames(source: FrameSet | str | Path) -> FrameSet:
@@ -39,3 +40,26 @@ def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | str | Pa
     written = Path(out).resolve()
     if any(Path(each).resolve() == written for each in sources if not isinstance(each, FrameSet)):
         raise UsageError(f"{out}: is the input; choose another name")
+
+
+def write_where_asked(frames: FrameSet, out: str | Path | None, to: str | None) -> FrameSet:
+    """Write a data set, unless no path is given.
+
+    Args:
+        frames: the data set.
+        out: the path to write; None writes nothing.
+        to: the format of a folder at `out`.
+
+    Returns:
+        The data set; its `losses` count what could not be written, too.
+
+    Raises:
+        UsageError: the name of `out` says no format, or `to` does not suit it.
+        SimjudgeError: something is there already, or it cannot be written.
+    """
+    if out is None:
+        return frames
+    losses = Losses()
+    losses.extend(frames.losses)
+    losses.extend(write_set(frames, out, to))
+    return replace(frames, losses=losses)

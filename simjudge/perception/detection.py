@@ -12,8 +12,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import BoolArray, FrameSet, IntArray, Predictions
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
-from simjudge.data.sets import write_set
-from simjudge.data.sources import as_frames, refuse_input_as_output
+from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.perception.class_map import map_classes
 from simjudge.perception.detector import Detections, Detector
 from simjudge.perception.loading import load_detector
@@ -58,9 +57,7 @@ def detect(
         raise SimjudgeError(f"{frames.name}: has no pictures to run a detector on")
     with progress(f"detecting on {frames.name}") as advance:
         found = _with_detections(frames, loaded, batch, advance, rename, log)
-    if out is not None:
-        found.losses.extend(write_set(found, out, to))
-    return found
+    return write_where_asked(found, out, to)
 
 
 def _with_detections(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +13,7 @@ import yaml
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, row_offsets
 from simjudge.core.images import FileImages, ImageError, Images, ImageSubset, decode_image, encode_png
-
-_ROBOFLOW = re.compile(r"^(?P<source>.+)_(?:jpe?g|png|bmp|webp|tiff?)\.rf\..+$", re.IGNORECASE)
-
-
-def source_photograph(frame_name: str) -> str:
-    """The photograph a picture was made from: what Roboflow's file names keep before `_jpg.rf.`, else the name."""
-    found = _ROBOFLOW.match(frame_name)
-    return found["source"] if found else frame_name
+from simjudge.data.photographs import source_photograph
 
 
 @dataclass(frozen=True)

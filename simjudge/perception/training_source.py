@@ -11,12 +11,12 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import BoolArray, FrameSet
 from simjudge.data.formats.yolo import read_yolo, sniff_yolo
 from simjudge.data.formats.yolo_layout import find_layout
+from simjudge.data.photographs import source_photograph
 from simjudge.data.sets import read_set
 from simjudge.perception.training_data import (
     TrainingSplit,
     picture_file,
     repaired,
-    source_photograph,
     split_by_photograph,
 )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simjudge.core.frames import NO_STAMP, FrameSet, IntArray
-from simjudge.perception.training_data import source_photograph
+from simjudge.data.photographs import source_photograph
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, Objects
 from simjudge.core.images import ArrayImages, FileImages
-from simjudge.perception.training_data import repaired, source_photograph, split_by_photograph, write_working_folder
+from simjudge.data.photographs import source_photograph
+from simjudge.perception.training_data import repaired, split_by_photograph, write_working_folder
 from simjudge.perception.training_source import read_split
 
 

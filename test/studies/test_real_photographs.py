@@ -15,11 +15,11 @@ from simjudge.context.method import Method
 from simjudge.core.frames import FrameSet
 from simjudge.data.joined import joined
 from simjudge.data.parts import random_parts
+from simjudge.data.photographs import source_photograph
 from simjudge.data.sets import read_set
 from simjudge.perception.average_precision import OVERALL, average_precision
 from simjudge.perception.detection import detect
 from simjudge.perception.loading import load_detector
-from simjudge.perception.training_data import source_photograph
 from simjudge.sensors.camera.chain import Step, filtered
 from simjudge.studies.pair import PairResult, Trials, compare_pair
 

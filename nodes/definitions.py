@@ -14,7 +14,7 @@ from rosbags.typesys.store import Typestore
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.storage import Topic
+from simjudge.data.rosbag2.storage import StoredTopic
 
 
 class Definition(NamedTuple):
@@ -42,7 +42,7 @@ def installed_definition(name: str) -> Definition:
         raise SimjudgeError(f"{name}: its definition cannot be understood ({error})") from error
 
 
-def same_definition(topic: Topic) -> bool:
+def same_definition(topic: StoredTopic) -> bool:
     """Whether a recorded topic's type is the installed one of that name; True where nobody can tell."""
     if topic.definition.format != MessageDefinitionFormat.MSG or not topic.definition.data:
         return True

@@ -10,7 +10,7 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from simjudge.core.images import RgbImage
 from simjudge.data.rosbag2.pixels import compressed_to_rgb, raw_to_rgb
-from simjudge.data.rosbag2.storage import seconds
+from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.sensors.camera.calibration import Calibration
 
 
@@ -62,4 +62,4 @@ def stamp_of(message: Any) -> int:
 
 def place(message: Any, topic: str = "") -> str:
     """How to name a message to a person: its topic and stamp."""
-    return f"{topic or 'a picture'} at {seconds(stamp_of(message))}"
+    return f"{topic or 'a picture'} at {format_seconds(stamp_of(message))}"

@@ -17,7 +17,7 @@ from std_srvs.srv import SetBool
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.playback import PlaybackClock, sort_by_time
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.storage import Stored, Topic, seconds
+from simjudge.data.rosbag2.storage import StoredMessage, StoredTopic, format_seconds
 
 from .definitions import same_definition
 from .diagnostics import OK, Report
@@ -84,7 +84,7 @@ class PlayNode(SimjudgeNode):
         self._thread.join()
         self.get_logger().info(f"played {self._count} messages")
 
-    def _playable(self, recording: Recording) -> list[Topic]:
+    def _playable(self, recording: Recording) -> list[StoredTopic]:
         """The topics to play; those left out are told."""
         wanted = [self._recorded(name) for name in self.settings["topics"]]
         for name in wanted:
@@ -141,13 +141,13 @@ class PlayNode(SimjudgeNode):
             self.losses.extend(recording.losses)
         self._rounds += 1
 
-    def _publish(self, message: Stored) -> None:
+    def _publish(self, message: StoredMessage) -> None:
         try:
             self._played[message.topic].publish(bytes(message.data))
             self._count += 1
         except rclpy_implementation.RCLError as error:
             if self._rounds == 0:
-                where = f"{message.topic} at {seconds(message.time)}: {str(error).partition(',')[0]}"
+                where = f"{message.topic} at {format_seconds(message.time)}: {str(error).partition(',')[0]}"
                 self.losses.add("messages that cannot be published", where)
 
     def _wait_until(self, due: int) -> bool:
@@ -222,7 +222,7 @@ def _pair(text: str) -> tuple[str, str]:
     return node, topic.strip()
 
 
-def _trouble(topic: Topic) -> str | None:
+def _trouble(topic: StoredTopic) -> str | None:
     """Why a topic cannot be played, None where it can."""
     try:
         message_class(topic.type)

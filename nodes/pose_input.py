@@ -8,7 +8,7 @@ from threading import Condition
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.trajectories import ODOMETRY, POSE, POSE_COVARIANCE, TRANSFORMS, pose_numbers, stamp_of
+from simjudge.data.rosbag2.recorded_poses import ODOMETRY, POSE, POSE_COVARIANCE, TRANSFORMS, header_stamp, pose_numbers
 from simjudge.geometry.live_poses import LivePoses, LiveTransforms, PoseBuffer, exposure_poses
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
@@ -76,10 +76,10 @@ class PoseInput:
             message, "poses", partial(self._take_pose, poses, kind == "pose"), profile, event_callbacks=events
         )
 
-    def newest(self) -> int | None:
+    def newest_stamp(self) -> int | None:
         """The time, nanoseconds, up to which poses are known; None before the first."""
         with self.change:
-            return self._buffer.newest()
+            return self._buffer.newest_stamp()
 
     def between(self, begin: int, end: int) -> TrajectoryInterpolator | str | None:
         """The poses of an interval: see `exposure_poses`."""
@@ -96,7 +96,7 @@ class PoseInput:
         made = self._made(pose.position, pose.orientation, message.header)
         if made is not None:
             with self.change:
-                poses.add(stamp_of(message.header), made)
+                poses.add(header_stamp(message.header), made)
                 self.change.notify_all()
 
     def _take_transforms(self, transforms: LiveTransforms, static: bool, message: Any) -> None:  # noqa: FBT001 - bound once
@@ -107,7 +107,7 @@ class PoseInput:
                     continue
                 parent, child = each.header.frame_id, each.child_frame_id
                 try:
-                    transforms.add(parent, child, stamp_of(each.header), made, static=static)
+                    transforms.add(parent, child, header_stamp(each.header), made, static=static)
                 except SimjudgeError as error:
                     self._node.fail(error)
             self.change.notify_all()
@@ -118,5 +118,5 @@ class PoseInput:
         try:
             return Pose(numbers[:3], numbers[3:])  # type: ignore[arg-type]
         except SimjudgeError as error:
-            self._lose("poses that are none", f"{self.topic} at {stamp_of(header) / 1e9:.3f} s: {error}")
+            self._lose("poses that are none", f"{self.topic} at {header_stamp(header) / 1e9:.3f} s: {error}")
             return None

@@ -191,7 +191,7 @@ class ReplayNode(SimjudgeNode):
         return None
 
     def _forget(self) -> None:
-        newest = self._poses.newest()
+        newest = self._poses.newest_stamp()
         if newest is not None and time.monotonic() - self._forgot > _EVERY:
             self._forgot = time.monotonic()
             oldest = min((item.stamp + self._offset for item in list(self._waiting)), default=newest)
@@ -214,7 +214,7 @@ class ReplayNode(SimjudgeNode):
             self.get_logger().warning(f"{kind}, the first one: {where}")
 
     def _report(self) -> Report:
-        newest = self._poses.newest()
+        newest = self._poses.newest_stamp()
         values = self._flow.values()
         values["waiting"] = len(self._waiting)
         values["skipped for a newer one"] = self._skipped

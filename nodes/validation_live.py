@@ -19,7 +19,7 @@ from simjudge_msgs.srv import LoadReference, Reset, SaveReport
 
 from simjudge.context.certainty import Certainty
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.storage import seconds
+from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.results.result_folder import check_result_place
 from simjudge.studies.apart import Apart, Numbers, backward
 from simjudge.studies.live.live_frames import FrameMaker
@@ -137,7 +137,8 @@ class LiveValidation:
         policy = self._plan.on_jump
         self._node.diagnostics.report(
             "stamps", WARN,
-            f"{self._topics[jump.side]}: stamps jumped back from {seconds(jump.before)} to {seconds(jump.stamp)}:"
+            f"{self._topics[jump.side]}: stamps jumped back from {format_seconds(jump.before)} to"
+            f" {format_seconds(jump.stamp)}:"
             f" a looped recording, or time was set back; {_MEANING[policy]}",
             {"pass": jump.turn + 1},
         )  # fmt: skip

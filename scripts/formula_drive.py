@@ -183,7 +183,7 @@ def make(folder: Path, out: Path) -> None:
         images=FileImages(paths),
     )  # fmt: skip
     out.mkdir(parents=True)
-    write_recording(frames, out / "real.mcap", beside=lambda index: _poses_from(scans, seen, index))
+    write_recording(frames, out / "real.mcap", extra_messages=lambda index: _poses_from(scans, seen, index))
     kind, place = course(scans)
     table = [f"{n} {kind[n]} {place[n, 0]:.3f} {place[n, 1]:.3f}" for n in range(len(kind))]
     (out / "cones.txt").write_text("\n".join(["id colour x y", *table]) + "\n", encoding="utf-8")

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from simjudge.core.frames import Predictions as Predictions
     from simjudge.data import sets
     from simjudge.data.conversion import convert as convert
-    from simjudge.data.joined import join as join
-    from simjudge.data.parts import Split as Split
-    from simjudge.data.parts import split as split
+    from simjudge.data.join import join as join
     from simjudge.data.sets import Topics as Topics
+    from simjudge.data.splits import Split as Split
+    from simjudge.data.splits import split as split
     from simjudge.perception.detection import detect as detect
     from simjudge.perception.detector import Detections as Detections
     from simjudge.perception.detector import Detector as Detector

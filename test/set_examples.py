@@ -131,4 +131,4 @@ def assert_same_table(a, b, size):
 def _mask_picture(table, i, size):
     if table.masks is None or not table.masks.has(i):
         return None
-    return table.masks.picture(i, *(int(v) for v in size[table.frame[i]]))
+    return table.masks.to_image(i, *(int(v) for v in size[table.frame[i]]))

@@ -19,7 +19,7 @@ from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.version import version
-from simjudge.data.formats.yolo import write_yolo
+from simjudge.data.formats.yolo.dataset import write_yolo
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.engines.contract import Engine, SceneState
 from simjudge.engines.registry import make_engine
@@ -221,7 +221,7 @@ def _write_bag(work: Rendering, store: FrameStore, frames: FrameSet, out: Path, 
         x, y, z, *quaternion = store.about(index)["camera"]
         return messages.at(work.poses.stamp[index], Pose((x, y, z), tuple(quaternion)))
 
-    return write_recording(frames, out, beside=beside, about={"simjudge": json.dumps(about)})
+    return write_recording(frames, out, extra_messages=beside, custom_data={"simjudge": json.dumps(about)})
 
 
 def about_file(out: Path) -> Path:

@@ -11,12 +11,12 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import NO_STAMP, IntArray, stamp_to_name
-from simjudge.data.formats.pose_text import SUFFIXES, read_pose_text
+from simjudge.data.pose_text import SUFFIXES, read_pose_text
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE
-from simjudge.data.rosbag2.layout import is_recording
 from simjudge.data.rosbag2.reading import read_recording
+from simjudge.data.rosbag2.recorded_poses import image_clock_offset, read_poses
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.trajectories import clock_of_pictures, read_poses
+from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator, frames_with_poses
 
@@ -102,7 +102,7 @@ def read_source(wanted: Wanted, rate: float, around: tuple[int, int], limits: Mo
     names, stamps = [names[index] for index in chosen.tolist()], stamps[chosen]
 
     def clock_offset() -> int | None:
-        of_pictures = clock_of_pictures(wanted.path, wanted.image_topic) if clock is not None else None
+        of_pictures = image_clock_offset(wanted.path, wanted.image_topic) if clock is not None else None
         return None if clock is None or of_pictures is None else clock - of_pictures
 
     usable = frames_with_poses(
@@ -143,7 +143,7 @@ def _pictures(wanted: Wanted, losses: Losses) -> tuple[list[str], IntArray, Size
     none: tuple[list[str], IntArray, None] = ([], np.zeros(0, np.int64), None)
     if not is_recording(wanted.path):
         return none
-    has_pictures = any(info.type in (IMAGE, COMPRESSED_IMAGE) for info in Recording(wanted.path).infos())
+    has_pictures = any(info.type in (IMAGE, COMPRESSED_IMAGE) for info in Recording(wanted.path).topic_infos())
     if not has_pictures and wanted.image_topic is None:
         return none
     frames = read_recording(wanted.path, image_topic=wanted.image_topic)

@@ -131,7 +131,7 @@ def write(
         return messages.at(stamp, replay.path.recorded([stamp], source.frame_name[index])[0])
 
     text = json.dumps(about, indent=2)
-    lost = write_recording(frames, out, beside=beside, about={"simjudge": text})
+    lost = write_recording(frames, out, extra_messages=beside, custom_data={"simjudge": text})
     with atomic_file(about_file(out)) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
     return lost

@@ -43,7 +43,7 @@ def drive(
     pictures, ground truth, detections, camera_info, odometry, tf and what the driver did; simjudge takes it as a set.
     """
     from simjudge.core.files import atomic_file
-    from simjudge.data.rosbag2.message_recording import recording_messages
+    from simjudge.data.rosbag2.message_recording import record_messages
     from simjudge.driving.closed_loop import Rules
     from simjudge.driving.drive import Wanted, described, make_loop
     from simjudge.driving.recorder import DriveRecorder
@@ -57,7 +57,7 @@ def drive(
         say(f"{loop.camera.name} at {loop.camera.rate:g} Hz, {loop.finder.name}, {loop.engine.variant}")
         recorder = None
         if out is not None:
-            recording = stack.enter_context(recording_messages(out, {"simjudge": json.dumps(about, indent=2)}))
+            recording = stack.enter_context(record_messages(out, {"simjudge": json.dumps(about, indent=2)}))
             recorder = DriveRecorder(recording, loop)
         try:
             _run(loop, recorder)

@@ -35,7 +35,7 @@ def compare(
     from simjudge.commands.render import wanted_poses
     from simjudge.context.method import preset_with
     from simjudge.core.files import atomic_folder
-    from simjudge.data.formats.yolo import write_yolo
+    from simjudge.data.formats.yolo.dataset import write_yolo
     from simjudge.engines.registry import make_engine
     from simjudge.reports.engines_page import write_page
     from simjudge.results.saved_result import load_results

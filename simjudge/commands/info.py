@@ -25,7 +25,7 @@ def info(
     ),
 ) -> None:
     """Say what something is and what it holds; `info engines`: which engines of the simulator can run here."""
-    from simjudge.data.sets import sniff
+    from simjudge.data.sets import sniff_format
 
     if str(path) == "engines" and not path.exists():
         _print_engines()
@@ -36,7 +36,7 @@ def info(
     if (path / "result.json").is_file() or path.name == "result.json":
         _print_result(path if path.is_file() else path / "result.json")
         return
-    kind = sniff(path)
+    kind = sniff_format(path)
     if kind == "bag":
         _print_recording(path)
     elif kind in ("yolo-predictions", "coco-results"):
@@ -131,8 +131,8 @@ def _print_recording(path: Path) -> None:
 
 def _print_predictions(path: Path, kind: str) -> None:
     from simjudge.core.text import load_json
-    from simjudge.data.formats.yolo import text_folder
-    from simjudge.data.formats.yolo_text import read_rows
+    from simjudge.data.formats.yolo.dataset import find_label_folder
+    from simjudge.data.formats.yolo.labels import read_label_rows
 
     out = Console(soft_wrap=True, highlight=False)
     losses = Losses()
@@ -140,8 +140,8 @@ def _print_predictions(path: Path, kind: str) -> None:
         rows = load_json(path)
         images, count = len({str(r.get("image_id")) for r in rows if isinstance(r, dict)}), len(rows)
     else:
-        files = sorted((text_folder(path) or path).glob("*.txt"))
-        images, count = len(files), len(read_rows(files, losses).file)
+        files = sorted((find_label_folder(path) or path).glob("*.txt"))
+        images, count = len(files), len(read_label_rows(files, losses).file)
     out.print(f"[bold]{escape(str(path))}[/bold]: {kind}, {count} predictions for {images} pictures")
     finish(losses)
 

@@ -99,7 +99,7 @@ def wanted_poses(
     """
     from simjudge.capture.camera_path import seat_of
     from simjudge.capture.camera_poses import CoursePoses, FilePoses, RandomPoses
-    from simjudge.data.formats.pose_text import SUFFIXES, read_pose_text
+    from simjudge.data.pose_text import SUFFIXES, read_pose_text
     from simjudge.scene.read import read_scene
 
     seat, _ = seat_of(*carried)

@@ -21,7 +21,7 @@ def split(
     to: str = typer.Option("yolo", "--to", help="yolo, coco, cvat or cpd (folders); json, mcap or db3 (files)."),
 ) -> None:
     """Deal the frames of a set at random into parts of equal size, to compare a set with itself."""
-    from simjudge.data.parts import split as run
+    from simjudge.data.splits import split as run
 
     dealt = run(source, parts, out, to=to, seed=seed, by_source=by_source)
     for path, part in zip(dealt.paths, dealt, strict=True):

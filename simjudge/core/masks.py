@@ -71,7 +71,7 @@ class Masks:
         packed = self.bits[self.start[index] : self.start[index + 1]]
         return np.unpackbits(packed, count=height * width).reshape(height, width).astype(np.bool_)
 
-    def picture(self, index: int, width: int, height: int) -> BoolImage:
+    def to_image(self, index: int, width: int, height: int) -> BoolImage:
         """Mask `index` on the whole picture (height, width); what hangs over the edge is cut."""
         out = np.zeros((height, width), np.bool_)
         crop, (x0, y0) = self.crop(index), self.origin[index]

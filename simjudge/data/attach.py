@@ -8,10 +8,10 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import NO_STAMP, BoolArray, FrameSet, IntArray, Objects, Predictions
-from simjudge.data.formats.checks import count_losses
+from simjudge.data.format_support.raw_rows import count_losses
 
 
-def predictions_from(source: FrameSet, onto: FrameSet) -> FrameSet:
+def attach_predictions(source: FrameSet, onto: FrameSet) -> FrameSet:
     """`onto` with the predictions of `source`; what matches no frame is counted in `onto.losses`.
 
     Raises:
@@ -19,7 +19,7 @@ def predictions_from(source: FrameSet, onto: FrameSet) -> FrameSet:
     """
     if source.predictions is None:
         raise SimjudgeError(f"{source.name}: holds no predictions")
-    match = _same_size(matches(source, onto, source.predicted), source, onto)
+    match = _same_size(match_frames(source, onto, source.predicted), source, onto)
     lost = np.flatnonzero(source.predicted & (match < 0))
     count_losses(onto.losses, "predicted frames that the set lacks", lost, source.describe_frame)
     if not (match >= 0).any():
@@ -34,13 +34,13 @@ def predictions_from(source: FrameSet, onto: FrameSet) -> FrameSet:
     return onto.with_predictions(table, predicted)
 
 
-def labels_from(labels: FrameSet, onto: FrameSet, tolerance_ns: int) -> FrameSet:
+def attach_labels(labels: FrameSet, onto: FrameSet, tolerance_ns: int) -> FrameSet:
     """`onto` with the objects of `labels`; see `simjudge.data.sets.with_labels`."""
     losses = Losses()
     losses.extend(onto.losses)
     losses.extend(labels.losses)
     base = replace(onto, losses=losses)
-    match = _same_size(matches(labels, base, labels.labelled, tolerance_ns), labels, base)
+    match = _same_size(match_frames(labels, base, labels.labelled, tolerance_ns), labels, base)
     lost = np.flatnonzero(labels.labelled & (match < 0))
     count_losses(losses, "labelled frames that match no frame", lost, labels.describe_frame)
     if not (match >= 0).any():
@@ -61,7 +61,7 @@ def labels_from(labels: FrameSet, onto: FrameSet, tolerance_ns: int) -> FrameSet
     return replace(base, objects=objects, labelled=labelled, class_names=names)
 
 
-def matches(source: FrameSet, onto: FrameSet, wanted: BoolArray, tolerance_ns: int = 0) -> IntArray:
+def match_frames(source: FrameSet, onto: FrameSet, wanted: BoolArray, tolerance_ns: int = 0) -> IntArray:
     """The frame of `onto` that each wanted frame of `source` is, int64 (F,), -1 for none; no frame is matched twice.
 
     Frames of one name match; of the rest, those with the nearest stamps, no further apart than `tolerance_ns`.

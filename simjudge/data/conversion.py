@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from simjudge.core.frames import FrameSet
-from simjudge.data.image_orientation import turned_over
+from simjudge.data.image_orientation import flip_vertically
 from simjudge.data.sets import Topics, read_set, with_labels
 from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
 
@@ -42,7 +42,7 @@ def convert(
     tolerance_ns = round(label_tolerance * 1e9)
     frames = source if isinstance(source, FrameSet) else read_set(source, tolerance_ns, topics)
     if upside_down:
-        frames = turned_over(frames)
+        frames = flip_vertically(frames)
     if labels is not None:
         frames = with_labels(frames, as_frames(labels), tolerance_ns)
     return write_where_asked(frames, out, to)

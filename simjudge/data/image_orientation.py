@@ -15,7 +15,7 @@ Table = TypeVar("Table", Objects, Predictions)
 
 
 @dataclass(frozen=True)
-class TurnedImages:
+class FlippedImages:
     """Pictures with their rows in the other order, when they are read."""
 
     source: Images
@@ -38,9 +38,9 @@ class TurnedImages:
         return None
 
 
-def turned_over(frames: FrameSet) -> FrameSet:
+def flip_vertically(frames: FrameSet) -> FrameSet:
     """A data set upside down: pictures, labels and predictions alike; left stays left."""
-    images = None if frames.images is None else TurnedImages(frames.images)
+    images = None if frames.images is None else FlippedImages(frames.images)
     found = frames.predictions
     predictions = None if found is None else _turned(found, frames.size)
     return replace(frames, images=images, objects=_turned(frames.objects, frames.size), predictions=predictions)

@@ -65,7 +65,7 @@ def pair_frames(a: FrameSet, b: FrameSet, tolerance_ns: int = 0) -> tuple[IntArr
 
     Returns:
         Indices into `a` and into `b`, int64 (K,) each, ordered by the index into `a`. What is not in them has no
-        partner; `unpaired` counts it.
+        partner; `count_unpaired` counts it.
     """
     stamped_a, stamped_b = np.flatnonzero(a.stamp != NO_STAMP), np.flatnonzero(b.stamp != NO_STAMP)
     i, j = pair_stamps(a.stamp[stamped_a], b.stamp[stamped_b], tolerance_ns)
@@ -81,7 +81,7 @@ def pair_frames(a: FrameSet, b: FrameSet, tolerance_ns: int = 0) -> tuple[IntArr
     return index_a, np.array([pairs[k] for k in index_a.tolist()], np.int64)
 
 
-def unpaired(a: FrameSet, b: FrameSet, pairs: tuple[IntArray, IntArray]) -> Losses:
+def count_unpaired(a: FrameSet, b: FrameSet, pairs: tuple[IntArray, IntArray]) -> Losses:
     """The frames of two sets that `pair_frames` found no partner for, counted by set."""
     losses = Losses()
     for frames, other, paired in ((a, b, pairs[0]), (b, a, pairs[1])):

@@ -9,14 +9,14 @@ from pathlib import Path
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.text import load_json
-from simjudge.data.formats.coco import from_content as coco_from_content
-from simjudge.data.formats.coco import is_coco, is_coco_results, read_coco, sniff_coco, write_coco
+from simjudge.data.formats.coco.annotations import is_coco, is_coco_results, read_coco, sniff_coco, write_coco
+from simjudge.data.formats.coco.annotations import read_coco_content as coco_from_content
 from simjudge.data.formats.cpd import read_cpd, sniff_cpd, write_cpd
-from simjudge.data.formats.cvat import read_cvat, sniff_cvat, write_cvat
-from simjudge.data.formats.photos import read_photos, sniff_photos
-from simjudge.data.formats.plain_json import from_content as plain_from_content
+from simjudge.data.formats.cvat.document import read_cvat, sniff_cvat, write_cvat
+from simjudge.data.formats.image_folder import read_image_folder, sniff_image_folder
 from simjudge.data.formats.plain_json import is_plain, write_plain_json
-from simjudge.data.formats.yolo import read_yolo, sniff_yolo, write_yolo
+from simjudge.data.formats.plain_json import read_plain_content as plain_from_content
+from simjudge.data.formats.yolo.dataset import read_yolo, sniff_yolo, write_yolo
 
 READABLE = "a YOLO, COCO, CVAT or CPD folder, data.yaml, .json, .xml, a bag, or a folder of pictures"
 FOLDER_FORMATS: dict[str, Callable[[FrameSet, Path], None]] = {
@@ -31,7 +31,7 @@ _READERS: dict[str, Callable[[Path], FrameSet]] = {
     "coco": read_coco,
     "cvat": read_cvat,
     "cpd": read_cpd,
-    "pictures": read_photos,
+    "pictures": read_image_folder,
 }
 
 
@@ -44,7 +44,7 @@ class Topics:
     detection_topic: str | None = None
 
 
-def sniff(path: str | Path) -> str:
+def sniff_format(path: str | Path) -> str:
     """The format of what is at `path`: "yolo", "coco", "cvat", "cpd", "json", "bag", "pictures", or "" for none.
 
     A COCO results file is "coco-results", a folder of YOLO prediction texts "yolo-predictions".
@@ -69,11 +69,11 @@ def read_set(path: str | Path, tolerance_ns: int = 0, topics: Topics | None = No
     path = Path(path)
     _must_exist(path)
     # JSON is parsed once: the parsed content tells the format.
-    if topics is not None and sniff(path) != "bag":
+    if topics is not None and sniff_format(path) != "bag":
         raise UsageError(f"{path}: is no recording; topics cannot be chosen in it")
     if path.is_file() and _first_byte(path) in (b"{", b"["):
         return _read_json(path)
-    kind = sniff(path)
+    kind = sniff_format(path)
     if kind == "bag":
         from simjudge.data.rosbag2 import read_recording  # noqa: PLC0415 - bags pull in rosbags
 
@@ -132,11 +132,11 @@ def read_predictions(path: str | Path, onto: FrameSet, beside: Path | None = Non
         SimjudgeError: there are no predictions in it, or none for a frame of `onto`.
     """
     from simjudge.data import attach  # noqa: PLC0415
-    from simjudge.data.formats.coco_results import read_results  # noqa: PLC0415
-    from simjudge.data.formats.yolo import read_prediction_folder  # noqa: PLC0415
+    from simjudge.data.formats.coco.results import read_results  # noqa: PLC0415
+    from simjudge.data.formats.yolo.dataset import read_prediction_folder  # noqa: PLC0415
 
     path = Path(path)
-    kind = sniff(path)
+    kind = sniff_format(path)
     losses = Losses()
     losses.extend(onto.losses)
     base = replace(onto, losses=losses)
@@ -148,7 +148,7 @@ def read_predictions(path: str | Path, onto: FrameSet, beside: Path | None = Non
     if source.predictions is None:
         raise SimjudgeError(f"{path}: holds no predictions; run 'simjudge detect' or give another file")
     losses.extend(source.losses)
-    return attach.predictions_from(source, base)
+    return attach.attach_predictions(source, base)
 
 
 def with_labels(frames: FrameSet, labels: FrameSet, tolerance_ns: int = 0) -> FrameSet:
@@ -162,7 +162,7 @@ def with_labels(frames: FrameSet, labels: FrameSet, tolerance_ns: int = 0) -> Fr
     """
     from simjudge.data import attach  # noqa: PLC0415
 
-    return attach.labels_from(labels, frames, tolerance_ns)
+    return attach.attach_labels(labels, frames, tolerance_ns)
 
 
 def _must_exist(path: Path) -> None:
@@ -206,14 +206,14 @@ def _sniff_file(path: Path) -> str:
 
 
 def _sniff_folder(path: Path) -> str:
-    from simjudge.data.formats.yolo import is_prediction_folder  # noqa: PLC0415
+    from simjudge.data.formats.yolo.dataset import is_prediction_folder  # noqa: PLC0415
 
     for kind, test in (("cpd", sniff_cpd), ("cvat", sniff_cvat), ("coco", sniff_coco), ("yolo", sniff_yolo)):
         if test(path):
             return kind
     if is_prediction_folder(path):
         return "yolo-predictions"
-    return _bag_or_nothing(path) or ("pictures" if sniff_photos(path) else "")
+    return _bag_or_nothing(path) or ("pictures" if sniff_image_folder(path) else "")
 
 
 def _bag_or_nothing(path: Path) -> str:

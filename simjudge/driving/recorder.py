@@ -13,7 +13,7 @@ from simjudge.core.images import EncodedImage, RgbImage
 from simjudge.data.rosbag2.interfaces import DETECTIONS, LABELS, standard_types
 from simjudge.data.rosbag2.message_recording import MessageRecording
 from simjudge.data.rosbag2.messages import MessageMaker
-from simjudge.data.rosbag2.writing import TOPICS
+from simjudge.data.rosbag2.writing import DEFAULT_TOPICS
 from simjudge.driving.closed_loop import ClosedLoop, Driven
 from simjudge.sensors.camera.camera_messages import CAMERA_INFO_TOPIC, TF_TOPIC, CameraMessages
 from simjudge.vehicle.vehicle_messages import INPUT_TOPIC, ODOMETRY_TOPIC, VehicleMessages
@@ -55,9 +55,9 @@ class DriveRecorder:
         self._recording.write(CAMERA_INFO_TOPIC, time, self._camera.info(stamp))
         image = maker.image(0)
         if image is not None:
-            self._recording.write(TOPICS[image[0]], time, image[1])
-        self._recording.write(TOPICS[LABELS], time, maker.labels(0))
-        self._recording.write(TOPICS[DETECTIONS], time, maker.detections(0))
+            self._recording.write(DEFAULT_TOPICS[image[0]], time, image[1])
+        self._recording.write(DEFAULT_TOPICS[LABELS], time, maker.labels(0))
+        self._recording.write(DEFAULT_TOPICS[DETECTIONS], time, maker.detections(0))
         self._recording.write(f"/{INPUT_TOPIC}", time, self._car.input(time, driven.command))
 
 

@@ -21,7 +21,7 @@ BEFORE_FIRST_POSE, IN_POSE_GAP, AT_POSE_JUMP = "before the first pose", "in gaps
 class PoseBuffer(Protocol):
     """Poses of one body, the recent ones."""
 
-    def newest(self) -> int | None:
+    def newest_stamp(self) -> int | None:
         """The time, nanoseconds, up to which poses are known; None before the first."""
 
     def segment(self, begin: int, end: int) -> Trajectory | None:
@@ -47,7 +47,7 @@ class LivePoses:
         if place == len(self._rows) or self._rows[place][0] != stamp:
             insort(self._rows, (stamp, pose), key=_stamp)
 
-    def newest(self) -> int | None:
+    def newest_stamp(self) -> int | None:
         """The newest pose's stamp."""
         return self._rows[-1][0] if self._rows else None
 
@@ -102,7 +102,7 @@ class LiveTransforms:
                     del each.stamp[:], each.position[:], each.orientation[:]
         self._tree.add(parent, child, stamp, pose.position, pose.orientation, static=static)
 
-    def newest(self) -> int | None:
+    def newest_stamp(self) -> int | None:
         """The time up to which every link on the way is known."""
         try:
             stamps = [max(link.stamp, default=-1) for link in self._tree.moving_links(*self._named())]
@@ -147,7 +147,7 @@ def exposure_poses(
     Returns:
         The poses; None where they may still come; EARLY, GAP or JUMP where they never will.
     """
-    newest = poses.newest()
+    newest = poses.newest_stamp()
     if newest is None or newest < end:
         return None
     stretch = poses.segment(begin, end)

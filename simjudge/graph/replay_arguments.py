@@ -101,9 +101,9 @@ def what_to_replay(values: Values) -> Replayed:
         SimjudgeError: it cannot be read, or the poses cannot be told.
     """
     from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE  # noqa: PLC0415 - slow to import
+    from simjudge.data.rosbag2.recorded_poses import choose_pose_topic  # noqa: PLC0415
     from simjudge.data.rosbag2.recording import Recording  # noqa: PLC0415
     from simjudge.data.rosbag2.topics import choose_topics  # noqa: PLC0415
-    from simjudge.data.rosbag2.trajectories import choose_pose_topic  # noqa: PLC0415
 
     bag = Path(values["bag"])
     recording = Recording(bag)

@@ -9,8 +9,8 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import BoolArray, FrameSet
-from simjudge.data.formats.yolo import read_yolo, sniff_yolo
-from simjudge.data.formats.yolo_layout import find_layout
+from simjudge.data.formats.yolo.dataset import read_yolo, sniff_yolo
+from simjudge.data.formats.yolo.layout import find_layout
 from simjudge.data.photographs import source_photograph
 from simjudge.data.sets import read_set
 from simjudge.perception.training_data import (

@@ -8,7 +8,7 @@ from typing import Any
 
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
-from simjudge.data.sets import read_predictions, read_set, sniff
+from simjudge.data.sets import read_predictions, read_set, sniff_format
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Side:
             "path": str(self.path),
             "name": self.frames.name,
             "sha256": hash_files(self.path),
-            "format": sniff(self.path),
+            "format": sniff_format(self.path),
             "frames": len(compared),
             "objects": len(compared.objects),
             "predictions": predictions,

@@ -6,7 +6,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet, IntArray
-from simjudge.data.pairing import pair_frames, unpaired
+from simjudge.data.pairing import count_unpaired, pair_frames
 
 
 def usable_pairs(a: FrameSet, b: FrameSet, tolerance_ns: int, losses: Losses) -> tuple[IntArray, IntArray]:
@@ -18,7 +18,7 @@ def usable_pairs(a: FrameSet, b: FrameSet, tolerance_ns: int, losses: Losses) ->
         losses: grows by what is left out.
     """
     pairs = pair_frames(a, b, tolerance_ns)
-    losses.extend(unpaired(a, b, pairs))
+    losses.extend(count_unpaired(a, b, pairs))
     in_a, in_b = pairs
     usable = (a.labelled & a.predicted)[in_a] & (b.labelled & b.predicted)[in_b]
     for index in np.flatnonzero(~usable):

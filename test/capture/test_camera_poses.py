@@ -8,7 +8,7 @@ from render_scenes import COURSE, scene_file
 
 from simjudge.capture.camera_poses import CoursePoses, FilePoses, RandomPoses
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.formats.pose_text import read_pose_text
+from simjudge.data.pose_text import read_pose_text
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Course

@@ -59,7 +59,7 @@ def test_boxes_are_the_naive_least_and_most(width, height, dots):
         columns = [x for x in range(width) for y in range(height) if instance[y, x] == value]
         rows = [y for x in range(width) for y in range(height) if instance[y, x] == value]
         assert truth.objects.box[row].tolist() == [min(columns), min(rows), max(columns) + 1, max(rows) + 1]
-        assert np.array_equal(truth.objects.masks.picture(row, width, height), instance == value)
+        assert np.array_equal(truth.objects.masks.to_image(row, width, height), instance == value)
     assert len(truth) == len(set(np.unique(instance)) - {0})
 
 

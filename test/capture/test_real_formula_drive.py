@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from simjudge.data.rosbag2 import read_recording
-from simjudge.data.rosbag2.trajectories import read_poses
+from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
 
 ROOT = Path(__file__).parents[2]

@@ -51,7 +51,7 @@ def test_names_of_a_data_set_stay(tmp_path):
     )  # fmt: skip
     messages = {stamp: samples.pose_stamped(stamp, samples.turning((stamp - START) / SECOND)) for stamp in POSES}
     bag = tmp_path / "x.mcap"
-    write_recording(frames, bag, beside=lambda index: [("/pose", messages[POSES[3 + index]])])
+    write_recording(frames, bag, extra_messages=lambda index: [("/pose", messages[POSES[3 + index]])])
     found = read(bag)
     assert (list(found.frame_name), found.stamp.tolist()) == (["a", "b", "c"], POSES[3:6])
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from simjudge.data.rosbag2 import describe_recording, read_recording
-from simjudge.data.rosbag2.trajectories import read_poses
+from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.geometry.poses import Pose
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import read_camera

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
 
-from simjudge.data.rosbag2.trajectories import read_poses
+from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
 
 ROOT = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet, Objects
 from simjudge.core.images import ArrayImages
-from simjudge.data.parts import random_parts
 from simjudge.data.sets import read_set, write_set
+from simjudge.data.splits import random_split
 
 SIMJUDGE = Path(sys.executable).with_name("simjudge")
 
@@ -28,9 +28,9 @@ def test_every_frame_is_in_one_part_and_no_group_in_two(numbers, count, seed):
     groups = [str(n) for n in numbers]
     if len(set(groups)) < count:
         with pytest.raises(UsageError, match="separable"):
-            random_parts(groups, count, seed)
+            random_split(groups, count, seed)
         return
-    parts = random_parts(groups, count, seed)
+    parts = random_split(groups, count, seed)
     assert sorted(np.concatenate(parts).tolist()) == list(range(len(groups)))
     held = [{groups[i] for i in part} for part in parts]
     assert sum(map(len, held)) == len(set(groups))
@@ -41,17 +41,17 @@ def test_every_frame_is_in_one_part_and_no_group_in_two(numbers, count, seed):
 
 def test_the_seed_decides_and_the_order_of_frames_does_not():
     names = [f"f{i}" for i in range(40)]
-    held = {seed: frozenset(names[i] for i in random_parts(names, 2, seed)[0]) for seed in range(6)}
+    held = {seed: frozenset(names[i] for i in random_split(names, 2, seed)[0]) for seed in range(6)}
     assert len(set(held.values())) == 6
     backwards = names[::-1]
-    assert frozenset(backwards[i] for i in random_parts(backwards, 2, 3)[0]) == held[3]
-    assert {len(p) for p in random_parts(names[:39], 2, 1)} == {19, 20}
+    assert frozenset(backwards[i] for i in random_split(backwards, 2, 3)[0]) == held[3]
+    assert {len(p) for p in random_split(names[:39], 2, 1)} == {19, 20}
 
 
 @pytest.mark.parametrize(("count", "seed"), [(0, 0), (5, 0), (2, -1)])
 def test_what_cannot_be_dealt_is_refused(count, seed):
     with pytest.raises(UsageError):
-        random_parts(["a", "b", "c"], count, seed)
+        random_split(["a", "b", "c"], count, seed)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def naive_patch(frames: FrameSet, anchor: int, method: Method) -> dict[int, np.n
         key = int(objects.class_id[o]) if method.class_aware else 0
         plane = picture.setdefault(key, np.zeros((height, width), bool))
         if objects.masks is not None and objects.masks.has(int(o)):
-            plane |= objects.masks.picture(int(o), width, height)
+            plane |= objects.masks.to_image(int(o), width, height)
             continue
         a0, b0, a1, b1 = naive_edges(objects.box[o], width, height, method)
         plane[max(b0, 0) : max(b1, 0), max(a0, 0) : max(a1, 0)] = True

@@ -27,7 +27,7 @@ def test_pictures_there_and_back(given_pictures):
         empty = picture is None or not picture.any()
         assert masks.has(i) == (not empty)
         expected = np.zeros((HEIGHT, WIDTH), bool) if empty else picture
-        np.testing.assert_array_equal(masks.picture(i, WIDTH, HEIGHT), expected)
+        np.testing.assert_array_equal(masks.to_image(i, WIDTH, HEIGHT), expected)
         if not empty:
             assert masks.crop(i).any(0)[[0, -1]].all()
             assert masks.crop(i).any(1)[[0, -1]].all()
@@ -39,7 +39,7 @@ def test_take_and_concatenate(given_pictures, data):
     rows = data.draw(st.lists(st.integers(0, max(len(masks) - 1, 0)), max_size=6 if len(masks) else 0))
     both = Masks.concatenate([masks.take(np.array(rows, np.int64)), masks])
     for k, i in enumerate([*rows, *range(len(masks))]):
-        np.testing.assert_array_equal(both.picture(k, WIDTH, HEIGHT), masks.picture(i, WIDTH, HEIGHT))
+        np.testing.assert_array_equal(both.to_image(k, WIDTH, HEIGHT), masks.to_image(i, WIDTH, HEIGHT))
     assert len(Masks.concatenate([])) == 0
 
 
@@ -51,4 +51,4 @@ def test_over_the_edge(origin):
         for row in range(origin[1], origin[1] + 4):
             if 0 <= column < WIDTH and 0 <= row < HEIGHT:
                 expected[row, column] = True
-    np.testing.assert_array_equal(masks.picture(0, WIDTH, HEIGHT), expected)
+    np.testing.assert_array_equal(masks.to_image(0, WIDTH, HEIGHT), expected)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet, Objects, Predictions
-from simjudge.data.attach import class_map, labels_from, matches, predictions_from
+from simjudge.data.attach import attach_labels, attach_predictions, class_map, match_frames
 
 BOX = [1, 2, 3, 4]
 
@@ -23,12 +23,12 @@ def labelled(names, stamps=None, classes=None, class_names=None, size=(40, 30), 
 def test_labels_by_name_then_by_stamp():
     onto = FrameSet.build("bag", [(40, 30)] * 4, frame_name=["a", "b", "c", "d"], stamp=[10, 20, 30, 40])
     source = labelled(["b", "x", "y"], [20, 32, 99])
-    joined = labels_from(source, onto, tolerance_ns=2)
+    joined = attach_labels(source, onto, tolerance_ns=2)
     assert joined.labelled.tolist() == [False, True, True, False]
     assert joined.objects.frame.tolist() == [1, 2]
     assert dict(joined.losses.counts) == {"labelled frames that match no frame": 1}
     assert not onto.losses
-    exact = labels_from(source, onto, tolerance_ns=0)
+    exact = attach_labels(source, onto, tolerance_ns=0)
     assert exact.labelled.tolist() == [False, True, False, False]
     assert exact.losses.counts["labelled frames that match no frame"] == 2
 
@@ -36,15 +36,15 @@ def test_labels_by_name_then_by_stamp():
 def test_no_frame_matches():
     onto = FrameSet.build("bag", [(40, 30)], stamp=[10])
     with pytest.raises(SimjudgeError, match="--label-tolerance"):
-        labels_from(labelled(["x"], [11]), onto, 0)
+        attach_labels(labelled(["x"], [11]), onto, 0)
     with pytest.raises(SimjudgeError, match="has predictions for no frame of bag"):
-        predictions_from(labelled(["x"]).with_predictions(Predictions.build([0], [1], [BOX], [0.5])), onto)
+        attach_predictions(labelled(["x"]).with_predictions(Predictions.build([0], [1], [BOX], [0.5])), onto)
 
 
 def test_unlabelled_frames_of_the_labels_say_nothing():
     onto = FrameSet.build("bag", [(40, 30)] * 2, frame_name=["a", "b"])
     source = FrameSet.build("l", [(40, 30)] * 2, Objects.empty(), frame_name=["a", "b"], labelled=[True, False])
-    assert labels_from(source, onto, 0).labelled.tolist() == [True, False]
+    assert attach_labels(source, onto, 0).labelled.tolist() == [True, False]
 
 
 @given(
@@ -57,7 +57,7 @@ def test_stamps_are_joined_nearest_first(here, there, tolerance):
     source = labelled([f"s{i}" for i in range(len(here))], here)
     names = [f"o{i}" for i in range(len(there))]
     onto = FrameSet.build("onto", np.full((len(there), 2), 30), frame_name=names, stamp=there)
-    match = matches(source, onto, np.ones(len(here), bool), tolerance)
+    match = match_frames(source, onto, np.ones(len(here), bool), tolerance)
     every = [(abs(s - t), i, j) for i, s in enumerate(here) for j, t in enumerate(there)]
     pairs = sorted(pair for pair in every if pair[0] <= tolerance)
     left, right, expected = set(range(len(here))), set(range(len(there))), [-1] * len(here)
@@ -86,7 +86,7 @@ def test_classes_are_matched_by_name(source, onto, expected):
     sets = [labelled(["a"], classes=[next(iter(n), 0)], class_names=n) for n in (source, onto)]
     assert class_map(*sets) == expected
     if expected:
-        joined = labels_from(sets[0], sets[1], 0)
+        joined = attach_labels(sets[0], sets[1], 0)
         name = source[int(sets[0].objects.class_id[0])]
         assert joined.class_names[int(joined.objects.class_id[0])] == name
 
@@ -95,7 +95,7 @@ def test_predictions_move_with_their_frames():
     onto = labelled(["a", "b", "c"], class_names={1: "red"})
     found = Predictions.build([0, 1, 2, 2], [1, 1, 1, 4], [BOX] * 4, [0.1, 0.2, 0.3, 0.4])
     source = FrameSet.build("p", [(40, 30)] * 3, None, found, frame_name=["c", "z", "a"])
-    joined = predictions_from(source, onto)
+    joined = attach_predictions(source, onto)
     assert joined.predictions.frame.tolist() == [0, 2]
     assert joined.predictions.score.tolist() == [0.3, 0.1]
     assert joined.predicted.tolist() == [True, False, True]
@@ -109,6 +109,6 @@ def test_frames_of_another_size_are_not_matched():
     onto = labelled(["a", "b"])
     found = Predictions.build([0, 1], [1, 1], [BOX] * 2, [0.1, 0.2])
     source = FrameSet.build("p", [(40, 30), (80, 60)], None, found, frame_name=["a", "b"])
-    joined = predictions_from(source, onto)
+    joined = attach_predictions(source, onto)
     assert joined.predicted.tolist() == [True, False]
     assert joined.losses.counts["frames of another size than the set's"] == 1

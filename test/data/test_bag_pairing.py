@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simjudge.core.frames import FrameSet
-from simjudge.data.pairing import pair_frames, pair_stamps, unpaired
+from simjudge.data.pairing import count_unpaired, pair_frames, pair_stamps
 
 
 def naive(a: list[int], b: list[int], tolerance: int) -> dict[int, int]:
@@ -80,4 +80,4 @@ def make(stamps: list[int], names: list[str] | None = None) -> FrameSet:
 def test_frames(a: FrameSet, b: FrameSet, tolerance: int, expected: list[Any]) -> None:
     i, j = pair_frames(a, b, tolerance)
     assert list(zip(i.tolist(), j.tolist(), strict=True)) == expected
-    assert sum(unpaired(a, b, (i, j)).counts.values()) == len(a) + len(b) - 2 * len(expected)
+    assert sum(count_unpaired(a, b, (i, j)).counts.values()) == len(a) + len(b) - 2 * len(expected)

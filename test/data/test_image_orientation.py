@@ -6,7 +6,7 @@ import pytest
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.images import ArrayImages
 from simjudge.core.masks import Masks
-from simjudge.data.image_orientation import turned_over
+from simjudge.data.image_orientation import flip_vertically
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def frames():
 
 
 def test_boxes_masks_and_pictures_turn_together(frames):
-    turned = turned_over(frames)
+    turned = flip_vertically(frames)
     assert np.array_equal(turned.images.read(0), frames.images.read(0)[::-1])
     assert not turned.images.has(1)
     assert turned.images.read_encoded(0) is None
@@ -34,13 +34,13 @@ def test_boxes_masks_and_pictures_turn_together(frames):
         assert drawn[::-1][b0:b1, a0:a1].all()
         assert drawn.sum() == (a1 - a0) * (b1 - b0)
         if frames.objects.masks.has(row):
-            mask = frames.objects.masks.picture(row, width, height)
-            assert np.array_equal(turned.objects.masks.picture(row, width, height), mask[::-1])
+            mask = frames.objects.masks.to_image(row, width, height)
+            assert np.array_equal(turned.objects.masks.to_image(row, width, height), mask[::-1])
     assert turned.predictions.box.tolist() == [[3, 9, 9, 16]]
 
 
 def test_twice_is_nothing(frames):
-    back = turned_over(turned_over(frames))
+    back = flip_vertically(flip_vertically(frames))
     assert np.array_equal(back.images.read(0), frames.images.read(0))
     assert np.array_equal(back.objects.box, frames.objects.box)
     assert np.array_equal(back.objects.masks.bits, frames.objects.masks.bits)

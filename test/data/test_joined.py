@@ -11,7 +11,7 @@ from set_examples import assert_same_set, frame_sets
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import NO_STAMP, FrameSet, Objects, Predictions
 from simjudge.core.images import ArrayImages, ImageError
-from simjudge.data.joined import joined
+from simjudge.data.join import join_sets
 
 
 def small(name, class_ids, names, frame_name=("f",), predictions=None):
@@ -31,7 +31,7 @@ def test_each_part_of_the_whole_is_the_set_it_came_from(data):
     # Distinct names in every set, so that this is about everything but the matching of classes.
     names = {k: f"{k} {name}" for k, name in names.items()}
     sets = [replace(s, class_names=names) for s in (first, *data.draw(st.lists(frame_sets(), max_size=2)))]
-    whole = joined(sets)
+    whole = join_sets(sets)
     assert len(whole) == sum(map(len, sets))
     start = 0
     for each in sets:
@@ -59,7 +59,7 @@ def test_classes_are_matched_by_name(first, second, names, ids_of_second):
     a = small("a", sorted(first) or [1], first, ["x"])
     found = Predictions.build([0, 0], [2, 1], [[0, 0, 1, 1], [1, 0, 2, 1]], [0.5, 0.6])
     b = small("b", [1, 2], second, ["y"], found)
-    whole = joined([a, b])
+    whole = join_sets([a, b])
     assert whole.class_names == names
     assert whole.objects.class_id.tolist() == [*(sorted(first) or [1]), *ids_of_second]
     assert whole.predictions.class_id.tolist() == ids_of_second[::-1]
@@ -68,7 +68,7 @@ def test_classes_are_matched_by_name(first, second, names, ids_of_second):
 def test_a_class_of_the_third_set_is_matched_with_what_the_second_brought():
     a, b, c = ({0: "red"}, {0: "blue"}, {5: "blue"})
     sets = [small("a", [0], a, ["x"]), small("b", [0], b, ["y"]), small("c", [5], c, ["z"])]
-    whole = joined(sets)
+    whole = join_sets(sets)
     assert whole.class_names == {0: "red", 1: "blue"}
     assert whole.objects.class_id.tolist() == [0, 1, 1]
 
@@ -77,9 +77,9 @@ def test_a_class_of_the_third_set_is_matched_with_what_the_second_brought():
 def test_an_id_without_a_name_beside_named_classes_is_refused(nameless):
     a, b = small("a", [1, 2], {1: "red", 2: "green"}, ["x"]), small("b", [1, 7], nameless, ["y"])
     with pytest.raises(SimjudgeError, match=r"b: class [17] has no name, while other"):
-        joined([b, a])
+        join_sets([b, a])
     with pytest.raises(SimjudgeError, match="b: class"):
-        joined([a, b])
+        join_sets([a, b])
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_an_id_without_a_name_beside_named_classes_is_refused(nameless):
     ],
 )
 def test_frame_names_that_clash_are_told_apart_by_set(sets, expected):
-    whole = joined([small(name, [0], {}, frames) for name, frames in sets])
+    whole = join_sets([small(name, [0], {}, frames) for name, frames in sets])
     assert list(whole.frame_name) == expected
     assert whole.name == "+".join(name for name, _ in sets)
 
@@ -108,7 +108,7 @@ def test_pictures_are_read_one_by_one_and_only_when_asked_for():
     pictures = [np.full((9, 9, 3), i, np.uint8) for i in range(3)]
     a = replace(small("a", [0], {}, ["x", "y"]), images=Watched(pictures[:2]))
     b, c = small("b", [0], {}, ["z"]), replace(small("c", [0], {}, ["w"]), images=Watched(pictures[2:]))
-    whole = joined([a, b, c])
+    whole = join_sets([a, b, c])
     assert Watched.reads == 0
     assert [whole.images.has(i) for i in range(4)] == [True, True, False, True]
     assert [int(whole.images.read(i)[0, 0, 0]) for i in (3, 0, 1)] == [2, 0, 1]
@@ -117,7 +117,7 @@ def test_pictures_are_read_one_by_one_and_only_when_asked_for():
     assert whole.images.read_encoded(2) is None
     with pytest.raises(ImageError, match="frame 2: has no picture"):
         whole.images.read(2)
-    assert joined([b, replace(b, frame_name=["v"])]).images is None
+    assert join_sets([b, replace(b, frame_name=["v"])]).images is None
 
 
 def test_losses_of_all_sets_are_kept():
@@ -125,7 +125,7 @@ def test_losses_of_all_sets_are_kept():
     lost[0].add("boxes", "one", 2)
     lost[1].add("boxes", "two")
     sets = [replace(small(n, [0], {}, [n]), losses=each) for n, each in zip("ab", lost, strict=True)]
-    assert joined(sets).losses.counts["boxes"] == 3
+    assert join_sets(sets).losses.counts["boxes"] == 3
     assert lost[0].counts["boxes"] == 2  # the sets' own are left alone
 
 
@@ -133,11 +133,11 @@ def test_stamps_and_instances_stay():
     one = replace(small("a", [0], {}, ["x"]), stamp=np.array([5]))
     two = small("b", [0], {}, ["y"])
     two = replace(two, objects=replace(two.objects, instance=np.array([8])))
-    whole = joined([one, two])
+    whole = join_sets([one, two])
     assert whole.stamp.tolist() == [5, NO_STAMP]
     assert whole.objects.instance.tolist() == [-1, 8]
 
 
 def test_nothing_to_join_is_refused():
     with pytest.raises(UsageError, match="nothing to join"):
-        joined([])
+        join_sets([])

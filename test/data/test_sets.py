@@ -9,7 +9,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.images import ArrayImages
-from simjudge.data.sets import read_predictions, read_set, sniff, with_labels, write_set
+from simjudge.data.sets import read_predictions, read_set, sniff_format, with_labels, write_set
 
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 FOLDERS = {"yolo": "yolo", "coco": "coco", "cvat": "cvat", "cpd": "cpd"}
@@ -35,11 +35,11 @@ def write(frames, path):
 @pytest.mark.parametrize(("name", "kind"), FORMATS.items())
 def test_formats_are_found_out(frames, tmp_path, name, kind):
     path = write(frames, tmp_path / name)
-    assert sniff(path) == kind
+    assert sniff_format(path) == kind
     assert len(read_set(path).objects) == 2
     if kind == "json":
         moved = path.rename(tmp_path / "no_ending")
-        assert sniff(moved) == kind
+        assert sniff_format(moved) == kind
         assert len(read_set(moved).objects) == 2
 
 
@@ -65,7 +65,7 @@ def test_predictions_come_from_anything(frames, tmp_path, name):
 )
 def test_predictions_alone(frames, tmp_path, name, part, kind):
     path = write(frames, tmp_path / name) / part
-    assert sniff(path) == kind
+    assert sniff_format(path) == kind
     joined = read_predictions(path, read_set(tmp_path / name))
     if name != "cpd":  # whose rows have neither scores nor these class ids
         np.testing.assert_array_equal(joined.predictions.class_id, frames.predictions.class_id)
@@ -152,7 +152,7 @@ def test_an_empty_folder_and_nothing_at_all(tmp_path):
 
 def test_a_bare_folder_of_pictures(frames, tmp_path):
     (write(frames, tmp_path / "yolo") / "images").rename(tmp_path / "photos")
-    assert sniff(tmp_path / "photos") == "pictures"
+    assert sniff_format(tmp_path / "photos") == "pictures"
     found = read_set(tmp_path / "photos")
     assert not found.labelled.any()
     assert found.stamp.tolist() == frames.stamp.tolist()

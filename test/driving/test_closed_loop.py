@@ -9,8 +9,8 @@ from driving_scenes import STRAIGHT, camera_file, scene_file
 
 from simjudge.capture.lock_step import Moved
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.rosbag2.message_recording import recording_messages
-from simjudge.data.rosbag2.trajectories import read_poses
+from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
 from simjudge.driving.closed_loop import Driven, Rules
 from simjudge.driving.drive import Wanted, described, make_loop
@@ -134,7 +134,7 @@ def test_the_recording_is_what_happened_and_the_judge_takes_it(made, tmp_path):
     loop = made(replace(told(tmp_path, scene=scene_file(tmp_path, STRAIGHT)), pictures=True), Rules(limit=1.5))
     path = tmp_path / "drive.mcap"
     events = []
-    with recording_messages(path, {"simjudge": "{}"}) as recording:
+    with record_messages(path, {"simjudge": "{}"}) as recording:
         recorder = DriveRecorder(recording, loop)
         for event in loop.run():
             recorder.take(event)

@@ -89,7 +89,7 @@ def test_forgetting_keeps_what_is_needed():
     live = came(range(100))
     before = matrix_at(exposure_poses(live, at(50.5), at(50.6), LIMITS), 50.5)
     live.forget(at(50.5))
-    assert live.newest() == at(99)
+    assert live.newest_stamp() == at(99)
     np.testing.assert_array_equal(matrix_at(exposure_poses(live, at(50.5), at(50.6), LIMITS), 50.5), before)
     assert exposure_poses(live, at(40), at(40), LIMITS) == BEFORE_FIRST_POSE
 
@@ -97,7 +97,7 @@ def test_forgetting_keeps_what_is_needed():
 def test_a_recording_that_loops_begins_anew():
     live = came(range(100))
     live.add(at(0), pose(0))
-    assert live.newest() == 0
+    assert live.newest_stamp() == 0
     live.add(at(1), pose(1))
     assert isinstance(exposure_poses(live, at(0.5), at(0.5), LIMITS), TrajectoryInterpolator)
 
@@ -111,14 +111,14 @@ def add(live, parent, child, tenths, static=False):
 
 def test_transforms_are_known_once_every_link_is():
     live = LiveTransforms("tf", None, None, LIMITS)
-    assert live.newest() is None
+    assert live.newest_stamp() is None
     for tenths in range(6):
         add(live, "odom", "base_link", tenths)
     add(live, "base_link", "wheel", 40)
-    assert live.newest() == at(5)
+    assert live.newest_stamp() == at(5)
     for tenths in (0, 2, 4):
         add(live, "map", "odom", tenths)
-    assert live.newest() == at(4)
+    assert live.newest_stamp() == at(4)
     assert exposure_poses(live, at(4.5), at(4.5), LIMITS) is None
     found = exposure_poses(live, at(3), at(3), LIMITS)
     tree = TransformTree("tf")
@@ -135,18 +135,18 @@ def test_static_links_have_no_time():
     add(live, "base_link", "mast", 0, static=True)
     for tenths in (20, 21):
         add(live, "odom", "base_link", tenths)
-    assert live.newest() == at(21)
+    assert live.newest_stamp() == at(21)
     expected = pose(20).matrix() @ pose(0).matrix()
     np.testing.assert_allclose(matrix_at(exposure_poses(live, at(20), at(20), LIMITS), 20), expected, atol=1e-12)
     live.forget(at(1000))
-    assert live.newest() == at(21)
+    assert live.newest_stamp() == at(21)
 
 
 def test_transforms_that_loop_begin_anew():
     live = LiveTransforms("tf", "odom", "base_link", LIMITS)
     for tenths in (100, 101, 0, 1):
         add(live, "odom", "base_link", tenths)
-    assert live.newest() == at(1)
+    assert live.newest_stamp() == at(1)
 
 
 def test_two_parents_are_an_error():

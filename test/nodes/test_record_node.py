@@ -15,7 +15,7 @@ from rosbags.highlevel import AnyReader  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 from simjudge.data.rosbag2.recording import Recording  # noqa: E402
-from simjudge.data.rosbag2.storage import seconds  # noqa: E402
+from simjudge.data.rosbag2.storage import format_seconds  # noqa: E402
 
 
 def publish(graph, topic, count, profile=10, rest=0.02):
@@ -53,7 +53,7 @@ def test_a_signal_closes_the_recording(graph, tmp_path, number, storage):
         times = [time for _, time, _ in reader.messages()]
     assert texts == [f"/note {i}" for i in range(25)]
     assert times == sorted(times)
-    assert abs(times[-1] / 1e9 - time.time()) < 120, seconds(times[-1])
+    assert abs(times[-1] / 1e9 - time.time()) < 120, format_seconds(times[-1])
 
 
 def test_killed_it_leaves_what_was_written_a_second_before(graph, tmp_path):

@@ -13,10 +13,10 @@ import pytest
 
 from simjudge.context.method import Method
 from simjudge.core.frames import FrameSet
-from simjudge.data.joined import joined
-from simjudge.data.parts import random_parts
+from simjudge.data.join import join_sets
 from simjudge.data.photographs import source_photograph
 from simjudge.data.sets import read_set
+from simjudge.data.splits import random_split
 from simjudge.perception.average_precision import OVERALL, average_precision
 from simjudge.perception.detection import detect
 from simjudge.perception.loading import load_detector
@@ -48,7 +48,7 @@ def seen() -> dict[str, FrameSet]:
     """441 photographs that the net was not trained on and three degraded copies, all seen by the net."""
     signals = needed(DATA / "real_signals")
     detector = load_detector(needed(MODEL))
-    photographs = joined([read_set(signals / "valid"), read_set(signals / "test")])
+    photographs = join_sets([read_set(signals / "valid"), read_set(signals / "test")])
     sets = {"photographs": photographs} | {name: filtered(photographs, [step]) for name, step in DEGRADED.items()}
     found = {name: detect(frames, detector) for name, frames in sets.items()}
     assert not any(frames.losses for frames in found.values())
@@ -60,7 +60,7 @@ def judge(a: FrameSet, b: FrameSet, *, paired: bool = False, seed: int = 0) -> P
 
 
 def halves(frames: FrameSet, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    first, second = random_parts([source_photograph(name) for name in frames.frame_name], 2, seed)
+    first, second = random_split([source_photograph(name) for name in frames.frame_name], 2, seed)
     return first, second
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.context.method import Method
 from simjudge.core.frames import FrameSet, Objects, Predictions
-from simjudge.data.parts import random_parts
+from simjudge.data.splits import random_split
 from simjudge.studies.pair import Trials, compare_pair
 from simjudge.studies.units import drawn_together, usual_spacing
 
@@ -42,7 +42,7 @@ def photographs(variants, name):
 def p_values(frames, groups):
     out = []
     for seed in range(30):
-        first, second = random_parts(groups, 2, seed)
+        first, second = random_split(groups, 2, seed)
         result = compare_pair(
             frames.take(first), frames.take(second), Method(), Trials(0, 99, seed), precision=False
         )  # fmt: skip
@@ -85,7 +85,7 @@ def test_neighbours_in_a_recording_fake_gaps_unless_drawn_together():
     frames = replace(alike, stamp=stamps, frame_name=[f"f{i}" for i in range(300)])
     values = {0.0: [], 1.0: []}
     for seed in range(20):
-        first, second = random_parts([str(i // 10) for i in range(300)], 2, seed)
+        first, second = random_split([str(i // 10) for i in range(300)], 2, seed)
         for block, out in values.items():
             halves = (frames.take(first), frames.take(second))
             result = compare_pair(*halves, Method(), Trials(0, 99, seed, block), precision=False)

@@ -16,10 +16,23 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet, name_to_stamp
 from simjudge.core.images import FileImages
-from simjudge.data.formats.checks import objects_of, predictions_of
-from simjudge.data.formats.pictures import file_stems, pictures_in, readable, without_twins, write_pictures
-from simjudge.data.formats.sidecar import Sidecar, complete, load_sidecar, write_sidecar
-from simjudge.data.formats.yolo_text import raw_from_rows, read_rows, text_files, texts_in, used_ids, write_texts
+from simjudge.data.format_support.image_files import (
+    drop_repeated_stems,
+    file_stems,
+    list_images,
+    readable_images,
+    write_images,
+)
+from simjudge.data.format_support.raw_rows import build_objects, build_predictions
+from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
+from simjudge.data.formats.yolo.labels import (
+    format_labels,
+    list_label_files,
+    read_label_rows,
+    scale_to_pixels,
+    used_class_ids,
+    write_label_files,
+)
 
 PREDICTIONS = "PREDS"
 
@@ -36,7 +49,7 @@ def read_cpd(path: Path) -> FrameSet:
         SimjudgeError: it holds no readable picture.
     """
     sidecar = load_sidecar(path)
-    return complete(_read_files(path, sidecar), sidecar)
+    return apply_sidecar(_read_files(path, sidecar), sidecar)
 
 
 def write_cpd(frames: FrameSet, path: Path) -> None:
@@ -45,27 +58,29 @@ def write_cpd(frames: FrameSet, path: Path) -> None:
     Class ids are written as 0, 1, ... in their order, because their tool makes room for just as many.
     """
     stems = file_stems(frames.frame_name)
-    used = used_ids(frames.objects) | used_ids(frames.predictions) | set(frames.class_names)
+    used = used_class_ids(frames.objects) | used_class_ids(frames.predictions) | set(frames.class_names)
     ids = {class_id: i for i, class_id in enumerate(sorted(used))}
     boxes = replace(frames.objects, masks=None)
     with atomic_folder(path) as folder:
-        write_pictures(frames, folder / "imgs", stems)
+        write_images(frames, folder / "imgs", stems)
         (folder / "imgs").mkdir(exist_ok=True)
-        write_texts(folder / "labels", stems, text_files(boxes, frames.size, ids=ids), frames.labelled.tolist())
+        write_label_files(
+            folder / "labels", stems, format_labels(boxes, frames.size, ids=ids), frames.labelled.tolist()
+        )
         if frames.predictions is not None:
-            texts = text_files(replace(frames.predictions, masks=None), frames.size, ids=ids)
-            write_texts(folder / PREDICTIONS / "labels", stems, texts, frames.predicted.tolist())
+            texts = format_labels(replace(frames.predictions, masks=None), frames.size, ids=ids)
+            write_label_files(folder / PREDICTIONS / "labels", stems, texts, frames.predicted.tolist())
         write_sidecar(frames, folder, stems, lambda place: _read_files(place, load_sidecar(place)), sorted(used))
 
 
 def _read_files(path: Path, sidecar: Sidecar) -> FrameSet:
     losses = Losses()
-    found = without_twins(pictures_in(path / "imgs"), losses)
+    found = drop_repeated_stems(list_images(path / "imgs"), losses)
     pictured = {p.stem for p in found}
-    pictures, size_array = readable(found, losses)
-    labels = texts_in(path / "labels", pictured, sidecar, "label files without a picture", losses)
+    pictures, size_array = readable_images(found, losses)
+    labels = list_label_files(path / "labels", pictured, sidecar, "label files without a picture", losses)
     place = path / PREDICTIONS / "labels"
-    predictions = texts_in(place, pictured, sidecar, "prediction files without a picture", losses)
+    predictions = list_label_files(place, pictured, sidecar, "prediction files without a picture", losses)
     without = sorted((set(labels) | set(predictions)) - pictured)
     stems = [p.stem for p in pictures] + without
     if not stems and not sidecar.frame:
@@ -74,20 +89,20 @@ def _read_files(path: Path, sidecar: Sidecar) -> FrameSet:
     size = np.array([*size_array.tolist(), *[sidecar.size(s) for s in without]], np.int64).reshape(-1, 2)
     frame = np.arange(len(stems))
     files = [labels.get(s) for s in stems]
-    raw = raw_from_rows(read_rows(files, losses), files, frame, size, losses, scored=False)
+    raw = scale_to_pixels(read_label_rows(files, losses), files, frame, size, losses, scored=False)
     files = [predictions.get(s) for s in stems]
-    scored = raw_from_rows(read_rows(files, losses), files, frame, size, losses, scored=True)
+    scored = scale_to_pixels(read_label_rows(files, losses), files, frame, size, losses, scored=True)
     raw, scored = (replace(rows, class_id=sidecar.class_ids(rows.class_id)) for rows in (raw, scored))
     ran = place.is_dir()
     return FrameSet.build(
         path.name,
         size,
-        objects_of(raw, size, {}, losses),
-        predictions_of(scored, size, {}, losses) if ran else None,
+        build_objects(raw, size, {}, losses),
+        build_predictions(scored, size, {}, losses) if ran else None,
         frame_name=stems,
         stamp=[name_to_stamp(s) for s in stems],
-        labelled=[s in labels or not sidecar.says_not("labelled", s) for s in stems],
-        predicted=[ran and (s in predictions or not sidecar.says_not("predicted", s)) for s in stems],
+        labelled=[s in labels or not sidecar.rules_out("labelled", s) for s in stems],
+        predicted=[ran and (s in predictions or not sidecar.rules_out("predicted", s)) for s in stems],
         images=FileImages(paths) if pictures else None,
         losses=losses,
     )

@@ -15,9 +15,9 @@ from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.core.frames import NO_STAMP, FrameSet, IntArray, name_to_stamp, stamp_to_name
 from simjudge.core.images import FileImages
 from simjudge.core.text import load_json, one_line
-from simjudge.data.formats.checks import RawRows, objects_of, predictions_of
-from simjudge.data.formats.pictures import LONGEST_SIDE, file_of, file_stems, write_pictures
-from simjudge.data.formats.rows_json import raw_rows, row_lists
+from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, file_stems, image_file, write_images
+from simjudge.data.format_support.json_rows import rows_from_json, rows_to_json
+from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions
 
 
 def sniff_plain_json(path: Path) -> bool:
@@ -45,10 +45,10 @@ def read_plain_json(path: Path) -> FrameSet:
     Raises:
         SimjudgeError: not such a file, or empty.
     """
-    return from_content(load_json(path), path)
+    return read_plain_content(load_json(path), path)
 
 
-def from_content(content: Any, path: Path) -> FrameSet:
+def read_plain_content(content: Any, path: Path) -> FrameSet:
     """The set in the already parsed content of the file at `path`."""
     if not is_plain(content):
         raise SimjudgeError(f"{path}: no list of frames with 'size', 'objects' and 'predictions' in it")
@@ -70,8 +70,8 @@ def from_content(content: Any, path: Path) -> FrameSet:
     return FrameSet.build(
         path.stem,
         size,
-        objects_of(labels, size, class_names, losses),
-        predictions_of(found, size, class_names, losses) if any(predicted) else None,
+        build_objects(labels, size, class_names, losses),
+        build_predictions(found, size, class_names, losses) if any(predicted) else None,
         frame_name=names,
         stamp=stamp,
         labelled=[isinstance(f.get("objects"), list) for _, f in kept],
@@ -90,8 +90,8 @@ def write_plain_json(frames: FrameSet, path: Path) -> None:
     """
     images = _image_names(frames, path)
     everything = np.arange(len(frames))
-    objects = row_lists(frames.objects, frames, everything)
-    predictions = None if frames.predictions is None else row_lists(frames.predictions, frames, everything)
+    objects = rows_to_json(frames.objects, frames, everything)
+    predictions = None if frames.predictions is None else rows_to_json(frames.predictions, frames, everything)
     entries = []
     for i, name in enumerate(frames.frame_name):
         entry: dict[str, Any] = {"size": frames.size[i].tolist()}
@@ -117,13 +117,13 @@ def _image_names(frames: FrameSet, path: Path) -> Sequence[str | None]:
     images = frames.images
     if images is None:
         return [None] * len(frames)
-    files = [file_of(images, i) for i in range(len(frames))]
+    files = [image_file(images, i) for i in range(len(frames))]
     if all(file is not None or not images.has(i) for i, file in enumerate(files)):
         base = path.parent.resolve()
         return [None if f is None else Path(os.path.relpath(f.resolve(), base)).as_posix() for f in files]
     folder = path.with_name(f"{path.stem}.images")
     with atomic_folder(folder) as temporary:
-        names = write_pictures(frames, temporary, file_stems(frames.frame_name))
+        names = write_images(frames, temporary, file_stems(frames.frame_name))
     return [None if name is None else f"{folder.name}/{name}" for name in names]
 
 
@@ -142,7 +142,7 @@ def _class_names(content: Any, path: Path) -> dict[int, str]:
 def _usable(frame: Any, where: str, losses: Losses) -> bool:
     try:
         width, height = frame["size"]
-        good = all(int(side) == side and 0 < side <= LONGEST_SIDE for side in (width, height))
+        good = all(int(side) == side and 0 < side <= LONGEST_SIDE_PX for side in (width, height))
     except (TypeError, KeyError, ValueError, OverflowError):
         good = False
     if not good:
@@ -167,7 +167,7 @@ def _raw(what: str, kept: list[tuple[int, dict[str, Any]]], size: IntArray, path
     def where(frame: int, row: int) -> str:
         return f"{path}: frame {kept[frame][0]} {what[:-1]} {row}"
 
-    return raw_rows(lists, range(len(kept)), size, where, losses, scored=what == "predictions")
+    return rows_from_json(lists, range(len(kept)), size, where, losses, scored=what == "predictions")
 
 
 def _list_of(frame: dict[str, Any], what: str, where: str, losses: Losses) -> list[Any]:

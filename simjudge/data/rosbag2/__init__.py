@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simjudge.data.rosbag2.layout import is_recording
     from simjudge.data.rosbag2.reading import read_recording
-    from simjudge.data.rosbag2.recording import Description, TopicInfo, describe_recording
+    from simjudge.data.rosbag2.recording import RecordingDescription, TopicInfo, describe_recording
+    from simjudge.data.rosbag2.recording_files import is_recording
     from simjudge.data.rosbag2.writing import write_recording
 
 __all__ = [
-    "Description",
+    "RecordingDescription",
     "TopicInfo",
     "describe_recording",
     "is_recording",
@@ -24,10 +24,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Description": "recording",
+    "RecordingDescription": "recording",
     "TopicInfo": "recording",
     "describe_recording": "recording",
-    "is_recording": "layout",
+    "is_recording": "recording_files",
     "read_recording": "reading",
     "write_recording": "writing",
 }

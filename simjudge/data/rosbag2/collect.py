@@ -12,7 +12,7 @@ from PIL import Image
 from rosbags.typesys.store import Typestore
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.boxes import BoxColumns, BoxMessage
+from simjudge.data.rosbag2.box_messages import BoxColumns, BoxMessage
 from simjudge.data.rosbag2.interfaces import (
     CAMERA_INFO,
     COMPRESSED_IMAGE,
@@ -23,10 +23,10 @@ from simjudge.data.rosbag2.interfaces import (
     VISION_BOXES,
     recorded_types,
 )
-from simjudge.data.rosbag2.pictures import UNREADABLE, Picture
+from simjudge.data.rosbag2.recorded_images import UNREADABLE, RecordedImage
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.storage import Stored, seconds
-from simjudge.data.rosbag2.topics import Chosen
+from simjudge.data.rosbag2.storage import StoredMessage, format_seconds
+from simjudge.data.rosbag2.topics import FrameTopics
 
 log = logging.getLogger(__name__)
 
@@ -35,17 +35,17 @@ NO_SIZE: Size = (0, 0)
 
 
 @dataclass
-class SeenImage:
+class ImageMessage:
     """An image message: its stamps, its size where its header can be read, and where it is."""
 
     stamp: int
     time: int
     size: Size
-    picture: Picture
+    picture: RecordedImage
 
 
 @dataclass
-class Collected:
+class RecordingContents:
     """What a recording holds, by kind.
 
     Attributes:
@@ -58,17 +58,17 @@ class Collected:
     types: Typestore
     labels: BoxColumns
     detections: BoxColumns
-    images: list[SeenImage] = field(default_factory=list)
+    images: list[ImageMessage] = field(default_factory=list)
     infos: dict[int, Any] = field(default_factory=dict)
     camera_size: Size = NO_SIZE
 
 
-def collect(recording: Recording, chosen: Chosen) -> Collected:
+def collect_messages(recording: Recording, chosen: FrameTopics) -> RecordingContents:
     """Read all messages of the chosen topics; what cannot be decoded is counted in the recording's losses."""
     topics = [recording.topics[name] for name in sorted(chosen.all())]
     types = recorded_types(tuple((topic.type, topic.definition) for topic in topics))
     where, losses = recording.path, recording.losses
-    out = Collected(
+    out = RecordingContents(
         types, BoxColumns(f"{where}: {chosen.labels}", losses), BoxColumns(f"{where}: {chosen.detections}", losses)
     )
     for stored in recording.messages(chosen.all()):
@@ -77,7 +77,7 @@ def collect(recording: Recording, chosen: Chosen) -> Collected:
             message: Any = types.deserialize_cdr(stored.data, kind)
             stamp = int(message.header.stamp.sec) * 1_000_000_000 + int(message.header.stamp.nanosec)
         except (*UNREADABLE, AttributeError):
-            losses.add("messages that cannot be decoded", f"{where}: {stored.topic} at {seconds(stored.time)}")
+            losses.add("messages that cannot be decoded", f"{where}: {stored.topic} at {format_seconds(stored.time)}")
             continue
         try:
             _take(out, chosen, kind, stored, message, stamp)
@@ -89,11 +89,13 @@ def collect(recording: Recording, chosen: Chosen) -> Collected:
     return out
 
 
-def _take(out: Collected, chosen: Chosen, kind: str, stored: Stored, message: Any, stamp: int) -> None:
+def _take(
+    out: RecordingContents, chosen: FrameTopics, kind: str, stored: StoredMessage, message: Any, stamp: int
+) -> None:
     if kind in (IMAGE, COMPRESSED_IMAGE):
-        where = f"{out.labels.where.partition(': ')[0]}: {stored.topic} at {seconds(stamp)}"
+        where = f"{out.labels.where.partition(': ')[0]}: {stored.topic} at {format_seconds(stamp)}"
         size = (int(message.width), int(message.height)) if kind == IMAGE else _encoded_size(message)
-        out.images.append(SeenImage(stamp, stored.time, size, Picture(stored.place, kind, where)))
+        out.images.append(ImageMessage(stamp, stored.time, size, RecordedImage(stored.location, kind, where)))
     elif kind in (LABELS, DETECTIONS):
         (out.labels if stored.topic == chosen.labels else out.detections).add(message, stamp, stored.time)
     elif kind == VISION_BOXES:
@@ -112,7 +114,7 @@ def _encoded_size(message: Any) -> Size:
         return NO_SIZE
 
 
-def _use_recording_time(messages: Sequence[SeenImage | BoxMessage], where: str) -> None:
+def _use_recording_time(messages: Sequence[ImageMessage | BoxMessage], where: str) -> None:
     """Give messages whose stamps were never filled in the time they were recorded at."""
     if len(messages) > 1 and all(message.stamp == 0 for message in messages):
         log.warning("%s: %d messages without a stamp; the time they were recorded at is used", where, len(messages))

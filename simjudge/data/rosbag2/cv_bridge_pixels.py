@@ -20,7 +20,7 @@ UNUSABLE = (ImportError, AttributeError, RuntimeError, SystemError, TypeError, V
 
 
 @cache
-def bridge() -> tuple[Any | None, str]:
+def load_bridge() -> tuple[Any | None, str]:
     """A CvBridge that was seen to work; else None, and why (empty where it is simply not installed)."""
     try:
         from cv_bridge import CvBridge  # noqa: PLC0415 - only a ROS installation has it
@@ -37,9 +37,9 @@ def bridge() -> tuple[Any | None, str]:
     return (found, "") if works else (None, "it turns blue, green, red into something else than red, green, blue")
 
 
-def layout(encoding: str) -> np.dtype[Any] | None:
+def pixel_type(encoding: str) -> np.dtype[Any] | None:
     """What one pixel is made of, as a NumPy type of shape (channels,); None where cv_bridge does not know it."""
-    found, _ = bridge()
+    found, _ = load_bridge()
     if found is None:
         return None
     try:
@@ -56,7 +56,7 @@ def to_rgb(pixels: npt.NDArray[Any], encoding: str) -> RgbImage | None:
         pixels: (height, width, channels), in this machine's byte order.
         encoding: as in sensor_msgs/image_encodings.hpp.
     """
-    found, _ = bridge()
+    found, _ = load_bridge()
     if found is None:
         return None
     try:

@@ -13,8 +13,8 @@ import apsw
 from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.rosbag2.mcap_file import unpacked
-from simjudge.data.rosbag2.storage import Place, Stored, Topic, seconds
+from simjudge.data.rosbag2.mcap_file import decompress_message
+from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, StoredTopic, format_seconds
 
 _NO_DEFINITION = MessageDefinition(MessageDefinitionFormat.NONE, "")
 _FORMATS = {"ros2msg": MessageDefinitionFormat.MSG, "ros2idl": MessageDefinitionFormat.IDL}
@@ -42,7 +42,7 @@ class _WholePages(apsw.VFS):
 
 
 class Db3File:
-    """A rosbag2 database. A `Place` is (file, 0, row, length)."""
+    """A rosbag2 database. A `MessageLocation` is (file, 0, row, length)."""
 
     def __init__(self, path: Path, shown: Path | None = None) -> None:
         """Open the database.
@@ -69,7 +69,7 @@ class Db3File:
             raise SimjudgeError(f"{self.shown}: is not a readable rosbag2 database ({why})") from error
         self.topics = self._topics(rows)
 
-    def messages(self, topics: set[str], file: int) -> Iterator[Stored]:
+    def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:
         """All readable messages of some topics, in the order they were recorded."""
         wanted = {number: name for number, name in self._names.items() if name in topics}
         if not wanted:
@@ -81,24 +81,26 @@ class Db3File:
                 for last, topic, time, data in self._database.execute(query, (last,)):  # noqa: B020
                     failures, read = 0, read + 1
                     if topic in wanted and isinstance(data, bytes) and isinstance(time, int):
-                        yield Stored(wanted[topic], time, unpacked(data), Place(file, 0, last, len(data)))
+                        yield StoredMessage(
+                            wanted[topic], time, decompress_message(data), MessageLocation(file, 0, last, len(data))
+                        )
                 break
             except _BROKEN:
                 # Try behind the row that failed.
                 last, failures, lost = last + 1, failures + 1, lost + 1
         if lost:
-            until = f"{read} messages read, the last at {seconds(time)}" if read else "no message read"
+            until = f"{read} messages read, the last at {format_seconds(time)}" if read else "no message read"
             self.losses.add("recordings cut off or damaged", f"{self.shown}: the database is malformed; {until}")
 
-    def read(self, place: Place) -> bytes | memoryview:
+    def read(self, location: MessageLocation) -> bytes | memoryview:
         """One message again."""
         try:
-            row = self._database.execute("SELECT data FROM messages WHERE id = ?", (place.start,)).fetchone()
+            row = self._database.execute("SELECT data FROM messages WHERE id = ?", (location.start,)).fetchone()
         except _BROKEN as error:
             raise SimjudgeError(f"{self.shown}: cannot be read any more ({error})") from error
-        if row is None or len(row[0]) != place.length:
-            raise SimjudgeError(f"{self.shown}: message {place.start} has changed since the file was opened")
-        return unpacked(row[0])
+        if row is None or len(row[0]) != location.length:
+            raise SimjudgeError(f"{self.shown}: message {location.start} has changed since the file was opened")
+        return decompress_message(row[0])
 
     def _connect(self) -> apsw.Connection:
         """Open read-only; with a write-ahead log beside it, the log's messages count too."""
@@ -127,7 +129,7 @@ class Db3File:
         self._database.execute("SELECT id FROM messages LIMIT 1")
         return rows
 
-    def _topics(self, rows: list[Any]) -> list[Topic]:
+    def _topics(self, rows: list[Any]) -> list[StoredTopic]:
         counts: dict[int, int] = {}
         try:
             query = "SELECT topic_id, COUNT(*), MIN(timestamp), MAX(timestamp) FROM messages "
@@ -148,7 +150,7 @@ class Db3File:
             definitions = {}
         qos = self._offered_qos()
         return [
-            Topic(str(name), str(kind), definitions.get(kind, _NO_DEFINITION), counts.get(i, 0), qos.get(i, ""))
+            StoredTopic(str(name), str(kind), definitions.get(kind, _NO_DEFINITION), counts.get(i, 0), qos.get(i, ""))
             for i, name, kind in rows
         ]
 

@@ -60,7 +60,7 @@ class LiveRecording:
             name, message_type, msgdef=text, rihs01=digest, offered_qos_profiles=offered,
         )  # fmt: skip
 
-    def note(self, key: str, text: str) -> None:
+    def set_custom_data(self, key: str, text: str) -> None:
         """Keep a text in the recording's metadata, as rosbag2's custom data."""
         self._guarded(self._writer.set_custom_data, key, text)
 

@@ -15,8 +15,8 @@ from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2 import salvage
-from simjudge.data.rosbag2.salvage import Contents, DamageError, Span
-from simjudge.data.rosbag2.storage import ZSTD_MAGIC, Place, Stored, Topic, seconds
+from simjudge.data.rosbag2.salvage import DamageError, McapContents, Span
+from simjudge.data.rosbag2.storage import ZSTD_MAGIC, MessageLocation, StoredMessage, StoredTopic, format_seconds
 
 _KEPT_CHUNKS = 4
 _FORMATS = {
@@ -27,7 +27,10 @@ _FORMATS = {
 
 
 class McapFile:
-    """An mcap file. A `Place` is (file, -1, offset in the file, length), or in a compressed chunk (file, span, ...)."""
+    """An mcap file.
+
+    A `MessageLocation` is (file, -1, offset in the file, length), or in a compressed chunk (file, span, ...).
+    """
 
     def __init__(self, path: Path, shown: Path | None = None) -> None:
         """Find out what the file holds.
@@ -55,7 +58,7 @@ class McapFile:
             raise SimjudgeError(f"{self.shown}: cannot be read: {error.strerror}") from error
         self.topics = self._topics()
 
-    def messages(self, topics: set[str], file: int) -> Iterator[Stored]:
+    def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:
         """All readable messages of some topics, in file order."""
         names = {number: channel.topic for number, channel in self._contents.channels.items()}
         wanted = {number: name for number, name in names.items() if name in topics}
@@ -70,32 +73,32 @@ class McapFile:
                 base, block = (span.offset, -1) if not span.compression else (0, number)
                 for channel, time, start, end in self._headers(span, data):
                     if channel in wanted:
-                        place = Place(file, block, base + start, end - start)
-                        yield Stored(wanted[channel], time, unpacked(data[start:end]), place)
+                        location = MessageLocation(file, block, base + start, end - start)
+                        yield StoredMessage(wanted[channel], time, decompress_message(data[start:end]), location)
 
-    def read(self, place: Place) -> bytes | memoryview:
+    def read(self, location: MessageLocation) -> bytes | memoryview:
         """One message again."""
         try:
             with self.path.open("rb") as stream:
-                if place.block < 0:
-                    stream.seek(place.start)
-                    data: bytes | memoryview = stream.read(place.length)
+                if location.block < 0:
+                    stream.seek(location.start)
+                    data: bytes | memoryview = stream.read(location.length)
                 else:
-                    data = self._chunk(stream, place.block)[place.start : place.start + place.length]
+                    data = self._chunk(stream, location.block)[location.start : location.start + location.length]
         except (OSError, DamageError) as error:
             raise SimjudgeError(f"{self.shown}: cannot be read any more: {error}") from error
-        if len(data) != place.length:
+        if len(data) != location.length:
             raise SimjudgeError(f"{self.shown}: has become shorter since it was opened")
-        return unpacked(data)
+        return decompress_message(data)
 
-    def _open(self, stream: BinaryIO, size: int) -> Contents:
+    def _open(self, stream: BinaryIO, size: int) -> McapContents:
         if size == 0:
             raise SimjudgeError(f"{self.shown}: is empty (0 bytes)")
         if stream.read(len(salvage.MAGIC)) != salvage.MAGIC:
             raise SimjudgeError(f"{self.shown}: is not an mcap file, or its beginning is damaged")
         contents = salvage.read_summary(stream, size)
         if contents is None or contents.statistics is None or not contents.spans or not contents.channels:
-            contents = salvage.walk(stream, size)
+            contents = salvage.walk_records(stream, size)
             self._survey(stream, contents)
         else:
             statistics = contents.statistics
@@ -109,7 +112,7 @@ class McapFile:
             )
         return contents
 
-    def _survey(self, stream: BinaryIO, contents: Contents) -> None:
+    def _survey(self, stream: BinaryIO, contents: McapContents) -> None:
         """Read through a file that has no index: topics, counts, times, and how far it can be read."""
         times: list[int] = []
         for span in contents.spans:
@@ -123,21 +126,23 @@ class McapFile:
         if times:
             self.span = (min(times), max(times))
         if contents.trouble:
-            read = f"{len(times)} messages read, the last at {seconds(times[-1])}" if times else "no message read"
+            read = (
+                f"{len(times)} messages read, the last at {format_seconds(times[-1])}" if times else "no message read"
+            )
             self.losses.add("recordings cut off or damaged", f"{self.shown}: {contents.trouble}; {read}")
         elif contents.data_end:
             self.notes.append(f"{self.shown}: has no usable index; all of it was read through")
 
-    def _note_channels(self, contents: Contents, span: Span, data: memoryview) -> None:
+    def _note_channels(self, contents: McapContents, span: Span, data: memoryview) -> None:
         try:
-            for opcode, start, end in salvage.records(data, cut=span.cut):
-                salvage.note_record(contents, opcode, data[start:end])
+            for opcode, start, end in salvage.iterate_records(data, cut=span.cut):
+                salvage.register_record(contents, opcode, data[start:end])
         except DamageError as error:
             self._report(span, str(error))
 
     def _load(self, stream: BinaryIO, span: Span) -> memoryview | None:
         try:
-            return salvage.load(stream, span)
+            return salvage.load_span(stream, span)
         except DamageError as error:
             self._report(span, str(error))
             return None
@@ -145,7 +150,7 @@ class McapFile:
     def _headers(self, span: Span, data: memoryview) -> Iterator[tuple[int, int, int, int]]:
         """Channel, recording time, start and end of each message in a span."""
         try:
-            for opcode, start, end in salvage.records(data, cut=span.cut):
+            for opcode, start, end in salvage.iterate_records(data, cut=span.cut):
                 if opcode == Opcode.MESSAGE and end - start >= 22:
                     channel, _, time = struct.unpack_from("<HIQ", data, start)
                     yield channel, time, start + 22, end
@@ -167,14 +172,14 @@ class McapFile:
             if number in self._kept:
                 self._kept.move_to_end(number)
                 return self._kept[number]
-        data = salvage.load(stream, self._contents.spans[number])
+        data = salvage.load_span(stream, self._contents.spans[number])
         with self._lock:
             self._kept[number] = data
             while len(self._kept) > _KEPT_CHUNKS:
                 self._kept.popitem(last=False)
         return data
 
-    def _topics(self) -> list[Topic]:
+    def _topics(self) -> list[StoredTopic]:
         topics = []
         for number, channel in self._contents.channels.items():
             schema = self._contents.schemas.get(channel.schema_id)
@@ -182,11 +187,11 @@ class McapFile:
             text = schema.data.decode("utf-8", "replace") if schema else ""
             definition = MessageDefinition(form or MessageDefinitionFormat.NONE, text)
             kind, qos = schema.name if schema else "", channel.metadata.get("offered_qos_profiles", "")
-            topics.append(Topic(channel.topic, kind, definition, self._counts[number], qos))
+            topics.append(StoredTopic(channel.topic, kind, definition, self._counts[number], qos))
         return topics
 
 
-def unpacked(data: bytes | memoryview) -> bytes | memoryview:
+def decompress_message(data: bytes | memoryview) -> bytes | memoryview:
     """A message that was compressed on its own (rosbag2's compression mode "message"); CDR never starts that way."""
     if bytes(data[:4]) == ZSTD_MAGIC:
         try:

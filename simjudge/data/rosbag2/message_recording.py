@@ -50,12 +50,12 @@ class MessageRecording:
 
 
 @contextmanager
-def recording_messages(path: Path, about: Mapping[str, str] | None = None) -> Iterator[MessageRecording]:
+def record_messages(path: Path, custom_data: Mapping[str, str] | None = None) -> Iterator[MessageRecording]:
     """Record messages; the recording gets its name when the block ends, by itself or by Ctrl-C.
 
     Args:
         path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder (mcap).
-        about: kept in the recording's metadata, as rosbag2's custom data.
+        custom_data: kept in the recording's metadata, as rosbag2's custom data.
 
     Raises:
         SimjudgeError: something is there already, or it cannot be written; nothing is left under that name then.
@@ -66,12 +66,12 @@ def recording_messages(path: Path, about: Mapping[str, str] | None = None) -> It
     if path.suffix in _SUFFIXES:
         with atomic_file(path) as target, tempfile.TemporaryDirectory(".tmp", ".recording.", path.parent) as near:
             folder = Path(near) / path.stem
-            yield from _written(folder, _SUFFIXES[path.suffix], about or {}, stopped)
+            yield from _written(folder, _SUFFIXES[path.suffix], custom_data or {}, stopped)
             (folder / path.name).replace(target)
     else:
         with atomic_folder(path) as target:
             folder = target / path.name
-            yield from _written(folder, "mcap", about or {}, stopped)
+            yield from _written(folder, "mcap", custom_data or {}, stopped)
             for file in folder.iterdir():
                 file.rename(target / file.name)
             folder.rmdir()
@@ -80,12 +80,12 @@ def recording_messages(path: Path, about: Mapping[str, str] | None = None) -> It
 
 
 def _written(
-    folder: Path, storage: Literal["mcap", "sqlite3"], about: Mapping[str, str], stopped: list[KeyboardInterrupt]
+    folder: Path, storage: Literal["mcap", "sqlite3"], custom_data: Mapping[str, str], stopped: list[KeyboardInterrupt]
 ) -> Iterator[MessageRecording]:
     live = LiveRecording(folder, storage)
     try:
-        for key, text in about.items():
-            live.note(key, text)
+        for key, text in custom_data.items():
+            live.set_custom_data(key, text)
         try:
             yield MessageRecording(live)
         except KeyboardInterrupt as stop:

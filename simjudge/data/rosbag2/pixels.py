@@ -85,12 +85,12 @@ def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:
 
 def _by_cv_bridge(message: Any, where: str) -> RgbImage:
     said = f"{where}: encoding {message.encoding!r} is not that of a picture that simjudge can read"
-    pixel = cv_bridge_pixels.layout(message.encoding)
+    pixel = cv_bridge_pixels.pixel_type(message.encoding)
     if pixel is not None:
         pixels = cv_bridge_pixels.to_rgb(_packed(message, pixel, where), message.encoding)
         if pixels is not None:
             return pixels
-    usable, why_not = cv_bridge_pixels.bridge()
+    usable, why_not = cv_bridge_pixels.load_bridge()
     if usable is not None:
         said += ", nor cv_bridge"
     elif why_not:

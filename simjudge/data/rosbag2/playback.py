@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from threading import Condition
 
-from simjudge.data.rosbag2.storage import Stored
+from simjudge.data.rosbag2.storage import StoredMessage
 
 REORDER_WINDOW_NS = 1_000_000_000
 """Nanoseconds within which messages of a recording are sorted by time."""
@@ -101,7 +101,7 @@ class PlaybackClock:
         return self._playback_ns + round(elapsed * self._rate)
 
 
-def sort_by_time(messages: Iterable[Stored], window_ns: int = REORDER_WINDOW_NS) -> Iterator[Stored]:
+def sort_by_time(messages: Iterable[StoredMessage], window_ns: int = REORDER_WINDOW_NS) -> Iterator[StoredMessage]:
     """Sort messages by their recording time, with bounded memory.
 
     Args:
@@ -112,7 +112,7 @@ def sort_by_time(messages: Iterable[Stored], window_ns: int = REORDER_WINDOW_NS)
     Yields:
         The messages in order of time; messages of the same time keep their order.
     """
-    waiting: list[tuple[int, int, Stored]] = []
+    waiting: list[tuple[int, int, StoredMessage]] = []
     for number, message in enumerate(messages):
         heapq.heappush(waiting, (message.time, number, message))
         while waiting[0][0] < message.time - window_ns:

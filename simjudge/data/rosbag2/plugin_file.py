@@ -15,8 +15,8 @@ import yaml
 from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.rosbag2.layout import is_compressed
-from simjudge.data.rosbag2.storage import Place, Stored, Topic, seconds
+from simjudge.data.rosbag2.recording_files import is_compressed
+from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, StoredTopic, format_seconds
 
 _NO_DEFINITION = MessageDefinition(MessageDefinitionFormat.NONE, "")
 _FORMATS = {"ros2msg": MessageDefinitionFormat.MSG, "ros2idl": MessageDefinitionFormat.IDL}
@@ -28,8 +28,8 @@ _BROKEN = (RuntimeError, ValueError, TypeError, IndexError, OverflowError, Memor
 class PluginFile:
     """A rosbag2 folder as a whole, split or not.
 
-    A `Place` is (file, number of the topic and CRC-32 of the message, recording time, length). Topics, counts and
-    times are those of metadata.yaml.
+    A `MessageLocation` is (file, number of the topic and CRC-32 of the message, recording time, length). Topics, counts
+    and times are those of metadata.yaml.
     """
 
     def __init__(self, path: Path, info: dict[str, Any], needs: str) -> None:
@@ -65,7 +65,7 @@ class PluginFile:
             raise SimjudgeError(f"{path}: metadata.yaml is damaged: it does not say all of topics and times") from error
         self._numbers = {topic.name: number for number, topic in enumerate(self.topics)}
 
-    def messages(self, topics: set[str], file: int) -> Iterator[Stored]:
+    def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:
         """All messages of some topics in the order of rosbag2; what is missing of metadata.yaml's count is lost."""
         wanted = [topic for topic in self.topics if topic.name in topics]
         if not wanted:
@@ -77,50 +77,54 @@ class PluginFile:
                 name, data, time = reader.read_next()
                 if name in topics:
                     read += 1
-                    yield Stored(name, time, data, Place(file, self._mark(name, data), time, len(data)))
+                    yield StoredMessage(
+                        name, time, data, MessageLocation(file, self._mark(name, data), time, len(data))
+                    )
         except _BROKEN as error:
             broken = _line(error)
         missing = sum(topic.count for topic in wanted) - read
         if broken:
-            until = f"{read} messages read, the last at {seconds(time)}" if read else "no message read"
+            until = f"{read} messages read, the last at {format_seconds(time)}" if read else "no message read"
             self.losses.add("recordings cut off or damaged", f"{self.path}: {broken}; {until}")
         elif missing > 0:
             kind = "messages that metadata.yaml promises and that are not there"
             self.losses.add(kind, f"{self.path}: {read} of {read + missing}", missing)
 
-    def read(self, place: Place) -> bytes | memoryview:
+    def read(self, location: MessageLocation) -> bytes | memoryview:
         """One message again: the next one of its topic costs nothing extra, any other a search by time."""
         with self._lock:
             try:
-                name = self.topics[place.block >> 32].name
-                data = self._next(name, place)
-                return self._search(name, place) if data is None else data
+                name = self.topics[location.block >> 32].name
+                data = self._next(name, location)
+                return self._search(name, location) if data is None else data
             except _BROKEN as error:
                 self._at = None
                 raise SimjudgeError(f"{self.path}: cannot be read any more ({_line(error)})") from error
 
-    def _next(self, name: str, place: Place) -> bytes | None:
-        """The message behind the one that was read last, where it is the one at `place`."""
+    def _next(self, name: str, location: MessageLocation) -> bytes | None:
+        """The message behind the one that was read last, where it is the one at `location`."""
         if self._at is None or self._at[1] != name or not self._at[0].has_next():
             return None
-        return self._same(name, place, *self._at[0].read_next())
+        return self._same(name, location, *self._at[0].read_next())
 
-    def _search(self, name: str, place: Place) -> bytes:
+    def _search(self, name: str, location: MessageLocation) -> bytes:
         if self._at is None or self._at[1] != name:
             self._at = (self._open({name}), name)
         reader = self._at[0]
         # Searching starts in the file that is open; the message may be in an earlier one that ends at the same time.
         reader.seek(0)
-        reader.seek(place.start)
+        reader.seek(location.start)
         while reader.has_next():
-            data = self._same(name, place, *reader.read_next())
+            data = self._same(name, location, *reader.read_next())
             if data is not None:
                 return data
-        raise SimjudgeError(f"{self.path}: the message at {seconds(place.start)} on {name} is no longer there")
+        raise SimjudgeError(
+            f"{self.path}: the message at {format_seconds(location.start)} on {name} is no longer there"
+        )
 
-    def _same(self, name: str, place: Place, topic: str, data: bytes, time: int) -> bytes | None:
-        same = topic == name and time == place.start and len(data) == place.length
-        return data if same and self._mark(name, data) == place.block else None
+    def _same(self, name: str, location: MessageLocation, topic: str, data: bytes, time: int) -> bytes | None:
+        same = topic == name and time == location.start and len(data) == location.length
+        return data if same and self._mark(name, data) == location.block else None
 
     def _mark(self, name: str, data: bytes) -> int:
         return self._numbers[name] << 32 | zlib.crc32(data)
@@ -146,14 +150,14 @@ class PluginFile:
             return {}
         return {d.topic_type: _definition(d.encoding, d.encoded_message_definition) for d in found}
 
-    def _topics(self, definitions: dict[str, MessageDefinition]) -> list[Topic]:
+    def _topics(self, definitions: dict[str, MessageDefinition]) -> list[StoredTopic]:
         topics = []
         for entry in self._info["topics_with_message_count"]:
             about = entry["topic_metadata"]
             name, kind, qos = str(about["name"]), str(about["type"]), about.get("offered_qos_profiles") or ""
             text = qos if isinstance(qos, str) else yaml.safe_dump(qos)
             definition = definitions.get(kind, _NO_DEFINITION)
-            topics.append(Topic(name, kind, definition, int(entry["message_count"]), text))
+            topics.append(StoredTopic(name, kind, definition, int(entry["message_count"]), text))
         return topics
 
 

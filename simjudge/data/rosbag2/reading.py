@@ -13,14 +13,14 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import NO_STAMP, FrameSet, stamp_to_name
-from simjudge.data.formats.checks import RawRows, known_ids, objects_of, predictions_of
+from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_class_ids
 from simjudge.data.pairing import pair_stamps
-from simjudge.data.rosbag2.boxes import BoxColumns, settle_classes
-from simjudge.data.rosbag2.collect import NO_SIZE, Collected, Size, collect
-from simjudge.data.rosbag2.pictures import RecordedImages
+from simjudge.data.rosbag2.box_messages import BoxColumns, settle_classes
+from simjudge.data.rosbag2.collect import NO_SIZE, RecordingContents, Size, collect_messages
+from simjudge.data.rosbag2.recorded_images import RecordedImages
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.storage import seconds
-from simjudge.data.rosbag2.topics import Chosen, choose_topics
+from simjudge.data.rosbag2.storage import format_seconds
+from simjudge.data.rosbag2.topics import FrameTopics, choose_topics
 
 log = logging.getLogger(__name__)
 
@@ -58,12 +58,12 @@ def read_recording(
         SimjudgeError: nothing can be read, no topic or several would do, or the classes contradict each other.
     """
     recording = Recording(path)
-    types = {info.topic: info.type for info in recording.infos()}
+    types = {info.topic: info.type for info in recording.topic_infos()}
     damage = [line for losses in (recording.losses, *(f.losses for f in recording.files)) for line in losses.lines()]
     if damage and not types:
         raise SimjudgeError(f"{path}: nothing of it can be read: {damage[0]}")
     chosen = choose_topics(str(path), types, image_topic, label_topic, detection_topic)
-    found = collect(recording, chosen)
+    found = collect_messages(recording, chosen)
     for note in recording.notes:
         log.warning("%s", note)
     losses = recording.losses
@@ -75,12 +75,12 @@ def read_recording(
     return _build(recording, found, frames, sizes)
 
 
-def _join(found: Collected, chosen: Chosen, tolerance_ns: int, losses: Losses) -> list[_Frame]:
+def _join(found: RecordingContents, chosen: FrameTopics, tolerance_ns: int, losses: Losses) -> list[_Frame]:
     """One frame for each stamp, ordered by stamp."""
     images = _first_of_stamp([image.stamp for image in found.images])
     repeated = Counter((i.stamp, i.picture.type) for i in found.images)
     for (stamp, _), count in repeated.items():
-        losses.add("images whose stamp was used before", f"{chosen.images[0]} at {seconds(stamp)}", count - 1)
+        losses.add("images whose stamp was used before", f"{chosen.images[0]} at {format_seconds(stamp)}", count - 1)
     frames = {stamp: _Frame(stamp, image=index) for stamp, index in images.items()}
     for stamp, info in found.infos.items():
         if not (info.has_image and chosen.images):
@@ -99,7 +99,7 @@ def _join(found: Collected, chosen: Chosen, tolerance_ns: int, losses: Losses) -
                 # Its picture is lost; the frame as a whole is counted where it is left out.
                 continue
             if found.images or found.infos:
-                losses.add(f"{what} messages without a picture", f"{columns.where} at {seconds(message.stamp)}")
+                losses.add(f"{what} messages without a picture", f"{columns.where} at {format_seconds(message.stamp)}")
             else:
                 frame = frames.setdefault(message.stamp, _Frame(message.stamp))
                 setattr(frame, what, numbers[number])
@@ -115,7 +115,7 @@ def _first_of_stamp(stamps: Sequence[int]) -> dict[int, int]:
 
 
 def _complete_ones(
-    frames: list[_Frame], found: Collected, chosen: Chosen, losses: Losses, *, named: bool
+    frames: list[_Frame], found: RecordingContents, chosen: FrameTopics, losses: Losses, *, named: bool
 ) -> list[_Frame]:
     """The frames that have all that their FrameInfo promises; a topic missing as a whole was left out on purpose."""
     kept = []
@@ -137,7 +137,7 @@ def _complete_ones(
     return kept
 
 
-def _size(frame: _Frame, found: Collected) -> Size:
+def _size(frame: _Frame, found: RecordingContents) -> Size:
     info = found.infos.get(frame.stamp)
     if info is not None:
         return int(info.image_width), int(info.image_height)
@@ -150,7 +150,7 @@ def _size(frame: _Frame, found: Collected) -> Size:
 
 
 def _with_size(
-    frames: list[_Frame], sizes: list[Size], found: Collected, losses: Losses, where: str
+    frames: list[_Frame], sizes: list[Size], found: RecordingContents, losses: Losses, where: str
 ) -> tuple[list[_Frame], list[Size]]:
     """The frames whose size is known, without boxes that were made on a picture of another size."""
     kept, known = [], []
@@ -160,7 +160,7 @@ def _with_size(
             continue
         if min(size) < 1:
             raise SimjudgeError(
-                f"{where}: the picture size at {seconds(frame.stamp)} is not known: the boxes do not say it; "
+                f"{where}: the picture size at {format_seconds(frame.stamp)} is not known: the boxes do not say it; "
                 "record the images or their camera_info too"
             )
         for columns, what in ((found.labels, "label"), (found.detections, "detection")):
@@ -169,7 +169,7 @@ def _with_size(
                 made = columns.messages[number].size
                 losses.add(
                     f"{what} messages for another picture size",
-                    f"{columns.where} at {seconds(frame.stamp)}, {made[0]}x{made[1]} on {size[0]}x{size[1]}",
+                    f"{columns.where} at {format_seconds(frame.stamp)}, {made[0]}x{made[1]} on {size[0]}x{size[1]}",
                 )
                 setattr(frame, what, -1)
         kept.append(frame)
@@ -177,7 +177,7 @@ def _with_size(
     return kept, known
 
 
-def _build(recording: Recording, found: Collected, frames: list[_Frame], sizes: list[Size]) -> FrameSet:
+def _build(recording: Recording, found: RecordingContents, frames: list[_Frame], sizes: list[Size]) -> FrameSet:
     order = _order(frames, found)
     frames, sizes = [frames[i] for i in order], [sizes[i] for i in order]
     losses = recording.losses
@@ -188,11 +188,11 @@ def _build(recording: Recording, found: Collected, frames: list[_Frame], sizes: 
     expected = names if listed or found.labels.names_are_all or found.detections.names_are_all else {}
     size = np.array(sizes, np.int64).reshape(-1, 2)
     labels = _raw(found.labels, [frame.label for frame in frames], scored=False)
-    objects = objects_of(labels, size, expected, losses)
+    objects = build_objects(labels, size, expected, losses)
     predictions = None
     if any(frame.detection >= 0 for frame in frames):
         rows = _raw(found.detections, [frame.detection for frame in frames], scored=True)
-        predictions = predictions_of(rows, size, expected, losses)
+        predictions = build_predictions(rows, size, expected, losses)
     images = None
     if found.images:
         pictures = [found.images[frame.image].picture if frame.image >= 0 else None for frame in frames]
@@ -217,7 +217,7 @@ def _is_counted(info: Any) -> bool:
     return info is not None and not info.has_stamp
 
 
-def _order(frames: list[_Frame], found: Collected) -> list[int]:
+def _order(frames: list[_Frame], found: RecordingContents) -> list[int]:
     """The data set's own order where it is known of all frames, else by stamp."""
     infos = [found.infos.get(frame.stamp) for frame in frames]
     index = [-1 if info is None else int(info.index) for info in infos]
@@ -226,7 +226,7 @@ def _order(frames: list[_Frame], found: Collected) -> list[int]:
     return sorted(range(len(frames)), key=index.__getitem__)
 
 
-def _names(frames: list[_Frame], found: Collected) -> list[str]:
+def _names(frames: list[_Frame], found: RecordingContents) -> list[str]:
     names = []
     for frame in frames:
         info = found.infos.get(frame.stamp)
@@ -246,7 +246,7 @@ def _raw(columns: BoxColumns, numbers: list[int], *, scored: bool) -> RawRows:
     rows = np.array([row for row, m in enumerate(columns.message) if m in frame_of], np.int64)
     return RawRows(
         np.array([frame_of[columns.message[row]] for row in rows.tolist()], np.int64),
-        known_ids([columns.class_id[row] for row in rows.tolist()]),
+        parse_class_ids([columns.class_id[row] for row in rows.tolist()]),
         np.array([columns.box[row] for row in rows.tolist()], np.float64).reshape(-1, 4),
         lambda row: columns.row_name(int(rows[row])),
         np.array([columns.score[row] for row in rows.tolist()], np.float64) if scored else None,

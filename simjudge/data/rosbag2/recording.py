@@ -15,10 +15,10 @@ import zstandard
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2.db3_file import Db3File
-from simjudge.data.rosbag2.layout import find_layout
 from simjudge.data.rosbag2.mcap_file import McapFile
 from simjudge.data.rosbag2.plugin_file import PluginFile
-from simjudge.data.rosbag2.storage import Place, Storage, Stored, Topic
+from simjudge.data.rosbag2.recording_files import find_recording_files
+from simjudge.data.rosbag2.storage import MessageLocation, Storage, StoredMessage, StoredTopic
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class TopicInfo:
 
 
 @dataclass(frozen=True)
-class Description:
+class RecordingDescription:
     """What a recording holds.
 
     Attributes:
@@ -74,7 +74,7 @@ class Recording:
             SimjudgeError: there is nothing that can be read.
         """
         self.path = path
-        layout = find_layout(path)
+        layout = find_recording_files(path)
         self.layout = layout
         self.notes, self.losses = list(layout.notes), layout.losses
         self.files: list[Storage] = []
@@ -84,7 +84,7 @@ class Recording:
             self._open(file, alone=len(layout.files) == 1)
         if not self.files:
             raise SimjudgeError(f"{path}: none of its {len(layout.files)} storage files can be read")
-        self.topics: dict[str, Topic] = {}
+        self.topics: dict[str, StoredTopic] = {}
         self.counts: Counter[str] = Counter()
         for storage in self.files:
             for topic in storage.topics:
@@ -92,23 +92,23 @@ class Recording:
                 self.counts[topic.name] += topic.count
         self._compare_with_metadata()
 
-    def messages(self, topics: set[str]) -> Iterator[Stored]:
+    def messages(self, topics: set[str]) -> Iterator[StoredMessage]:
         """All readable messages of some topics, file after file; once done, `losses` is complete."""
         for number, storage in enumerate(self.files):
             yield from storage.messages(topics, number)
             self.losses.extend(storage.losses)
             storage.losses = Losses()
 
-    def read(self, place: Place) -> bytes | memoryview:
+    def read(self, location: MessageLocation) -> bytes | memoryview:
         """One message again."""
-        return self.files[place.file].read(place)
+        return self.files[location.file].read(location)
 
     def span(self) -> tuple[int, int] | None:
         """Recording time of the first and the last message in nanoseconds, None where there is none."""
         spans = [storage.span for storage in self.files if storage.span is not None]
         return (min(s[0] for s in spans), max(s[1] for s in spans)) if spans else None
 
-    def infos(self) -> list[TopicInfo]:
+    def topic_infos(self) -> list[TopicInfo]:
         """What the recording says of its topics, sorted by name."""
         return [TopicInfo(name, self.topics[name].type, self.counts[name]) for name in sorted(self.topics)]
 
@@ -152,7 +152,7 @@ class Recording:
         return plain
 
 
-def describe_recording(path: Path) -> Description:
+def describe_recording(path: Path) -> RecordingDescription:
     """Say what a recording holds, mostly from its index.
 
     Raises:
@@ -164,4 +164,6 @@ def describe_recording(path: Path) -> Description:
     losses.extend(recording.losses)
     for storage in recording.files:
         losses.extend(storage.losses)
-    return Description(path, recording.layout.files, recording.infos(), start, end, recording.notes, losses)
+    return RecordingDescription(
+        path, recording.layout.files, recording.topic_infos(), start, end, recording.notes, losses
+    )

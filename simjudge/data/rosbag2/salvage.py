@@ -57,7 +57,7 @@ class Span:
 
 
 @dataclass
-class Contents:
+class McapContents:
     """What an mcap file holds.
 
     Attributes:
@@ -79,7 +79,7 @@ class Contents:
     trouble: str = ""
 
 
-def read_summary(stream: BinaryIO, size: int) -> Contents | None:
+def read_summary(stream: BinaryIO, size: int) -> McapContents | None:
     """What the index at the file's end says; None where there is none, or its checksum does not fit."""
     if size < len(MAGIC) + _FOOTER_LENGTH:
         return None
@@ -92,11 +92,11 @@ def read_summary(stream: BinaryIO, size: int) -> Contents | None:
     data = stream.read(size - _FOOTER_LENGTH - start)
     if crc and zlib.crc32(footer[: 9 + 16], zlib.crc32(data)) != crc:
         return None
-    contents = Contents(indexed=True)
+    contents = McapContents(indexed=True)
     indexes: list[ChunkIndex] = []
     try:
-        for code, begin, end in records(memoryview(data)):
-            note_record(contents, code, data[begin:end])
+        for code, begin, end in iterate_records(memoryview(data)):
+            register_record(contents, code, data[begin:end])
             if code == Opcode.CHUNK_INDEX:
                 indexes.append(ChunkIndex.read(_stream(data[begin:end])))
             elif code == Opcode.STATISTICS:
@@ -108,9 +108,9 @@ def read_summary(stream: BinaryIO, size: int) -> Contents | None:
     return contents
 
 
-def walk(stream: BinaryIO, size: int) -> Contents:
+def walk_records(stream: BinaryIO, size: int) -> McapContents:
     """Find the spans of a file without a usable index, as far as its records follow one another."""
-    contents = Contents()
+    contents = McapContents()
     stream.seek(max(0, size - len(MAGIC)))
     whole = stream.read() == MAGIC and size > 2 * len(MAGIC)
     at, group, chunked = len(MAGIC), -1, False
@@ -147,7 +147,7 @@ def walk(stream: BinaryIO, size: int) -> Contents:
     return contents
 
 
-def load(stream: BinaryIO, span: Span) -> memoryview:
+def load_span(stream: BinaryIO, span: Span) -> memoryview:
     """The records of a span, decompressed and checked; of one that is cut, what is there.
 
     Raises:
@@ -172,7 +172,7 @@ def load(stream: BinaryIO, span: Span) -> memoryview:
     return memoryview(data)
 
 
-def records(data: memoryview, *, cut: bool = False) -> Iterator[tuple[int, int, int]]:
+def iterate_records(data: memoryview, *, cut: bool = False) -> Iterator[tuple[int, int, int]]:
     """Opcode, start and end of each record's content.
 
     Raises:
@@ -188,7 +188,7 @@ def records(data: memoryview, *, cut: bool = False) -> Iterator[tuple[int, int, 
         at = end
 
 
-def note_record(contents: Contents, opcode: int, record: bytes | memoryview) -> None:
+def register_record(contents: McapContents, opcode: int, record: bytes | memoryview) -> None:
     """Take over a schema or a channel.
 
     Raises:
@@ -205,7 +205,7 @@ def note_record(contents: Contents, opcode: int, record: bytes | memoryview) -> 
         raise DamageError("a topic's description cannot be read") from error
 
 
-def data_crc_fits(stream: BinaryIO, contents: Contents) -> bool:
+def data_crc_fits(stream: BinaryIO, contents: McapContents) -> bool:
     """Whether the checksum over all data fits; True where the recorder wrote none."""
     stream.seek(0)
     crc, left = 0, contents.data_end
@@ -243,7 +243,7 @@ def _indexed(stream: BinaryIO, index: Any) -> Span:
     )
 
 
-def _find_data_end(stream: BinaryIO, summary_start: int, contents: Contents) -> None:
+def _find_data_end(stream: BinaryIO, summary_start: int, contents: McapContents) -> None:
     stream.seek(max(0, summary_start - 13))
     opcode, length, crc = struct.unpack("<BQI", stream.read(13))
     if opcode == Opcode.DATA_END and length == 4:
@@ -268,7 +268,7 @@ def _chunk_at(stream: BinaryIO, at: int, length: int, size: int) -> Span | None:
     return Span(at, offset, min(stored, size - offset), full, compression, crc, None, cut)
 
 
-def _count(contents: Contents, stream: BinaryIO, at: int, length: int) -> None:
+def _count(contents: McapContents, stream: BinaryIO, at: int, length: int) -> None:
     """Take over how many messages of a channel the last chunk holds."""
     stream.seek(at)
     (channel,) = struct.unpack("<H", stream.read(2))

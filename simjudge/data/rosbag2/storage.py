@@ -15,7 +15,7 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(frozen=True)
-class Topic:
+class StoredTopic:
     """A topic of one storage file.
 
     Attributes:
@@ -31,7 +31,7 @@ class Topic:
     offered_qos: str = ""
 
 
-class Place(NamedTuple):
+class MessageLocation(NamedTuple):
     """Where a message is: in which file, and where in it (what the numbers mean is the storage's own affair)."""
 
     file: int
@@ -40,13 +40,13 @@ class Place(NamedTuple):
     length: int
 
 
-class Stored(NamedTuple):
+class StoredMessage(NamedTuple):
     """A message as stored: its topic, its recording time in nanoseconds, its CDR bytes and where they are."""
 
     topic: str
     time: int
     data: bytes | memoryview
-    place: Place
+    location: MessageLocation
 
 
 class Storage(Protocol):
@@ -62,19 +62,19 @@ class Storage(Protocol):
     """
 
     path: Path
-    topics: list[Topic]
+    topics: list[StoredTopic]
     counted: bool
     span: tuple[int, int] | None
     notes: list[str]
     losses: Losses
 
-    def messages(self, topics: set[str], file: int) -> Iterator[Stored]:
-        """All readable messages of some topics in the file's order; `file` is put into their `Place`."""
+    def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:
+        """All readable messages of some topics in the file's order; `file` is put into their `MessageLocation`."""
 
-    def read(self, place: Place) -> bytes | memoryview:
+    def read(self, location: MessageLocation) -> bytes | memoryview:
         """One message again; raises SimjudgeError where the file no longer gives it."""
 
 
-def seconds(time: int) -> str:
+def format_seconds(time: int) -> str:
     """Nanoseconds as seconds, for messages to people."""
     return f"{time / 1e9:.3f} s"

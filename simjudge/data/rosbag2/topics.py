@@ -24,7 +24,7 @@ _NO_PHOTOGRAPH = re.compile(
 _LABEL_NAME = re.compile(r"ground_?truth|label|annotation|(^|[/_])gt([/_]|$)", re.IGNORECASE)
 
 
-class Role(NamedTuple):
+class TopicRole(NamedTuple):
     """What a topic is wanted for: what to call it, the option that names it, and its message types, best first."""
 
     what: str
@@ -32,13 +32,13 @@ class Role(NamedTuple):
     types: tuple[str, ...]
 
 
-_IMAGE = Role("image", "image topic", (IMAGE, COMPRESSED_IMAGE))
-_LABEL = Role("label", "label topic", (LABELS, VISION_BOXES))
-_DETECTION = Role("detection", "detection topic", (DETECTIONS, VISION_BOXES))
+_IMAGE = TopicRole("image", "image topic", (IMAGE, COMPRESSED_IMAGE))
+_LABEL = TopicRole("label", "label topic", (LABELS, VISION_BOXES))
+_DETECTION = TopicRole("detection", "detection topic", (DETECTIONS, VISION_BOXES))
 
 
 @dataclass(frozen=True)
-class Chosen:
+class FrameTopics:
     """The topics to read; empty where there is none.
 
     Attributes:
@@ -60,7 +60,7 @@ class Chosen:
 
 def choose_topics(
     where: str, types: Mapping[str, str], image: str | None, label: str | None, detection: str | None
-) -> Chosen:
+) -> FrameTopics:
     """Choose from a recording's topics.
 
     Args:
@@ -82,7 +82,9 @@ def choose_topics(
         held = ", ".join(f"{t} ({kind})" for t, kind in sorted(types.items())) or "no topic at all"
         raise SimjudgeError(f"{where}: has no image, label or detection topic; it holds {held}")
     near = near or labels or detections
-    return Chosen(images, labels, detections, _nearest(types, FRAME_INFO, near), _nearest(types, CAMERA_INFO, near))
+    return FrameTopics(
+        images, labels, detections, _nearest(types, FRAME_INFO, near), _nearest(types, CAMERA_INFO, near)
+    )
 
 
 def _images(where: str, types: Mapping[str, str], named: str | None) -> tuple[str, ...]:
@@ -102,7 +104,7 @@ def _camera(topic: str) -> str:
 
 
 def _one(
-    where: str, types: Mapping[str, str], role: Role, named: str | None, free: Mapping[str, str], near: str
+    where: str, types: Mapping[str, str], role: TopicRole, named: str | None, free: Mapping[str, str], near: str
 ) -> str:
     if named is not None:
         return _checked(where, types, role, named)
@@ -118,7 +120,7 @@ def _one(
     return ""
 
 
-def _checked(where: str, types: Mapping[str, str], role: Role, named: str) -> str:
+def _checked(where: str, types: Mapping[str, str], role: TopicRole, named: str) -> str:
     topic = named if named in types else "/" + named.lstrip("/")
     fitting = sorted(t for t, kind in types.items() if kind in role.types) or ["none"]
     if topic not in types:
@@ -148,7 +150,7 @@ def _kinship(topic: str, near: str) -> int:
     return shared
 
 
-def _ambiguous(where: str, role: Role, found: list[str]) -> str:
+def _ambiguous(where: str, role: TopicRole, found: list[str]) -> str:
     flag = role.option.replace(" ", "-")
     choose = f"choose one with 'simjudge convert IN OUT --{flag} TOPIC'"
     return f"{where}: several {role.what} topics; {choose}: {', '.join(sorted(found))}"

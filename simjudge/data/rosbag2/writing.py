@@ -30,11 +30,11 @@ from simjudge.data.rosbag2.interfaces import (
 from simjudge.data.rosbag2.mcap_writer import CheckedMcapWriter
 from simjudge.data.rosbag2.messages import MessageMaker
 
-Storage = Literal["mcap", "sqlite3"]
-Beside = Callable[[int], Iterable[tuple[str, Any]]]
+StorageName = Literal["mcap", "sqlite3"]
+ExtraMessages = Callable[[int], Iterable[tuple[str, Any]]]
 """Further messages of a frame, by its number: topic and content."""
 
-TOPICS = {
+DEFAULT_TOPICS = {
     FRAME_INFO: "/camera/frame_info",
     IMAGE: "/camera/image_raw",
     COMPRESSED_IMAGE: "/camera/image_raw/compressed",
@@ -59,10 +59,10 @@ class _Writer(Writer):
 def write_recording(
     frames: FrameSet,
     path: Path,
-    storage: Storage = "mcap",
+    storage: StorageName = "mcap",
     *,
-    beside: Beside = lambda _frame: (),
-    about: Mapping[str, str] | None = None,
+    extra_messages: ExtraMessages = lambda _frame: (),
+    custom_data: Mapping[str, str] | None = None,
 ) -> Losses:
     """Write frames as a recording: nothing of them is lost, and any ROS installation plays it.
 
@@ -72,8 +72,8 @@ def write_recording(
         frames: what to write. Encoded pictures (JPEG, PNG, ...) are written as they are, others as raw rgb8.
         path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder with metadata.yaml.
         storage: for a folder, "mcap" or "sqlite3".
-        beside: what else is written with a frame, under its stamp, with messages of `standard_types`.
-        about: kept in the recording's metadata, as rosbag2's custom data.
+        extra_messages: what else is written with a frame, under its stamp, with messages of `standard_types`.
+        custom_data: kept in the recording's metadata, as rosbag2's custom data.
 
     Returns:
         Pictures that could not be read, and were left out.
@@ -87,13 +87,15 @@ def write_recording(
         with atomic_file(path) as target, tempfile.TemporaryDirectory(".tmp", ".recording.", path.parent) as near:
             folder = Path(near) / path.stem
             with _plain_errors(path):
-                _write(frames, stamps, folder, _PLUGINS[_SUFFIXES[path.suffix]], losses, beside, about or {})
+                _write(
+                    frames, stamps, folder, _PLUGINS[_SUFFIXES[path.suffix]], losses, extra_messages, custom_data or {}
+                )
             (folder / path.name).replace(target)
     else:
         with atomic_folder(path) as target:
             folder = target / path.name
             with _plain_errors(path):
-                _write(frames, stamps, folder, _PLUGINS[storage], losses, beside, about or {})
+                _write(frames, stamps, folder, _PLUGINS[storage], losses, extra_messages, custom_data or {})
             for file in folder.iterdir():
                 file.rename(target / file.name)
             folder.rmdir()
@@ -134,15 +136,15 @@ def _write(
     folder: Path,
     plugin: StoragePlugin,
     losses: Losses,
-    beside: Beside,
-    about: Mapping[str, str],
+    extra_messages: ExtraMessages,
+    custom_data: Mapping[str, str],
 ) -> None:
     types = standard_types()
     with _Writer(folder, version=9, storage_plugin=plugin) as writer:
-        for key, value in about.items():
+        for key, value in custom_data.items():
             writer.set_custom_data(key, value)
         connections: dict[str, Any] = {}
-        for stamp, topic, kind, message in _messages(frames, stamps, losses, beside):
+        for stamp, topic, kind, message in _messages(frames, stamps, losses, extra_messages):
             if topic not in connections:
                 qos = [_qos(sensor=kind in (IMAGE, COMPRESSED_IMAGE, CAMERA_INFO))]
                 connections[topic] = writer.add_connection(topic, kind, typestore=types, offered_qos_profiles=qos)
@@ -161,7 +163,7 @@ def _plain_errors(path: Path) -> Iterator[None]:
 
 
 def _messages(
-    frames: FrameSet, stamps: IntArray, losses: Losses, beside: Beside
+    frames: FrameSet, stamps: IntArray, losses: Losses, extra_messages: ExtraMessages
 ) -> Iterator[tuple[int, str, str, Any]]:
     """Stamp, topic, type and content of each message, frame by frame."""
     maker = MessageMaker(standard_types(), frames, stamps)
@@ -172,14 +174,14 @@ def _messages(
         except ImageError as error:
             losses.add("pictures that cannot be read", str(error))
         labels, detections = maker.labels(index), maker.detections(index)
-        yield stamp, TOPICS[FRAME_INFO], FRAME_INFO, maker.info(index, image, labels, detections)
+        yield stamp, DEFAULT_TOPICS[FRAME_INFO], FRAME_INFO, maker.info(index, image, labels, detections)
         if image is not None:
-            yield stamp, TOPICS[image[0]], *image
+            yield stamp, DEFAULT_TOPICS[image[0]], *image
         if labels is not None:
-            yield stamp, TOPICS[LABELS], LABELS, labels
+            yield stamp, DEFAULT_TOPICS[LABELS], LABELS, labels
         if detections is not None:
-            yield stamp, TOPICS[DETECTIONS], DETECTIONS, detections
-        for topic, message in beside(index):
+            yield stamp, DEFAULT_TOPICS[DETECTIONS], DETECTIONS, detections
+        for topic, message in extra_messages(index):
             yield stamp, topic, message.__msgtype__, message
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, stamp_to_name
-from simjudge.data.formats.checks import RawRows, known_ids, objects_of, predictions_of
-from simjudge.data.rosbag2.boxes import BoxColumns, settle_classes
-from simjudge.data.rosbag2.storage import seconds
+from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_class_ids
+from simjudge.data.rosbag2.box_messages import BoxColumns, settle_classes
+from simjudge.data.rosbag2.storage import format_seconds
 
 LIVE = "live"
 _NO_SIZE = (0, 0)
@@ -47,16 +47,20 @@ class FrameMaker:
                 (one.add if hasattr(message, "image_width") else one.add_vision)(message, stamp, stamp)
             names = settle_classes(columns[0], columns[1])
         except (SimjudgeError, AttributeError) as error:
-            losses.add("frames whose messages contradict themselves", f"{seconds(stamp)}: {error}")
+            losses.add("frames whose messages contradict themselves", f"{format_seconds(stamp)}: {error}")
             return None
         said = [one.messages[0].size for one in columns]
         size = next((each for each in said if each != _NO_SIZE), self._size)
         if min(size) < 1:
-            losses.add("frames whose picture size is not known (set image_size)", f"{self._topics[0]} {seconds(stamp)}")
+            losses.add(
+                "frames whose picture size is not known (set image_size)", f"{self._topics[0]} {format_seconds(stamp)}"
+            )
             return None
         if any(each not in (_NO_SIZE, size) for each in said):
             made = f"{said[1][0]}x{said[1][1]} on {size[0]}x{size[1]}"
-            losses.add("detection messages for another picture size", f"{self._topics[1]} at {seconds(stamp)}, {made}")
+            losses.add(
+                "detection messages for another picture size", f"{self._topics[1]} at {format_seconds(stamp)}, {made}"
+            )
             return None
         expected = names if any(one.names_are_all for one in columns) else {}
         sizes = np.array([size], np.int64)
@@ -64,8 +68,8 @@ class FrameMaker:
         return FrameSet.build(
             LIVE,
             sizes,
-            objects_of(_rows(columns[0], scored=False), sizes, expected, losses),
-            predictions_of(_rows(columns[1], scored=True), sizes, expected, losses),
+            build_objects(_rows(columns[0], scored=False), sizes, expected, losses),
+            build_predictions(_rows(columns[1], scored=True), sizes, expected, losses),
             frame_name=[frame_name],
             stamp=[stamp],
             class_names=dict(sorted(names.items())),
@@ -77,7 +81,7 @@ def _rows(columns: BoxColumns, *, scored: bool) -> RawRows:
     ids: Sequence[Any] = columns.class_id
     return RawRows(
         np.zeros(count, np.int64),
-        known_ids(list(ids)),
+        parse_class_ids(list(ids)),
         np.array(columns.box, np.float64).reshape(-1, 4),
         columns.row_name,
         np.array(columns.score, np.float64) if scored else None,

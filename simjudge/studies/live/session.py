@@ -15,7 +15,7 @@ from typing import Any
 from simjudge.context.method import Method
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.data.rosbag2.storage import seconds
+from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.studies.apart import Job
 from simjudge.studies.comparison import Comparison, Progress, Say, detected
 from simjudge.studies.inputs import Side, model_described, read_side
@@ -228,7 +228,7 @@ class LiveSession:
         for side, stamp, reason in self._left:
             # What came in the end, in another pass of a looped recording, is not lost.
             if reason != ALONE or stamp not in self._stamps:
-                out.add(_kind(side, reason), seconds(stamp))
+                out.add(_kind(side, reason), format_seconds(stamp))
         return out
 
     def _write(self, record: bytes) -> None:

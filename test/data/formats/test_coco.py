@@ -11,8 +11,8 @@ from pycocotools.coco import COCO
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.masks import Masks
-from simjudge.data.formats.coco import read_coco, sniff_coco, write_coco
-from simjudge.data.formats.coco_results import read_results
+from simjudge.data.formats.coco.annotations import read_coco, sniff_coco, write_coco
+from simjudge.data.formats.coco.results import read_results
 from simjudge.data.sets import read_predictions, read_set
 
 GOOD = {
@@ -70,7 +70,7 @@ def test_masks_agree_with_pycocotools(tmp_path):
     assert not frames.losses
     for i in range(len(shapes)):
         expected = judge.annToMask(judge.anns[i + 1]).astype(bool)
-        np.testing.assert_array_equal(frames.objects.masks.picture(i, 40, 30), expected, str(i))
+        np.testing.assert_array_equal(frames.objects.masks.to_image(i, 40, 30), expected, str(i))
         rows, columns = np.flatnonzero(expected.any(1)), np.flatnonzero(expected.any(0))
         extent = [columns[0], rows[0], columns[-1] + 1, rows[-1] + 1]
         np.testing.assert_array_equal(frames.objects.box[i], extent)

@@ -5,7 +5,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet, Objects
-from simjudge.data.formats.cvat import read_cvat, sniff_cvat, write_cvat
+from simjudge.data.formats.cvat.document import read_cvat, sniff_cvat, write_cvat
 from simjudge.data.sets import read_set
 
 META = """<meta><job><labels><label><name>red</name><color>#f00</color><attributes></attributes></label>
@@ -43,8 +43,8 @@ def test_polygon_and_mask_are_masks(tmp_path):
     square, run = np.zeros((2, 30, 40), bool)
     square[6:18, 10:20] = True
     run[5, 5:7] = True
-    np.testing.assert_array_equal(frames.objects.masks.picture(0, 40, 30), square)
-    np.testing.assert_array_equal(frames.objects.masks.picture(1, 40, 30), run)
+    np.testing.assert_array_equal(frames.objects.masks.to_image(0, 40, 30), square)
+    np.testing.assert_array_equal(frames.objects.masks.to_image(1, 40, 30), run)
 
 
 def test_instances_are_an_attribute(tmp_path):

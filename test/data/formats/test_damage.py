@@ -8,7 +8,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.masks import Masks
-from simjudge.data.sets import read_predictions, read_set, sniff, write_set
+from simjudge.data.sets import read_predictions, read_set, sniff_format, write_set
 
 N = 60
 CASES = [
@@ -62,7 +62,7 @@ def test_no_damage_ends_in_a_traceback(frames, tmp_path, name, file):
     random = np.random.default_rng(len(name + file))
     for _ in range(N):
         target.write_bytes(damaged(data, random))
-        for action in (sniff, read_set, lambda p: read_predictions(p, frames)):
+        for action in (sniff_format, read_set, lambda p: read_predictions(p, frames)):
             with suppress(SimjudgeError):
                 found = action(path)
                 if isinstance(found, FrameSet):

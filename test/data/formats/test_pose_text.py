@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.formats.pose_text import read_pose_text
+from simjudge.data.pose_text import read_pose_text
 
 HALF = math.sqrt(0.5)
 TUM = """# timestamp tx ty tz qx qy qz qw

@@ -8,7 +8,14 @@ from pycocotools import mask as pycoco
 from set_examples import mask_pictures
 
 from simjudge.core.masks import Masks
-from simjudge.data.formats.shapes import compressed_counts, cropped, from_polygons, from_runs, to_polygon, to_runs
+from simjudge.data.format_support.mask_codec import (
+    crop_mask,
+    decode_rle_counts,
+    mask_from_polygons,
+    mask_from_rle,
+    mask_to_polygon,
+    mask_to_rle,
+)
 
 COORDINATE = st.integers(-100, 500).map(lambda v: v / 10)
 
@@ -16,14 +23,14 @@ COORDINATE = st.integers(-100, 500).map(lambda v: v / 10)
 def picture_of(crop, width=40, height=30):
     if crop[0] is None:
         return np.zeros((height, width), bool)
-    return Masks.from_crops([crop[0]], [crop[1]]).picture(0, width, height)
+    return Masks.from_crops([crop[0]], [crop[1]]).to_image(0, width, height)
 
 
 @given(st.lists(st.lists(st.tuples(COORDINATE, COORDINATE), min_size=3, max_size=7), min_size=1, max_size=3))
 def test_polygons_equal_pycocotools_on_the_whole_picture(polygons):
     flat = [[v for point in polygon for v in point] for polygon in polygons]
     expected = pycoco.decode(pycoco.merge(pycoco.frPyObjects(flat, 30, 40))).astype(bool)
-    mine = from_polygons([np.array(polygon, float) for polygon in polygons], 40, 30)
+    mine = mask_from_polygons([np.array(polygon, float) for polygon in polygons], 40, 30)
     np.testing.assert_array_equal(picture_of(mine), expected)
 
 
@@ -32,18 +39,18 @@ def test_runs_there_and_back(picture):
     masks = Masks.from_images([picture])
     if picture is None:
         return
-    runs = to_runs(masks, 0, 40, 30)
+    runs = mask_to_rle(masks, 0, 40, 30)
     np.testing.assert_array_equal(pycoco.decode(runs).astype(bool), picture)
-    np.testing.assert_array_equal(picture_of(from_runs(runs, 40, 30)), picture)
+    np.testing.assert_array_equal(picture_of(mask_from_rle(runs, 40, 30)), picture)
     plain = np.diff(np.flatnonzero(np.diff(np.concatenate([[2], picture.T.ravel(), [2]])))).tolist()
     expected = plain if not picture[0, 0] else [0, *plain]
-    assert compressed_counts(runs["counts"]) == expected
+    assert decode_rle_counts(runs["counts"]) == expected
 
 
 @pytest.mark.parametrize("counts", ["", "~~", "P", "\x00", 5, None, [1, 2], [1201], [-1, 1201], [600.0, 600.0]])
 def test_runs_that_are_none(counts):
     with pytest.raises(ValueError, match="run lengths"):
-        from_runs({"size": [30, 40], "counts": counts}, 40, 30)
+        mask_from_rle({"size": [30, 40], "counts": counts}, 40, 30)
 
 
 @pytest.mark.parametrize("shape", ["square", "disc", "pixel", "line", "corner"])
@@ -57,11 +64,11 @@ def test_outlines_hold_the_mask(shape):
         "line": (rows == 3) & (columns > 4) & (columns < 20),
         "corner": ((rows > 4) & (rows < 9) & (columns < 30)) | ((columns < 5) & (rows > 4)),
     }[shape]
-    crop, origin = cropped(picture)
-    again = picture_of(from_polygons([to_polygon(crop, origin)], 40, 30))
+    crop, origin = crop_mask(picture)
+    again = picture_of(mask_from_polygons([mask_to_polygon(crop, origin)], 40, 30))
     assert (again & picture).sum() / (again | picture).sum() > 0.97
 
 
 def test_wild_coordinates_are_quick_and_harmless():
     square = np.array([[-1e12, -1e12], [1e12, -1e12], [1e12, 1e12], [-1e12, 1e12]])
-    assert picture_of(from_polygons([square], 40, 30)).all()
+    assert picture_of(mask_from_polygons([square], 40, 30)).all()

@@ -41,7 +41,7 @@ def test_an_edited_label_file_wins(frames, tmp_path):
     assert back.objects.instance.tolist() == [11, 12, -1, -1]
     assert list(back.frame_name) == ["one", "two", "three"]
     assert back.stamp.tolist() == [30, 20, 10]
-    assert not back.objects.masks.picture(0, 40, 30)[6, 7]
+    assert not back.objects.masks.to_image(0, 40, 30)[6, 7]
 
 
 def test_a_label_file_put_in_makes_a_frame_labelled(frames, tmp_path):

@@ -6,7 +6,13 @@ import yaml
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, Objects
-from simjudge.data.formats.yolo import is_prediction_folder, read_prediction_folder, read_yolo, sniff_yolo, write_yolo
+from simjudge.data.formats.yolo.dataset import (
+    is_prediction_folder,
+    read_prediction_folder,
+    read_yolo,
+    sniff_yolo,
+    write_yolo,
+)
 
 BOX = "1 0.5 0.5 0.25 0.2"  # in 40 x 30 pixels: 15..25 x 12..18
 
@@ -128,7 +134,7 @@ def test_polygons_are_masks(yolo):
     np.testing.assert_array_equal(frames.objects.box, [[10, 6, 20, 18], [15, 12, 25, 18]])
     expected = np.zeros((30, 40), bool)
     expected[6:18, 10:20] = True
-    np.testing.assert_array_equal(frames.objects.masks.picture(0, 40, 30), expected)
+    np.testing.assert_array_equal(frames.objects.masks.to_image(0, 40, 30), expected)
     assert not frames.objects.masks.has(1)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from bag_samples import SECOND, TYPES, header, write_mcap
 
-from simjudge.data.image_orientation import turned_over
+from simjudge.data.image_orientation import flip_vertically
 from simjudge.data.sets import read_set, write_set
 from simjudge.perception.loading import load_detector
 
@@ -49,7 +49,7 @@ def test_pictures_without_camera_info_are_read_as_they_are(tmp_path):
 
 
 def test_turned_over_they_are_upright_and_a_detector_sees_them(tmp_path):
-    frames = turned_over(read_set(recorded(tmp_path)))
+    frames = flip_vertically(read_set(recorded(tmp_path)))
     picture = frames.images.read(1)
     assert np.array_equal(picture, scene())
     found = load_detector(COLOURS)([picture])[0]

@@ -35,9 +35,9 @@ def noise(encoding: str, channels: int, bits: int, *, padding: int = 0, big: boo
 
 @pytest.fixture(autouse=True)
 def _forget() -> Iterator[None]:
-    cv_bridge_pixels.bridge.cache_clear()
+    cv_bridge_pixels.load_bridge.cache_clear()
     yield
-    cv_bridge_pixels.bridge.cache_clear()
+    cv_bridge_pixels.load_bridge.cache_clear()
 
 
 class StandIn:
@@ -132,7 +132,7 @@ def test_every_16_bit_value_is_scaled_as_opencv_does() -> None:
 @pytest.mark.parametrize("big", [False, True])
 @pytest.mark.parametrize(("encoding", "channels", "bits"), COMMON)
 def test_cv_bridge_and_our_own_conversions_agree(encoding: str, channels: int, bits: int, big: bool) -> None:
-    bridge, why_not = cv_bridge_pixels.bridge()
+    bridge, why_not = cv_bridge_pixels.load_bridge()
     if bridge is None:
         pytest.skip(f"cv_bridge cannot be used: {why_not or 'not installed, it comes with a ROS 2 installation only'}")
     sent = noise(encoding, channels, bits, big=big)

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import recording_messages
+from simjudge.data.rosbag2.message_recording import record_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.vehicle.vehicle import Command, VehicleState
@@ -47,7 +47,7 @@ def read(path):
 @pytest.mark.parametrize("name", ["drive.mcap", "drive.db3", "drive"])
 def test_what_a_car_says_is_read_again(tmp_path, name):
     path = tmp_path / name
-    with recording_messages(path, {"simjudge": "{}"}) as recording:
+    with record_messages(path, {"simjudge": "{}"}) as recording:
         write(recording)
         assert not path.exists(), "under its name once it is whole"
     if name == "drive.db3":
@@ -88,7 +88,7 @@ def test_the_chain_of_transforms_is_the_cameras_pose():
 @pytest.mark.parametrize("name", ["drive.mcap", "drive"])
 def test_what_was_made_before_ctrl_c_is_kept(tmp_path, name):
     def drive():
-        with recording_messages(tmp_path / name) as recording:
+        with record_messages(tmp_path / name) as recording:
             write(recording)
             raise KeyboardInterrupt
 
@@ -101,7 +101,7 @@ def test_what_was_made_before_ctrl_c_is_kept(tmp_path, name):
 @pytest.mark.parametrize("name", ["drive.mcap", "drive"])
 def test_nothing_half_made_is_left_after_a_failure(tmp_path, name):
     def drive():
-        with recording_messages(tmp_path / name) as recording:
+        with record_messages(tmp_path / name) as recording:
             write(recording)
             raise SimjudgeError("physics came apart")
 
@@ -112,6 +112,6 @@ def test_nothing_half_made_is_left_after_a_failure(tmp_path, name):
 
 def test_what_is_there_is_not_overwritten(tmp_path):
     (tmp_path / "drive.mcap").write_text("mine")
-    with pytest.raises(SimjudgeError, match="exists already"), recording_messages(tmp_path / "drive.mcap"):
+    with pytest.raises(SimjudgeError, match="exists already"), record_messages(tmp_path / "drive.mcap"):
         pass
     assert (tmp_path / "drive.mcap").read_text() == "mine"

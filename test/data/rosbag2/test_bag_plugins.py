@@ -152,7 +152,7 @@ def test_several_messages_of_one_time_across_files(written: Path, tmp_path: Path
     all_of_them = list(recording.messages(set(recording.topics)))
     random.Random(0).shuffle(all_of_them)
     for stored in all_of_them:
-        assert recording.read(stored.place) == stored.data
+        assert recording.read(stored.location) == stored.data
 
 
 @pytest.mark.usefixtures("stand_in")
@@ -162,7 +162,7 @@ def test_reading_in_order_searches_once(written: Path, tmp_path: Path, monkeypat
     sought: list[int] = []
     seek: Callable[[SequentialReader, int], None] = SequentialReader.seek
     monkeypatch.setattr(SequentialReader, "seek", lambda self, time: (sought.append(time), seek(self, time))[-1])
-    assert [recording.read(message.place) for message in stored] == [message.data for message in stored]
+    assert [recording.read(message.location) for message in stored] == [message.data for message in stored]
     assert [time for time in sought if time] == [stored[0].time]
 
 
@@ -196,7 +196,7 @@ def test_what_changed_since_is_noticed(written: Path, tmp_path: Path) -> None:
     held[-1] = (held[-1][0], held[-1][1][:-1] + b"\xee", held[-1][2])
     (path / "rec_0.mine").write_bytes(rosbag2_stand_in.pickle.dumps(held))
     with pytest.raises(SimjudgeError, match="is no longer there"):
-        recording.read(stored.place)
+        recording.read(stored.location)
 
 
 @pytest.mark.usefixtures("stand_in")
@@ -220,11 +220,13 @@ def test_rosbag2_py_and_our_own_reader_agree(tmp_path: Path) -> None:
         write_recording(read_recording(SAMPLES / f"{name}.mcap"), tmp_path / name, "mcap")
         ours = Recording(tmp_path / name)
         theirs = PluginFile(tmp_path / name, ours.layout.info, "storage 'mcap'")
-        assert {(t.name, t.type, t.count) for t in theirs.topics} == {(t.topic, t.type, t.count) for t in ours.infos()}
+        assert {(t.name, t.type, t.count) for t in theirs.topics} == {
+            (t.topic, t.type, t.count) for t in ours.topic_infos()
+        }
         for topic in ours.topics:
             wanted = [(m.time, bytes(m.data)) for m in ours.messages({topic})]
             found = list(theirs.messages({topic}, 0))
             assert [(m.time, bytes(m.data)) for m in found] == wanted
             for message in reversed(found):
-                assert theirs.read(message.place) == message.data
+                assert theirs.read(message.location) == message.data
         assert not theirs.losses

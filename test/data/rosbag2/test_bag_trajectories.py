@@ -6,7 +6,7 @@ from pose_samples import START, amcl, header, new, odometry, pose_stamped, trans
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.rosbag2.trajectories import read_poses
+from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simjudge.data.rosbag2.playback import PlaybackClock, sort_by_time
-from simjudge.data.rosbag2.storage import Place, Stored
+from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage
 
 SECOND = 1_000_000_000
 
@@ -64,7 +64,7 @@ def test_a_new_rate_holds_from_now_on():
 
 
 def stored(time, number):
-    return Stored("/t", time, b"", Place(0, 0, number, 0))
+    return StoredMessage("/t", time, b"", MessageLocation(0, 0, number, 0))
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(0, 60))
@@ -73,4 +73,4 @@ def test_messages_come_in_order_of_time_as_far_as_the_window_reaches(times, wind
     ordered = list(sort_by_time(messages, window))
     assert sorted(ordered) == sorted(messages)
     if window >= 50:
-        assert ordered == sorted(messages, key=lambda m: (m.time, m.place.start))
+        assert ordered == sorted(messages, key=lambda m: (m.time, m.location.start))

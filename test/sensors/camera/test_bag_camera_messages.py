@@ -28,7 +28,10 @@ def test_what_is_beside_the_frames_comes_back_with_their_stamps(tmp_path, name):
     maker = CameraMessages(LENS.camera_info("lens").calibration, "map")
     poses = [Pose.from_euler(i, 2, 3, yaw=0.3 * i, pitch=0.1).optical_frame() for i in range(4)]
     lost = write_recording(
-        frames, path, beside=lambda i: maker.at(int(frames.stamp[i]), poses[i]), about={"simjudge": '{"seed": 3}'}
+        frames,
+        path,
+        extra_messages=lambda i: maker.at(int(frames.stamp[i]), poses[i]),
+        custom_data={"simjudge": '{"seed": 3}'},
     )
     assert not lost
     infos, transforms = messages(path, "/camera/camera_info"), messages(path, "/tf")

@@ -10,14 +10,14 @@ import numpy as np
 from simjudge.core.errors import Losses
 from simjudge.core.frames import NO_INSTANCE, FrameSet, IntArray, Objects, Predictions
 from simjudge.core.text import one_line
-from simjudge.data.formats.checks import RawRows, known_ids
-from simjudge.data.formats.shapes import NOTHING, Crop, MaskList, from_runs, to_runs
+from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList, mask_from_rle, mask_to_rle
+from simjudge.data.format_support.raw_rows import RawRows, parse_class_ids
 
-Where = Callable[[int, int], str]
+RowName = Callable[[int, int], str]
 """Names row `row` of frame `frame` to a person."""
 
 
-def row_lists(table: Objects | Predictions, frames: FrameSet, chosen: IntArray) -> list[list[dict[str, Any]]]:
+def rows_to_json(table: Objects | Predictions, frames: FrameSet, chosen: IntArray) -> list[list[dict[str, Any]]]:
     """One list of dictionaries for each of the `chosen` frames: class, box, and score, instance and mask where held."""
     bounds = np.searchsorted(table.frame, np.stack([chosen, chosen + 1]))
     class_id, box = table.class_id.tolist(), table.box.tolist()
@@ -34,14 +34,14 @@ def row_lists(table: Objects | Predictions, frames: FrameSet, chosen: IntArray) 
                 row["instance"] = instance[i]
             if table.masks is not None and table.masks.has(i):
                 width, height = (int(v) for v in frames.size[frame])
-                row["mask"] = to_runs(table.masks, i, width, height)
+                row["mask"] = mask_to_rle(table.masks, i, width, height)
             rows.append(row)
         lists.append(rows)
     return lists
 
 
-def raw_rows(
-    lists: Sequence[list[Any]], frame: Sequence[int], size: IntArray, where: Where, losses: Losses, *, scored: bool
+def rows_from_json(
+    lists: Sequence[list[Any]], frame: Sequence[int], size: IntArray, where: RowName, losses: Losses, *, scored: bool
 ) -> RawRows:
     """The rows of several frames, not yet checked; `lists[k]` belongs to frame `frame[k]`.
 
@@ -65,7 +65,7 @@ def raw_rows(
     frames, indices, classes, boxes, scores, instances = zip(*columns, strict=True) if columns else ((),) * 6
     return RawRows(
         np.array(frames, np.int64),
-        known_ids(list(classes)),
+        parse_class_ids(list(classes)),
         np.array(boxes, np.float64).reshape(-1, 4),
         lambda i: where(frames[i], indices[i]),
         np.array(scores, np.float64) if scored else None,
@@ -81,11 +81,11 @@ def _instance(row: dict[str, Any]) -> int:
     return instance
 
 
-def _mask(runs: Any, width: int, height: int, where: str, losses: Losses) -> Crop:
+def _mask(runs: Any, width: int, height: int, where: str, losses: Losses) -> MaskCrop:
     if runs is None:
-        return NOTHING
+        return NO_MASK
     try:
-        return from_runs(runs, width, height)
+        return mask_from_rle(runs, width, height)
     except ValueError as error:
         losses.add("unusable masks (the box is kept)", f"{where} ({error})")
-        return NOTHING
+        return NO_MASK

@@ -14,17 +14,17 @@ from simjudge.core.images import EncodedImage, ImageError, RgbImage
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE
 from simjudge.data.rosbag2.pixels import compressed_to_rgb, encoded_image, raw_to_rgb
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.storage import Place
+from simjudge.data.rosbag2.storage import MessageLocation
 
 UNREADABLE = (SerdeError, ValueError, IndexError, KeyError, AssertionError, MemoryError, OverflowError)
 """What decoding a damaged message may raise."""
 
 
 @dataclass(frozen=True)
-class Picture:
+class RecordedImage:
     """Where the picture of a frame is, its message type, and how to name it to a person."""
 
-    place: Place
+    location: MessageLocation
     type: str
     where: str
 
@@ -35,7 +35,7 @@ class RecordedImages:
 
     recording: Recording
     types: Typestore
-    pictures: Sequence[Picture | None]
+    pictures: Sequence[RecordedImage | None]
 
     def __len__(self) -> int:
         """The number of frames."""
@@ -58,12 +58,12 @@ class RecordedImages:
             return None
         return encoded_image(self._message(index)[1])
 
-    def _message(self, index: int) -> tuple[Picture, Any]:
+    def _message(self, index: int) -> tuple[RecordedImage, Any]:
         picture = self.pictures[index]
         if picture is None:
             raise ImageError(f"frame {index}: has no picture")
         try:
-            return picture, self.types.deserialize_cdr(self.recording.read(picture.place), picture.type)
+            return picture, self.types.deserialize_cdr(self.recording.read(picture.location), picture.type)
         except SimjudgeError as error:
             raise ImageError(str(error)) from error
         except UNREADABLE as error:

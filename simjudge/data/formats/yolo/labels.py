@@ -13,13 +13,13 @@ import numpy as np
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FloatArray, IntArray, Objects, Predictions, row_offsets
 from simjudge.core.text import one_line, parse_number
-from simjudge.data.formats.checks import DECIMALS, RawRows
-from simjudge.data.formats.shapes import NOTHING, Crop, MaskList, from_polygons, to_polygon
-from simjudge.data.formats.sidecar import Sidecar
+from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList, mask_from_polygons, mask_to_polygon
+from simjudge.data.format_support.raw_rows import DECIMALS, RawRows
+from simjudge.data.format_support.sidecar import Sidecar
 
 
 @dataclass(frozen=True)
-class TextRows:
+class LabelRows:
     """R rows of numbers out of several files, each row with its own number of columns."""
 
     file: IntArray
@@ -34,7 +34,7 @@ class TextRows:
         return picked
 
 
-def read_rows(paths: Sequence[Path | None], losses: Losses) -> TextRows:
+def read_label_rows(paths: Sequence[Path | None], losses: Losses) -> LabelRows:
     """All rows of some text files (None: no file), those that are no numbers left out and counted."""
     file: list[int] = []
     line: list[int] = []
@@ -61,11 +61,11 @@ def read_rows(paths: Sequence[Path | None], losses: Losses) -> TextRows:
         losses.add("malformed rows", f"{where} ({one_line(' '.join(tokens[start[row] : start[row + 1]]))})")
     good = np.setdiff1d(np.arange(len(file)), bad)
     rows = np.array([file, line, start[:-1], columns], np.int64)[:, good]
-    return TextRows(rows[0], rows[1], rows[2], rows[3], values)
+    return LabelRows(rows[0], rows[1], rows[2], rows[3], values)
 
 
-def raw_from_rows(
-    rows: TextRows, paths: Sequence[Path | None], frame: IntArray, size: IntArray, losses: Losses, *, scored: bool
+def scale_to_pixels(
+    rows: LabelRows, paths: Sequence[Path | None], frame: IntArray, size: IntArray, losses: Losses, *, scored: bool
 ) -> RawRows:
     """Boxes and masks in pixels from rows of normalised numbers.
 
@@ -96,7 +96,7 @@ def raw_from_rows(
     masks = MaskList()
     if not is_box.all():
         for i, row in enumerate(kept):
-            masks.append(NOTHING if is_box[i] else _polygon(rows, int(row), size[of[i]], box, i, scored=scored))
+            masks.append(NO_MASK if is_box[i] else _polygon(rows, int(row), size[of[i]], box, i, scored=scored))
     last = rows.values[rows.start[kept] + rows.columns[kept] - 1] if len(kept) else np.empty(0)
     score = np.where(rows.columns[kept] == 5, 1.0, last) if scored else None
     file, line = rows.file[kept], rows.line[kept]
@@ -110,7 +110,7 @@ def raw_from_rows(
     )
 
 
-def text_files(
+def format_labels(
     table: Objects | Predictions, size: IntArray, *, scores: bool = False, ids: dict[int, int] | None = None
 ) -> list[str]:
     """The text of each frame's file: a row an object, its outline where it has a mask.
@@ -127,7 +127,7 @@ def text_files(
     numbers = np.concatenate([centre, extent], 1).tolist()
     for i in range(len(table)):
         if table.masks is not None and table.masks.has(i):
-            outline = to_polygon(table.masks.crop(i), table.masks.origin[i].tolist()) / scale[i]
+            outline = mask_to_polygon(table.masks.crop(i), table.masks.origin[i].tolist()) / scale[i]
             numbers[i] = outline.ravel().tolist()
     if scores and isinstance(table, Predictions):
         numbers = [[*row, score] for row, score in zip(numbers, table.score.tolist(), strict=True)]
@@ -139,7 +139,7 @@ def text_files(
     return ["".join(lines[a:b]) for a, b in pairwise(start)]
 
 
-def texts_in(folder: Path, pictures: set[str], sidecar: Sidecar, kind: str, losses: Losses) -> dict[str, Path]:
+def list_label_files(folder: Path, pictures: set[str], sidecar: Sidecar, kind: str, losses: Losses) -> dict[str, Path]:
     """The text files in a folder by stem; those without a picture only where the sidecar knows the picture's size."""
     if not folder.is_dir():
         return {}
@@ -155,7 +155,7 @@ def texts_in(folder: Path, pictures: set[str], sidecar: Sidecar, kind: str, loss
     return texts
 
 
-def write_texts(folder: Path, stems: Sequence[str], texts: Sequence[str], wanted: Sequence[bool]) -> None:
+def write_label_files(folder: Path, stems: Sequence[str], texts: Sequence[str], wanted: Sequence[bool]) -> None:
     """Write the wanted ones of some texts into a new folder, STEM.txt each."""
     folder.mkdir(parents=True)
     for stem, text, write in zip(stems, texts, wanted, strict=True):
@@ -163,7 +163,7 @@ def write_texts(folder: Path, stems: Sequence[str], texts: Sequence[str], wanted
             (folder / f"{stem}.txt").write_text(text, encoding="utf-8")
 
 
-def used_ids(table: Objects | Predictions | None) -> set[int]:
+def used_class_ids(table: Objects | Predictions | None) -> set[int]:
     """The class ids that a table holds."""
     return set() if table is None else {int(i) for i in np.unique(table.class_id)}
 
@@ -188,12 +188,12 @@ def _number_by_number(tokens: list[str], start: IntArray) -> tuple[FloatArray, l
     return values, sorted(bad)
 
 
-def _polygon(rows: TextRows, row: int, size: IntArray, box: FloatArray, i: int, *, scored: bool) -> Crop:
+def _polygon(rows: LabelRows, row: int, size: IntArray, box: FloatArray, i: int, *, scored: bool) -> MaskCrop:
     """A polygon row's mask; its extent becomes `box[i]`."""
     count = int(rows.columns[row]) - (2 if scored else 1)
     first = int(rows.start[row]) + 1
     points = np.round(rows.values[first : first + count].reshape(-1, 2) * size, DECIMALS)
     box[i] = [*points.min(0), *points.max(0)]
     if not np.isfinite(points).all():
-        return NOTHING
-    return from_polygons([points], int(size[0]), int(size[1]))
+        return NO_MASK
+    return mask_from_polygons([points], int(size[0]), int(size[1]))

@@ -7,23 +7,23 @@ from pathlib import Path
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, name_to_stamp
 from simjudge.core.images import FileImages
-from simjudge.data.formats.pictures import pictures_in, readable, without_twins
+from simjudge.data.format_support.image_files import drop_repeated_stems, list_images, readable_images
 
 
-def sniff_photos(path: Path) -> bool:
+def sniff_image_folder(path: Path) -> bool:
     """Whether `path` is a folder of pictures, or holds one called "images"."""
-    return path.is_dir() and bool(pictures_in(path) or pictures_in(path / "images"))
+    return path.is_dir() and bool(list_images(path) or list_images(path / "images"))
 
 
-def read_photos(path: Path) -> FrameSet:
+def read_image_folder(path: Path) -> FrameSet:
     """The pictures of a folder as a set in which nothing is labelled.
 
     Raises:
         SimjudgeError: none of them can be read.
     """
     losses = Losses()
-    folder = path if pictures_in(path) else path / "images"
-    pictures, size = readable(without_twins(pictures_in(folder), losses), losses)
+    folder = path if list_images(path) else path / "images"
+    pictures, size = readable_images(drop_repeated_stems(list_images(folder), losses), losses)
     if not pictures:
         raise SimjudgeError(f"{path}: holds no readable picture; an empty set cannot be used")
     names = [picture.stem for picture in pictures]

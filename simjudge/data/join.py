@@ -17,7 +17,7 @@ from simjudge.data.attach import class_map
 from simjudge.data.sources import as_frames, write_where_asked
 
 
-def joined(sets: Sequence[FrameSet]) -> FrameSet:
+def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
     """The frames of several sets, one set behind the other, with all that belongs to them.
 
     Classes are matched by name: a set's class ids become those of the first set that has a class of that name, and a
@@ -46,7 +46,7 @@ def joined(sets: Sequence[FrameSet]) -> FrameSet:
         predictions=_predictions(same, start),
         predicted=np.concatenate([s.predicted for s in same]),
         class_names=names,
-        images=None if all(s.images is None for s in sets) else JoinedImages([s.images for s in sets], start),
+        images=None if all(s.images is None for s in sets) else ConcatenatedImages([s.images for s in sets], start),
         losses=losses,
     )
 
@@ -79,11 +79,11 @@ def join(*sources: FrameSet | str | Path, out: str | Path | None = None, to: str
         raise UsageError(f"{only or 'no set'}: nothing to join it with; give two sets or more, and OUT")
     if out is not None and Path(out).resolve() in places:
         raise UsageError(f"{out}: is an input; choose another name")
-    return write_where_asked(joined([as_frames(each) for each in sources]), out, to)
+    return write_where_asked(join_sets([as_frames(each) for each in sources]), out, to)
 
 
 @dataclass(frozen=True)
-class JoinedImages:
+class ConcatenatedImages:
     """The pictures of several sets, one set behind the other.
 
     Attributes:

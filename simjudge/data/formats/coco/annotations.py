@@ -13,14 +13,14 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet, IntArray, Objects, Predictions, name_to_stamp
 from simjudge.core.text import load_json, one_line
-from simjudge.data.formats.checks import DECIMALS, RawRows, known_ids, objects_of, predictions_of
-from simjudge.data.formats.coco_results import rows_of_results
-from simjudge.data.formats.coco_shapes import box_and_mask
-from simjudge.data.formats.found import FoundFrames, find_pictures
-from simjudge.data.formats.pictures import file_stems, write_pictures
-from simjudge.data.formats.shapes import MaskList, to_runs
-from simjudge.data.formats.sidecar import Sidecar, complete, load_sidecar, write_sidecar
-from simjudge.data.formats.yolo_text import used_ids
+from simjudge.data.format_support.annotated_frames import AnnotatedFrames, find_images
+from simjudge.data.format_support.image_files import file_stems, write_images
+from simjudge.data.format_support.mask_codec import MaskList, mask_to_rle
+from simjudge.data.format_support.raw_rows import DECIMALS, RawRows, build_objects, build_predictions, parse_class_ids
+from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
+from simjudge.data.formats.coco.regions import parse_region
+from simjudge.data.formats.coco.results import parse_results
+from simjudge.data.formats.yolo.labels import used_class_ids
 
 ANNOTATIONS, RESULTS = "annotations.json", "results.json"
 _NAMES = (ANNOTATIONS, "_annotations.coco.json", "annotations/annotations.json", "instances.json")
@@ -58,21 +58,21 @@ def read_coco(path: Path) -> FrameSet:
     found = _annotations_in(path)
     if found is None:
         raise SimjudgeError(f"{path}: holds no {ANNOTATIONS}; give the annotations file itself")
-    return from_content(load_json(found), found)
+    return read_coco_content(load_json(found), found)
 
 
-def from_content(content: Any, path: Path) -> FrameSet:
+def read_coco_content(content: Any, path: Path) -> FrameSet:
     """The set in the already parsed content of the annotations file at `path`."""
     sidecar = load_sidecar(path.parent) if path.name == ANNOTATIONS else Sidecar(path)
-    return complete(_read_plain(content, path, sidecar), sidecar)
+    return apply_sidecar(_read_plain(content, path, sidecar), sidecar)
 
 
 def write_coco(frames: FrameSet, path: Path) -> None:
     """Write `frames` as a folder: images/, annotations.json, results.json (where predicted) and the sidecar."""
     stems = file_stems(frames.frame_name)
-    used = used_ids(frames.objects) | used_ids(frames.predictions) | set(frames.class_names)
+    used = used_class_ids(frames.objects) | used_class_ids(frames.predictions) | set(frames.class_names)
     with atomic_folder(path) as folder:
-        names = write_pictures(frames, folder / "images", stems)
+        names = write_images(frames, folder / "images", stems)
         images = []
         for i, stem in enumerate(stems):
             width, height = frames.size[i].tolist()
@@ -98,7 +98,7 @@ def _rows(table: Objects | Predictions, size: IntArray) -> list[dict[str, Any]]:
     for i in range(len(table)):
         row: dict[str, Any] = {"image_id": frame[i] + 1, "category_id": class_id[i], "bbox": box[i]}
         if table.masks is not None and table.masks.has(i):
-            row["segmentation"] = to_runs(table.masks, i, int(size[frame[i], 0]), int(size[frame[i], 1]))
+            row["segmentation"] = mask_to_rle(table.masks, i, int(size[frame[i], 0]), int(size[frame[i], 1]))
         if isinstance(table, Predictions):
             row["score"] = float(table.score[i])
         rows.append(row)
@@ -135,14 +135,14 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar) -> FrameSet:
     predicted = np.zeros(len(found.names), np.bool_)
     results = path.parent / RESULTS
     if results.is_file() and path.name == ANNOTATIONS:
-        scored = rows_of_results(load_json(results), results, number, found.size, losses)
-        predictions = predictions_of(scored, found.size, class_names, losses)
+        scored = parse_results(load_json(results), results, number, found.size, losses)
+        predictions = build_predictions(scored, found.size, class_names, losses)
         has = np.isin(np.arange(len(found.names)), scored.frame)
-        predicted = has | np.array([not sidecar.says_not("predicted", name) for name in found.names])
+        predicted = has | np.array([not sidecar.rules_out("predicted", name) for name in found.names])
     return FrameSet.build(
         path.parent.name if path.name in _NAMES else path.stem,
         found.size,
-        objects_of(raw, found.size, class_names, losses),
+        build_objects(raw, found.size, class_names, losses),
         predictions,
         frame_name=found.names,
         stamp=[name_to_stamp(name) for name in found.names],
@@ -163,7 +163,7 @@ def _class_names(content: dict[str, Any], path: Path) -> dict[int, str]:
 
 def _frames(
     images: list[Any], path: Path, sidecar: Sidecar, losses: Losses
-) -> tuple[FoundFrames, dict[Any, int]]:
+) -> tuple[AnnotatedFrames, dict[Any, int]]:
     """The usable images as frames, and the frame number by image id."""
     entries: list[tuple[str, int, int]] = []
     ids: list[Any] = []
@@ -179,7 +179,7 @@ def _frames(
             continue
         ids.append(image["id"])
         labelled.append(image.get("labelled", True) is not False)
-    found = find_pictures(entries, _stems(entries), path.parent, sidecar, losses, str(path))
+    found = find_images(entries, _stems(entries), path.parent, sidecar, losses, str(path))
     number = {ids[k]: i for i, k in enumerate(found.entry)}
     if len(set(ids)) != len(ids):
         losses.add("image ids that occur twice", str(path), len(ids) - len(set(ids)))
@@ -219,7 +219,7 @@ def _annotation_rows(
             losses.add("annotations of images that are not there", f"{where} (image_id {one_line(image)})")
             continue
         of = number[image]
-        shape = box_and_mask(row, int(size[of, 0]), int(size[of, 1]), where, losses)
+        shape = parse_region(row, int(size[of, 0]), int(size[of, 1]), where, losses)
         if shape is not None:
             frame.append(of)
             index.append(i)
@@ -228,6 +228,6 @@ def _annotation_rows(
             masks.append(shape[1])
     box = np.array(boxes, np.float64).reshape(-1, 4)
     return RawRows(
-        np.array(frame, np.int64), known_ids(classes), box, lambda i: f"{path}: annotation {index[i]}",
+        np.array(frame, np.int64), parse_class_ids(classes), box, lambda i: f"{path}: annotation {index[i]}",
         masks=masks.masks(),
     )

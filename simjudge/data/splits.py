@@ -19,7 +19,7 @@ from simjudge.data.sources import as_frames
 _FILE_FORMATS = ("json", "mcap", "db3")
 
 
-def random_parts(groups: Sequence[str], count: int, seed: int = 0) -> list[IntArray]:
+def random_split(groups: Sequence[str], count: int, seed: int = 0) -> list[IntArray]:
     """Deal frames into parts at random, all frames of one group into the same part.
 
     Groups are shuffled, then dealt one by one to the part that holds the fewest frames: where every frame is a group of
@@ -109,7 +109,7 @@ def split(
         raise UsageError(f"--to {to}: no such format; one of {', '.join((*FOLDER_FORMATS, *_FILE_FORMATS))}")
     frames = as_frames(source)
     groups = [source_photograph(name) if by_source else name for name in frames.frame_name]
-    dealt = [frames.take(chosen) for chosen in random_parts(groups, parts, seed)]
+    dealt = [frames.take(chosen) for chosen in random_split(groups, parts, seed)]
     losses = Losses()
     losses.extend(frames.losses)
     paths = [] if out is None else _write_parts(dealt, Path(out), to, losses)

@@ -15,14 +15,14 @@ from simjudge.core.frames import FrameSet, IntArray
 from simjudge.core.images import IMAGE_SUFFIXES, FileImages, ImageError, Images, ImageSubset, encode_png, image_size
 
 THREADS = 4
-LONGEST_SIDE = 1_000_000
+LONGEST_SIDE_PX = 1_000_000
 """Pixels. A size beyond is a slip."""
-LONGEST_STEM = 180
+LONGEST_STEM_BYTES = 180
 """Bytes; file systems allow 255 for a name, and temporary names are longer than final ones."""
 _KEPT = " !#$&'()+,;=@[]^`{}~"
 
 
-def pictures_in(folder: Path) -> list[Path]:
+def list_images(folder: Path) -> list[Path]:
     """The picture files directly in a folder, sorted by name."""
     if not folder.is_dir():
         return []
@@ -33,7 +33,7 @@ def pictures_in(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def without_twins(paths: Sequence[Path], losses: Losses) -> list[Path]:
+def drop_repeated_stems(paths: Sequence[Path], losses: Losses) -> list[Path]:
     """The pictures of a folder, one for each stem: a.png beside a.jpg cannot be told apart by a label file."""
     seen: dict[str, Path] = {}
     for path in paths:
@@ -43,7 +43,7 @@ def without_twins(paths: Sequence[Path], losses: Losses) -> list[Path]:
     return list(seen.values())
 
 
-def sizes_of(paths: Sequence[Path]) -> list[tuple[int, int] | ImageError]:
+def image_sizes(paths: Sequence[Path]) -> list[tuple[int, int] | ImageError]:
     """Width and height of each picture from its header, or why there is none."""
     if not paths:
         return []
@@ -51,11 +51,11 @@ def sizes_of(paths: Sequence[Path]) -> list[tuple[int, int] | ImageError]:
         return list(pool.map(_size_or_error, paths, chunksize=64))
 
 
-def readable(paths: Sequence[Path], losses: Losses) -> tuple[list[Path], IntArray]:
+def readable_images(paths: Sequence[Path], losses: Losses) -> tuple[list[Path], IntArray]:
     """The pictures that have a readable header, and their sizes, int64 (N, 2); the others are counted."""
     good: list[Path] = []
     sizes: list[tuple[int, int]] = []
-    for path, size in zip(paths, sizes_of(paths), strict=True):
+    for path, size in zip(paths, image_sizes(paths), strict=True):
         if isinstance(size, ImageError):
             losses.add("unreadable pictures", str(size))
         else:
@@ -64,10 +64,10 @@ def readable(paths: Sequence[Path], losses: Losses) -> tuple[list[Path], IntArra
     return good, np.array(sizes, np.int64).reshape(-1, 2)
 
 
-def file_of(images: Images | None, index: int) -> Path | None:
+def image_file(images: Images | None, index: int) -> Path | None:
     """The file that picture `index` is, None where it is no file of its own."""
     if isinstance(images, ImageSubset):
-        return file_of(images.source, int(images.indices[index]))
+        return image_file(images.source, int(images.indices[index]))
     if isinstance(images, FileImages):
         return images.paths[index]
     return None
@@ -79,14 +79,14 @@ def file_stems(names: Sequence[str]) -> list[str]:
     taken: set[str] = set()
     for index, name in enumerate(names):
         stem = _escaped(name)
-        while stem in taken or not stem or len(stem.encode()) > LONGEST_STEM:
+        while stem in taken or not stem or len(stem.encode()) > LONGEST_STEM_BYTES:
             stem = f"frame_{index:06d}" if f"frame_{index:06d}" not in taken else f"{stem[:100]}_{index}"
         taken.add(stem)
         stems.append(stem)
     return stems
 
 
-def write_pictures(frames: FrameSet, folder: Path, stems: Sequence[str]) -> list[str | None]:
+def write_images(frames: FrameSet, folder: Path, stems: Sequence[str]) -> list[str | None]:
     """Write all pictures into `folder` (made if need be): encoded bytes unchanged, raw pixels as PNG.
 
     Returns:

@@ -11,12 +11,12 @@ import numpy as np
 from simjudge.core.errors import Losses
 from simjudge.core.frames import IntArray
 from simjudge.core.images import FileImages, ImageError
-from simjudge.data.formats.pictures import LONGEST_SIDE, sizes_of
-from simjudge.data.formats.sidecar import Sidecar
+from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, image_sizes
+from simjudge.data.format_support.sidecar import Sidecar
 
 
 @dataclass
-class FoundFrames:
+class AnnotatedFrames:
     """The usable ones of the frames that an annotations file names.
 
     Attributes:
@@ -38,22 +38,22 @@ class FoundFrames:
         return FileImages(self.paths) if any(self.paths) else None
 
 
-def find_pictures(
+def find_images(
     entries: Sequence[tuple[str, int, int]],
     stems: Sequence[str],
     folder: Path,
     sidecar: Sidecar,
     losses: Losses,
     where: str,
-) -> FoundFrames:
+) -> AnnotatedFrames:
     """The pictures of some (file name, width, height); size 0 where the file does not say.
 
     A frame is left out, counted, where its picture has no readable header or another size than the file says, and where
     neither tells the size. A missing picture is counted only where other pictures of the set are there.
     """
     paths = [_picture(name, folder) for name, _, _ in entries]
-    headers = dict(zip([p for p in paths if p], sizes_of([p for p in paths if p]), strict=True))
-    found = FoundFrames([], [], np.empty((0, 2), np.int64), [])
+    headers = dict(zip([p for p in paths if p], image_sizes([p for p in paths if p]), strict=True))
+    found = AnnotatedFrames([], [], np.empty((0, 2), np.int64), [])
     sizes: list[tuple[int, int]] = []
     seen: set[str] = set()
     for i, ((name, width, height), path) in enumerate(zip(entries, paths, strict=True)):
@@ -63,7 +63,7 @@ def find_pictures(
             losses.add("unreadable pictures", str(header))
         elif width and height and header != (width, height):
             losses.add("pictures of another size than annotated", f"{path} ({header}, said {(width, height)})")
-        elif not all(0 < side <= LONGEST_SIDE for side in header):
+        elif not all(0 < side <= LONGEST_SIDE_PX for side in header):
             losses.add("frames without a size", f"{where}: {name}")
         elif stem in seen:
             losses.add("pictures with the same name as another", f"{where}: {name}")
@@ -81,7 +81,7 @@ def find_pictures(
 
 def sidecar_says_no_picture(sidecar: Sidecar, stem: str) -> bool:
     """Whether the sidecar knows that a frame never had a picture."""
-    return sidecar.says_not("picture", stem)
+    return sidecar.rules_out("picture", stem)
 
 
 def _picture(name: str, folder: Path) -> Path | None:

@@ -30,9 +30,9 @@ from simjudge.core.frames import (
 from simjudge.core.images import FileImages
 from simjudge.core.masks import Masks
 from simjudge.core.text import load_json
-from simjudge.data.formats.checks import objects_of, predictions_of
-from simjudge.data.formats.pictures import LONGEST_SIDE
-from simjudge.data.formats.rows_json import raw_rows, row_lists
+from simjudge.data.format_support.image_files import LONGEST_SIDE_PX
+from simjudge.data.format_support.json_rows import rows_from_json, rows_to_json
+from simjudge.data.format_support.raw_rows import build_objects, build_predictions
 
 FILE = "simjudge.json"
 _TOLERANCE = 1e-9
@@ -60,12 +60,12 @@ class Sidecar:
         out[known] = ids[in_files[known].astype(np.int64)]
         return out
 
-    def says_not(self, what: str, stem: str) -> bool:
+    def rules_out(self, what: str, stem: str) -> bool:
         """Whether the sidecar knows that a frame was not "labelled" or not "predicted"."""
         known = self.frame.get(stem)
         return known is not None and not known.get(what, True)
 
-    def stems_without_picture(self) -> list[str]:
+    def stems_without_image(self) -> list[str]:
         """The frames that never had a picture, in their order."""
         return [stem for stem, known in self.frame.items() if not known.get("picture", True)]
 
@@ -90,7 +90,7 @@ def load_sidecar(folder: Path) -> Sidecar:
     return Sidecar(path, content, frames)
 
 
-def complete(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
+def apply_sidecar(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
     """What the files hold, `plain` (frames named by file stem), with what the sidecar adds."""
     if not sidecar.frame:
         return plain
@@ -138,7 +138,7 @@ def write_sidecar(
 def _is_frame_entry(known: dict[str, Any]) -> bool:
     width, height = (int(v) for v in known["size"])
     named = isinstance(known["name"], str) and NO_STAMP <= int(known["stamp"]) < 2**63
-    return named and 0 < width <= LONGEST_SIDE and 0 < height <= LONGEST_SIDE
+    return named and 0 < width <= LONGEST_SIDE_PX and 0 < height <= LONGEST_SIDE_PX
 
 
 def _frame_entry(frames: FrameSet, index: int, stem: str) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def _exact(
         elif not np.array_equal(getattr(ours, extra), getattr(held, extra)[first:end]):
             alike[i] = {"of": prints[place[i]], extra: getattr(ours, extra).tolist()}
     chosen = np.array(different, np.int64)
-    lists = row_lists(wanted, frames, chosen)
+    lists = rows_to_json(wanted, frames, chosen)
     return alike | {
         i: {"of": prints[place[i]] if place[i] >= 0 else "", "rows": rows}
         for i, rows in zip(different, lists, strict=True)
@@ -263,7 +263,7 @@ def _complete(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
 def _with_missing_frames(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
     """`plain` with the frames that have left no trace in the files, because they have neither picture nor label."""
     present = set(plain.frame_name)
-    missing = [stem for stem in sidecar.stems_without_picture() if stem not in present]
+    missing = [stem for stem in sidecar.stems_without_image() if stem not in present]
     if not missing:
         return plain
     none = np.zeros(len(missing), np.bool_)
@@ -298,14 +298,16 @@ def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: Fram
         return table
     lists = [known[i][what]["rows"] for i in fresh]
     scored = isinstance(table, Predictions)
-    raw = raw_rows(lists, fresh, frames.size, lambda f, r: f"{sidecar.path}: {f}.{r}", frames.losses, scored=scored)
-    make = predictions_of if scored else objects_of
+    raw = rows_from_json(
+        lists, fresh, frames.size, lambda f, r: f"{sidecar.path}: {f}.{r}", frames.losses, scored=scored
+    )
+    make = build_predictions if scored else build_objects
     exact = make(raw, frames.size, {}, frames.losses)
     kept = table.take(np.flatnonzero(~np.isin(table.frame, fresh)))
-    return joined(kept, exact)
+    return concatenate_tables(kept, exact)
 
 
-def joined(first: Any, second: Any) -> Any:
+def concatenate_tables(first: Any, second: Any) -> Any:
     """The rows of two tables of one kind as one table."""
     masks = None
     if first.masks is not None or second.masks is not None:

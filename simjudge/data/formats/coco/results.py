@@ -10,12 +10,12 @@ import numpy as np
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, IntArray, Predictions
 from simjudge.core.text import load_json, one_line, parse_number
-from simjudge.data.formats.checks import RawRows, known_ids, predictions_of
-from simjudge.data.formats.coco_shapes import box_and_mask
-from simjudge.data.formats.shapes import MaskList
+from simjudge.data.format_support.mask_codec import MaskList
+from simjudge.data.format_support.raw_rows import RawRows, build_predictions, parse_class_ids
+from simjudge.data.formats.coco.regions import parse_region
 
 
-def rows_of_results(
+def parse_results(
     rows: Any, path: Path, frame_of: dict[Any, int], size: IntArray, losses: Losses
 ) -> RawRows:
     """The results as rows, not yet checked; `frame_of` gives the frame of each image id, `size` is int64 (F, 2)."""
@@ -38,7 +38,7 @@ def rows_of_results(
             named = one_line(row.get("image_id"))
             losses.add("predictions for frames that the set lacks", f"{where} (image_id {named})")
             continue
-        shape = box_and_mask(row, int(size[of, 0]), int(size[of, 1]), where, losses)
+        shape = parse_region(row, int(size[of, 0]), int(size[of, 1]), where, losses)
         if shape is not None:
             frame.append(of)
             index.append(i)
@@ -48,7 +48,7 @@ def rows_of_results(
             masks.append(shape[1])
     return RawRows(
         np.array(frame, np.int64),
-        known_ids(classes),
+        parse_class_ids(classes),
         np.array(boxes, np.float64).reshape(-1, 4),
         lambda i: f"{path}: result {index[i]}",
         np.array(scores, np.float64),
@@ -68,12 +68,12 @@ def read_results(rows: Any, path: Path, onto: FrameSet, beside: Path | None, los
     ids = _ids_from_annotations(path.parent, onto) if beside is None else _ids_from_annotations(beside, onto)
     if not ids:
         ids = _ids_from_annotations(path.parent, onto) or _ids_from_names(onto)
-    raw = rows_of_results(rows, path, ids, onto.size, losses)
+    raw = parse_results(rows, path, ids, onto.size, losses)
     if len(rows) and not len(raw.frame):
         raise SimjudgeError(
             f"{path}: no image_id belongs to a frame of {onto.name}; put the file beside its annotations.json"
         )
-    return predictions_of(raw, onto.size, onto.class_names, losses)
+    return build_predictions(raw, onto.size, onto.class_names, losses)
 
 
 def _frame(row: dict[str, Any], frame_of: dict[Any, int]) -> int | None:

@@ -13,15 +13,15 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet, name_to_stamp
 from simjudge.core.text import load_xml, parse_integer
-from simjudge.data.formats.checks import objects_of, predictions_of
-from simjudge.data.formats.cvat_shapes import add_shapes, read_shapes
-from simjudge.data.formats.found import find_pictures
-from simjudge.data.formats.pictures import file_stems, pictures_in, write_pictures
-from simjudge.data.formats.sidecar import Sidecar, complete, load_sidecar, write_sidecar
-from simjudge.data.formats.yolo_text import used_ids
+from simjudge.data.format_support.annotated_frames import find_images
+from simjudge.data.format_support.image_files import file_stems, list_images, write_images
+from simjudge.data.format_support.raw_rows import build_objects, build_predictions
+from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
+from simjudge.data.formats.cvat.shapes import add_shapes, read_shapes
+from simjudge.data.formats.yolo.labels import used_class_ids
 
 ANNOTATIONS, PREDICTIONS = "annotations.xml", "predictions.xml"
-Entry = tuple[str, int, int]
+ImageEntry = tuple[str, int, int]
 """File name, width and height of an image; 0 where the file does not say."""
 
 
@@ -45,7 +45,7 @@ def read_cvat(path: Path) -> FrameSet:
     """
     file = path / ANNOTATIONS if path.is_dir() else path
     sidecar = load_sidecar(file.parent) if file.name == ANNOTATIONS else Sidecar(file)
-    return complete(_read_plain(file, sidecar), sidecar)
+    return apply_sidecar(_read_plain(file, sidecar), sidecar)
 
 
 def write_cvat(frames: FrameSet, path: Path) -> None:
@@ -57,7 +57,7 @@ def write_cvat(frames: FrameSet, path: Path) -> None:
     stems = file_stems(frames.frame_name)
     labels = _label_texts(frames)
     with atomic_folder(path) as folder:
-        names = write_pictures(frames, folder / "images", stems)
+        names = write_images(frames, folder / "images", stems)
         entries = [
             (name or f"{stem}.png", int(w), int(h))
             for name, stem, (w, h) in zip(names, stems, frames.size, strict=True)
@@ -86,7 +86,7 @@ def _read_plain(file: Path, sidecar: Sidecar) -> FrameSet:
     if file.name == ANNOTATIONS:
         _add_unnamed(entries, file, sidecar, losses)
     stems = _stems(list(entries))
-    found = find_pictures(list(entries.values()), stems, file.parent, sidecar, losses, str(file))
+    found = find_images(list(entries.values()), stems, file.parent, sidecar, losses, str(file))
     if not found.names and not sidecar.frame:
         raise SimjudgeError(f"{file}: names no usable image; an empty set cannot be used")
     names = list(entries)
@@ -98,12 +98,12 @@ def _read_plain(file: Path, sidecar: Sidecar) -> FrameSet:
     predicted = np.zeros(len(found.names), np.bool_)
     if predicted_root is not None:
         scored = read_shapes(predicted_images, frame, found.size, ids, other, losses, scored=True)
-        predictions = predictions_of(scored, found.size, {}, losses)
+        predictions = build_predictions(scored, found.size, {}, losses)
         predicted[[frame[str(i.get("name"))] for i in predicted_images if i.get("name") in frame]] = True
     return FrameSet.build(
         file.parent.name if file.name == ANNOTATIONS else file.stem,
         found.size,
-        objects_of(raw, found.size, {}, losses),
+        build_objects(raw, found.size, {}, losses),
         predictions,
         frame_name=found.names,
         stamp=[name_to_stamp(name) for name in found.names],
@@ -124,7 +124,7 @@ def _annotations(file: Path) -> Element:
     return root
 
 
-def _entry(image: Element) -> Entry:
+def _entry(image: Element) -> ImageEntry:
     width, height = (parse_integer(image.get(key)) or 0 for key in ("width", "height"))
     return str(image.get("name")), width, height
 
@@ -139,13 +139,13 @@ def _call_alike(images: Sequence[Element], names: Sequence[str]) -> None:
             image.set("name", by_last.get(name.rsplit("/", 1)[-1], name))
 
 
-def _add_unnamed(entries: dict[str, Entry], file: Path, sidecar: Sidecar, losses: Losses) -> None:
+def _add_unnamed(entries: dict[str, ImageEntry], file: Path, sidecar: Sidecar, losses: Losses) -> None:
     """Add the pictures in `images/` that the annotations do not name."""
     named = {name.rsplit("/", 1)[-1] for name in entries}
-    for picture in pictures_in(file.parent / "images"):
+    for picture in list_images(file.parent / "images"):
         if picture.name not in named:
             entries[picture.name] = (picture.name, 0, 0)
-            if not sidecar.says_not("labelled", picture.stem):
+            if not sidecar.rules_out("labelled", picture.stem):
                 losses.add("pictures without labels (the annotations do not name them)", str(picture))
 
 
@@ -170,7 +170,7 @@ def _class_names(root: Element) -> dict[int, str]:
 
 def _label_texts(frames: FrameSet) -> dict[int, str]:
     """What each class is called in the XML: its name, made printable and different from the others'."""
-    used = used_ids(frames.objects) | used_ids(frames.predictions) | set(frames.class_names)
+    used = used_class_ids(frames.objects) | used_class_ids(frames.predictions) | set(frames.class_names)
     texts: dict[int, str] = {}
     for class_id in sorted(used):
         name = frames.class_name(class_id)

@@ -21,7 +21,7 @@ _OWN_COMPRESSION = "zstd"
 
 
 @dataclass
-class Layout:
+class RecordingFiles:
     """The files of a recording, in the order they were recorded.
 
     Attributes:
@@ -48,7 +48,7 @@ def is_recording(path: Path) -> bool:
     return _is_storage(path) and path.is_file()
 
 
-def find_layout(path: Path) -> Layout:
+def find_recording_files(path: Path) -> RecordingFiles:
     """Find the storage files of a recording.
 
     Raises:
@@ -59,18 +59,20 @@ def find_layout(path: Path) -> Layout:
     if path.is_file():
         if not _is_storage(path):
             raise SimjudgeError(f"{path}: is not a recording (.mcap, .db3 or a rosbag2 folder)")
-        return Layout([path])
+        return RecordingFiles([path])
     found = _storage_files(path)
     info, why_not = _metadata(path / METADATA)
     if info is None:
         if not found:
             raise SimjudgeError(f"{path}: holds no .mcap or .db3 file")
-        return Layout(found, notes=[f"{path}: {why_not}; the recording is read from its {len(found)} storage files"])
+        return RecordingFiles(
+            found, notes=[f"{path}: {why_not}; the recording is read from its {len(found)} storage files"]
+        )
     return _listed(path, info, found)
 
 
-def _listed(path: Path, info: dict[str, Any], found: list[Path]) -> Layout:
-    layout = Layout([], int(info["message_count"]), needs=_needs(info), info=info)
+def _listed(path: Path, info: dict[str, Any], found: list[Path]) -> RecordingFiles:
+    layout = RecordingFiles([], int(info["message_count"]), needs=_needs(info), info=info)
     if layout.needs:
         layout.files = [path / Path(str(name)).name for name in info["relative_file_paths"]]
         return layout

@@ -17,7 +17,7 @@ from simjudge.core.text import one_line, parse_number
 DECIMALS = 9
 """Pixel coordinates are kept to a billionth of a pixel, so that a round trip through a formula is exact."""
 
-FARTHEST = 1e9
+FARTHEST_PX = 1e9
 """Pixels. What lies further off is a slip, and would overflow where pixels are counted."""
 
 
@@ -44,7 +44,7 @@ class RawRows:
     masks: Masks | None = None
 
 
-def objects_of(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> Objects:
+def build_objects(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> Objects:
     """The usable rows as objects; `size` is int64 (F, 2), class ids are checked where there are `class_names`."""
     rows = _usable(raw, size, class_names, losses)
     instance = None if raw.instance is None else raw.instance[rows]
@@ -52,7 +52,7 @@ def objects_of(raw: RawRows, size: IntArray, class_names: dict[int, str], losses
     return Objects.build(raw.frame[rows], raw.class_id[rows].astype(np.int64), raw.box[rows], instance, masks)
 
 
-def predictions_of(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> Predictions:
+def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> Predictions:
     """The usable rows as predictions."""
     rows = _usable(raw, size, class_names, losses)
     score = np.ones(len(raw.frame)) if raw.score is None else raw.score
@@ -71,7 +71,7 @@ def count_losses(losses: Losses, kind: str, rows: npt.NDArray[np.int64], where: 
         losses.add(kind, where(int(rows[-1])), len(rows) - len(shown))
 
 
-def known_ids(values: list[Any]) -> FloatArray:
+def parse_class_ids(values: list[Any]) -> FloatArray:
     """Anything read as class ids: numbers as they are, NaN for the rest."""
     try:
         return np.array(values, np.float64).reshape(-1)
@@ -86,7 +86,7 @@ def _usable(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: L
     with np.errstate(invalid="ignore"):
         tests: list[tuple[str, Any, FloatArray]] = [
             ("boxes with NaN or infinite coordinates", ~np.isfinite(raw.box).all(1), raw.box),
-            ("boxes with coordinates beyond a billion pixels", (np.abs(raw.box) > FARTHEST).any(1), raw.box),
+            ("boxes with coordinates beyond a billion pixels", (np.abs(raw.box) > FARTHEST_PX).any(1), raw.box),
             ("inverted boxes", (x1 < x0) | (y1 < y0), raw.box),
             ("boxes with zero area", (x1 == x0) | (y1 == y0), raw.box),
             ("boxes outside the picture", (x1 <= 0) | (y1 <= 0) | (x0 >= width) | (y0 >= height), raw.box),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import NO_INSTANCE
 from simjudge.core.masks import Masks
-from simjudge.data.rosbag2.storage import seconds
+from simjudge.data.rosbag2.storage import format_seconds
 
 ClassNames = dict[int, str]
 
@@ -65,7 +65,7 @@ class BoxColumns:
                 self._name(int(item.class_id), str(item.class_name))
             mask = item.mask
             if mask.width and mask.height and len(mask.bits) != (int(mask.width) * int(mask.height) + 7) // 8:
-                where = f"{self.where} at {seconds(stamp)}, box {number}"
+                where = f"{self.where} at {format_seconds(stamp)}, box {number}"
                 self.losses.add("objects whose mask does not fit its size", where)
                 continue
             score = float(getattr(item, "score", 1.0))
@@ -78,7 +78,7 @@ class BoxColumns:
         for number, item in enumerate(message.detections):
             centre = item.bbox.center
             at = centre.position if hasattr(centre, "position") else centre
-            where = f"{self.where} at {seconds(stamp)}, box {number}"
+            where = f"{self.where} at {format_seconds(stamp)}, box {number}"
             if centre.theta:
                 self.losses.add("rotated boxes", f"{where}, by {centre.theta} rad")
                 continue
@@ -114,7 +114,7 @@ class BoxColumns:
 
     def row_name(self, row: int) -> str:
         """How to name a row to a person."""
-        return f"{self.where} at {seconds(self.messages[self.message[row]].stamp)}, box {self.number[row]}"
+        return f"{self.where} at {format_seconds(self.messages[self.message[row]].stamp)}, box {self.number[row]}"
 
     def _row(self, number: int, kind: int | str, box: Any, score: float, instance: int, mask: Any) -> None:
         self.message.append(len(self.messages) - 1)

@@ -14,12 +14,18 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet, Predictions, name_to_stamp
 from simjudge.core.images import FileImages
-from simjudge.data.formats import sidecar as side
-from simjudge.data.formats.checks import objects_of, predictions_of
-from simjudge.data.formats.pictures import file_stems, readable, write_pictures
-from simjudge.data.formats.sidecar import Sidecar, complete, load_sidecar
-from simjudge.data.formats.yolo_layout import Layout, Split, find_layout, is_yolo
-from simjudge.data.formats.yolo_text import raw_from_rows, read_rows, text_files, texts_in, used_ids, write_texts
+from simjudge.data.format_support.image_files import file_stems, readable_images, write_images
+from simjudge.data.format_support.raw_rows import build_objects, build_predictions
+from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
+from simjudge.data.formats.yolo.labels import (
+    format_labels,
+    list_label_files,
+    read_label_rows,
+    scale_to_pixels,
+    used_class_ids,
+    write_label_files,
+)
+from simjudge.data.formats.yolo.layout import YoloLayout, YoloSplit, find_layout, is_yolo
 
 PLACEHOLDERS_UP_TO = 1000
 """Class ids below this without a name get one in data.yaml, since ultralytics wants a name for every number."""
@@ -29,7 +35,7 @@ _SIDES = {"train": "train", "val": "valid", "test": "test"}
 
 
 @dataclass
-class Files:
+class FrameFiles:
     """The files of the frames of a set, gathered split by split; None where a frame has no such file."""
 
     names: list[str] = field(default_factory=list)
@@ -58,7 +64,7 @@ def read_yolo(path: Path) -> FrameSet:
     losses = Losses()
     layout = find_layout(path, losses)
     sidecar = load_sidecar(layout.root)
-    return complete(_read_files(layout, sidecar, path, losses), sidecar)
+    return apply_sidecar(_read_files(layout, sidecar, path, losses), sidecar)
 
 
 def write_yolo(
@@ -74,19 +80,21 @@ def write_yolo(
     """
     stems = file_stems(frames.frame_name)
     with atomic_folder(path) as folder:
-        write_pictures(frames, folder / "images", stems)
+        write_images(frames, folder / "images", stems)
         (folder / "images").mkdir(exist_ok=True)
-        write_texts(folder / "labels", stems, text_files(frames.objects, frames.size), frames.labelled.tolist())
+        write_label_files(
+            folder / "labels", stems, format_labels(frames.objects, frames.size), frames.labelled.tolist()
+        )
         if frames.predictions is not None:
-            texts = text_files(frames.predictions, frames.size, scores=True)
-            write_texts(folder / "predictions", stems, texts, frames.predicted.tolist())
+            texts = format_labels(frames.predictions, frames.size, scores=True)
+            write_label_files(folder / "predictions", stems, texts, frames.predicted.tolist())
         _move_to_sides(folder, dict(zip(stems, sides, strict=True)) if sides else {})
         there = {key: f"images/{side}" for key, side in _SIDES.items() if side in sides}
         places = there if sides else {"train": "images", "val": "images"}
         description = {**places, "names": _names_for_all(frames), **(more or {})}
         with (folder / "data.yaml").open("w", encoding="utf-8") as stream:
             yaml.safe_dump(description, stream, allow_unicode=True, sort_keys=False)
-        side.write_sidecar(frames, folder, stems, _read_plain)
+        write_sidecar(frames, folder, stems, _read_plain)
 
 
 def _move_to_sides(folder: Path, side: Mapping[str, str]) -> None:
@@ -100,11 +108,11 @@ def _move_to_sides(folder: Path, side: Mapping[str, str]) -> None:
 
 def is_prediction_folder(path: Path) -> bool:
     """Whether `path` is a folder of text files with rows of numbers (or holds one called "labels") and no pictures."""
-    folder = text_folder(path)
+    folder = find_label_folder(path)
     if folder is None:
         return False
     for file in sorted(folder.glob("*.txt"))[:20]:
-        rows = read_rows([file], Losses())
+        rows = read_label_rows([file], Losses())
         if len(rows.file):
             return True
         if file.stat().st_size > 0:
@@ -112,7 +120,7 @@ def is_prediction_folder(path: Path) -> bool:
     return True
 
 
-def text_folder(path: Path) -> Path | None:
+def find_label_folder(path: Path) -> Path | None:
     """The folder of text files that `path` is or holds as "labels"."""
     for folder in (path / "labels", path):
         if folder.is_dir():
@@ -128,7 +136,7 @@ def read_prediction_folder(path: Path, onto: FrameSet, losses: Losses) -> Predic
     Raises:
         SimjudgeError: no file is named after a frame.
     """
-    folder = text_folder(path) or path
+    folder = find_label_folder(path) or path
     by_stem = {file.stem: file for file in sorted(folder.glob("*.txt"))}
     stems = dict(zip(file_stems(onto.frame_name), onto.frame_name, strict=True))
     names = {name: by_stem[stem] for stem, name in stems.items() if stem in by_stem}
@@ -140,9 +148,9 @@ def read_prediction_folder(path: Path, onto: FrameSet, losses: Losses) -> Predic
         if stem not in matched:
             losses.add("prediction files for frames that the set lacks", str(file))
     paths = [names.get(name) for name in onto.frame_name]
-    rows = read_rows(paths, losses)
-    raw = raw_from_rows(rows, paths, np.arange(len(onto)), onto.size, losses, scored=True)
-    return predictions_of(raw, onto.size, onto.class_names, losses)
+    rows = read_label_rows(paths, losses)
+    raw = scale_to_pixels(rows, paths, np.arange(len(onto)), onto.size, losses, scored=True)
+    return build_predictions(raw, onto.size, onto.class_names, losses)
 
 
 def _read_plain(folder: Path) -> FrameSet:
@@ -150,19 +158,19 @@ def _read_plain(folder: Path) -> FrameSet:
     return _read_files(find_layout(folder, losses), load_sidecar(folder), folder, losses)
 
 
-def _read_files(layout: Layout, sidecar: Sidecar, path: Path, losses: Losses) -> FrameSet:
-    files = _gather(layout.splits, sidecar, losses)
+def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses) -> FrameSet:
+    files = _collect_files(layout.splits, sidecar, losses)
     if not files.names and not sidecar.frame:
         raise SimjudgeError(f"{path}: holds no readable picture; an empty set cannot be used")
     size = np.array(files.sizes, np.int64).reshape(-1, 2)
     frame = np.arange(len(files.names))
-    raw = raw_from_rows(read_rows(files.labels, losses), files.labels, frame, size, losses, scored=False)
-    objects = objects_of(raw, size, layout.class_names, losses)
+    raw = scale_to_pixels(read_label_rows(files.labels, losses), files.labels, frame, size, losses, scored=False)
+    objects = build_objects(raw, size, layout.class_names, losses)
     predictions = None
     if any(files.predicted):
-        rows = read_rows(files.predictions, losses)
-        scored = raw_from_rows(rows, files.predictions, frame, size, losses, scored=True)
-        predictions = predictions_of(scored, size, layout.class_names, losses)
+        rows = read_label_rows(files.predictions, losses)
+        scored = scale_to_pixels(rows, files.predictions, frame, size, losses, scored=True)
+        predictions = build_predictions(scored, size, layout.class_names, losses)
     labelled = [label is not None for label in files.labels]
     _count_unlabelled(files, sidecar, labelled, losses)
     return FrameSet.build(
@@ -180,16 +188,16 @@ def _read_files(layout: Layout, sidecar: Sidecar, path: Path, losses: Losses) ->
     )
 
 
-def _gather(splits: Sequence[Split], sidecar: Sidecar, losses: Losses) -> Files:
-    files = Files()
-    good, size_array = readable([p for split in splits for p in split.pictures], losses)
+def _collect_files(splits: Sequence[YoloSplit], sidecar: Sidecar, losses: Losses) -> FrameFiles:
+    files = FrameFiles()
+    good, size_array = readable_images([p for split in splits for p in split.pictures], losses)
     sizes: dict[Path, tuple[int, int]] = dict(zip(good, map(tuple, size_array.tolist()), strict=True))
     count = Counter(p.stem for split in splits for p in split.pictures)
     for split in splits:
         # Splits may be lists of pictures out of one folder: a label is without a picture only where no split has one.
         pictured = {p.stem for other in splits if other.labels == split.labels for p in other.pictures}
-        labels = texts_in(split.labels, pictured, sidecar, "label files without a picture", losses)
-        found = texts_in(split.predictions, pictured, sidecar, "prediction files without a picture", losses)
+        labels = list_label_files(split.labels, pictured, sidecar, "label files without a picture", losses)
+        found = list_label_files(split.predictions, pictured, sidecar, "prediction files without a picture", losses)
         ran = split.predictions.is_dir()
         pictures: dict[str, Path | None] = {p.stem: p for p in split.pictures if p in sizes}
         pictures.update(dict.fromkeys(sorted((set(labels) | set(found)) - pictured)))
@@ -199,21 +207,21 @@ def _gather(splits: Sequence[Split], sidecar: Sidecar, losses: Losses) -> Files:
             files.sizes.append(sizes[picture] if picture else sidecar.size(stem) or (0, 0))
             files.labels.append(labels.get(stem))
             files.predictions.append(found.get(stem))
-            files.predicted.append(ran and (stem in found or not sidecar.says_not("predicted", stem)))
+            files.predicted.append(ran and (stem in found or not sidecar.rules_out("predicted", stem)))
     return files
 
 
-def _count_unlabelled(files: Files, sidecar: Sidecar, labelled: list[bool], losses: Losses) -> None:
+def _count_unlabelled(files: FrameFiles, sidecar: Sidecar, labelled: list[bool], losses: Losses) -> None:
     if not any(labelled):
         return
     for name, picture, has in zip(files.names, files.pictures, labelled, strict=True):
-        if not has and not sidecar.says_not("labelled", name):
+        if not has and not sidecar.rules_out("labelled", name):
             losses.add("pictures without a label file", str(picture))
 
 
 def _names_for_all(frames: FrameSet) -> dict[int, str]:
     """A name for every class id from 0 to the largest, its number where it has none."""
-    used = used_ids(frames.objects) | used_ids(frames.predictions) | set(frames.class_names)
+    used = used_class_ids(frames.objects) | used_class_ids(frames.predictions) | set(frames.class_names)
     top = max(used, default=-1)
     ids = range(top + 1) if top < PLACEHOLDERS_UP_TO else sorted(used)
     return {i: frames.class_name(i) for i in ids}

@@ -9,7 +9,7 @@ from typing import Any
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import IMAGE_SUFFIXES
 from simjudge.core.text import load_yaml, read_text
-from simjudge.data.formats.pictures import pictures_in, without_twins
+from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
 
 SPLITS = ("train", "valid", "val", "test")
 _YAMLS = ("data.yaml", "data.yml", "dataset.yaml", "dataset.yml")
@@ -17,7 +17,7 @@ _KEYS = ("train", "val", "valid", "test")
 
 
 @dataclass(frozen=True)
-class Split:
+class YoloSplit:
     """A part of a data set: its pictures, and the folders that hold labels and predictions of the same stems."""
 
     name: str
@@ -27,11 +27,11 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Layout:
+class YoloLayout:
     """A whole data set: its root, its splits, its class names (empty where it has none)."""
 
     root: Path
-    splits: list[Split]
+    splits: list[YoloSplit]
     class_names: dict[int, str]
 
 
@@ -44,7 +44,7 @@ def is_yolo(path: Path) -> bool:
     return _description_in(path) is not None or bool(_folder_splits(path)) or _is_picture_folder(path)
 
 
-def find_layout(path: Path, losses: Losses) -> Layout:
+def find_layout(path: Path, losses: Losses) -> YoloLayout:
     """The layout of the data set at `path` (anything that `is_yolo` takes).
 
     Raises:
@@ -56,14 +56,14 @@ def find_layout(path: Path, losses: Losses) -> Layout:
         above = _description_in(root.parent)
         if above is None and "images" in (root.name, root.parent.name):
             above = _description_in(root.parent.parent)
-        names = class_names(load_yaml(above), above) if above is not None else {}
+        names = parse_class_names(load_yaml(above), above) if above is not None else {}
         images = [root] if not _folder_splits(root) else []
         splits = _folder_splits(root) or [("", images[0])]
-        return Layout(root, [_split(name, _files(folder, losses), folder) for name, folder in splits], names)
+        return YoloLayout(root, [_split(name, _files(folder, losses), folder) for name, folder in splits], names)
     content = load_yaml(description)
     if not isinstance(content, dict):
         raise SimjudgeError(f"{description}: not a data set description; it needs 'train:', 'val:' and 'names:'")
-    names = class_names(content, description)
+    names = parse_class_names(content, description)
     splits_named = _named_splits(content, description, losses) or [
         _split(name, _files(folder, losses), folder) for name, folder in _folder_splits(root)
     ]
@@ -72,10 +72,10 @@ def find_layout(path: Path, losses: Losses) -> Layout:
     if not splits_named:
         wanted = ", ".join(f"{key}: {content[key]}" for key in _KEYS if content.get(key)) or "none named"
         raise SimjudgeError(f"{description}: no split folder exists ({wanted}); mend the paths in it")
-    return Layout(root, splits_named, names)
+    return YoloLayout(root, splits_named, names)
 
 
-def class_names(content: Any, path: Path) -> dict[int, str]:
+def parse_class_names(content: Any, path: Path) -> dict[int, str]:
     """The names by class id out of a description, which holds a list or a dictionary; empty where it has none."""
     names = content.get("names") if isinstance(content, dict) else None
     if names is None:
@@ -89,7 +89,7 @@ def class_names(content: Any, path: Path) -> dict[int, str]:
         raise SimjudgeError(f"{path}: 'names' has a key that is no number; mend it") from error
 
 
-def labels_beside(images: Path) -> Path:
+def label_folder(images: Path) -> Path:
     """Where ultralytics looks for the labels of a picture folder: the last "images" in its path made "labels"."""
     return _beside(images, "labels")
 
@@ -103,12 +103,12 @@ def _beside(images: Path, kind: str) -> Path:
     return images if kind == "labels" else images.parent / kind
 
 
-def _split(name: str, pictures: list[Path], folder: Path) -> Split:
-    return Split(name, pictures, labels_beside(folder), _beside(folder, "predictions"))
+def _split(name: str, pictures: list[Path], folder: Path) -> YoloSplit:
+    return YoloSplit(name, pictures, label_folder(folder), _beside(folder, "predictions"))
 
 
 def _files(folder: Path, losses: Losses) -> list[Path]:
-    return without_twins(pictures_in(folder), losses)
+    return drop_repeated_stems(list_images(folder), losses)
 
 
 def _description_in(folder: Path) -> Path | None:
@@ -135,18 +135,18 @@ def _folder_splits(root: Path) -> list[tuple[str, Path]]:
 
 
 def _is_picture_folder(folder: Path) -> bool:
-    pictures = pictures_in(folder)
-    labels = labels_beside(folder)
+    pictures = list_images(folder)
+    labels = label_folder(folder)
     if labels == folder:
         return any((folder / f"{p.stem}.txt").is_file() for p in pictures)
     return labels.is_dir() and bool(pictures)
 
 
-def _named_splits(content: dict[Any, Any], description: Path, losses: Losses) -> list[Split]:
+def _named_splits(content: dict[Any, Any], description: Path, losses: Losses) -> list[YoloSplit]:
     """The splits that a description names and that exist, none of them twice."""
     base = Path(str(content.get("path") or "."))
     roots = [description.parent / base, description.parent]
-    splits: list[Split] = []
+    splits: list[YoloSplit] = []
     seen: set[Path] = set()
     for key in _KEYS:
         entries = content.get(key)
@@ -168,13 +168,13 @@ def _resolve(roots: list[Path], entry: str) -> Path | None:
     for candidate in [*(root / inside for root in roots), *(root / entry for root in roots)]:
         if candidate.is_dir():
             below = candidate / "images"
-            return (below if not pictures_in(candidate) and below.is_dir() else candidate).resolve()
+            return (below if not list_images(candidate) and below.is_dir() else candidate).resolve()
         if candidate.is_file() and candidate.suffix == ".txt":
             return candidate.resolve()
     return None
 
 
-def _listed(name: str, listing: Path, losses: Losses) -> list[Split]:
+def _listed(name: str, listing: Path, losses: Losses) -> list[YoloSplit]:
     """The splits of a text file that lists pictures, one for each folder they lie in."""
     folders: dict[Path, list[Path]] = {}
     for number, line in enumerate(read_text(listing).splitlines(), 1):
@@ -186,4 +186,4 @@ def _listed(name: str, listing: Path, losses: Losses) -> list[Split]:
             folders.setdefault(picture.parent, []).append(picture)
         else:
             losses.add("listed pictures that do not exist", f"{listing}:{number} ({text})")
-    return [_split(name, without_twins(paths, losses), folder) for folder, paths in folders.items()]
+    return [_split(name, drop_repeated_stems(paths, losses), folder) for folder, paths in folders.items()]

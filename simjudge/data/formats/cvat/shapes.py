@@ -12,10 +12,10 @@ from simjudge.core.errors import Losses
 from simjudge.core.frames import NO_INSTANCE, IntArray, Objects, Predictions, row_offsets
 from simjudge.core.masks import BoolImage
 from simjudge.core.text import one_line, parse_number
-from simjudge.data.formats.checks import DECIMALS, RawRows
-from simjudge.data.formats.shapes import NOTHING, Crop, MaskList, cropped, from_polygons
+from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList, crop_mask, mask_from_polygons
+from simjudge.data.format_support.raw_rows import DECIMALS, RawRows
 
-Shape = tuple[list[float], Crop]
+Shape = tuple[list[float], MaskCrop]
 _CORNERS = ("xtl", "ytl", "xbr", "ybr")
 
 
@@ -127,7 +127,7 @@ def _shape(element: Element, width: int, height: int, place: str, losses: Losses
             if parse_number(element.get("rotation", "0")) != 0:
                 losses.add("rotated boxes", place)
                 return None
-            return [round(float(element.attrib[key]), DECIMALS) for key in _CORNERS], NOTHING
+            return [round(float(element.attrib[key]), DECIMALS) for key in _CORNERS], NO_MASK
         if element.tag == "polygon":
             return _polygon(element, width, height)
         if element.tag == "mask":
@@ -145,7 +145,7 @@ def _polygon(element: Element, width: int, height: int) -> Shape:
     if len(points) < 3 or points.shape[1] != 2 or not np.isfinite(points).all():
         raise ValueError("not three or more points")
     points = np.round(points, DECIMALS)
-    return [*points.min(0).tolist(), *points.max(0).tolist()], from_polygons([points], width, height)
+    return [*points.min(0).tolist(), *points.max(0).tolist()], mask_from_polygons([points], width, height)
 
 
 def _mask(element: Element, width: int, height: int) -> Shape:
@@ -157,8 +157,8 @@ def _mask(element: Element, width: int, height: int) -> Shape:
     whole = np.repeat(values, counts).reshape(high, wide)
     inside = whole[max(0, -top) : max(0, height - top), max(0, -left) : max(0, width - left)]
     if inside.size == 0 or not inside.any():
-        return [float(left), float(top), float(left + wide), float(top + high)], NOTHING
-    crop, (x, y) = cropped(inside, (max(left, 0), max(top, 0)))
+        return [float(left), float(top), float(left + wide), float(top + high)], NO_MASK
+    crop, (x, y) = crop_mask(inside, (max(left, 0), max(top, 0)))
     shape = inside.shape if crop is None else crop.shape
     return [float(x), float(y), float(x + shape[1]), float(y + shape[0])], (crop, (x, y))
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from simjudge.core.masks import BoolImage, Masks
 
-Crop = tuple[BoolImage | None, tuple[int, int]]
+MaskCrop = tuple[BoolImage | None, tuple[int, int]]
 """A mask's bounding crop (None where nothing is set) and the column and row of its upper left pixel."""
-NOTHING: Crop = (None, (0, 0))
+NO_MASK: MaskCrop = (None, (0, 0))
 OUTLINE_SCALE = 8
 """How finely a mask's outline is drawn, in points per pixel."""
 
@@ -26,7 +26,7 @@ class MaskList:
     crops: list[BoolImage | None] = field(default_factory=list)
     origins: list[tuple[int, int]] = field(default_factory=list)
 
-    def append(self, crop: Crop) -> None:
+    def append(self, crop: MaskCrop) -> None:
         """Add one object's mask."""
         self.crops.append(crop[0])
         self.origins.append(crop[1])
@@ -38,17 +38,17 @@ class MaskList:
         return Masks.from_crops(self.crops, np.array(self.origins, np.int32).reshape(-1, 2))
 
 
-def cropped(picture: BoolImage, origin: tuple[int, int] = (0, 0)) -> Crop:
+def crop_mask(picture: BoolImage, origin: tuple[int, int] = (0, 0)) -> MaskCrop:
     """The bounding crop of what is set in `picture`, whose upper left pixel is `origin`."""
     rows = np.flatnonzero(picture.any(1))
     if len(rows) == 0:
-        return NOTHING
+        return NO_MASK
     columns = np.flatnonzero(picture.any(0))
     crop = picture[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     return crop, (origin[0] + int(columns[0]), origin[1] + int(rows[0]))
 
 
-def from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, height: int) -> Crop:
+def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, height: int) -> MaskCrop:
     """The pixels inside any of some polygons, by pycocotools' raster (even-odd within a polygon).
 
     Args:
@@ -65,15 +65,15 @@ def from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, heigh
     shift = low if inside else np.zeros(2)
     canvas = (high - low).astype(int) if inside else np.array([width, height])
     if (canvas < 1).any():
-        return NOTHING
+        return NO_MASK
     # The raster walks along every edge, so a wild coordinate must not make an edge of a million pixels.
     near = [polygon if inside else np.clip(polygon, [-width, -height], [2 * width, 2 * height]) for polygon in polygons]
     flat = [(polygon - shift).ravel().tolist() for polygon in near]
     runs = coco.merge(coco.frPyObjects(flat, int(canvas[1]), int(canvas[0])))
-    return cropped(coco.decode(runs).astype(np.bool_), (int(shift[0]), int(shift[1])))
+    return crop_mask(coco.decode(runs).astype(np.bool_), (int(shift[0]), int(shift[1])))
 
 
-def to_polygon(crop: BoolImage, origin: Sequence[int]) -> npt.NDArray[np.float64]:
+def mask_to_polygon(crop: BoolImage, origin: Sequence[int]) -> npt.NDArray[np.float64]:
     """The outline of a mask's largest piece, (P, 2), x and y in pixels; holes and other pieces are not in it."""
     fine = cv2.resize(crop.astype(np.uint8), None, fx=OUTLINE_SCALE, fy=OUTLINE_SCALE, interpolation=cv2.INTER_NEAREST)
     outlines, _ = cv2.findContours(fine, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
@@ -87,15 +87,15 @@ def to_polygon(crop: BoolImage, origin: Sequence[int]) -> npt.NDArray[np.float64
     return corners / OUTLINE_SCALE + np.asarray(origin, np.float64)
 
 
-def to_runs(masks: Masks, index: int, width: int, height: int) -> dict[str, Any]:
+def mask_to_rle(masks: Masks, index: int, width: int, height: int) -> dict[str, Any]:
     """Mask `index` as COCO's compressed run lengths: {"size": [height, width], "counts": text}."""
     from pycocotools import mask as coco  # noqa: PLC0415
 
-    runs = coco.encode(np.asfortranarray(masks.picture(index, width, height), np.uint8))
+    runs = coco.encode(np.asfortranarray(masks.to_image(index, width, height), np.uint8))
     return {"size": [height, width], "counts": runs["counts"].decode("ascii")}
 
 
-def from_runs(runs: Any, width: int, height: int) -> Crop:
+def mask_from_rle(runs: Any, width: int, height: int) -> MaskCrop:
     """A mask from COCO run lengths, compressed (text) or plain (a list of counts).
 
     Raises:
@@ -107,16 +107,16 @@ def from_runs(runs: Any, width: int, height: int) -> Crop:
         raise ValueError("run lengths of another size than the picture")
     counts = runs.get("counts")
     if isinstance(counts, str):
-        counts = compressed_counts(counts)
+        counts = decode_rle_counts(counts)
     if not isinstance(counts, list) or any(not isinstance(c, int) or c < 0 for c in counts):
         raise ValueError("run lengths that are no counts")
     if sum(counts) != width * height:
         raise ValueError("run lengths that do not fill the picture")
     plain = {"size": [height, width], "counts": counts}
-    return cropped(coco.decode(coco.frPyObjects(plain, height, width)).astype(np.bool_))
+    return crop_mask(coco.decode(coco.frPyObjects(plain, height, width)).astype(np.bool_))
 
 
-def compressed_counts(text: str) -> list[int]:
+def decode_rle_counts(text: str) -> list[int]:
     """COCO's compressed run lengths as counts: 5 bits a character, each from the third on a difference to two before.
 
     pycocotools does not check that they fill the picture, and writes past its buffer where they do not.

@@ -12,9 +12,9 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.data.rosbag2.interfaces import recorded_types
-from simjudge.data.rosbag2.pictures import UNREADABLE
+from simjudge.data.rosbag2.recorded_images import UNREADABLE
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.storage import Stored, seconds
+from simjudge.data.rosbag2.storage import StoredMessage, format_seconds
 from simjudge.data.rosbag2.topics import choose_topics
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, clean_trajectory
@@ -56,7 +56,7 @@ class _Rows:
 
 def pose_topics(recording: Recording) -> dict[str, str]:
     """The topics that poses may come from, with their types; of tf only the moving transforms."""
-    found = {info.topic: info.type for info in recording.infos() if info.type in (*POSE_TYPES, TRANSFORMS)}
+    found = {info.topic: info.type for info in recording.topic_infos() if info.type in (*POSE_TYPES, TRANSFORMS)}
     return {topic: kind for topic, kind in found.items() if kind != TRANSFORMS or not topic.endswith(_STATIC)}
 
 
@@ -137,7 +137,7 @@ def _from_poses(recording: Recording, topic: str, losses: Losses) -> tuple[Traje
     rows, kind = _Rows(), recording.topics[topic].type
     for stored, message in _messages(recording, {topic}, losses):
         pose = message.pose if kind == POSE else message.pose.pose
-        rows.stamp.append(stamp_of(message.header))
+        rows.stamp.append(header_stamp(message.header))
         rows.time.append(stored.time)
         rows.pose.append(pose_numbers(pose.position, pose.orientation))
         rows.frames.add((str(message.header.frame_id), str(getattr(message, "child_frame_id", ""))))
@@ -150,7 +150,7 @@ def _from_poses(recording: Recording, topic: str, losses: Losses) -> tuple[Traje
     frame, child = next(iter(rows.frames))
     stamp, pose = np.array(rows.stamp, np.int64), np.array(rows.pose, np.float64)
     blank = Trajectory(where, frame, child, stamp, pose[:, :3], pose[:, 3:])
-    trajectory = clean_trajectory(blank, lambda row: f"{where} at {seconds(rows.stamp[row])}", losses)
+    trajectory = clean_trajectory(blank, lambda row: f"{where} at {format_seconds(rows.stamp[row])}", losses)
     return trajectory, _clock(rows.stamp, rows.time)
 
 
@@ -173,16 +173,16 @@ def _tree(recording: Recording, topic: str, losses: Losses) -> tuple[TransformTr
     times: list[int] = []
     for stored, message in _messages(recording, {topic, static} & set(recording.topics), losses):
         for transform in message.transforms:
-            tree.add(**transform_of(transform), static=stored.topic == static)
+            tree.add(**transform_fields(transform), static=stored.topic == static)
             if stored.topic == topic:
-                stamps.append(stamp_of(transform.header))
+                stamps.append(header_stamp(transform.header))
                 times.append(stored.time)
     if not stamps:
         raise SimjudgeError(f"{tree.name}: holds no transform that can be read")
     return tree, _clock(stamps, times)
 
 
-def _messages(recording: Recording, topics: set[str], losses: Losses) -> Iterator[tuple[Stored, Any]]:
+def _messages(recording: Recording, topics: set[str], losses: Losses) -> Iterator[tuple[StoredMessage, Any]]:
     """All messages of some topics that can be decoded; the others are counted."""
     held = [recording.topics[name] for name in sorted(topics)]
     types = recorded_types(tuple((topic.type, topic.definition) for topic in held))
@@ -190,12 +190,14 @@ def _messages(recording: Recording, topics: set[str], losses: Losses) -> Iterato
         try:
             message = types.deserialize_cdr(stored.data, recording.topics[stored.topic].type)
         except UNREADABLE:
-            losses.add("messages that cannot be decoded", f"{recording.path}: {stored.topic} at {seconds(stored.time)}")
+            losses.add(
+                "messages that cannot be decoded", f"{recording.path}: {stored.topic} at {format_seconds(stored.time)}"
+            )
             continue
         yield stored, message
 
 
-def stamp_of(header: Any) -> int:
+def header_stamp(header: Any) -> int:
     """The stamp of a header, nanoseconds."""
     return int(header.stamp.sec) * 1_000_000_000 + int(header.stamp.nanosec)
 
@@ -206,30 +208,32 @@ def pose_numbers(position: Any, orientation: Any) -> tuple[float, ...]:
     return (*place, float(orientation.x), float(orientation.y), float(orientation.z), float(orientation.w))
 
 
-def transform_of(message: Any) -> dict[str, Any]:
+def transform_fields(message: Any) -> dict[str, Any]:
     """A TransformStamped as `TransformTree.add` takes it."""
     numbers = pose_numbers(message.transform.translation, message.transform.rotation)
     return {
         "parent": str(message.header.frame_id),
         "child": str(message.child_frame_id),
-        "stamp": stamp_of(message.header),
+        "stamp": header_stamp(message.header),
         "position": numbers[:3],
         "orientation": numbers[3:],
     }
 
 
-def clock_of_pictures(path: Path, image_topic: str | None) -> int | None:
+def image_clock_offset(path: Path, image_topic: str | None) -> int | None:
     """Nanoseconds by which the stamps of a recording's pictures are ahead of the time of recording; None without any.
 
     Raises:
         SimjudgeError: the camera cannot be told.
     """
     recording = Recording(path)
-    types = {info.topic: info.type for info in recording.infos()}
+    types = {info.topic: info.type for info in recording.topic_infos()}
     topics = set(choose_topics(str(path), types, image_topic, None, None).images)
     seen = list(islice(_messages(recording, topics, Losses()), _SOME)) if topics else []
     return (
-        _clock([stamp_of(message.header) for _, message in seen], [stored.time for stored, _ in seen]) if seen else None
+        _clock([header_stamp(message.header) for _, message in seen], [stored.time for stored, _ in seen])
+        if seen
+        else None
     )
 
 

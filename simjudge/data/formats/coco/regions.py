@@ -8,13 +8,13 @@ import numpy as np
 
 from simjudge.core.errors import Losses
 from simjudge.core.text import one_line
-from simjudge.data.formats.checks import DECIMALS
-from simjudge.data.formats.shapes import NOTHING, Crop, from_polygons, from_runs
+from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, mask_from_polygons, mask_from_rle
+from simjudge.data.format_support.raw_rows import DECIMALS
 
 
-def box_and_mask(
+def parse_region(
     row: dict[str, Any], width: int, height: int, where: str, losses: Losses
-) -> tuple[list[float], Crop] | None:
+) -> tuple[list[float], MaskCrop] | None:
     """Box (x0, y0, x1, y1) and mask in pixels; None, counted, where there is neither.
 
     Without a "bbox" the box is the mask's extent. An unusable mask is counted and the box kept.
@@ -34,16 +34,16 @@ def box_and_mask(
     return [float(left), float(top), float(left + crop.shape[1]), float(top + crop.shape[0])], mask
 
 
-def _mask(shape: Any, width: int, height: int, where: str, losses: Losses) -> Crop:
+def _mask(shape: Any, width: int, height: int, where: str, losses: Losses) -> MaskCrop:
     if shape is None or shape == []:
-        return NOTHING
+        return NO_MASK
     try:
         if isinstance(shape, dict):
-            return from_runs(shape, width, height)
+            return mask_from_rle(shape, width, height)
         polygons = [np.array(p, np.float64).reshape(-1, 2) for p in shape]
         if any(len(p) < 3 or not np.isfinite(p).all() for p in polygons):
             raise ValueError("a polygon of less than three finite points")  # noqa: TRY301 - one place to count
-        return from_polygons(polygons, width, height)
+        return mask_from_polygons(polygons, width, height)
     except (TypeError, ValueError) as error:
         losses.add("unusable masks (the box is kept)", f"{where} ({one_line(error)})")
-        return NOTHING
+        return NO_MASK

@@ -1,0 +1,1 @@
+"""What several data formats need: checked rows, image files, masks as text, and the sidecar."""

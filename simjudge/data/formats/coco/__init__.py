@@ -1,0 +1,1 @@
+"""COCO: annotations (ground truth), results (predictions), and the regions that both hold."""

@@ -18,8 +18,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-
-    __version__: str
     from simjudge.core.errors import Losses as Losses
     from simjudge.core.errors import SimjudgeError as SimjudgeError
     from simjudge.core.errors import UsageError as UsageError
@@ -36,8 +34,10 @@ if TYPE_CHECKING:
     from simjudge.perception.detector import Detections as Detections
     from simjudge.perception.detector import Detector as Detector
     from simjudge.perception.loading import load_detector as load_detector
+    from simjudge.sensors.camera import filtering
 
-    read, write = sets.read_set, sets.write_set
+    __version__: str
+    read, write, filter = sets.read_set, sets.write_set, filtering.filter_images  # noqa: A001 - the command's name
 
 _HOMES = {
     "Detections": "perception.detector",
@@ -52,6 +52,7 @@ _HOMES = {
     "UsageError": "core.errors",
     "convert": "data.conversion",
     "detect": "perception.detection",
+    "filter": "sensors.camera.filtering:filter_images",
     "join": "data.joined",
     "load_detector": "perception.loading",
     "read": "data.sets:read_set",

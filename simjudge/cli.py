@@ -12,7 +12,6 @@ from simjudge.commands import (
     detect,
     drive,
     engines,
-    filter_images,
     info,
     join,
     render,
@@ -23,6 +22,9 @@ from simjudge.commands import (
     sweep,
     train,
     watch,
+)
+from simjudge.commands import (
+    filter as filter_command,
 )
 from simjudge.commands.common import EXIT_FAILED, EXIT_USAGE, say
 from simjudge.core.errors import SimjudgeError, UsageError
@@ -45,7 +47,7 @@ app.command("train")(train.train)
 app.command("convert")(convert.convert)
 app.command("join")(join.join)
 app.command("split")(split.split)
-app.command("filter")(filter_images.filter_images)
+app.command("filter")(filter_command.filter_images)
 app.command("drive")(drive.drive)
 app.command("replay")(replay.replay)
 app.command("run")(run.run)

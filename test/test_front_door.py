@@ -41,3 +41,7 @@ def test_what_editors_see_is_what_is_there():
 def test_an_unknown_name():
     with pytest.raises(AttributeError, match="has no attribute 'reed'"):
         sj.reed  # noqa: B018
+
+
+def test_the_command_line_loads_its_own_libraries_only():
+    assert set(loaded_by("import simjudge.cli")) <= {"typer", "rich"}

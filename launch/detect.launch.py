@@ -2,7 +2,7 @@
 
 from launch import LaunchDescription
 
-from simjudge.graph.suite import DETECT
+from simjudge.graph.graphs import DETECT
 from simjudge.nodes.launch_actions import launch_description
 
 

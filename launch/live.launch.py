@@ -2,7 +2,7 @@
 
 from launch import LaunchDescription
 
-from simjudge.graph.suite import LIVE
+from simjudge.graph.graphs import LIVE
 from simjudge.nodes.launch_actions import launch_description
 
 

@@ -2,7 +2,7 @@
 
 from launch import LaunchDescription
 
-from simjudge.graph.suite import REPLAY
+from simjudge.graph.graphs import REPLAY
 from simjudge.nodes.launch_actions import launch_description
 
 

@@ -2,7 +2,7 @@
 
 from launch import LaunchDescription
 
-from simjudge.graph.suite import SIM
+from simjudge.graph.graphs import SIM
 from simjudge.nodes.launch_actions import launch_description
 
 

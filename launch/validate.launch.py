@@ -2,7 +2,7 @@
 
 from launch import LaunchDescription
 
-from simjudge.graph.suite import VALIDATE
+from simjudge.graph.graphs import VALIDATE
 from simjudge.nodes.launch_actions import launch_description
 
 

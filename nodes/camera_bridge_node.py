@@ -16,11 +16,11 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
 from simjudge.sensors.camera.calibration import Calibration, Undistortion, read_calibration
 
-from .diagnostics import ERROR, OK, WARN, Flow, Report
+from .diagnostics import ERROR, OK, WARN, TaskState, ThroughputCounter
 from .image_input import TRANSPORTS, ImageInput
-from .image_messages import camera_info_message, image_message, stamp_of, to_rgb, turn_over
+from .image_messages import camera_info_message, flip_rows, image_message, message_stamp, to_rgb
 from .parameters import Parameter
-from .qos import RELIABILITIES, images, publisher_events
+from .qos import RELIABILITIES, image_qos, publisher_events
 from .runtime import SimjudgeNode, run_node
 
 _DEPTH = 30
@@ -66,7 +66,7 @@ class CameraBridgeNode(SimjudgeNode):
         super().__init__()
         self._calibration = self._read_calibration()
         self._cameras: dict[tuple[int, int], _Camera | None] = {}
-        self._flow = Flow()
+        self._throughput = ThroughputCounter()
         self._decoded = self._unstamped = self._backward = 0
         self._last_stamp = -1
         self._raw = self._publisher(Image, "camera/image_raw")
@@ -99,15 +99,15 @@ class CameraBridgeNode(SimjudgeNode):
     def _publisher(self, kind: type[Any], topic: str) -> Publisher[Any]:
         name = "publish_reliability"
         events = publisher_events(self.diagnostics, topic, name)
-        return self.create_publisher(kind, topic, images(self.settings[name], _DEPTH), event_callbacks=events)
+        return self.create_publisher(kind, topic, image_qos(self.settings[name], _DEPTH), event_callbacks=events)
 
     def _take(self, message: Any) -> None:
         begin = time.monotonic()
-        self._flow.received += 1
+        self._throughput.received += 1
         self._settle_header(message)
         if isinstance(message, Image):
             if self.settings["upside_down"]:
-                turn_over(message)
+                flip_rows(message)
             self._raw.publish(message)
         elif self._compressed is not None:
             self._compressed.publish(message)
@@ -116,7 +116,7 @@ class CameraBridgeNode(SimjudgeNode):
             camera.info.header = message.header
             self._info.publish(camera.info)
         self._publish_decoded(message, camera)
-        self._flow.add(time.monotonic() - begin)
+        self._throughput.add(time.monotonic() - begin)
 
     def _settle_header(self, message: Any) -> None:
         """Frame and stamp as wanted; what is odd about the stamps is counted."""
@@ -126,7 +126,7 @@ class CameraBridgeNode(SimjudgeNode):
         if self.settings["restamp"] == "arrival":
             header.stamp = self.get_clock().now().to_msg()
             return
-        stamp = stamp_of(message)
+        stamp = message_stamp(message)
         self._unstamped += stamp == 0
         self._backward += stamp < self._last_stamp
         self._last_stamp = stamp
@@ -141,7 +141,7 @@ class CameraBridgeNode(SimjudgeNode):
             picture = to_rgb(message, self._input.topic)
         except ImageError as error:
             self.losses.add("damaged pictures, not decoded", str(error))
-            self._flow.dropped += 1
+            self._throughput.dropped += 1
             return
         self._decoded += 1
         if wants_raw:
@@ -177,8 +177,8 @@ class CameraBridgeNode(SimjudgeNode):
             self.diagnostics.report(task, OK, f"the calibration is scaled from {have} to {want}")
         return _Camera(camera_info_message(calibration), calibration.undistortion())
 
-    def _report(self) -> Report:
-        values = self._flow.values()
+    def _report(self) -> TaskState:
+        values = self._throughput.values()
         values.update({
             "decoded": self._decoded,
             "lost before arrival": self._input.lost,
@@ -188,13 +188,13 @@ class CameraBridgeNode(SimjudgeNode):
         for kind, count in self.losses.counts.items():
             values[kind] = count
         if self._unstamped:
-            return Report(WARN, "pictures come without a stamp: set restamp:=arrival", values)
+            return TaskState(WARN, "pictures come without a stamp: set restamp:=arrival", values)
         if self._backward:
-            return Report(WARN, f"stamps jump back ({self._backward} times): a clock was set, or a recording loops",
+            return TaskState(WARN, f"stamps jump back ({self._backward} times): a clock was set, or a recording loops",
                           values)  # fmt: skip
         if self.losses:
-            return Report(WARN, "; ".join(self.losses.lines()), values)
-        return Report(OK, f"pictures of {self._input.topic} are taken over", values)
+            return TaskState(WARN, "; ".join(self.losses.lines()), values)
+        return TaskState(OK, f"pictures of {self._input.topic} are taken over", values)
 
 
 def _size(message: Any) -> tuple[int, int] | None:

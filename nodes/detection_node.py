@@ -20,11 +20,11 @@ from simjudge.perception.loading import load_detector
 from simjudge.studies.live.image_queue import ImageQueue, QueuedImage
 
 from .detection_messages import detection_array, vision_array, vision_types
-from .diagnostics import OK, WARN, Flow, Report
+from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .image_input import TRANSPORTS, ImageInput
-from .image_messages import image_message, place, stamp_of, to_rgb
+from .image_messages import image_message, message_stamp, place, to_rgb
 from .parameters import Parameter
-from .qos import RELIABILITIES, images, publisher_events, reliable
+from .qos import RELIABILITIES, image_qos, publisher_events, reliable_qos
 from .runtime import SimjudgeNode, run_node
 
 _LIVE_DEPTH, _BAG_DEPTH = 5, 100
@@ -69,23 +69,23 @@ class DetectionNode(SimjudgeNode):
         self.add_post_set_parameters_callback(self._swap)
         self._every = bool(self.settings["every_frame"])
         self._queue = ImageQueue(round(self.settings["queue_mb"] * 1e6) if self._every else None)
-        self._flow = Flow()
+        self._throughput = ThroughputCounter()
         self._skipped = 0
         self._last_loss = self._last_full = float("-inf")
         self._delays: deque[float] = deque(maxlen=100)
         self._detections = self.create_publisher(
             DetectionArray,
             "camera/detections",
-            reliable(_BAG_DEPTH),
+            reliable_qos(_BAG_DEPTH),
             event_callbacks=publisher_events(self.diagnostics, "camera/detections"),
         )
         self._vision = vision_types()
         self._vision_detections = (
-            self.create_publisher(self._vision.array, "camera/detections/vision", reliable(_BAG_DEPTH))
+            self.create_publisher(self._vision.array, "camera/detections/vision", reliable_qos(_BAG_DEPTH))
             if self._vision
             else None
         )
-        self._overlay = self.create_publisher(Image, "camera/detections/overlay", images())
+        self._overlay = self.create_publisher(Image, "camera/detections/overlay", image_qos())
         self._input = ImageInput(
             self,
             "camera/image_raw",
@@ -98,7 +98,7 @@ class DetectionNode(SimjudgeNode):
         self._thread = Thread(target=self._work, name="detection", daemon=True)
         self._thread.start()
 
-    def changed(self, name: str, value: Any) -> None:
+    def on_parameter_change(self, name: str, value: Any) -> None:
         """Load a new model, while detection goes on with the old one."""
         if name == "model":
             self._candidate = self._load_meanwhile(value)
@@ -167,7 +167,7 @@ class DetectionNode(SimjudgeNode):
             self._detector = replace(detector, min_score=self.settings["min_score"])  # type: ignore[type-var]
 
     def _take(self, message: Any) -> None:
-        self._flow.received += 1
+        self._throughput.received += 1
         self._skipped += self._queue.put(QueuedImage(message, time.monotonic()))
         if not self._queue.has_room():
             self._last_full = time.monotonic()
@@ -199,20 +199,20 @@ class DetectionNode(SimjudgeNode):
         self._detections.publish(detection_array(found, names, header, (width, height)))
         if self._vision_detections is not None and self._vision is not None:
             self._vision_detections.publish(vision_array(self._vision, found, names, header))
-        self._delays.append((self.get_clock().now().nanoseconds - stamp_of(item.message)) / 1e9)
-        self._flow.add(time.monotonic() - item.arrived)
+        self._delays.append((self.get_clock().now().nanoseconds - message_stamp(item.message)) / 1e9)
+        self._throughput.add(time.monotonic() - item.arrived)
         if self._overlay.get_subscription_count():
             self._overlay.publish(image_message(_drawn(picture, found, names), header))
 
     def _lose(self, kind: str, where: str, count: int = 1) -> None:
         self.losses.add(kind, where, count)
-        self._flow.dropped += count
+        self._throughput.dropped += count
         self._last_loss = time.monotonic()
         if self.losses.counts[kind] == count:
             self.get_logger().warning(f"{kind}, the first one: {where}")
 
-    def _report(self) -> Report:
-        values = self._flow.values()
+    def _report(self) -> TaskState:
+        values = self._throughput.values()
         values["stamp to detections mean (ms)"] = self._stamp_delay()
         values["waiting"] = f"{len(self._queue)} ({self._queue.megabytes:.1f} MB)"
         values["skipped for a newer one"] = self._skipped
@@ -222,14 +222,14 @@ class DetectionNode(SimjudgeNode):
         detector = self._detector
         values.update(model=self.settings["model"], min_score=self.settings["min_score"], every_frame=self._every)
         if time.monotonic() - self._last_loss < _RECENT:
-            return Report(WARN, "; ".join(f"{n} {kind}" for kind, n in list(self.losses.counts.items())), values)
+            return TaskState(WARN, "; ".join(f"{n} {kind}" for kind, n in list(self.losses.counts.items())), values)
         if time.monotonic() - self._last_full < _RECENT:
             text = (
                 f"pictures come faster than {detector.name} works: queue_mb is used up, and newer ones wait in the "
                 "middleware until it drops them; play more slowly or raise queue_mb"
             )
-            return Report(WARN, text, values)
-        return Report(OK, f"detecting with {detector.name}", values)
+            return TaskState(WARN, text, values)
+        return TaskState(OK, f"detecting with {detector.name}", values)
 
     def _stamp_delay(self) -> str:
         delays = list(self._delays)

@@ -16,7 +16,7 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 _PERIOD = 1.0
 
 
-class Report(NamedTuple):
+class TaskState(NamedTuple):
     """The state of one task of a node: level (OK, WARN, ERROR), a line for people, and what is behind it."""
 
     level: bytes
@@ -30,21 +30,21 @@ class Diagnostics:
     def __init__(self, node: Node) -> None:
         """Publish every second from now on."""
         self._node = node
-        self._reports: dict[str, Report] = {}
-        self._sources: dict[str, Callable[[], Report]] = {}
+        self._reports: dict[str, TaskState] = {}
+        self._sources: dict[str, Callable[[], TaskState]] = {}
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         node.create_timer(_PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def report(self, task: str, level: bytes, message: str, values: Mapping[str, object] | None = None) -> None:
         """Set the state of a task; a change for the worse is logged too, and published at once."""
         before = self._reports.get(task)
-        self._reports[task] = Report(level, message, values or {})
+        self._reports[task] = TaskState(level, message, values or {})
         if level != OK and (before is None or before.message != message):
             log = self._node.get_logger()
             log.error(message) if level == ERROR else log.warning(message)
             self.publish()
 
-    def watch(self, task: str, source: Callable[[], Report]) -> None:
+    def watch(self, task: str, source: Callable[[], TaskState]) -> None:
         """Ask for the state of a task whenever it is published."""
         self._sources[task] = source
 
@@ -56,13 +56,13 @@ class Diagnostics:
         message.status = [self._status(task, report) for task, report in now.items()]
         self._publisher.publish(message)
 
-    def _status(self, task: str, report: Report) -> DiagnosticStatus:
+    def _status(self, task: str, report: TaskState) -> DiagnosticStatus:
         values = [KeyValue(key=key, value=str(value)) for key, value in report.values.items()]
         name = f"{self._node.get_fully_qualified_name().lstrip('/')}: {task}"
         return DiagnosticStatus(level=report.level, name=name, message=report.message, values=values)
 
 
-class Flow:
+class ThroughputCounter:
     """Counts what goes through a node: how many, how often, how late."""
 
     def __init__(self) -> None:

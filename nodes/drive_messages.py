@@ -23,12 +23,12 @@ from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.calibration import Calibration
 from simjudge.vehicle.vehicle import VehicleState
 
-from .image_messages import stamp_of
+from .image_messages import message_stamp
 
 _RED, _GREEN, _PALE = (0.85, 0.16, 0.1), (0.07, 0.55, 0.25), 0.35
 
 
-def state_of(message: Odometry) -> VehicleState:
+def vehicle_state(message: Odometry) -> VehicleState:
     """How the car moves; what odometry does not tell is 0.
 
     Raises:
@@ -40,10 +40,10 @@ def state_of(message: Odometry) -> VehicleState:
     if not np.all(np.isfinite([*velocity, *turning])):
         raise SimjudgeError(f"velocity {velocity}, turning {turning}: no motion")
     place = Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
-    return VehicleState(stamp_of(message) / 1e9, place, velocity, turning, (0.0,) * 3, 0.0, (0.0,) * 4)
+    return VehicleState(message_stamp(message) / 1e9, place, velocity, turning, (0.0,) * 3, 0.0, (0.0,) * 4)
 
 
-def calibration_of(message: CameraInfo) -> Calibration:
+def camera_calibration(message: CameraInfo) -> Calibration:
     """The calibration in a camera_info.
 
     Raises:
@@ -59,7 +59,7 @@ def calibration_of(message: CameraInfo) -> Calibration:
     return Calibration(name, size, message.distortion_model, matrix, distortion, rectification, projection)
 
 
-def detections_of(message: Any, sides: Mapping[str, int]) -> Detections:
+def side_detections(message: Any, sides: Mapping[str, int]) -> Detections:
     """The detections of a simjudge_msgs/DetectionArray that are of a side's class.
 
     Args:
@@ -104,7 +104,7 @@ def cone_markers(header: Header, cones: ConeMap, right_class: int, shape: ConeSh
     return out
 
 
-def header_at(stamp: int, frame_id: str) -> Header:
+def make_header(stamp: int, frame_id: str) -> Header:
     """A header; nanoseconds."""
     seconds, nanoseconds = divmod(stamp, 1_000_000_000)
     return Header(stamp=Time(sec=seconds, nanosec=nanoseconds), frame_id=frame_id)

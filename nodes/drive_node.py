@@ -24,18 +24,18 @@ from simjudge.vehicle.vehicle import VehicleState
 from simjudge.vehicle.vehicle_file import read_vehicle
 from simjudge.vehicle.vehicle_messages import INPUT_TYPE, ODOMETRY_TOPIC, Frames, VehicleMessages
 
-from .diagnostics import OK, WARN, Flow, Report
+from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .drive_messages import (
-    calibration_of,
+    camera_calibration,
     cone_markers,
-    detections_of,
-    header_at,
+    make_header,
     path_message,
-    state_of,
+    side_detections,
+    vehicle_state,
 )
-from .image_messages import place, stamp_of
+from .image_messages import message_stamp, place
 from .parameters import Parameter
-from .qos import publisher_events, reliable, sensor_data, subscription_events
+from .qos import publisher_events, reliable_qos, sensor_data_qos, subscription_events
 from .runtime import SimjudgeNode, message_class, run_node
 
 _DEPTH, _OFTEN = 100, 1000
@@ -84,18 +84,21 @@ class DriveNode(SimjudgeNode):
         self._waiting: deque[DetectionArray] = deque(maxlen=_DEPTH)
         self._now: VehicleState | None = None
         self._odom_frame, self._last_seen = "", -1.0
-        self._flow = Flow()
+        self._throughput = ThroughputCounter()
         self._heard: dict[str, float] = {}
         kind = message_class(self.settings["input_type"])
         self._input = self.create_publisher(
-            kind, "vehicle/input", reliable(_DEPTH), event_callbacks=publisher_events(self.diagnostics, "vehicle/input")
+            kind,
+            "vehicle/input",
+            reliable_qos(_DEPTH),
+            event_callbacks=publisher_events(self.diagnostics, "vehicle/input"),
         )
-        self._path = self.create_publisher(Path, "drive/path", reliable())
-        self._cones = self.create_publisher(MarkerArray, "drive/cones", reliable())
+        self._path = self.create_publisher(Path, "drive/path", reliable_qos())
+        self._cones = self.create_publisher(MarkerArray, "drive/cones", reliable_qos())
         self._odometry = self._listen(Odometry, ODOMETRY_TOPIC, self._moved, _OFTEN)
         if self._driver is None:
             # Best effort fits whatever a camera offers.
-            self.create_subscription(CameraInfo, "camera/camera_info", self._calibrated, sensor_data())
+            self.create_subscription(CameraInfo, "camera/camera_info", self._calibrated, sensor_data_qos())
         self._listen(DetectionArray, "camera/detections", self._detected, _DEPTH)
         self.diagnostics.watch("driving", self._report)
 
@@ -111,7 +114,7 @@ class DriveNode(SimjudgeNode):
     def _listen(self, kind: type[Any], topic: str, take: Any, depth: int) -> Any:
         self._heard[topic] = 0.0
         return self.create_subscription(
-            kind, topic, take, reliable(depth), event_callbacks=subscription_events(self.diagnostics, topic)
+            kind, topic, take, reliable_qos(depth), event_callbacks=subscription_events(self.diagnostics, topic)
         )
 
     def _see_with(self, view: View) -> None:
@@ -123,7 +126,7 @@ class DriveNode(SimjudgeNode):
         if self._driver is not None:
             return
         try:
-            self._see_with(view_of(calibration_of(message)))
+            self._see_with(view_of(camera_calibration(message)))
         except SimjudgeError as error:
             self.diagnostics.report("camera", WARN, str(error))
             return
@@ -133,7 +136,7 @@ class DriveNode(SimjudgeNode):
     def _moved(self, message: Odometry) -> None:
         self._heard[ODOMETRY_TOPIC] = time.monotonic()
         try:
-            self._now = state_of(message)
+            self._now = vehicle_state(message)
         except SimjudgeError as error:
             self.losses.add("odometry that makes no sense, not used", f"{place(message, ODOMETRY_TOPIC)}: {error}")
             return
@@ -145,11 +148,11 @@ class DriveNode(SimjudgeNode):
         self._serve()
         self._last_seen = min(self._last_seen, self._now.time)
         if self._last_seen >= 0 and self._now.time - self._last_seen > self.settings["silence"]:
-            self._drive(self._driver, None, stamp_of(message))
+            self._drive(self._driver, None, message_stamp(message))
 
     def _detected(self, message: DetectionArray) -> None:
         self._heard["camera/detections"] = time.monotonic()
-        self._flow.received += 1
+        self._throughput.received += 1
         self._waiting.append(message)
         # Odometry of before the picture was handed over may still wait behind it.
         self._take_waiting_odometry()
@@ -167,27 +170,27 @@ class DriveNode(SimjudgeNode):
     def _serve(self) -> None:
         """Answer the pictures for which it is known how the car moved."""
         while self._waiting and self._driver is not None and self._now is not None:
-            stamp = stamp_of(self._waiting[0])
+            stamp = message_stamp(self._waiting[0])
             if self._now.time * 1e9 < stamp - 1:
                 return
-            found = detections_of(self._waiting.popleft(), self._sides)
+            found = side_detections(self._waiting.popleft(), self._sides)
             self._last_seen = self._now.time
             self._drive(self._driver, found, stamp)
-            self._flow.add(time.monotonic() - self._heard["camera/detections"])
+            self._throughput.add(time.monotonic() - self._heard["camera/detections"])
 
     def _drive(self, driver: Driver, found: Detections | None, stamp: int) -> None:
         assert self._now is not None  # noqa: S101 - whoever calls has odometry
         command = driver.drive(found, stamp / 1e9, self._now)
         self._input.publish(self._messages.input(stamp, command, self.settings["input_type"]))
-        header = header_at(stamp, self._odom_frame)
+        header = make_header(stamp, self._odom_frame)
         if self._path.get_subscription_count():
             self._path.publish(path_message(header, driver.line_in_odometry()))
         if self._cones.get_subscription_count():
             self._cones.publish(cone_markers(header, driver.cones, _RIGHT, self._manner.cone))
 
-    def _report(self) -> Report:
+    def _report(self) -> TaskState:
         driver = self._driver
-        values = self._flow.values()
+        values = self._throughput.values()
         values.update(waiting=len(self._waiting))
         if driver is not None:
             values.update(
@@ -202,8 +205,8 @@ class DriveNode(SimjudgeNode):
         if driver is None:
             silent.insert(0, "camera/camera_info")
         if silent:
-            return Report(WARN, f"waits for {', '.join(silent)}", values)
-        return Report(OK, f"drives by {driver.line.cones if driver else 0} cones", values)
+            return TaskState(WARN, f"waits for {', '.join(silent)}", values)
+        return TaskState(OK, f"drives by {driver.line.cones if driver else 0} cones", values)
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import CompressedImage, Image
 
 from .diagnostics import OK, WARN
-from .qos import images, subscription_events
+from .qos import image_qos, subscription_events
 from .runtime import SimjudgeNode
 
 TRANSPORTS = ("auto", "raw", "compressed")
@@ -109,7 +109,7 @@ class ImageInput:
             _KINDS[kind],
             topic,
             partial(self._receive, kind),
-            images(self._reliability[kind], self._depth),
+            image_qos(self._reliability[kind], self._depth),
             callback_group=self._group,
             event_callbacks=events,
         )

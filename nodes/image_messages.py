@@ -37,7 +37,7 @@ def image_message(pixels: RgbImage, header: Any) -> Image:
     return message
 
 
-def turn_over(message: Image) -> None:
+def flip_rows(message: Image) -> None:
     """Put a raw image's rows into the other order, whatever its encoding; one whose size is wrong stays as it is."""
     data = np.frombuffer(message.data, np.uint8)
     if message.height and len(data) == message.step * message.height:
@@ -54,7 +54,7 @@ def camera_info_message(calibration: Calibration) -> CameraInfo:
     return message
 
 
-def stamp_of(message: Any) -> int:
+def message_stamp(message: Any) -> int:
     """The stamp of a message with a header, nanoseconds."""
     stamp = message.header.stamp
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
@@ -62,4 +62,4 @@ def stamp_of(message: Any) -> int:
 
 def place(message: Any, topic: str = "") -> str:
     """How to name a message to a person: its topic and stamp."""
-    return f"{topic or 'a picture'} at {format_seconds(stamp_of(message))}"
+    return f"{topic or 'a picture'} at {format_seconds(message_stamp(message))}"

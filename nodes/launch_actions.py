@@ -21,7 +21,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 
-from simjudge.graph.description import Graph, Process, Value, namespace_of
+from simjudge.graph.description import Graph, Process, Value, normalize_namespace
 
 _GOOD = (0, 3)
 """Exit codes of a node whose work is done: 3 tells that input was left out."""
@@ -39,7 +39,7 @@ def launch_description(graph: Graph) -> LaunchDescription:
 
     def build(context: LaunchContext) -> list[Action]:
         values = {each.name: LaunchConfiguration(each.name).perform(context) for each in graph.arguments}
-        return _actions(graph.processes(values), namespace_of(values["robot_ns"]))
+        return _actions(graph.processes(values), normalize_namespace(values["robot_ns"]))
 
     return LaunchDescription([*declared, OpaqueFunction(function=build)])
 

@@ -19,11 +19,11 @@ from simjudge.data.rosbag2.playback import PlaybackClock, sort_by_time
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, StoredTopic, format_seconds
 
-from .definitions import same_definition
-from .diagnostics import OK, Report
+from .diagnostics import OK, TaskState
+from .message_definitions import has_installed_definition
 from .parameters import Parameter
 from .qos import publisher_events
-from .recorded_qos import publishing_as_recorded
+from .recorded_qos import playback_qos
 from .runtime import SimjudgeNode, message_class, run_node
 
 _WAKE = 0.1
@@ -63,7 +63,7 @@ class PlayNode(SimjudgeNode):
             self._played[topic.name] = self.create_publisher(
                 message_class(topic.type),
                 topic.name,
-                publishing_as_recorded(topic.offered_qos, self.settings["reliability"]),
+                playback_qos(topic.offered_qos, self.settings["reliability"]),
                 event_callbacks=publisher_events(self.diagnostics, topic.name, "reliability"),
             )
         self._playback = PlaybackClock(self.settings["rate"], paused=self.settings["start_paused"])
@@ -74,7 +74,7 @@ class PlayNode(SimjudgeNode):
         self._thread = Thread(target=self._play_all, name="playing", daemon=True)
         self._thread.start()
 
-    def changed(self, name: str, value: Any) -> None:
+    def on_parameter_change(self, name: str, value: Any) -> None:
         """Follow the parameter `rate`."""
         if name == "rate":
             self._playback.set_rate(value)
@@ -209,9 +209,9 @@ class PlayNode(SimjudgeNode):
         response.message = f"{'paused' if request.data else 'playing'} after {self._count} messages"
         return response
 
-    def _report(self) -> Report:
+    def _report(self) -> TaskState:
         state = "paused" if self._playback.paused else "playing"
-        return Report(OK, f"{state} {self._path}", {"messages": self._count, "time (ns)": self._playback.now()})
+        return TaskState(OK, f"{state} {self._path}", {"messages": self._count, "time (ns)": self._playback.now()})
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -228,7 +228,7 @@ def _trouble(topic: StoredTopic) -> str | None:
         message_class(topic.type)
     except SimjudgeError as error:
         return str(error)
-    if not same_definition(topic):
+    if not has_installed_definition(topic):
         return f"it was recorded with another definition of {topic.type} than the one that is installed"
     return None
 

@@ -14,7 +14,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 
 from .parameters import Parameter
-from .qos import latched, reliable, sensor_data, subscription_events
+from .qos import latched_qos, reliable_qos, sensor_data_qos, subscription_events
 from .runtime import SimjudgeNode, message_class
 
 TYPES = {"pose": POSE, "pose_covariance": POSE_COVARIANCE, "odometry": ODOMETRY, "tf": TRANSFORMS}
@@ -62,7 +62,7 @@ class PoseInput:
             ends = (node.settings["parent"] or None, node.settings["child"] or None)
             transforms = LiveTransforms(self.topic, *ends, limits)
             self._buffer = transforms
-            for topic, profile in (("/tf", reliable(_DEPTH)), ("/tf_static", latched(_STATIC_DEPTH))):
+            for topic, profile in (("/tf", reliable_qos(_DEPTH)), ("/tf_static", latched_qos(_STATIC_DEPTH))):
                 take = partial(self._take_transforms, transforms, topic == "/tf_static")
                 events = subscription_events(node.diagnostics, topic)
                 node.create_subscription(message, topic, take, profile, event_callbacks=events)
@@ -70,7 +70,7 @@ class PoseInput:
         self.topic = node.resolve_topic_name("poses")
         poses = LivePoses(self.topic)
         self._buffer = poses
-        profile = (reliable if node.settings["pose_reliability"] == "reliable" else sensor_data)(_DEPTH)
+        profile = (reliable_qos if node.settings["pose_reliability"] == "reliable" else sensor_data_qos)(_DEPTH)
         events = subscription_events(node.diagnostics, self.topic, "pose_reliability")
         node.create_subscription(
             message, "poses", partial(self._take_pose, poses, kind == "pose"), profile, event_callbacks=events

@@ -24,22 +24,22 @@ _REMEDIES = {
 }
 
 
-def sensor_data(depth: int = 5) -> QoSProfile:
+def sensor_data_qos(depth: int = 5) -> QoSProfile:
     """What a camera publishes with (REP 2003): best effort, volatile."""
     return _profile(depth, ReliabilityPolicy.BEST_EFFORT, DurabilityPolicy.VOLATILE)
 
 
-def reliable(depth: int = 10) -> QoSProfile:
+def reliable_qos(depth: int = 10) -> QoSProfile:
     """Nothing lost while both ends keep up: reliable, volatile."""
     return _profile(depth, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
 
 
-def latched(depth: int = 1) -> QoSProfile:
+def latched_qos(depth: int = 1) -> QoSProfile:
     """A late subscriber gets the last message too: reliable, transient local."""
     return _profile(depth, ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-def images(reliability: str = "auto", depth: int = 5) -> QoSProfile:
+def image_qos(reliability: str = "auto", depth: int = 5) -> QoSProfile:
     """For pictures, which the default transport loses where they are best effort.
 
     Args:
@@ -49,7 +49,7 @@ def images(reliability: str = "auto", depth: int = 5) -> QoSProfile:
     """
     if reliability == "auto":
         reliability = "best_effort" if shared_memory_is_set() else "reliable"
-    return sensor_data(depth) if reliability == "best_effort" else reliable(depth)
+    return sensor_data_qos(depth) if reliability == "best_effort" else reliable_qos(depth)
 
 
 def shared_memory_is_set() -> bool:

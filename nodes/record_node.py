@@ -14,11 +14,11 @@ from rclpy.clock_type import ClockType
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.live_recording import LiveRecording
 
-from .definitions import installed_definition
-from .diagnostics import OK, WARN, Report
+from .diagnostics import OK, WARN, TaskState
+from .message_definitions import installed_definition
 from .parameters import Parameter
 from .qos import subscription_events
-from .recorded_qos import recording_subscription, to_recorded
+from .recorded_qos import recorded_qos_profile, recording_qos
 from .runtime import SimjudgeNode, message_class, run_node
 
 _LOOK = 0.2
@@ -118,10 +118,10 @@ class RecordNode(SimjudgeNode):
         kind, definition = message_class(message_type), installed_definition(message_type)
         if self._recording is None:
             return
-        self._recording.add_topic(name, message_type, definition, [to_recorded(each) for each in offered])
+        self._recording.add_topic(name, message_type, definition, [recorded_qos_profile(each) for each in offered])
         self._taken.add(name)
         self.create_subscription(
-            kind, name, partial(self._write, name), recording_subscription(offered, self.settings["depth"]),
+            kind, name, partial(self._write, name), recording_qos(offered, self.settings["depth"]),
             raw=True, event_callbacks=subscription_events(self.diagnostics, name),
         )  # fmt: skip
         self.get_logger().info(f"recording {name} ({message_type})")
@@ -135,9 +135,9 @@ class RecordNode(SimjudgeNode):
         self._refused.add(name)
         self.diagnostics.report(f"topic {name}", WARN, f"{name} cannot be recorded: {why}")
 
-    def _report(self) -> Report:
+    def _report(self) -> TaskState:
         counts = {} if self._recording is None else self._recording.counts
-        return Report(OK, f"recording {len(counts)} topics", {"messages": sum(counts.values()), **counts})
+        return TaskState(OK, f"recording {len(counts)} topics", {"messages": sum(counts.values()), **counts})
 
 
 def main() -> None:

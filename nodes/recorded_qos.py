@@ -9,14 +9,14 @@ from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, Qo
 from rosbags.rosbag2.errors import ReaderError
 from rosbags.rosbag2.metadata import parse_qos
 
-from .qos import reliable
+from .qos import reliable_qos
 
 _FOREVER = QosTime(9223372036, 854775807)
 _DEEP = 100
 """A reliable publisher keeps this many messages for subscribers that are late, or a fast replay would lose some."""
 
 
-def publishing_as_recorded(text: str, reliability: str = "recorded") -> QoSProfile:
+def playback_qos(text: str, reliability: str = "recorded") -> QoSProfile:
     """What to publish a recorded topic with: what its publishers offered, in the way that suits all of them.
 
     Args:
@@ -27,7 +27,7 @@ def publishing_as_recorded(text: str, reliability: str = "recorded") -> QoSProfi
         offered = parse_qos(text) if text else []
     except (ReaderError, KeyError, TypeError, ValueError, AttributeError):
         offered = []
-    profile = reliable(_DEEP)
+    profile = reliable_qos(_DEEP)
     if offered and any(each.reliability == QosReliability.BEST_EFFORT for each in offered):
         profile.reliability = ReliabilityPolicy.BEST_EFFORT
     if reliability != "recorded":
@@ -43,7 +43,7 @@ def publishing_as_recorded(text: str, reliability: str = "recorded") -> QoSProfi
     return profile
 
 
-def recording_subscription(offered: Sequence[QoSProfile], depth: int) -> QoSProfile:
+def recording_qos(offered: Sequence[QoSProfile], depth: int) -> QoSProfile:
     """What to subscribe with to receive from every publisher of a topic."""
     everyone_reliable = all(each.reliability == ReliabilityPolicy.RELIABLE for each in offered)
     everyone_latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in offered)
@@ -55,7 +55,7 @@ def recording_subscription(offered: Sequence[QoSProfile], depth: int) -> QoSProf
     )
 
 
-def to_recorded(profile: QoSProfile) -> Qos:
+def recorded_qos_profile(profile: QoSProfile) -> Qos:
     """A publisher's profile as a recording keeps it. DDS does not tell a publisher's history: it is kept as unknown."""
     best_effort = profile.reliability == ReliabilityPolicy.BEST_EFFORT
     latched = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL

@@ -25,13 +25,13 @@ from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.scene.measured_cones import staged
 from simjudge.sensors.camera.camera import read_camera
 
-from .diagnostics import OK, WARN, Flow, Report
+from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .image_input import TRANSPORTS, ImageInput
-from .image_messages import place, stamp_of
+from .image_messages import message_stamp, place
 from .parameters import Parameter
 from .pose_input import PARAMETERS as POSE_PARAMETERS
 from .pose_input import PoseInput
-from .qos import RELIABILITIES, reliable, sensor_data
+from .qos import RELIABILITIES, reliable_qos, sensor_data_qos
 from .runtime import SimjudgeNode, run_node
 from .simulated_camera import SimulatedCamera
 
@@ -105,7 +105,7 @@ class ReplayNode(SimjudgeNode):
         scene = staged(given["scene"], table, given["cone_kinds"] or None, self._alignment, given["seed"])
         self._engine: Engine = make_engine(given["engine"], scene)
         self._offset, self._around = round(given["time_offset"] * 1e9), exposure_around(self._camera)
-        self._flow = Flow()
+        self._throughput = ThroughputCounter()
         self._skipped = 0
         self._last_loss = float("-inf")
         self._waiting: deque[_Waiting] = deque()
@@ -142,15 +142,15 @@ class ReplayNode(SimjudgeNode):
             if loop:
                 raise SimjudgeError(f"{min(loop)} is both taken and published; remap one of them")
             return taken
-        profile = (reliable if self.settings["reliability"] == "reliable" else sensor_data)(_DEPTH)
+        profile = (reliable_qos if self.settings["reliability"] == "reliable" else sensor_data_qos)(_DEPTH)
         subscription = self.create_subscription(CameraInfo, "camera_info", self._take, profile)
         if subscription.topic_name == self.resolve_topic_name("camera/camera_info"):
             raise SimjudgeError(f"{subscription.topic_name} is both taken and published; remap one of them")
         return None
 
     def _take(self, message: Any) -> None:
-        self._flow.received += 1
-        self._waiting.append(_Waiting(stamp_of(message), time.monotonic(), place(message)))
+        self._throughput.received += 1
+        self._waiting.append(_Waiting(message_stamp(message), time.monotonic(), place(message)))
 
     def _lost(self, topic: str, count: int) -> None:
         """Pictures that never arrived; in live work a few always do not."""
@@ -204,29 +204,29 @@ class ReplayNode(SimjudgeNode):
         truth = ground_truth(self._engine.scene, camera.lens, seen.scene_state, seen.labels, self._labelling)
         shot = shot_of(camera, seen.light, name, seed)
         self._out.publish(item.stamp, shot.pixels, truth.objects, seen.labels, shot.encoded, name)
-        self._flow.add(time.monotonic() - item.arrived)
+        self._throughput.add(time.monotonic() - item.arrived)
 
     def _lose(self, kind: str, where: str, count: int = 1) -> None:
         self.losses.add(kind, where, count)
-        self._flow.dropped += count
+        self._throughput.dropped += count
         self._last_loss = time.monotonic()
         if self.losses.counts[kind] == count:
             self.get_logger().warning(f"{kind}, the first one: {where}")
 
-    def _report(self) -> Report:
+    def _report(self) -> TaskState:
         newest = self._poses.newest_stamp()
-        values = self._flow.values()
+        values = self._throughput.values()
         values["waiting"] = len(self._waiting)
         values["skipped for a newer one"] = self._skipped
         values["poses"] = f"{self._poses.received} from {self._poses.topic}"
         values["newest pose (s)"] = "none yet" if newest is None else f"{newest / 1e9:.3f}"
         for kind, count in list(self.losses.counts.items()):
             values[kind] = count
-        if newest is None and self._flow.received:
-            return Report(WARN, self._without_poses(), values)
+        if newest is None and self._throughput.received:
+            return TaskState(WARN, self._without_poses(), values)
         if time.monotonic() - self._last_loss < _RECENT:
-            return Report(WARN, "; ".join(f"{n} {kind}" for kind, n in list(self.losses.counts.items())), values)
-        return Report(OK, f"replaying {self._out.published} pictures so far", values)
+            return TaskState(WARN, "; ".join(f"{n} {kind}" for kind, n in list(self.losses.counts.items())), values)
+        return TaskState(OK, f"replaying {self._out.published} pictures so far", values)
 
     def _without_poses(self) -> str:
         kind = self.settings["pose_type"]

@@ -62,10 +62,10 @@ class SimjudgeNode(Node):
         self._end: Exception | bool = False
         self.signals: list[int] = []
         self.losses = Losses()
-        self.settings = Settings(self, self.PARAMETERS, self.changed)
+        self.settings = Settings(self, self.PARAMETERS, self.on_parameter_change)
         self.diagnostics = Diagnostics(self)
 
-    def changed(self, name: str, value: Any) -> None:
+    def on_parameter_change(self, name: str, value: Any) -> None:
         """A parameter is about to change while the node runs; raise SimjudgeError to refuse the value."""
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ def run_node(node_class: type[SimjudgeNode], args: Sequence[str] | None = None) 
         sys.exit(0)
     load_shared_memory_profile()
     try:
-        _refuse_strangers(rclpy.utilities.remove_ros_args(arguments)[1:], node_class.NAME)
+        _refuse_unknown_arguments(rclpy.utilities.remove_ros_args(arguments)[1:], node_class.NAME)
         losses = _run(node_class, arguments)
     except SimjudgeError as error:
         sys.stderr.write(f"error: {node_class.NAME}: {error}\n")
@@ -210,7 +210,7 @@ def _spin(node: SimjudgeNode, stop: list[int]) -> None:
         executor.shutdown()
 
 
-def _refuse_strangers(arguments: list[str], name: str) -> None:
+def _refuse_unknown_arguments(arguments: list[str], name: str) -> None:
     if arguments:
         raise SimjudgeError(f"does not know {arguments[0]!r}; parameters are given as --ros-args -p NAME:=VALUE"
                             f" ({name} --help lists them)")  # fmt: skip

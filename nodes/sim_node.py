@@ -24,14 +24,14 @@ from simjudge.engines.registry import ENGINES, make_engine
 from simjudge.vehicle.vehicle_messages import INPUT_TYPE, Frames
 
 from .detection_messages import detection_array
-from .diagnostics import OK, WARN, Report
+from .diagnostics import OK, WARN, TaskState
 from .parameters import Parameter
-from .qos import RELIABILITIES, reliable
+from .qos import RELIABILITIES, reliable_qos
 from .runtime import SimjudgeNode, run_node
 from .sim_sensors import SimSensors
 from .simulated_camera import SimulatedCamera
 from .simulated_car import SimulatedCar
-from .subscribers import SETTLE, await_subscriptions
+from .subscription_wait import SETTLE, wait_for_subscriptions
 from .vehicle_input import VehicleInputs
 
 _DEPTH = 100
@@ -99,11 +99,11 @@ class SimNode(SimjudgeNode):
             reliability="reliable" if wanted == "auto" and self._lock_step else wanted,
         )
         self._detections = (
-            self.create_publisher(DetectionArray, "camera/detections", reliable(_DEPTH))
+            self.create_publisher(DetectionArray, "camera/detections", reliable_qos(_DEPTH))
             if self.settings["ground_truth_detections"]
             else None
         )
-        self._factor = self.create_publisher(Float64, "sim/real_time_factor", reliable())
+        self._factor = self.create_publisher(Float64, "sim/real_time_factor", reliable_qos())
         self._inputs = VehicleInputs(self, "vehicle/input", self.settings["input_type"])
         self._playback = PlaybackClock(self.settings["speed"] or 1.0, paused=self.settings["start_paused"])
         self._offset = 0
@@ -129,7 +129,7 @@ class SimNode(SimjudgeNode):
 
     def _work(self) -> None:
         try:
-            await_subscriptions(self, self.settings["wait_for"], self.settings["wait_timeout"])
+            wait_for_subscriptions(self, self.settings["wait_for"], self.settings["wait_timeout"])
             self.get_logger().info(f"{self._stage.scene.name}, {self._stage.camera.name}, {self._engine.variant}")
             while not self.ended:
                 self._drive()
@@ -259,7 +259,7 @@ class SimNode(SimjudgeNode):
     def _tell_factor(self) -> None:
         self._factor.publish(Float64(data=self._real_time_factor()))
 
-    def _report(self) -> Report:
+    def _report(self) -> TaskState:
         values: dict[str, Any] = {
             "real-time factor": f"{self._real_time_factor():.2f}",
             "frames": self._camera.published,
@@ -270,8 +270,8 @@ class SimNode(SimjudgeNode):
         }
         state = "paused" if self._playback.paused else self._state
         if time.monotonic() - self._last_loss < _RECENT:
-            return Report(WARN, "; ".join(self.losses.lines()), values)
-        return Report(OK, state, values)
+            return TaskState(WARN, "; ".join(self.losses.lines()), values)
+        return TaskState(OK, state, values)
 
 
 def main() -> None:

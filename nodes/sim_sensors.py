@@ -23,7 +23,7 @@ from simjudge.engines.chrono.sensor_topics import topics_of
 from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
 
-from .qos import publisher_events, reliable
+from .qos import publisher_events, reliable_qos
 from .runtime import SimjudgeNode
 from .sensor_messages import reading_message
 
@@ -92,7 +92,7 @@ class SensorTopics:
                 self._publishers[topic] = node.create_publisher(
                     _TYPES[spec.kind],
                     topic,
-                    reliable(_CLOUDS if spec.kind == "lidar" else _DEPTH),
+                    reliable_qos(_CLOUDS if spec.kind == "lidar" else _DEPTH),
                     event_callbacks=publisher_events(node.diagnostics, topic),
                 )
 

@@ -30,7 +30,7 @@ from simjudge.engines.contract import Labels
 from simjudge.sensors.camera.camera import Camera
 
 from .image_messages import camera_info_message, image_message
-from .qos import images, publisher_events, reliable
+from .qos import image_qos, publisher_events, reliable_qos
 from .runtime import SimjudgeNode
 
 _DEPTH, _JPEG_QUALITY = 30, 95
@@ -78,7 +78,7 @@ class SimulatedCamera:
         self._truth = node.create_publisher(
             LabelledObjectArray,
             "camera/ground_truth",
-            reliable(_DEPTH),
+            reliable_qos(_DEPTH),
             event_callbacks=publisher_events(node.diagnostics, "camera/ground_truth"),
         )
 
@@ -125,7 +125,7 @@ class SimulatedCamera:
 
     def _publisher(self, kind: type[Any], topic: str) -> Publisher[Any]:
         events = publisher_events(self._node.diagnostics, topic)
-        profile = images(self._reliability, _DEPTH)
+        profile = image_qos(self._reliability, _DEPTH)
         return self._node.create_publisher(kind, topic, profile, event_callbacks=events)
 
     def header(self, stamp: int) -> Header:

@@ -13,7 +13,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.vehicle.vehicle import VehicleState
 from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, Frames, VehicleMessages
 
-from .qos import latched, publisher_events, reliable
+from .qos import latched_qos, publisher_events, reliable_qos
 from .runtime import SimjudgeNode, message_class
 
 _DEPTH = 200
@@ -33,10 +33,10 @@ class SimulatedCar:
         """
         self._messages = VehicleMessages(message_class, frames)
         self._mounts = mounts
-        self._clock = node.create_publisher(Clock, "/clock", reliable(_DEPTH))
+        self._clock = node.create_publisher(Clock, "/clock", reliable_qos(_DEPTH))
         self._odometry = self._publisher(node, Odometry, ODOMETRY_TOPIC)
         self._transforms = self._publisher(node, TFMessage, "/tf")
-        self._fixed = node.create_publisher(TFMessage, "/tf_static", latched())
+        self._fixed = node.create_publisher(TFMessage, "/tf_static", latched_qos())
 
     def fix(self, stamp: int) -> None:
         """Publish where the sensors sit; nanoseconds."""
@@ -57,5 +57,5 @@ class SimulatedCar:
     @staticmethod
     def _publisher(node: SimjudgeNode, kind: type[Any], topic: str) -> Any:
         return node.create_publisher(
-            kind, topic, reliable(_DEPTH), event_callbacks=publisher_events(node.diagnostics, topic)
+            kind, topic, reliable_qos(_DEPTH), event_callbacks=publisher_events(node.diagnostics, topic)
         )

@@ -22,17 +22,24 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.results.result_folder import check_result_place
 from simjudge.studies.apart import Apart, Numbers, backward
-from simjudge.studies.live.live_frames import FrameMaker
+from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.session import COUNT, IGNORE, RESET, SIDES, LiveSession, load_reference
-from simjudge.studies.live.stream_matching import UNSTAMPED, Event, Jump, Left, Match, StreamMatcher
+from simjudge.studies.live.stream_matching import (
+    UNSTAMPED,
+    BackwardJump,
+    Event,
+    MatchedMessages,
+    StreamMatcher,
+    UnmatchedMessage,
+)
 
-from .diagnostics import OK, WARN, Flow, Report
-from .image_messages import stamp_of
-from .qos import reliable, sensor_data, subscription_events
+from .diagnostics import OK, WARN, TaskState, ThroughputCounter
+from .image_messages import message_stamp
+from .qos import reliable_qos, sensor_data_qos, subscription_events
 from .runtime import message_class
 from .validation_messages import contexts_message, header, marker_message, summary_message
 from .validation_overlay import ValidationOverlay
-from .validation_settings import image_size_of, limits_of, path_or_none, plan_of
+from .validation_settings import image_size, live_options, matching_limits, optional_path
 
 if TYPE_CHECKING:
     from .validation_node import ValidationNode
@@ -59,19 +66,19 @@ class LiveValidation:
             SimjudgeError: a parameter makes no sense.
         """
         self._node, settings = node, node.settings
-        self._plan = plan_of(settings)
+        self._plan = live_options(settings)
         self._topics = tuple(node.resolve_topic_name(name) for name in TOPICS)
-        self._maker = FrameMaker((self._topics[0], self._topics[1]), image_size_of(settings))
+        self._maker = LiveFrameBuilder((self._topics[0], self._topics[1]), image_size(settings))
         self._session: LiveSession | None = None
-        self._matcher = StreamMatcher(limits_of(settings))
-        self._flow, self._counts, self._arrived = Flow(), dict[str, object](), [0, 0]
+        self._matcher = StreamMatcher(matching_limits(settings))
+        self._throughput, self._counts, self._arrived = ThroughputCounter(), dict[str, object](), [0, 0]
         self._last = [time.monotonic()] * 2
         self._unstamped, self._turn = 0, 0
         self._head = header(0, settings["frame_id"])
         self._changed = self._summing = False
         self._apart: tuple[Apart, int] | None = None
         self._sure: tuple[Numbers, int] | None = None
-        self._contexts = node.create_publisher(ContextPerformanceArray, "validation/contexts", reliable())
+        self._contexts = node.create_publisher(ContextPerformanceArray, "validation/contexts", reliable_qos())
         self._overlay = ValidationOverlay(node, node.worker.post)
         self._subscribe()
         node.create_service(LoadReference, "~/load_reference", self._load_reference)
@@ -83,7 +90,7 @@ class LiveValidation:
         if settings["certainty_period"] > 0:
             node.create_timer(settings["certainty_period"], self._ask_certainty, clock=steady)
         node.diagnostics.watch("validation", self._report)
-        given = path_or_none(settings["predictions"])
+        given = optional_path(settings["predictions"])
         node.worker.post(lambda: self._load(Path(settings["reference"]), given))
 
     def finish(self) -> None:
@@ -99,7 +106,7 @@ class LiveValidation:
                 message_class(settings[kind]),
                 TOPICS[side],
                 partial(self._receive, side),
-                sensor_data(_DEPTH) if best_effort else reliable(_DEPTH),
+                sensor_data_qos(_DEPTH) if best_effort else reliable_qos(_DEPTH),
                 event_callbacks=subscription_events(self._node.diagnostics, self._topics[side], "boxes_reliability"),
             )
 
@@ -109,10 +116,10 @@ class LiveValidation:
         now = time.monotonic()
         self._last[side] = now
         self._arrived[side] += 1
-        stamp = stamp_of(message)
+        stamp = message_stamp(message)
         if stamp <= 0:
             self._unstamped += 1
-            self._settle([Left(side, self._unstamped, UNSTAMPED)])
+            self._settle([UnmatchedMessage(side, self._unstamped, UNSTAMPED)])
             return
         self._settle(self._matcher.add(side, stamp, message, now))
 
@@ -125,15 +132,15 @@ class LiveValidation:
 
     def _settle(self, events: list[Event]) -> None:
         for event in events:
-            if isinstance(event, Jump):
+            if isinstance(event, BackwardJump):
                 self._tell_jump(event)
-            elif isinstance(event, Left):
+            elif isinstance(event, UnmatchedMessage):
                 self._node.worker.post(partial(self._leave, event))
             elif event.turn >= self._turn or self._plan.on_jump != RESET:
-                self._flow.received += 1
+                self._throughput.received += 1
                 self._node.worker.post(partial(self._judge, event, time.monotonic()))
 
-    def _tell_jump(self, jump: Jump) -> None:
+    def _tell_jump(self, jump: BackwardJump) -> None:
         policy = self._plan.on_jump
         self._node.diagnostics.report(
             "stamps", WARN,
@@ -156,9 +163,9 @@ class LiveValidation:
         if self._apart is None:
             self._node.worker.post(self._start_certainty)
 
-    def _report(self) -> Report:
+    def _report(self) -> TaskState:
         worker, matcher = self._node.worker, self._matcher
-        values: dict[str, object] = {**self._flow.values(), "queue": worker.waiting}
+        values: dict[str, object] = {**self._throughput.values(), "queue": worker.waiting}
         for side, name in enumerate(SIDES):
             values[f"{name} received"] = self._arrived[side]
             values[f"{name} waiting"] = matcher.waiting(side)
@@ -168,12 +175,12 @@ class LiveValidation:
         silent = [side for side in (0, 1) if time.monotonic() - self._last[side] > _PATIENCE]
         trouble = self._session.trouble if self._session is not None else None
         if trouble:
-            return Report(WARN, f"a kill would lose frames: {trouble}", values)
+            return TaskState(WARN, f"a kill would lose frames: {trouble}", values)
         if self._session is None:
-            return Report(OK, f"loading {self._node.settings['reference']}", values)
+            return TaskState(OK, f"loading {self._node.settings['reference']}", values)
         if silent:
-            return Report(WARN, "; ".join(self._silence(side) for side in silent), values)
-        return Report(OK, f"judging against {self._session.described['name']}", values)
+            return TaskState(WARN, "; ".join(self._silence(side) for side in silent), values)
+        return TaskState(OK, f"judging against {self._session.described['name']}", values)
 
     def _silence(self, side: int) -> str:
         topic = self._topics[side]
@@ -186,7 +193,7 @@ class LiveValidation:
         self, request: LoadReference.Request, response: LoadReference.Response
     ) -> LoadReference.Response:
         try:
-            paths = Path(request.path), path_or_none(request.predictions)
+            paths = Path(request.path), optional_path(request.predictions)
             described = await self._node.worker.ask(lambda: self._load(*paths))
         except (SimjudgeError, OSError) as error:
             response.message = str(error)
@@ -203,7 +210,7 @@ class LiveValidation:
         return response
 
     async def _save_report(self, request: SaveReport.Request, response: SaveReport.Response) -> SaveReport.Response:
-        folder = path_or_none(request.folder) or self._node.out
+        folder = optional_path(request.folder) or self._node.out
         if folder is None:
             response.message = "name a folder: the node was started without `out`"
             return response
@@ -232,21 +239,21 @@ class LiveValidation:
         node.tell(f"reference {path}: {described['objects']} contexts in {described['frames']} frames")
         return described
 
-    def _judge(self, match: Match, since: float) -> None:
+    def _judge(self, match: MatchedMessages, since: float) -> None:
         if self._session is None:
             return
         judged = self._session.add(match)
         if judged is not None:
-            self._flow.add(time.monotonic() - since)
+            self._throughput.add(time.monotonic() - since)
             head = match.first.header
             head.frame_id = head.frame_id or match.second.header.frame_id or self._head.frame_id
             self._contexts.publish(contexts_message(head, judged, live_is_a=self._plan.live_is_a))
             self._overlay.add(judged)
-            if stamp_of(match.first) >= stamp_of_header(self._head):
+            if message_stamp(match.first) >= header_stamp(self._head):
                 self._head = head
         self._changed = True
 
-    def _leave(self, left: Left) -> None:
+    def _leave(self, left: UnmatchedMessage) -> None:
         if self._session is not None:
             self._session.leave(left)
             self._changed = True
@@ -351,6 +358,6 @@ class LiveValidation:
         session.close(finished=node.out is not None)
 
 
-def stamp_of_header(head: Any) -> int:
+def header_stamp(head: Any) -> int:
     """The stamp of a header, nanoseconds."""
     return int(head.stamp.sec) * 1_000_000_000 + int(head.stamp.nanosec)

@@ -18,12 +18,12 @@ from simjudge.studies.apart import Job, backward
 from simjudge.studies.comparison import Comparison, compare_as_asked
 from simjudge.studies.pair import Advance
 
-from .diagnostics import OK, Report
-from .qos import latched
+from .diagnostics import OK, TaskState
+from .qos import latched_qos
 from .runtime import SimjudgeNode, run_node
 from .validation_live import LiveValidation
 from .validation_messages import header, marker_message, summary_message
-from .validation_settings import COMPARISON, LIVE, TWO_SETS, is_live, path_or_none, request_of
+from .validation_settings import COMPARISON, LIVE, TWO_SETS, comparison_request, is_live, optional_path
 from .worker import WorkAbandonedError, Worker
 
 _ACKNOWLEDGE = 2
@@ -44,11 +44,11 @@ class ValidationNode(SimjudgeNode):
         """
         super().__init__()
         live = is_live(self.settings)
-        self.out = path_or_none(self.settings["out"])
+        self.out = optional_path(self.settings["out"])
         if self.out is not None:
             check_result_place(self.out)
-        self._summary = self.create_publisher(ValidationSummary, "validation/summary", latched())
-        self._markers = self.create_publisher(MarkerArray, "validation/markers", latched())
+        self._summary = self.create_publisher(ValidationSummary, "validation/summary", latched_qos())
+        self._markers = self.create_publisher(MarkerArray, "validation/markers", latched_qos())
         self.worker = Worker(self._failed)
         self._error: Exception | None = None
         self._state = "comparing"
@@ -56,8 +56,8 @@ class ValidationNode(SimjudgeNode):
         if live:
             self.live = LiveValidation(self)
         else:
-            request = request_of(self.settings)
-            self.diagnostics.watch("validation", lambda: Report(OK, f"{self._state} {request.a} and {request.b}"))
+            request = comparison_request(self.settings)
+            self.diagnostics.watch("validation", lambda: TaskState(OK, f"{self._state} {request.a} and {request.b}"))
             self.worker.post(self._compare)
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ class ValidationNode(SimjudgeNode):
 
     def _compare(self) -> None:
         """Compare the two sets, save and publish."""
-        request = request_of(self.settings)
+        request = comparison_request(self.settings)
         try:
             compared = compare_as_asked(request, self.tell, self.progress)
             if self.out is not None:

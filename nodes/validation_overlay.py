@@ -16,8 +16,8 @@ from simjudge.reports.context_overlay import draw_contexts
 from simjudge.studies.live.judge import JudgedFrame
 
 from .image_input import ImageInput
-from .image_messages import image_message, stamp_of, to_rgb
-from .qos import images
+from .image_messages import image_message, message_stamp, to_rgb
+from .qos import image_qos
 from .runtime import SimjudgeNode
 
 _LOOK = 0.5
@@ -35,7 +35,7 @@ class ValidationOverlay:
             post: has something done on the thread that judges, which is where pictures are drawn.
         """
         self._node, self._post = node, post
-        self._publisher = node.create_publisher(Image, "validation/overlay", images(depth=2))
+        self._publisher = node.create_publisher(Image, "validation/overlay", image_qos(depth=2))
         self._input: ImageInput | None = None
         self._pictures: dict[int, Any] = {}
         self._frames: dict[int, JudgedFrame] = {}
@@ -66,7 +66,7 @@ class ValidationOverlay:
     def _take(self, message: Any) -> None:
         if not self.wanted:
             return
-        stamp = stamp_of(message)
+        stamp = message_stamp(message)
         with self._lock:
             judged = self._frames.pop(stamp, None)
             if judged is None:

@@ -9,8 +9,8 @@ from simjudge.context.method import PRESETS, Method, preset_with
 from simjudge.core.errors import SimjudgeError
 from simjudge.perception.assignment import metrics
 from simjudge.studies.comparison import Request
-from simjudge.studies.live.session import COUNT, IGNORE, RESET, Plan
-from simjudge.studies.live.stream_matching import Limits
+from simjudge.studies.live.session import COUNT, IGNORE, RESET, LiveOptions
+from simjudge.studies.live.stream_matching import MatchingLimits
 from simjudge.studies.pair import Trials
 
 from .image_input import TRANSPORTS
@@ -89,7 +89,7 @@ def is_live(settings: Settings) -> bool:
     return bool(settings["reference"])
 
 
-def request_of(settings: Settings) -> Request:
+def comparison_request(settings: Settings) -> Request:
     """The comparison of two sets that is asked for."""
     return Request(
         Path(settings["a"]),
@@ -97,24 +97,24 @@ def request_of(settings: Settings) -> Request:
         settings["preset"],
         _method(settings),
         _trials(settings),
-        path_or_none(settings["a_predictions"]),
-        path_or_none(settings["b_predictions"]),
-        path_or_none(settings["model"]),
+        optional_path(settings["a_predictions"]),
+        optional_path(settings["b_predictions"]),
+        optional_path(settings["model"]),
         settings["metric"],
         settings["paired"],
         settings["pair_tolerance"],
     )
 
 
-def plan_of(settings: Settings) -> Plan:
+def live_options(settings: Settings) -> LiveOptions:
     """How live frames are to be compared."""
-    out = path_or_none(settings["out"])
-    return Plan(
+    out = optional_path(settings["out"])
+    return LiveOptions(
         settings["preset"],
         _method(settings),
         _trials(settings),
         settings["metric"],
-        path_or_none(settings["model"]),
+        optional_path(settings["model"]),
         live_is_a=settings["live_is"] == "a",
         on_jump=settings["on_jump"],
         journal=None if out is None else out.with_name(f"{out.name}.journal"),
@@ -122,9 +122,9 @@ def plan_of(settings: Settings) -> Plan:
     )
 
 
-def limits_of(settings: Settings) -> Limits:
+def matching_limits(settings: Settings) -> MatchingLimits:
     """How the streams are to be matched."""
-    return Limits(
+    return MatchingLimits(
         tolerance=round(settings["tolerance"] * 1e9),
         wait=settings["wait"],
         most=settings["wait_count"],
@@ -132,7 +132,7 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
-def image_size_of(settings: Settings) -> tuple[int, int]:
+def image_size(settings: Settings) -> tuple[int, int]:
     """Width and height, (0, 0) where they are not given.
 
     Raises:
@@ -147,7 +147,7 @@ def image_size_of(settings: Settings) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def path_or_none(text: str) -> Path | None:
+def optional_path(text: str) -> Path | None:
     """A path, None where there is none."""
     return Path(text) if text else None
 

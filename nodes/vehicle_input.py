@@ -11,8 +11,8 @@ from typing import Any
 from simjudge.core.errors import SimjudgeError
 from simjudge.vehicle.vehicle import Command
 
-from .image_messages import place, stamp_of
-from .qos import reliable, subscription_events
+from .image_messages import message_stamp, place
+from .qos import reliable_qos, subscription_events
 from .runtime import SimjudgeNode, message_class
 
 _DEPTH = 100
@@ -48,7 +48,7 @@ class VehicleInputs:
             raise SimjudgeError(f"parameter input_type: {kind} has no {', '.join(lacking)}")
         self._topic = node.resolve_topic_name(topic)
         node.create_subscription(
-            found, topic, self._take, reliable(_DEPTH), event_callbacks=subscription_events(node.diagnostics, topic)
+            found, topic, self._take, reliable_qos(_DEPTH), event_callbacks=subscription_events(node.diagnostics, topic)
         )
 
     def latest(self) -> Command | None:
@@ -92,5 +92,5 @@ class VehicleInputs:
                 return
         with self._changed:
             self.received += 1
-            self._latest = (stamp_of(message), Command(**numbers))
+            self._latest = (message_stamp(message), Command(**numbers))
             self._changed.notify_all()

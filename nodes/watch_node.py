@@ -16,9 +16,9 @@ from simjudge.reports.context_overlay import NO_W1_COLOUR, OUTSIDE_COLOUR, w1_co
 from simjudge.reports.watch_screen import Boxes, ClassState, Screen, Where
 
 from .image_input import TRANSPORTS, ImageInput
-from .image_messages import stamp_of, to_rgb
+from .image_messages import message_stamp, to_rgb
 from .parameters import Parameter
-from .qos import RELIABILITIES, latched, reliable, subscription_events
+from .qos import RELIABILITIES, latched_qos, reliable_qos, subscription_events
 from .runtime import SimjudgeNode, run_node
 
 _DEEP = 100
@@ -53,7 +53,7 @@ class WatchNode(SimjudgeNode):
         self._listen(LabelledObjectArray, "camera/ground_truth", self._ground_truth)
         self._listen(DetectionArray, "camera/detections", self._detections)
         self._listen(ContextPerformanceArray, "validation/contexts", self._contexts)
-        self._listen(ValidationSummary, "validation/summary", self._summary, latched(_DEEP))
+        self._listen(ValidationSummary, "validation/summary", self._summary, latched_qos(_DEEP))
         place = self._screen.address or save
         self.get_logger().info(f"shown in a {where.value}" + (f": {place}" if place else ""))
 
@@ -76,36 +76,36 @@ class WatchNode(SimjudgeNode):
 
     def _listen(self, kind: type[Any], topic: str, take: Any, profile: Any = None) -> None:
         events = subscription_events(self.diagnostics, topic)
-        self.create_subscription(kind, topic, take, profile or reliable(_DEEP), event_callbacks=events)
+        self.create_subscription(kind, topic, take, profile or reliable_qos(_DEEP), event_callbacks=events)
 
     def _picture(self, message: Any) -> None:
         if isinstance(message, CompressedImage):
             kind = message.format.lower()
             media = next((f"image/{name}" for name in ("jpeg", "png") if name in kind.replace("jpg", "jpeg")), "")
             if media:
-                self._screen.encoded_picture(stamp_of(message), bytes(message.data), media)
+                self._screen.encoded_picture(message_stamp(message), bytes(message.data), media)
                 return
         try:
-            self._screen.picture(stamp_of(message), to_rgb(message, self._pictures.topic))
+            self._screen.picture(message_stamp(message), to_rgb(message, self._pictures.topic))
         except ImageError as error:
             self.losses.add("damaged pictures, not shown", str(error))
 
     def _ground_truth(self, message: Any) -> None:
         labels = [each.class_name or str(each.class_id) for each in message.objects]
         colours = [_LABELS] * len(labels)
-        self._screen.boxes(stamp_of(message), "ground_truth", _boxes(message.objects, colours, labels))
+        self._screen.boxes(message_stamp(message), "ground_truth", _boxes(message.objects, colours, labels))
 
     def _detections(self, message: Any) -> None:
         found = message.detections
         colours = [class_colour(each.class_id, each.class_name) for each in found]
         labels = [f"{each.class_name or each.class_id} {each.score:.2f}" for each in found]
-        self._screen.boxes(stamp_of(message), "detections", _boxes(found, colours, labels))
+        self._screen.boxes(message_stamp(message), "detections", _boxes(found, colours, labels))
 
     def _contexts(self, message: Any) -> None:
         contexts = message.contexts
         colours = [w1_colour(each.w1_around) if each.in_overlap else OUTSIDE_COLOUR for each in contexts]
         labels = [_context_label(each) for each in contexts]
-        self._screen.boxes(stamp_of(message), "contexts", _boxes(contexts, colours, labels))
+        self._screen.boxes(message_stamp(message), "contexts", _boxes(contexts, colours, labels))
 
     def _summary(self, message: Any) -> None:
         states = [
@@ -118,7 +118,7 @@ class WatchNode(SimjudgeNode):
             "B": f"{message.b.name}, {message.b.frames} frames, {message.b.objects} objects",
             **({"left out": "; ".join(message.losses)} if message.losses else {}),
         }
-        self._screen.summary(stamp_of(message), states, about)
+        self._screen.summary(message_stamp(message), states, about)
 
 
 def _state(entry: Any, name: str, colour: tuple[int, int, int]) -> ClassState:

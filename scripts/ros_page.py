@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simjudge.graph.page import with_made_parts
+from simjudge.graph.ros_page import regenerate_parts
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/ros.md"
 
 if __name__ == "__main__":
-    PAGE.write_text(with_made_parts(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(regenerate_parts(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

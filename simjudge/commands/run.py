@@ -28,8 +28,8 @@ def run(
 ) -> None:
     """Run the nodes of a launch file together, where there is no `ros2 launch`; Ctrl-C ends all of them."""
     from simjudge.core.errors import UsageError
-    from simjudge.graph.description import namespace_of, parse_arguments
-    from simjudge.graph.suite import GRAPHS
+    from simjudge.graph.description import normalize_namespace, parse_arguments
+    from simjudge.graph.graphs import GRAPHS
 
     if graph not in GRAPHS:
         raise UsageError(f"{graph}: there is no such graph; there are {', '.join(GRAPHS)}")
@@ -37,13 +37,13 @@ def run(
     if show_args:
         sys.stdout.write(_table(chosen))
         return
-    values = chosen.settle(parse_arguments(arguments or []))
+    values = chosen.complete(parse_arguments(arguments or []))
     need_ros()
-    from simjudge.graph.running import Runner
+    from simjudge.graph.runner import Runner
 
     processes = chosen.build(values)
     names = [process.name for process in processes]
-    code = Runner(prefixed(names), say).run(processes, namespace_of(values["robot_ns"]))
+    code = Runner(line_printer(names), say).run(processes, normalize_namespace(values["robot_ns"]))
     out = values.get("result") or values.get("out")
     if code in (0, 3) and out:
         _show_result(Path(out))
@@ -79,7 +79,7 @@ def need_ros() -> None:
                             " (in a checkout: make setup-ros)")  # fmt: skip
 
 
-def prefixed(names: list[str]) -> Callable[[str, str], None]:
+def line_printer(names: list[str]) -> Callable[[str, str], None]:
     """Writes lines to stderr, named by node, each node in a colour of its own on a terminal."""
     width = max(len(name) for name in names) + 2
     heads = {name: f"[{name}]".ljust(width) for name in names}

@@ -16,11 +16,11 @@ def watch(
     robot_ns: str = typer.Option("", "--robot-ns", help="Namespace of the robot's topics."),
 ) -> None:
     """Show what runs now: pictures with boxes, W1 and overlap over time; Ctrl-C ends it (and writes the file)."""
-    from simjudge.commands.run import need_ros, prefixed
+    from simjudge.commands.run import line_printer, need_ros
     from simjudge.core.errors import SimjudgeError, UsageError
-    from simjudge.graph.description import Process, Value, namespace_of
-    from simjudge.graph.robot import read_robot
-    from simjudge.graph.running import Runner
+    from simjudge.graph.description import Process, Value, normalize_namespace
+    from simjudge.graph.robot_file import read_robot
+    from simjudge.graph.runner import Runner
     from simjudge.reports.watch_screen import MISSING, is_installed
 
     if save is not None and browser:
@@ -31,7 +31,7 @@ def watch(
     parameters: dict[str, Value] = {"save": str(save)} if save is not None else {}
     if browser:
         parameters["where"] = "browser"
-    process = read_robot(robot).applied(Process("watch_node", "watch_node", parameters=parameters))
-    code = Runner(prefixed([process.name]), say).run([process], namespace_of(robot_ns))
+    process = read_robot(robot).apply(Process("watch_node", "watch_node", parameters=parameters))
+    code = Runner(line_printer([process.name]), say).run([process], normalize_namespace(robot_ns))
     if code:
         raise typer.Exit(code)

@@ -78,7 +78,7 @@ class Graph:
     arguments: tuple[Argument, ...]
     build: Callable[[Values], tuple[Process, ...]]
 
-    def settle(self, given: Mapping[str, str]) -> dict[str, str]:
+    def complete(self, given: Mapping[str, str]) -> dict[str, str]:
         """The texts of all arguments: as given, else the defaults.
 
         Raises:
@@ -104,10 +104,10 @@ class Graph:
         """The programs to run.
 
         Raises:
-            UsageError: see `settle`, or arguments that do not go together.
+            UsageError: see `complete`, or arguments that do not go together.
             SimjudgeError: a file that is named cannot be read.
         """
-        return self.build(self.settle(given))
+        return self.build(self.complete(given))
 
 
 def parse_arguments(words: Iterable[str]) -> dict[str, str]:
@@ -127,7 +127,7 @@ def parse_arguments(words: Iterable[str]) -> dict[str, str]:
     return out
 
 
-def truth(name: str, text: str) -> bool:
+def parse_bool(name: str, text: str) -> bool:
     """What a text says of yes or no.
 
     Raises:
@@ -139,7 +139,7 @@ def truth(name: str, text: str) -> bool:
     raise UsageError(f"{name}:={text}: must be true or false")
 
 
-def number(name: str, text: str) -> float:
+def parse_float(name: str, text: str) -> float:
     """The number that a text says.
 
     Raises:
@@ -151,7 +151,7 @@ def number(name: str, text: str) -> float:
         raise UsageError(f"{name}:={text}: must be a number") from None
 
 
-def whole(name: str, text: str) -> int:
+def parse_int(name: str, text: str) -> int:
     """The whole number that a text says.
 
     Raises:
@@ -163,7 +163,7 @@ def whole(name: str, text: str) -> int:
         raise UsageError(f"{name}:={text}: must be a whole number") from None
 
 
-def namespace_of(namespace: str) -> str:
+def normalize_namespace(namespace: str) -> str:
     """A namespace as ROS wants it, "" for none.
 
     Raises:
@@ -175,6 +175,6 @@ def namespace_of(namespace: str) -> str:
     return f"/{name}" if name else ""
 
 
-def remapped(process: Process, pairs: Iterable[tuple[str, str]]) -> Process:
+def with_remappings(process: Process, pairs: Iterable[tuple[str, str]]) -> Process:
     """The same program with more remappings, behind those it has."""
     return replace(process, remappings=(*process.remappings, *pairs))

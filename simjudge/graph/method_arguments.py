@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simjudge.graph.description import Argument, Value, Values, number, truth, whole
+from simjudge.graph.description import Argument, Value, Values, parse_bool, parse_float, parse_int
 
 ARGUMENTS = (
     Argument("preset", "paper", "paper: the method's defaults; cpd: as the authors' tool has it", ("paper", "cpd")),
@@ -24,11 +24,11 @@ def parameters(values: Values) -> dict[str, Value]:
     out: dict[str, Value] = {"preset": values["preset"], "metric": values["metric"]}
     for name in ("theta", "mask_factor", "min_score"):
         if values[name]:
-            out[name] = number(name, values[name])
-    out["block"] = number("block", values["block"])
+            out[name] = parse_float(name, values[name])
+    out["block"] = parse_float("block", values["block"])
     for name in ("bootstrap", "permutations", "seed"):
-        out[name] = whole(name, values[name])
+        out[name] = parse_int(name, values[name])
     if values["patch"]:
         out["patch"] = values["patch"]
-    out["class_blind"] = truth("class_blind", values["class_blind"])
+    out["class_blind"] = parse_bool("class_blind", values["class_blind"])
     return out

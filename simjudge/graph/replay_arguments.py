@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.graph.description import Argument, Value, Values, number, truth, whole
+from simjudge.graph.description import Argument, Value, Values, parse_bool, parse_float, parse_int
 
 _YES_NO = ("true", "false")
 POSE_TYPES = {
@@ -47,7 +47,7 @@ _NOISE: dict[str, Value] = {"noise_angle": 1.0, "noise_position": 0.01}
 _TF = "/tf"
 
 
-class Replayed(NamedTuple):
+class ReplayedTopics(NamedTuple):
     """What of a recording is played for a replay.
 
     Attributes:
@@ -70,7 +70,7 @@ class Replayed(NamedTuple):
         return [seen, _TF if self.pose_type == "tf" else "poses"]
 
 
-def parameters(values: Values, played: Replayed | None) -> dict[str, Value]:
+def parameters(values: Values, played: ReplayedTopics | None) -> dict[str, Value]:
     """The parameters of replay_node that were given.
 
     Raises:
@@ -78,22 +78,22 @@ def parameters(values: Values, played: Replayed | None) -> dict[str, Value]:
     """
     out: dict[str, Value] = {name: values[name] for name in _SAME if values[name]}
     out |= {
-        "time_offset": number("time_offset", values["time_offset"]),
-        "max_gap": number("max_gap", values["max_gap"]),
+        "time_offset": parse_float("time_offset", values["time_offset"]),
+        "max_gap": parse_float("max_gap", values["max_gap"]),
     }
-    out |= {"seed": whole("seed", values["seed"]), "pose_type": values["pose_type"], "trigger": values["trigger"]}
-    if truth("noise", values["noise"]):
+    out |= {"seed": parse_int("seed", values["seed"]), "pose_type": values["pose_type"], "trigger": values["trigger"]}
+    if parse_bool("noise", values["noise"]):
         out |= _NOISE
     if played is not None:
         out |= {"pose_type": played.pose_type, "trigger": played.trigger, "pose_reliability": "reliable"}
     for name, usual in (("pose_type", "pose"), ("trigger", "image")):
         out[name] = usual if out[name] == "auto" else out[name]
     every = values["every_frame"]
-    out["every_frame"] = played is not None if every == "auto" else truth("every_frame", every)
+    out["every_frame"] = played is not None if every == "auto" else parse_bool("every_frame", every)
     return out
 
 
-def what_to_replay(values: Values) -> Replayed:
+def choose_replayed_topics(values: Values) -> ReplayedTopics:
     """One camera's pictures (or its camera_info), and the poses, onto the names that replay_node takes.
 
     Raises:
@@ -137,4 +137,4 @@ def what_to_replay(values: Values) -> Replayed:
         topics += [static] if static in types else []
     else:
         pairs.append((poses, "poses"))
-    return Replayed(topics, tuple(pairs), kind, trigger, compressed)
+    return ReplayedTopics(topics, tuple(pairs), kind, trigger, compressed)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from simjudge.core.errors import UsageError
 from simjudge.graph import method_arguments as method
-from simjudge.graph.description import Argument, Process, Value, Values, number, truth, whole
-from simjudge.graph.recorded import CAMERA_INFO, COMPRESSED, LABELS, PICTURES
+from simjudge.graph.description import Argument, Process, Value, Values, parse_bool, parse_float, parse_int
+from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, LABELS, PICTURES
 
 _YES_NO = ("true", "false")
 _GROUND_TRUTH = "ground_truth"
@@ -62,11 +62,11 @@ def programs(values: Values, viewers: tuple[Process, ...]) -> tuple[Process, ...
     if values["result"] and not values["reference"]:
         raise UsageError("result:= is the comparison's with reference:=; out:= records the drive")
     told = values["detector"] == _GROUND_TRUTH
-    if told and truth("detect_reference", values["detect_reference"]):
+    if told and parse_bool("detect_reference", values["detect_reference"]):
         raise UsageError(f"detect_reference:=true needs a detector, not {_GROUND_TRUTH}")
     others = (
         *(() if told else (_detector(values),)),
-        *((_driver(values),) if truth("drive", values["drive"]) else ()),
+        *((_driver(values),) if parse_bool("drive", values["drive"]) else ()),
         *((_judge(values),) if values["reference"] else ()),
         *((_recorder(values),) if values["out"] else ()),
     )
@@ -83,11 +83,11 @@ def _world(values: Values, others: tuple[Process, ...], *, told: bool) -> Proces
     }
     parameters: dict[str, Value] = {
         **{name: values[name] for name in ("scene", "camera", "vehicle", "engine", "input_type")},
-        "seed": whole("seed", values["seed"]),
-        "lock_step": truth("lock_step", values["lock_step"]),
-        "speed": number("speed", values["speed"]),
-        "patience": number("patience", values["patience"]),
-        "limit": number("limit", values["limit"]),
+        "seed": parse_int("seed", values["seed"]),
+        "lock_step": parse_bool("lock_step", values["lock_step"]),
+        "speed": parse_float("speed", values["speed"]),
+        "patience": parse_float("patience", values["patience"]),
+        "limit": parse_float("limit", values["limit"]),
         "ground_truth_detections": told,
         "wait_for": [f"{each.name} {topic}" for each in others for topic in takes.get(each.name, [])],
         "wait_timeout": _PATIENCE,
@@ -95,14 +95,14 @@ def _world(values: Values, others: tuple[Process, ...], *, told: bool) -> Proces
     if values["sensors"]:
         parameters["sensors"] = values["sensors"]
     if values["camera_rate"]:
-        parameters["camera_rate"] = number("camera_rate", values["camera_rate"])
+        parameters["camera_rate"] = parse_float("camera_rate", values["camera_rate"])
     if not parameters["wait_for"]:
         del parameters["wait_for"]
     return Process("sim_node", "sim_node", parameters=parameters, leads=True)
 
 
 def _detector(values: Values) -> Process:
-    ordered = truth("lock_step", values["lock_step"])
+    ordered = parse_bool("lock_step", values["lock_step"])
     parameters: dict[str, Value] = {"model": values["detector"], "transport": "raw", "every_frame": ordered}
     if ordered:
         parameters["drain"] = _LONG
@@ -114,7 +114,7 @@ def _driver(values: Values) -> Process:
     from simjudge.driving.lane import course_of, sides_of  # noqa: PLC0415 - slow to import
     from simjudge.scene.read import read_scene  # noqa: PLC0415
 
-    scene = read_scene(values["scene"], whole("seed", values["seed"]))
+    scene = read_scene(values["scene"], parse_int("seed", values["seed"]))
     sides = sides_of(scene)
     parameters: dict[str, Value] = {
         "vehicle": values["vehicle"],
@@ -137,7 +137,7 @@ def _judge(values: Values) -> Process:
     }
     if values["reference_predictions"]:
         parameters["predictions"] = values["reference_predictions"]
-    if truth("detect_reference", values["detect_reference"]):
+    if parse_bool("detect_reference", values["detect_reference"]):
         parameters["model"] = values["detector"]
     if values["result"]:
         parameters["out"] = values["result"]
@@ -151,7 +151,7 @@ def _recorder(values: Values) -> Process:
 
 def _recorded(values: Values) -> list[str]:
     pictures = {"raw": [PICTURES], "compressed": [COMPRESSED], "both": [PICTURES, COMPRESSED]}[values["record"]]
-    driving = [_INPUT] if truth("drive", values["drive"]) else []
+    driving = [_INPUT] if parse_bool("drive", values["drive"]) else []
     sensors = _sensor_topics(values["sensors"]) if values["sensors"] else []
     return [*pictures, CAMERA_INFO, LABELS, _DETECTIONS, _ODOMETRY, *driving, *sensors, "/tf", "/tf_static"]
 

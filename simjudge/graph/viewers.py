@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simjudge.graph.description import Argument, Process, Value, Values, namespace_of, truth
-from simjudge.graph.places import has_rviz, installed_file
+from simjudge.graph.description import Argument, Process, Value, Values, normalize_namespace, parse_bool
+from simjudge.graph.installed_files import has_rviz, installed_file
 
 _YES_NO = ("true", "false")
 
 
-class Layout(NamedTuple):
+class RvizLayout(NamedTuple):
     """A layout of RViz.
 
     Attributes:
@@ -26,13 +26,13 @@ class Layout(NamedTuple):
     whose: str
 
 
-CAMERA_LAYOUT = Layout(
+CAMERA_LAYOUT = RvizLayout(
     "simjudge.rviz",
     ("validation/overlay", "camera/detections/overlay", "validation/markers"),
     "camera_optical_frame",
     "that of the pictures' headers",
 )
-SIM_LAYOUT = Layout(
+SIM_LAYOUT = RvizLayout(
     "sim.rviz",
     ("camera/detections/overlay", "validation/overlay", "drive/cones", "drive/path", "vehicle/odometry"),
     "odom",
@@ -44,7 +44,7 @@ WATCH = (
 )
 
 
-def rviz_arguments(default: str, layout: Layout = CAMERA_LAYOUT) -> tuple[Argument, ...]:
+def rviz_arguments(default: str, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Argument, ...]:
     """The arguments about RViz."""
     return (
         Argument("rviz", default, "show it in RViz; auto: where there is one, and a screen", ("auto", *_YES_NO)),
@@ -52,15 +52,15 @@ def rviz_arguments(default: str, layout: Layout = CAMERA_LAYOUT) -> tuple[Argume
     )
 
 
-def viewers(values: Values, layout: Layout = CAMERA_LAYOUT) -> tuple[Process, ...]:
+def viewers(values: Values, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Process, ...]:
     """The programs that show what goes on."""
     out = []
-    if has_rviz() if values["rviz"] == "auto" else truth("rviz", values["rviz"]):
+    if has_rviz() if values["rviz"] == "auto" else parse_bool("rviz", values["rviz"]):
         arguments = ("-d", str(installed_file(f"config/rviz/{layout.file}")), "-f", values["rviz_frame"])
         # The layout has absolute names.
-        here = tuple((f"/{name}", name) for name in layout.topics) if namespace_of(values["robot_ns"]) else ()
+        here = tuple((f"/{name}", name) for name in layout.topics) if normalize_namespace(values["robot_ns"]) else ()
         out.append(Process("rviz2", "rviz2", package="rviz2", arguments=arguments, remappings=here, leads=True))
-    if truth("watch", values.get("watch", "false")) or values.get("save"):
+    if parse_bool("watch", values.get("watch", "false")) or values.get("save"):
         parameters: dict[str, Value] = {"save": values["save"]} if values["save"] else {}
         out.append(Process("watch_node", "watch_node", parameters=parameters))
     return tuple(out)

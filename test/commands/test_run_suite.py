@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from saved_screens import chunks, column
 
-from simjudge.graph.command import command_line
+from simjudge.graph.command_line import command_line
 from simjudge.graph.description import Process
 from simjudge.reports.watch_screen import is_installed
 

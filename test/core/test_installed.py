@@ -6,7 +6,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import roots
-from simjudge.graph.places import installed_file, named_file
+from simjudge.graph.installed_files import installed_file, named_file
 from simjudge.perception.loading import shipped_detectors
 
 ROOT = Path(__file__).parents[2]

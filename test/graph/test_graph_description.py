@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.graph.command import command_line, parameter_text, ros_arguments
-from simjudge.graph.description import Process, namespace_of, parse_arguments
-from simjudge.graph.recorded import what_to_play
-from simjudge.graph.robot import read_robot
-from simjudge.graph.suite import GRAPHS
+from simjudge.graph.command_line import command_line, parameter_text, ros_arguments
+from simjudge.graph.description import Process, normalize_namespace, parse_arguments
+from simjudge.graph.graphs import GRAPHS
+from simjudge.graph.played_topics import choose_played_topics
+from simjudge.graph.robot_file import read_robot
 
 ROOT = Path(__file__).parents[2]
 BAG = str(ROOT / "bags/sim.mcap")
@@ -133,7 +133,7 @@ def test_a_camera_and_a_looped_recording_are_taken_live():
 
 
 def test_in_a_namespace_recorded_topics_become_relative():
-    assert what_to_play(Path(BAG), absolute=True).remappings == ()
+    assert choose_played_topics(Path(BAG), absolute=True).remappings == ()
     play = processes("live", **LIVE, robot_ns="car")["play_node"]
     assert dict(play.remappings) == {
         "/camera/image_raw/compressed": "camera/image_raw/compressed",
@@ -141,7 +141,7 @@ def test_in_a_namespace_recorded_topics_become_relative():
     }
     rviz = processes("live", **(LIVE | {"rviz": "true"}), robot_ns="car")["rviz2"]
     assert ("/validation/markers", "validation/markers") in rviz.remappings
-    assert namespace_of("/car/") == "/car"
+    assert normalize_namespace("/car/") == "/car"
 
 
 def test_into_the_bridge_the_recording_is_played_as_a_camera():

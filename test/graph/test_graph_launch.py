@@ -11,7 +11,7 @@ import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
 
 from simjudge.data.sets import read_set
-from simjudge.graph.suite import GRAPHS
+from simjudge.graph.graphs import GRAPHS
 
 ROOT = Path(__file__).parents[2]
 NODES = (

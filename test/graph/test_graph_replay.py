@@ -10,7 +10,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.graph.suite import GRAPHS
+from simjudge.graph.graphs import GRAPHS
 
 START = samples.START
 GIVEN = {"scene": "lab", "camera": "plain"}

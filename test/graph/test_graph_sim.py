@@ -3,7 +3,7 @@
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.graph.suite import GRAPHS
+from simjudge.graph.graphs import GRAPHS
 
 SIM = GRAPHS["sim"]
 

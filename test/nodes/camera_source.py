@@ -9,7 +9,7 @@ import numpy as np
 from sensor_msgs.msg import CompressedImage, Image
 
 from simjudge.nodes.parameters import Parameter
-from simjudge.nodes.qos import images
+from simjudge.nodes.qos import image_qos
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 
 
@@ -33,7 +33,7 @@ class CameraSource(SimjudgeNode):
     def __init__(self):
         super().__init__()
         kind, topic = (CompressedImage, "/compressed") if self.settings["compressed"] else (Image, "")
-        profile = images(self.settings["reliability"], 100)
+        profile = image_qos(self.settings["reliability"], 100)
         self.out = self.create_publisher(kind, self.settings["topic"] + topic, profile)
         threading.Thread(target=self.publish_all, daemon=True).start()
 

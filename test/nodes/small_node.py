@@ -4,9 +4,9 @@ from rclpy.qos import ReliabilityPolicy
 from std_msgs.msg import String
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.nodes.diagnostics import OK, Flow, Report
+from simjudge.nodes.diagnostics import OK, TaskState, ThroughputCounter
 from simjudge.nodes.parameters import Parameter
-from simjudge.nodes.qos import reliable, sensor_data, subscription_events
+from simjudge.nodes.qos import reliable_qos, sensor_data_qos, subscription_events
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 
 
@@ -26,15 +26,15 @@ class SmallNode(SimjudgeNode):
 
     def __init__(self):
         super().__init__()
-        self.flow = Flow()
-        self.diagnostics.watch("hearing", lambda: Report(OK, "listening", self.flow.values()))
-        profile = reliable() if ReliabilityPolicy[self.settings["reliability"].upper()] == 1 else sensor_data()
+        self.flow = ThroughputCounter()
+        self.diagnostics.watch("hearing", lambda: TaskState(OK, "listening", self.flow.values()))
+        profile = reliable_qos() if ReliabilityPolicy[self.settings["reliability"].upper()] == 1 else sensor_data_qos()
         events = subscription_events(self.diagnostics, "/heard", "reliability")
         self.create_subscription(String, "/heard", self.hear, profile, event_callbacks=events)
         self.said = self.create_publisher(String, "/said", 10)
         print({row.name: self.settings[row.name] for row in self.PARAMETERS}, flush=True)
 
-    def changed(self, name, value):
+    def on_parameter_change(self, name, value):
         if name == "mode" and value == "rude":
             raise SimjudgeError("never rude")
 

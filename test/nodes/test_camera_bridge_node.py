@@ -16,7 +16,7 @@ from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image  # noqa: E402
 from simjudge_msgs.msg import DetectionArray  # noqa: E402
 
-from simjudge.nodes.image_messages import stamp_of, to_rgb  # noqa: E402
+from simjudge.nodes.image_messages import message_stamp, to_rgb  # noqa: E402
 from simjudge.sensors.camera.calibration import read_calibration  # noqa: E402
 
 SOURCE = Path(__file__).with_name("camera_source.py")
@@ -58,7 +58,7 @@ def diagnostics(graph):
 
 
 def by_stamp(messages):
-    return {stamp_of(message): message for message in messages}
+    return {message_stamp(message): message for message in messages}
 
 
 def test_jpeg_passes_unchanged_with_camera_info_and_what_is_asked_for(graph, listen, tmp_path):
@@ -134,7 +134,7 @@ def test_pictures_without_a_stamp_are_told_and_stamped_on_arrival_if_asked(graph
     assert graph.until(lambda: graph.node.count_publishers("/stamped"))
     graph.start(SOURCE, topic="/front/raw", stamped=False, count=400, rate=20.0)
     assert graph.until(lambda: len(stamped) >= 20), graph.output(bridges[0])
-    stamps = [stamp_of(message) / 1e9 for message in stamped]
+    stamps = [message_stamp(message) / 1e9 for message in stamped]
     assert all(0 < later - earlier < 5 for earlier, later in pairwise(stamps))
     assert stamps[-1] == pytest.approx(time.time(), abs=5)
     assert graph.until(lambda: "without a stamp: set restamp:=arrival" in diagnostics["unstamped: bridge"].message)

@@ -18,7 +18,7 @@ from sensor_msgs.msg import Image  # noqa: E402
 from simjudge_msgs.msg import DetectionArray  # noqa: E402
 
 from simjudge.data.sets import read_set  # noqa: E402
-from simjudge.nodes.image_messages import stamp_of, to_rgb  # noqa: E402
+from simjudge.nodes.image_messages import message_stamp, to_rgb  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(__file__).with_name("camera_source.py")
@@ -76,7 +76,7 @@ def test_detections_are_those_of_simjudge_detect(graph, detections, tmp_path, mo
         rows = np.flatnonzero(expected.predictions.frame == frame)
         # The command drops the model's classes that the set does not have.
         found = [d for d in message.detections if d.class_name in names.values()]
-        assert stamp_of(message) == expected.stamp[frame]
+        assert message_stamp(message) == expected.stamp[frame]
         assert message.header.frame_id == "camera_optical_frame"
         assert (message.image_width, message.image_height) == tuple(expected.size[frame])
         assert [(d.box.x0, d.box.y0, d.box.x1, d.box.y1) for d in found] == [

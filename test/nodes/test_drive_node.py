@@ -16,15 +16,15 @@ from simjudge.driving.cones import ConeShape  # noqa: E402
 from simjudge.driving.driver import Driver  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
 from simjudge.nodes.drive_messages import (  # noqa: E402
-    calibration_of,
+    camera_calibration,
     cone_markers,
-    detections_of,
-    header_at,
+    make_header,
     path_message,
-    state_of,
+    side_detections,
+    vehicle_state,
 )
-from simjudge.nodes.image_messages import camera_info_message, stamp_of  # noqa: E402
-from simjudge.nodes.qos import reliable  # noqa: E402
+from simjudge.nodes.image_messages import camera_info_message, message_stamp  # noqa: E402
+from simjudge.nodes.qos import reliable_qos  # noqa: E402
 from simjudge.sensors.camera.lens import lens_with_field  # noqa: E402
 from simjudge.vehicle.vehicle_file import read_vehicle  # noqa: E402
 
@@ -33,7 +33,7 @@ CAR = read_vehicle("art1")
 
 
 def odometry(seconds, x=0.0, y=0.0, speed=0.0):
-    message = Odometry(header=header_at(round(seconds * 1e9), "odom"), child_frame_id="base_link")
+    message = Odometry(header=make_header(round(seconds * 1e9), "odom"), child_frame_id="base_link")
     message.pose.pose.position.x, message.pose.pose.position.y = x, y
     message.twist.twist.linear.x = speed
     return message
@@ -42,7 +42,7 @@ def odometry(seconds, x=0.0, y=0.0, speed=0.0):
 def seen_cones(seconds, shift=0.0):
     """What a detector would find of a straight lane, `shift` metres to the car's left."""
     camera = CAR.mounts["camera"].optical_frame()
-    message = DetectionArray(header=header_at(round(seconds * 1e9), "camera_optical_frame"))
+    message = DetectionArray(header=make_header(round(seconds * 1e9), "camera_optical_frame"))
     for x in np.arange(1.5, 4.0, 0.5):
         for y, name in ((0.5 + shift, "green"), (-0.5 + shift, "red")):
             around = [[x - 0.04, y, 0], [x, y - 0.04, 0], [x, y + 0.04, 0], [x, y, 0.077]]
@@ -62,10 +62,10 @@ def driven(graph):
         def __init__(self):
             node = graph.node
             self.inputs = []
-            self.odometry = node.create_publisher(Odometry, "vehicle/odometry", reliable(100))
-            self.detections = node.create_publisher(DetectionArray, "camera/detections", reliable(100))
-            self.info = node.create_publisher(CameraInfo, "camera/camera_info", reliable(10))
-            node.create_subscription(VehicleInput, "vehicle/input", self.inputs.append, reliable(1000))
+            self.odometry = node.create_publisher(Odometry, "vehicle/odometry", reliable_qos(100))
+            self.detections = node.create_publisher(DetectionArray, "camera/detections", reliable_qos(100))
+            self.info = node.create_publisher(CameraInfo, "camera/camera_info", reliable_qos(10))
+            node.create_subscription(VehicleInput, "vehicle/input", self.inputs.append, reliable_qos(1000))
 
         def ready(self):
             ends = (self.odometry, self.detections)
@@ -95,7 +95,7 @@ def test_detections_wait_for_odometry_and_for_the_lens(graph, driven):
         driven.odometry.publish(odometry(1.02 + 0.1 * tick, speed=0.5))
         driven.detections.publish(seen_cones(1.0 + 0.1 * tick, shift=0.2))
         assert graph.until(lambda n=tick: len(driven.inputs) == n + 1), graph.output(driver)
-    assert [stamp_of(message) for message in driven.inputs] == [10**9 + 10**8 * tick for tick in range(5)]
+    assert [message_stamp(message) for message in driven.inputs] == [10**9 + 10**8 * tick for tick in range(5)]
     assert driven.inputs[-1].header.frame_id == "base_link"
     assert driven.inputs[-1].steering > 0.05, "the lane is to the left"
     assert driven.inputs[-1].throttle > 0
@@ -116,7 +116,7 @@ def test_where_no_detections_come_it_stops(graph, driven, tmp_path):
     for tick in range(1, 45):
         driven.odometry.publish(odometry(0.42 + 0.1 * tick, speed=1.0))
     assert graph.until(lambda: driven.inputs[-1].braking == 1), graph.output(driver)
-    assert stamp_of(driven.inputs[-1]) > 3.3e9
+    assert message_stamp(driven.inputs[-1]) > 3.3e9
     assert driven.inputs[-1].throttle == 0
     assert graph.until(lambda: "camera/detections" in states["drive_node: driving"].message)
     assert graph.stop(driver) == 0
@@ -139,7 +139,7 @@ def test_odometry_that_makes_no_sense_is_counted(graph, driven):
 def test_odometry_is_how_the_car_moves():
     message = odometry(2.5, x=1.0, y=-2.0, speed=0.7)
     message.twist.twist.angular.z = 0.3
-    state = state_of(message)
+    state = vehicle_state(message)
     assert (state.time, state.pose, state.velocity) == (2.5, Pose((1.0, -2.0, 0.0)), (0.7, 0.0, 0.0))
     assert state.angular_velocity == (0.0, 0.0, 0.3)
 
@@ -148,7 +148,7 @@ def test_odometry_is_how_the_car_moves():
 def test_a_lens_goes_through_camera_info(model):
     lens = lens_with_field(model, (1280, 720), 80, (-0.3, 0.1, 0.0) if model == "radial" else (0.0, 0.0, 0.0))
     made = lens.camera_info("eye").calibration
-    back = calibration_of(camera_info_message(made))
+    back = camera_calibration(camera_info_message(made))
     np.testing.assert_array_equal(back.matrix, made.matrix)
     np.testing.assert_array_equal(back.distortion, made.distortion)
     assert (back.size, back.model) == (made.size, made.model)
@@ -156,30 +156,30 @@ def test_a_lens_goes_through_camera_info(model):
 
 def test_an_uncalibrated_camera_is_none():
     with pytest.raises(SimjudgeError, match="not calibrated"):
-        calibration_of(CameraInfo(width=640, height=480))
+        camera_calibration(CameraInfo(width=640, height=480))
 
 
 def test_classes_are_known_by_name_or_number():
     rows = [("Red", 5), ("green", 1), ("", 9), ("blue", 3)]
     message = DetectionArray()
     message.detections = [Detection(class_name=name, class_id=number, score=0.5) for name, number in rows]
-    assert detections_of(message, {"red": 1, "green": 2}).class_id.tolist() == [1, 2]
-    assert detections_of(message, {"9": 1, "blue": 2}).class_id.tolist() == [1, 2]
-    assert len(detections_of(DetectionArray(), {"red": 1})) == 0
+    assert side_detections(message, {"red": 1, "green": 2}).class_id.tolist() == [1, 2]
+    assert side_detections(message, {"9": 1, "blue": 2}).class_id.tolist() == [1, 2]
+    assert len(side_detections(DetectionArray(), {"red": 1})) == 0
 
 
 def test_path_and_cones_as_messages():
-    header = header_at(1_500_000_000, "odom")
+    header = make_header(1_500_000_000, "odom")
     path = path_message(header, np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 2.0]]))
     assert [pose.pose.position.y for pose in path.poses] == [0, 1, 2]
     turn = path.poses[1].pose.orientation
     np.testing.assert_allclose([turn.z, turn.w], [np.sqrt(0.5)] * 2)
     assert path_message(header, np.empty((0, 2))).poses == []
     driver = Driver(CAR, LENS)
-    state = state_of(odometry(0.0))
+    state = vehicle_state(odometry(0.0))
     for tick in range(2):
-        found = detections_of(seen_cones(0.0), {"red": 1, "green": 2})
-        driver.drive(found, 0.1 * tick, state_of(odometry(0.1 * tick)))
+        found = side_detections(seen_cones(0.0), {"red": 1, "green": 2})
+        driver.drive(found, 0.1 * tick, vehicle_state(odometry(0.1 * tick)))
     assert state.pose == Pose()
     markers = cone_markers(header, driver.cones, 1, ConeShape()).markers
     assert markers[0].action == markers[0].DELETEALL

@@ -19,7 +19,7 @@ from simjudge.core.errors import Losses  # noqa: E402
 from simjudge.core.images import ImageError, decode_image  # noqa: E402
 from simjudge.data.rosbag2.box_messages import BoxColumns  # noqa: E402
 from simjudge.nodes.detection_messages import VisionTypes, detection_array, vision_array  # noqa: E402
-from simjudge.nodes.image_messages import camera_info_message, image_message, stamp_of, to_rgb  # noqa: E402
+from simjudge.nodes.image_messages import camera_info_message, image_message, message_stamp, to_rgb  # noqa: E402
 from simjudge.perception.detector import Detections  # noqa: E402
 from simjudge.sensors.camera.calibration import read_calibration  # noqa: E402
 
@@ -36,7 +36,7 @@ def header():
 def test_pixels_become_a_message_and_pixels_again():
     message = deserialize_message(serialize_message(image_message(PIXELS, header())), Image)
     assert (message.width, message.height, message.step, message.encoding) == (32, 24, 96, "rgb8")
-    assert (message.header, stamp_of(message)) == (header(), 1_700_000_000_123_456_789)
+    assert (message.header, message_stamp(message)) == (header(), 1_700_000_000_123_456_789)
     np.testing.assert_array_equal(to_rgb(message), PIXELS)
 
 
@@ -88,7 +88,7 @@ def test_detections_keep_every_bit():
     array_message = detection_array(FOUND, {2: "cone", 3: "post"}, header(), (32, 24))
     message = deserialize_message(serialize_message(array_message), DetectionArray)
     columns = BoxColumns("t", Losses())
-    columns.add(message, stamp_of(message), 0)
+    columns.add(message, message_stamp(message), 0)
     assert columns.box == [tuple(box) for box in FOUND.box.tolist()]
     assert columns.score == FOUND.score.tolist()
     assert columns.class_id == [2, 9]

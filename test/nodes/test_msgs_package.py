@@ -7,6 +7,7 @@ import pytest
 from rosbags.typesys import get_types_from_msg
 
 from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.nodes.qos import latched_qos
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip install ./msgs")
@@ -15,8 +16,7 @@ from rclpy.serialization import deserialize_message, serialize_message  # noqa: 
 from simjudge_msgs.msg import ClassSummary, ContextPerformance, ValidationSummary  # noqa: E402
 from simjudge_msgs.srv import LoadReference, Reset, SaveReport  # noqa: E402
 
-from simjudge.nodes.definitions import installed_definition  # noqa: E402
-from simjudge.nodes.qos import latched  # noqa: E402
+from simjudge.nodes.message_definitions import installed_definition  # noqa: E402
 from simjudge.nodes.runtime import message_class  # noqa: E402
 
 NAMES = sorted(name for name in standard_types().types if name.startswith("simjudge_msgs/msg/"))
@@ -53,10 +53,10 @@ def test_a_summary_arrives_late_and_whole_with_its_undefined_numbers(graph):
     summary.a.name = "real"
     summary.by_class = [ClassSummary(class_id=1, mean_w1=math.nan, verdict=ClassSummary.VERDICT_NO_OVERLAP)]
     summary.by_class[0].w1_quantiles[:] = [math.nan] * 5
-    publisher = graph.node.create_publisher(ValidationSummary, "validation/summary", latched())
+    publisher = graph.node.create_publisher(ValidationSummary, "validation/summary", latched_qos())
     publisher.publish(summary)
     heard = []
-    graph.node.create_subscription(ValidationSummary, "validation/summary", heard.append, latched())
+    graph.node.create_subscription(ValidationSummary, "validation/summary", heard.append, latched_qos())
     assert graph.until(lambda: heard)
     (entry,) = heard[0].by_class
     assert (heard[0].a.name, entry.class_id, entry.verdict) == ("real", 1, "no overlap")

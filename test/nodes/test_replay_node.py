@@ -22,7 +22,7 @@ from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 
 from simjudge.data.rosbag2 import read_recording  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
-from simjudge.nodes.image_messages import stamp_of, to_rgb  # noqa: E402
+from simjudge.nodes.image_messages import message_stamp, to_rgb  # noqa: E402
 
 SECOND, START = samples.SECOND, samples.START
 SIMJUDGE = Path(sys.executable).with_name("simjudge")
@@ -103,7 +103,7 @@ def test_the_graph_gives_what_the_command_gives(graph, tmp_path, camera, kind):
 
 def heard(graph, kind, topic):
     out = {}
-    graph.node.create_subscription(kind, topic, lambda m: out.update({stamp_of(m): m}), qos_profile_sensor_data)
+    graph.node.create_subscription(kind, topic, lambda m: out.update({message_stamp(m): m}), qos_profile_sensor_data)
     return out
 
 

@@ -191,11 +191,11 @@ def test_shared_memory_profile(monkeypatch, tmp_path):
     for variable in qos.PROFILE_VARIABLES:
         monkeypatch.setenv(variable, "")
     assert not qos.shared_memory_is_set()
-    assert qos.images().reliability == ReliabilityPolicy.RELIABLE
+    assert qos.image_qos().reliability == ReliabilityPolicy.RELIABLE
     runtime.load_shared_memory_profile()
     assert qos.shared_memory_is_set()
-    assert qos.images().reliability == ReliabilityPolicy.BEST_EFFORT
-    assert qos.images("reliable").reliability == ReliabilityPolicy.RELIABLE
+    assert qos.image_qos().reliability == ReliabilityPolicy.BEST_EFFORT
+    assert qos.image_qos("reliable").reliability == ReliabilityPolicy.RELIABLE
     other = tmp_path / "other.xml"
     other.write_text("<dds/>")
     monkeypatch.setenv(qos.PROFILE_VARIABLES[0], str(other))

@@ -13,7 +13,7 @@ from std_msgs.msg import Header  # noqa: E402
 
 from simjudge.core.errors import SimjudgeError  # noqa: E402
 from simjudge.engines.chrono.feed import Reading  # noqa: E402
-from simjudge.nodes.image_messages import to_rgb, turn_over  # noqa: E402
+from simjudge.nodes.image_messages import flip_rows, to_rgb  # noqa: E402
 from simjudge.nodes.sensor_messages import reading_message  # noqa: E402
 
 
@@ -61,8 +61,8 @@ def test_what_has_no_message():
 def test_rows_of_chrono_ros_are_turned_over():
     pixels = np.random.default_rng(0).integers(0, 256, (4, 3, 4), np.uint8)
     image = Image(width=3, height=4, step=12, encoding="rgba8", data=array("B", pixels[::-1].tobytes()))
-    turn_over(image)
+    flip_rows(image)
     assert np.array_equal(to_rgb(image), pixels[..., :3])
     damaged = Image(width=3, height=4, step=12, encoding="rgba8", data=array("B", [1, 2, 3]))
-    turn_over(damaged)
+    flip_rows(damaged)
     assert damaged.data.tolist() == [1, 2, 3]

@@ -14,9 +14,9 @@ from simjudge.core.errors import SimjudgeError, UsageError  # noqa: E402
 from simjudge.engines.chrono.sensor_file import read_sensors  # noqa: E402
 from simjudge.engines.chrono.sensor_topics import topics_of  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
-from simjudge.graph.topics import NODES  # noqa: E402
-from simjudge.nodes.image_messages import stamp_of  # noqa: E402
-from simjudge.nodes.qos import reliable  # noqa: E402
+from simjudge.graph.node_interfaces import NODES  # noqa: E402
+from simjudge.nodes.image_messages import message_stamp  # noqa: E402
+from simjudge.nodes.qos import reliable_qos  # noqa: E402
 from simjudge.nodes.sim_sensors import SimSensors  # noqa: E402
 
 TOPICS = {"imu/data": Imu, "imu/mag": MagneticField, "gps/fix": NavSatFix, "scan/points": PointCloud2}
@@ -28,9 +28,9 @@ def test_readings_reach_ros(graph):
     for topic, kind in TOPICS.items():
 
         def take(message, topic=topic):
-            heard.setdefault(topic, {})[stamp_of(message)] = message
+            heard.setdefault(topic, {})[message_stamp(message)] = message
 
-        graph.node.create_subscription(kind, topic, take, reliable(10))
+        graph.node.create_subscription(kind, topic, take, reliable_qos(10))
     process = graph.start(Path(source.__file__))
     wanted = {topic: {SECOND} for topic in TOPICS} | {"imu/data": {FIRST, SECOND}}
     assert graph.until(lambda: {t: set(m) for t, m in heard.items()} == wanted), graph.output(process)

@@ -14,7 +14,7 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image  # noqa: E402
 from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 
 from simjudge.core.images import encode_jpeg  # noqa: E402
-from simjudge.nodes.image_messages import stamp_of, to_rgb  # noqa: E402
+from simjudge.nodes.image_messages import message_stamp, to_rgb  # noqa: E402
 from simjudge.sensors.camera.camera import read_camera  # noqa: E402
 
 SOURCE = Path(source.__file__)
@@ -34,7 +34,7 @@ def test_every_topic_of_a_frame(graph):
     for topic, kind in TOPICS.items():
 
         def take(message, topic=topic):
-            heard.setdefault(topic, {})[stamp_of(message)] = message
+            heard.setdefault(topic, {})[message_stamp(message)] = message
 
         graph.node.create_subscription(kind, f"camera/{topic}", take, qos_profile_sensor_data)
     process = graph.start(SOURCE)

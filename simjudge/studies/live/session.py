@@ -19,11 +19,11 @@ from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.studies.apart import Job
 from simjudge.studies.comparison import Comparison, Progress, Say, detected
 from simjudge.studies.inputs import Side, model_described, read_side
+from simjudge.studies.live.frame_builder import LIVE, LiveFrameBuilder
 from simjudge.studies.live.frame_bytes import pack, unpack
 from simjudge.studies.live.journal import Journal
 from simjudge.studies.live.judge import JudgedFrame, LiveJudge
-from simjudge.studies.live.live_frames import LIVE, FrameMaker
-from simjudge.studies.live.stream_matching import ALONE, DUPLICATE, UNSTAMPED, Left, Match
+from simjudge.studies.live.stream_matching import ALONE, DUPLICATE, UNSTAMPED, MatchedMessages, UnmatchedMessage
 from simjudge.studies.pair import PairResult, Trials, compare_pair
 from simjudge.studies.saving import false_positives, parameters_of
 
@@ -33,7 +33,7 @@ _FRAME, _LOST = b"F", b"L"
 
 
 @dataclass(frozen=True)
-class Plan:
+class LiveOptions:
     """How live frames are compared with the reference.
 
     Attributes:
@@ -65,7 +65,7 @@ class LiveSession:
         trouble: why the journal is no longer written, None while it is (or where there is none).
     """
 
-    def __init__(self, plan: Plan, side: Side, maker: FrameMaker, say: Say) -> None:
+    def __init__(self, plan: LiveOptions, side: Side, maker: LiveFrameBuilder, say: Say) -> None:
         """Make the reference's contexts, and take in what a killed run left in the journal.
 
         Raises:
@@ -88,7 +88,7 @@ class LiveSession:
                 self._journal.close()
                 raise
 
-    def add(self, match: Match) -> JudgedFrame | None:
+    def add(self, match: MatchedMessages) -> JudgedFrame | None:
         """Take a matched pair of messages in; None where the frame does not count (again)."""
         key = (match.turn if self.plan.on_jump == COUNT else 0, match.stamp)
         lost = Losses()
@@ -103,7 +103,7 @@ class LiveSession:
         self._write(_FRAME + pack(frame, key=key, lost=_as_json(lost)))
         return self._judge(key, frame, lost)
 
-    def leave(self, left: Left) -> None:
+    def leave(self, left: UnmatchedMessage) -> None:
         """Count a message that was left over."""
         key = (left.side, left.stamp, left.reason)
         if key not in self._left:
@@ -267,7 +267,7 @@ class LiveSession:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def load_reference(path: Path, predictions: Path | None, plan: Plan, say: Say, progress: Progress) -> Side:
+def load_reference(path: Path, predictions: Path | None, plan: LiveOptions, say: Say, progress: Progress) -> Side:
     """Read a reference set; the plan's model, if any, makes predictions that are not given.
 
     Raises:

@@ -18,7 +18,7 @@ _SIDES = (0, 1)
 
 
 @dataclass(frozen=True)
-class Match:
+class MatchedMessages:
     """A message of each stream that belong together.
 
     Attributes:
@@ -34,7 +34,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Left:
+class UnmatchedMessage:
     """A message that is not matched.
 
     Attributes:
@@ -49,7 +49,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class Jump:
+class BackwardJump:
     """A stream's stamps jumped back: from `before` to `stamp`; its messages are of pass `turn` from here on."""
 
     side: int
@@ -58,7 +58,7 @@ class Jump:
     turn: int
 
 
-Event: TypeAlias = "Match | Left | Jump"
+Event: TypeAlias = "MatchedMessages | UnmatchedMessage | BackwardJump"
 
 
 @dataclass
@@ -80,7 +80,7 @@ class _Stream:
 
 
 @dataclass(frozen=True)
-class Limits:
+class MatchingLimits:
     """How messages are matched.
 
     Attributes:
@@ -116,7 +116,7 @@ class StreamMatcher:
         out_of_order: messages of each stream that came after a newer one.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: MatchingLimits) -> None:
         """Start with nothing."""
         self.limits = limits
         self.out_of_order = [0, 0]
@@ -146,7 +146,7 @@ class StreamMatcher:
             # This stream's own jump was not noticeable: its partner shows which pass it is in.
             mine.turn, mine.newest, key = other.turn, stamp, newer
         if key in mine.seen:
-            return [*events, Left(side, stamp, DUPLICATE)]
+            return [*events, UnmatchedMessage(side, stamp, DUPLICATE)]
         mine.seen[key] = None
         if len(mine.seen) > _REMEMBERED:
             del mine.seen[next(iter(mine.seen))]
@@ -205,7 +205,7 @@ class StreamMatcher:
             mine.newest = stamp
             mine.turn += 1
             mine.seen = dict.fromkeys(mine.waiting)
-            yield Jump(side, before, stamp, mine.turn)
+            yield BackwardJump(side, before, stamp, mine.turn)
         elif stamp < mine.newest:
             self.out_of_order[side] += 1
 
@@ -246,7 +246,7 @@ class StreamMatcher:
         for pair in zip(*pair_stamps(*cluster.stamps, self.limits.tolerance), strict=True):
             keys = [(cluster.turn, cluster.stamps[side][int(pair[side])]) for side in _SIDES]
             items = [self._streams[side].waiting.pop(keys[side]).item for side in _SIDES]
-            events.append(Match(keys[0][1], cluster.turn, *items))
+            events.append(MatchedMessages(keys[0][1], cluster.turn, *items))
         return events
 
     def _alone(self, cluster: _Cluster) -> list[Event]:
@@ -254,7 +254,7 @@ class StreamMatcher:
         for side in _SIDES:
             waiting = self._streams[side].waiting
             left += [(side, stamp) for stamp in cluster.stamps[side] if waiting.pop((cluster.turn, stamp), None)]
-        return [Left(side, stamp, ALONE) for side, stamp in left]
+        return [UnmatchedMessage(side, stamp, ALONE) for side, stamp in left]
 
     def _give_up(self, side: int, key: tuple[int, int]) -> list[Event]:
         """Settle one message now, with the best partner there is so far."""
@@ -262,9 +262,9 @@ class StreamMatcher:
         if self.limits.tolerance > 0:
             events += self._pair(next(each for each in self._clusters() if each.holds(key)))
         if self._streams[side].waiting.pop(key, None) is not None:
-            events.append(Left(side, key[1], ALONE))
+            events.append(UnmatchedMessage(side, key[1], ALONE))
         return events
 
 
-def _match(key: tuple[int, int], side: int, item: Any, partner: Any) -> Match:
-    return Match(key[1], key[0], *((item, partner) if side == 0 else (partner, item)))
+def _match(key: tuple[int, int], side: int, item: Any, partner: Any) -> MatchedMessages:
+    return MatchedMessages(key[1], key[0], *((item, partner) if side == 0 else (partner, item)))

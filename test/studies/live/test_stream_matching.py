@@ -5,9 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simjudge.data.pairing import pair_stamps
-from simjudge.studies.live.stream_matching import ALONE, DUPLICATE, Jump, Left, Limits, Match, StreamMatcher
+from simjudge.studies.live.stream_matching import (
+    ALONE,
+    DUPLICATE,
+    BackwardJump,
+    MatchedMessages,
+    MatchingLimits,
+    StreamMatcher,
+    UnmatchedMessage,
+)
 
-FOREVER = Limits(wait=1e9, most=10**6, jump=10**12)
+FOREVER = MatchingLimits(wait=1e9, most=10**6, jump=10**12)
 
 
 def run(arrivals, limits=FOREVER, step=0.0):
@@ -20,11 +28,11 @@ def run(arrivals, limits=FOREVER, step=0.0):
 
 
 def pairs(events):
-    return sorted((e.first[1], e.second[1]) for e in events if isinstance(e, Match))
+    return sorted((e.first[1], e.second[1]) for e in events if isinstance(e, MatchedMessages))
 
 
 def left(events, reason=ALONE):
-    return sorted((e.side, e.stamp) for e in events if isinstance(e, Left) and e.reason == reason)
+    return sorted((e.side, e.stamp) for e in events if isinstance(e, UnmatchedMessage) and e.reason == reason)
 
 
 arrivals = st.lists(st.tuples(st.integers(0, 1), st.integers(1, 40)), max_size=80)
@@ -47,7 +55,7 @@ def test_the_first_message_of_a_stamp_counts(given_arrivals):
     for number, key in enumerate(given_arrivals):
         first.setdefault(key, number)
     for event in events:
-        if isinstance(event, Match):
+        if isinstance(event, MatchedMessages):
             assert event.first[2] == first[0, event.stamp]
             assert event.second[2] == first[1, event.stamp]
 
@@ -61,7 +69,7 @@ def test_streams_in_order_are_paired_as_the_batch_does_it(first, second, toleran
         side = int(turn) if queues[int(turn)] else 1 - int(turn)
         if queues[side]:
             mixed.append((side, queues[side].pop(0)))
-    events, _ = run(mixed, Limits(tolerance, 1e9, 10**6, 10**12))
+    events, _ = run(mixed, MatchingLimits(tolerance, 1e9, 10**6, 10**12))
     a, b = sorted(first), sorted(second)
     i, j = pair_stamps(a, b, tolerance)
     assert pairs(events) == sorted((a[x], b[y]) for x, y in zip(i, j, strict=True))
@@ -69,28 +77,28 @@ def test_streams_in_order_are_paired_as_the_batch_does_it(first, second, toleran
 
 @given(arrivals, st.integers(0, 5), st.integers(1, 4))
 def test_nothing_is_lost_or_used_twice_with_little_room(given_arrivals, tolerance, most):
-    events, matcher = run(given_arrivals, Limits(tolerance, 3.0, most, 10), step=1.0)
-    used = [n for e in events if isinstance(e, Match) for n in (e.first[2], e.second[2])]
+    events, matcher = run(given_arrivals, MatchingLimits(tolerance, 3.0, most, 10), step=1.0)
+    used = [n for e in events if isinstance(e, MatchedMessages) for n in (e.first[2], e.second[2])]
     assert len(used) == len(set(used))
-    assert len(used) + sum(isinstance(e, Left) for e in events) == len(given_arrivals)
+    assert len(used) + sum(isinstance(e, UnmatchedMessage) for e in events) == len(given_arrivals)
     assert all(abs(a - b) <= tolerance for a, b in pairs(events))
     assert matcher.waiting(0) == matcher.waiting(1) == 0
 
 
 def test_waiting_is_bounded_by_count():
-    matcher = StreamMatcher(Limits(wait=1e9, most=3))
+    matcher = StreamMatcher(MatchingLimits(wait=1e9, most=3))
     events = [e for stamp in range(1, 10) for e in matcher.add(0, stamp, None, 0.0)]
     assert left(events) == [(0, s) for s in range(1, 7)]
     assert matcher.waiting(0) == 3
 
 
 def test_waiting_is_bounded_by_time():
-    matcher = StreamMatcher(Limits(wait=2.0))
+    matcher = StreamMatcher(MatchingLimits(wait=2.0))
     matcher.add(0, 100, None, 0.0)
     matcher.add(0, 200, None, 1.0)
     assert matcher.expire(1.9) == []
-    assert matcher.expire(2.5) == [Left(0, 100, ALONE)]
-    assert matcher.expire(3.0) == [Left(0, 200, ALONE)]
+    assert matcher.expire(2.5) == [UnmatchedMessage(0, 100, ALONE)]
+    assert matcher.expire(3.0) == [UnmatchedMessage(0, 200, ALONE)]
 
 
 def test_out_of_order_is_counted_and_still_matched():
@@ -107,12 +115,12 @@ def test_a_jump_back_begins_a_new_pass_and_passes_never_mix():
     stamps = [s * SECOND for s in range(1, 6)]
     order = [(0, s) for s in stamps] + [(1, s) for s in stamps[:3]] + [(0, s) for s in stamps[:4]]
     order += [(1, s) for s in stamps[3:]] + [(1, s) for s in stamps]
-    events, _ = run(order, Limits(wait=1e9))
-    jumps = [e for e in events if isinstance(e, Jump)]
+    events, _ = run(order, MatchingLimits(wait=1e9))
+    jumps = [e for e in events if isinstance(e, BackwardJump)]
     assert [(j.side, j.turn, j.before, j.stamp) for j in jumps] == [
         (0, 1, 5 * SECOND, SECOND), (1, 1, 5 * SECOND, SECOND),
     ]  # fmt: skip
-    matched = [e for e in events if isinstance(e, Match)]
+    matched = [e for e in events if isinstance(e, MatchedMessages)]
     assert [(m.turn, m.stamp) for m in matched if m.turn == 0] == [(0, s) for s in stamps]
     assert [(m.turn, m.stamp) for m in matched if m.turn == 1] == [(1, s) for s in stamps[:4]]
     assert all((m.first[2] >= 8) == (m.turn == 1) for m in matched)
@@ -122,8 +130,8 @@ def test_a_jump_back_begins_a_new_pass_and_passes_never_mix():
 def test_a_stream_that_begins_after_the_jump_joins_the_pass():
     stamps = [s * SECOND for s in range(1, 6)]
     events, _ = run([(0, s) for s in stamps] + [(0, stamps[0]), (1, stamps[0]), (0, stamps[1]), (1, stamps[1])],
-                    Limits(wait=1e9))  # fmt: skip
-    assert [(m.turn, m.stamp) for m in events if isinstance(m, Match)] == [(1, SECOND), (1, 2 * SECOND)]
+                    MatchingLimits(wait=1e9))  # fmt: skip
+    assert [(m.turn, m.stamp) for m in events if isinstance(m, MatchedMessages)] == [(1, SECOND), (1, 2 * SECOND)]
 
 
 def test_a_jump_that_one_stream_does_not_notice_does_not_part_them_for_good():
@@ -131,7 +139,7 @@ def test_a_jump_that_one_stream_does_not_notice_does_not_part_them_for_good():
     first = [SECOND, SECOND + 1_400_000_000]
     order = [(0, first[0]), (1, first[0]), (0, first[1])]
     order += [(0, SECOND + 1), (1, SECOND + 1), (0, SECOND + 2), (1, SECOND + 2)]
-    events, _ = run(order, Limits(wait=1e9))
+    events, _ = run(order, MatchingLimits(wait=1e9))
     assert pairs(events) == [(SECOND, SECOND), (SECOND + 1, SECOND + 1), (SECOND + 2, SECOND + 2)]
 
 
@@ -144,13 +152,13 @@ def test_one_wrong_stamp_does_not_part_the_streams(side, at, lag):
     order += [each for n, s in enumerate(stamps[lag:]) for each in ((0, s), (1, stamps[n]))]
     order += [(1, s) for s in stamps[len(stamps) - lag :]]
     order.insert([n for n, each in enumerate(order) if each[0] == side][at], (side, SECOND))
-    events, _ = run(order, Limits(wait=1e9))
-    assert len([e for e in events if isinstance(e, Jump)]) == 1
+    events, _ = run(order, MatchingLimits(wait=1e9))
+    assert len([e for e in events if isinstance(e, BackwardJump)]) == 1
     assert pairs(events) == [(s, s) for s in stamps]
     assert left(events) == [(side, SECOND)]
 
 
 @pytest.mark.parametrize("tolerance", [0, 5])
 def test_the_nearest_come_together(tolerance):
-    events, _ = run([(0, 100), (1, 104), (1, 101), (0, 200), (1, 200)], Limits(tolerance, 1e9))
+    events, _ = run([(0, 100), (1, 104), (1, 101), (0, 200), (1, 200)], MatchingLimits(tolerance, 1e9))
     assert pairs(events) == [(100, 101), (200, 200)] if tolerance else [(200, 200)]

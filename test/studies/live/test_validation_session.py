@@ -14,10 +14,10 @@ from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.data.sets import write_set
 from simjudge.studies.apart import Apart, Job, work
 from simjudge.studies.inputs import read_side
+from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.journal import Journal
-from simjudge.studies.live.live_frames import FrameMaker
-from simjudge.studies.live.session import COUNT, IGNORE, LiveSession, Plan
-from simjudge.studies.live.stream_matching import ALONE, Left, Match
+from simjudge.studies.live.session import COUNT, IGNORE, LiveOptions, LiveSession
+from simjudge.studies.live.stream_matching import ALONE, MatchedMessages, UnmatchedMessage
 from simjudge.studies.pair import Trials, compare_pair
 
 TRIALS = Trials(20, 20)
@@ -59,7 +59,7 @@ def messages(frames, index):
 
 
 def match(index, frames=LIVE, turn=0):
-    return Match(int(frames.stamp[index]), turn, *messages(frames, index))
+    return MatchedMessages(int(frames.stamp[index]), turn, *messages(frames, index))
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,8 @@ def side(tmp_path_factory):
 
 def session(side, said=None, size=(0, 0), **plan):
     said = [] if said is None else said
-    return LiveSession(Plan("paper", METHOD, TRIALS, **plan), side, FrameMaker(("labels", "boxes"), size), said.append)
+    options = LiveOptions("paper", METHOD, TRIALS, **plan)
+    return LiveSession(options, side, LiveFrameBuilder(("labels", "boxes"), size), said.append)
 
 
 def batch(side, frames, *, live_is_a=False):
@@ -112,7 +113,7 @@ def test_repeats_count_once_or_again_as_asked(side):
 def test_resumed_after_any_frame_and_any_cut_it_ends_the_same(tmp_path_factory, side, order, killed_after, cut):
     journal = tmp_path_factory.mktemp("journal") / "x.journal"
     first = session(side, journal=journal)
-    first.leave(Left(0, 77, ALONE))
+    first.leave(UnmatchedMessage(0, 77, ALONE))
     for index in order[:killed_after]:
         first.add(match(index))
     first.close(finished=False)
@@ -121,7 +122,7 @@ def test_resumed_after_any_frame_and_any_cut_it_ends_the_same(tmp_path_factory, 
     said = []
     second = session(side, said, journal=journal)
     assert second.resumed in (killed_after, max(killed_after - 1, 0))
-    second.leave(Left(0, 77, ALONE))
+    second.leave(UnmatchedMessage(0, 77, ALONE))
     for index in range(6):
         second.add(match(index))
     assert second.compared().result.numbers == batch(side, LIVE)
@@ -172,15 +173,15 @@ def test_what_is_left_out_is_counted_and_what_came_later_is_not(side):
     live = session(side)
     labels, boxes = messages(LIVE, 0)
     labels.objects[0].box.x1 = float("nan")
-    live.add(Match(5, 0, labels, boxes))
+    live.add(MatchedMessages(5, 0, labels, boxes))
     labels, boxes = messages(LIVE, 1)
     boxes.image_width = 320
-    live.add(Match(6, 0, labels, boxes))
+    live.add(MatchedMessages(6, 0, labels, boxes))
     labels, boxes = messages(LIVE, 2)
     labels.class_names[0].name = "traffic light"
-    live.add(Match(7, 0, labels, boxes))
-    live.leave(Left(1, 8, ALONE))
-    live.leave(Left(1, int(LIVE.stamp[3]), ALONE))
+    live.add(MatchedMessages(7, 0, labels, boxes))
+    live.leave(UnmatchedMessage(1, 8, ALONE))
+    live.leave(UnmatchedMessage(1, int(LIVE.stamp[3]), ALONE))
     live.add(match(3))
     kinds = {line.partition(":")[0] for line in live.losses().lines()}
     assert kinds == {
@@ -205,10 +206,10 @@ def test_messages_without_a_picture_size(side):
 
     pair = (vision(LIVE.objects), vision(LIVE.predictions))
     losses = Losses()
-    assert FrameMaker(("labels", "boxes")).frame(5, *pair, losses) is None
+    assert LiveFrameBuilder(("labels", "boxes")).frame(5, *pair, losses) is None
     assert "image_size" in losses.lines()[0]
     live = session(side, size=(640, 480))
-    judged = live.add(Match(int(LIVE.stamp[0]), 0, *pair))
+    judged = live.add(MatchedMessages(int(LIVE.stamp[0]), 0, *pair))
     wanted = LIVE.take([0])
     np.testing.assert_allclose(judged.frames.objects.box, wanted.objects.box)
     assert judged.frames.objects.class_id.tolist() == wanted.objects.class_id.tolist()

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.graph.description import Graph
-from simjudge.graph.suite import GRAPHS
-from simjudge.graph.topics import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED, RELIABLE, End
+from simjudge.graph.graphs import GRAPHS
+from simjudge.graph.node_interfaces import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED, RELIABLE, Endpoint
 
 _BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _QUALITIES = {
@@ -22,7 +22,7 @@ _ELSEWHERE = ("record_node",)
 """Nodes that take what is named, which would tie every topic to them in the picture."""
 
 
-def with_made_parts(text: str) -> str:
+def regenerate_parts(text: str) -> str:
     """A page with every made part made anew.
 
     Args:
@@ -44,7 +44,7 @@ def with_made_parts(text: str) -> str:
     return _BLOCK.sub(made, text)
 
 
-def picture() -> str:
+def flow_chart() -> str:
     """Nodes (boxes) and topics (rounded) as a mermaid flow chart; without /diagnostics, which all nodes publish."""
     lines = ["```mermaid", "flowchart LR"]
     nodes = [name for name in NODES if name not in _ELSEWHERE]
@@ -59,7 +59,7 @@ def picture() -> str:
     return "\n".join([*lines, *dict.fromkeys(edges), "```"])
 
 
-def _mark(topics: dict[str, str], end: End) -> str:
+def _mark(topics: dict[str, str], end: Endpoint) -> str:
     return topics.setdefault(end.topic.removesuffix("/compressed"), f"t{len(topics)}")
 
 
@@ -67,7 +67,7 @@ def topics_table() -> str:
     """Every topic: type, quality, who publishes it, who takes it."""
     publishers: dict[str, list[str]] = {}
     takers: dict[str, list[str]] = {}
-    ends: dict[str, End] = {}
+    ends: dict[str, Endpoint] = {}
     for node, topics in NODES.items():
         for end in (*topics.publishes, *topics.subscribes):
             if end.topic not in ends or ends[end.topic].quality == RECORDED:
@@ -127,7 +127,7 @@ def _arguments(graph: Graph) -> str:
     return _table(("argument", "default", "what it does", "choices"), rows)
 
 
-def _name(node: str, end: End) -> str:
+def _name(node: str, end: Endpoint) -> str:
     return f"{node} ({end.when})" if end.when else node
 
 
@@ -142,7 +142,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 _MAKERS: dict[str, Callable[[], str]] = {
-    "picture": picture,
+    "picture": flow_chart,
     "topics": topics_table,
     "services": services_table,
     "parameters": parameters,

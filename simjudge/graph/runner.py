@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.graph.command import command_line
+from simjudge.graph.command_line import command_line
 from simjudge.graph.description import Process
 
 Show = Callable[[str, str], None]
@@ -29,7 +29,7 @@ _SET_PARENT_DEATH_SIGNAL = 1
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Running:
+class RunningProcess:
     """A program that was started."""
 
     def __init__(self, process: Process, command: Sequence[str], environment: Mapping[str, str]) -> None:
@@ -65,7 +65,7 @@ class Running:
         return self.child.poll()
 
     @property
-    def died(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether it ended with an error."""
         return self.code not in (None, 0, EXIT_LOST)
 
@@ -113,7 +113,7 @@ class Runner:
         """
         self._show, self._tell = show, tell
         self._signals = 0
-        self._running: list[Running] = []
+        self._running: list[RunningProcess] = []
 
     def run(self, processes: Sequence[Process], namespace: str = "") -> int:
         """Run programs to their end.
@@ -150,17 +150,17 @@ class Runner:
         # Who takes data starts first, who makes it last.
         commands = [command_line(process, namespace) for process in processes]
         for process, command in zip(reversed(processes), reversed(commands), strict=True):
-            self._running.insert(0, Running(process, command, environment))
+            self._running.insert(0, RunningProcess(process, command, environment))
         for each in self._running:
             each.read(self._show)
 
-    def _watch(self) -> Running | None:
+    def _watch(self) -> RunningProcess | None:
         """Wait for the end of the work, for a signal, or for a program that ends when it should not; that one."""
         while not self._signals:
             for each in self._running:
                 if each.code is None:
                     continue
-                return None if each.process.leads and not each.died else each
+                return None if each.process.leads and not each.has_failed else each
             time.sleep(_POLL)
         return None
 
@@ -178,7 +178,7 @@ class Runner:
             if each.code is None:
                 self._insist(each)
 
-    def _insist(self, each: Running) -> None:
+    def _insist(self, each: RunningProcess) -> None:
         why = "asked again" if self._signals else f"still running after {each.process.patience:g} s"
         self._tell(f"{each.process.name}: {why}; sent SIGTERM")
         each.send(signal.SIGTERM)
@@ -191,20 +191,20 @@ class Runner:
             each.child.kill()
             each.child.wait()
 
-    def _verdict(self, died: Running | None) -> int:
+    def _verdict(self, died: RunningProcess | None) -> int:
         for each in self._running:
             each.settle()
         if died is not None:
             self._report(died, "while the others ran")
             return 1
-        late = [each for each in self._running if each.died]
+        late = [each for each in self._running if each.has_failed]
         for each in late:
             self._report(each, "at the end")
         if late:
             return 1
         return EXIT_LOST if any(each.code == EXIT_LOST for each in self._running) else 0
 
-    def _report(self, each: Running, when: str) -> None:
+    def _report(self, each: RunningProcess, when: str) -> None:
         code = each.code or 0
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         lines = list(each.last)

@@ -11,7 +11,7 @@ import yaml
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.graph.description import Process, Value
-from simjudge.graph.places import named_file
+from simjudge.graph.installed_files import named_file
 
 _KEYS = ("description", "remappings", "parameters")
 
@@ -28,7 +28,7 @@ class Robot:
     remappings: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
-    def applied(self, process: Process) -> Process:
+    def apply(self, process: Process) -> Process:
         """A program as it runs on this robot."""
         pairs = [(name, to) for name, to in self.remappings.items() if name not in dict(process.remappings)]
         parameters = {**process.parameters, **self.parameters.get(process.name, {})}

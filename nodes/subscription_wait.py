@@ -13,7 +13,7 @@ SETTLE = 0.5
 _WAKE = 0.05
 
 
-def await_subscriptions(node: SimjudgeNode, wanted: list[str], timeout: float) -> None:
+def wait_for_subscriptions(node: SimjudgeNode, wanted: list[str], timeout: float) -> None:
     """Wait until subscriptions are there; on a thread other than the executor's.
 
     Args:

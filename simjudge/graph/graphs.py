@@ -10,10 +10,19 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.graph import method_arguments as method
 from simjudge.graph import replay_arguments as replaying
 from simjudge.graph import sim_arguments as simulated
-from simjudge.graph.description import Argument, Graph, Process, Value, Values, namespace_of, number, truth
-from simjudge.graph.places import named_file
-from simjudge.graph.recorded import CAMERA_INFO, COMPRESSED, LABELS, PICTURES, Played, what_to_play
-from simjudge.graph.robot import Robot, read_robot
+from simjudge.graph.description import (
+    Argument,
+    Graph,
+    Process,
+    Value,
+    Values,
+    normalize_namespace,
+    parse_bool,
+    parse_float,
+)
+from simjudge.graph.installed_files import named_file
+from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, LABELS, PICTURES, PlayedTopics, choose_played_topics
+from simjudge.graph.robot_file import Robot, read_robot
 from simjudge.graph.viewers import SIM_LAYOUT, WATCH, rviz_arguments, viewers
 
 _YES_NO = ("true", "false")
@@ -45,7 +54,7 @@ _COMMON = (
 
 
 def _detect(values: Values) -> tuple[Process, ...]:
-    if values["out"] and truth("loop", values["loop"]):
+    if values["out"] and parse_bool("loop", values["loop"]):
         raise UsageError("out:= with loop:=true would record without an end")
     robot = read_robot(values["robot"])
     played = _played(values)
@@ -54,7 +63,7 @@ def _detect(values: Values) -> tuple[Process, ...]:
     return _finished(values, robot, (*sources, detection, *recorder, *viewers(values)), played)
 
 
-def _recorder(values: Values, played: Played | None) -> Process:
+def _recorder(values: Values, played: PlayedTopics | None) -> Process:
     topics = ["camera/detections", LABELS, CAMERA_INFO]
     wanted = values["record"] if played is None else "compressed" if played.compressed else "raw"
     topics += [COMPRESSED] if wanted != "raw" else []
@@ -67,9 +76,9 @@ def _validate(values: Values) -> tuple[Process, ...]:
     parameters |= {name: values[name] for name in ("out", "a_predictions", "b_predictions") if values[name]}
     if values["model"]:
         parameters["model"] = values["model"]
-    if truth("paired", values["paired"]):
-        parameters |= {"paired": True, "pair_tolerance": number("pair_tolerance", values["pair_tolerance"])}
-    once = not truth("stay", values["stay"])
+    if parse_bool("paired", values["paired"]):
+        parameters |= {"paired": True, "pair_tolerance": parse_float("pair_tolerance", values["pair_tolerance"])}
+    once = not parse_bool("stay", values["stay"])
     judge = Process("validation_node", "validation_node", leads=once, patience=_REPORT,
                     parameters={**parameters, "once": once, **method.parameters(values)})  # fmt: skip
     return _finished(values, read_robot(values["robot"]), (judge, *viewers(values)))
@@ -87,7 +96,7 @@ def _live(values: Values) -> tuple[Process, ...]:
     side = "a" if values["a"] else "b"
     parameters: dict[str, Value] = {"reference": values[side], "live_is": "b" if side == "a" else "a"}
     parameters |= {"predictions": values["reference_predictions"]} if values["reference_predictions"] else {}
-    if truth("detect_reference", values["detect_reference"]):
+    if parse_bool("detect_reference", values["detect_reference"]):
         parameters["model"] = values["model"]
     if played is not None:
         # A recording may be played faster than the detector works: what waits for detections is not given up.
@@ -100,7 +109,7 @@ def _live(values: Values) -> tuple[Process, ...]:
 
 def _replay(values: Values) -> tuple[Process, ...]:
     robot = read_robot(values["robot"])
-    played = replaying.what_to_replay(values) if values["bag"] else None
+    played = replaying.choose_replayed_topics(values) if values["bag"] else None
     parameters = replaying.parameters(values, played)
     pairs: tuple[tuple[str, str], ...] = ()
     if played is None:
@@ -121,7 +130,7 @@ def _replay(values: Values) -> tuple[Process, ...]:
     awaited = [*(f"replay_node {topic}" for topic in played.taken()), *(f"record_node {topic}" for topic in recorded)]
     player: dict[str, Value] = {
         "bag": values["bag"],
-        "rate": number("rate", values["rate"]),
+        "rate": parse_float("rate", values["rate"]),
         "clock": _CLOCK,
         "reliability": "reliable",
         "topics": played.topics,
@@ -136,21 +145,23 @@ def _sim(values: Values) -> tuple[Process, ...]:
     return _finished(values, read_robot(values["robot"]), simulated.programs(values, viewers(values, SIM_LAYOUT)))
 
 
-def _played(values: Values) -> Played | None:
+def _played(values: Values) -> PlayedTopics | None:
     """What is played of the recording, None where pictures come from a camera."""
     if not values["bag"]:
         return None
-    return what_to_play(Path(values["bag"]), absolute=not namespace_of(values["robot_ns"]))
+    return choose_played_topics(Path(values["bag"]), absolute=not normalize_namespace(values["robot_ns"]))
 
 
-def _pictures_and_detector(values: Values, robot: Robot, played: Played | None) -> tuple[tuple[Process, ...], Process]:
+def _pictures_and_detector(
+    values: Values, robot: Robot, played: PlayedTopics | None
+) -> tuple[tuple[Process, ...], Process]:
     """What brings pictures, and the detector on them."""
-    loops = truth("loop", values["loop"])
+    loops = parse_bool("loop", values["loop"])
     every = values["every_frame"]
-    ordered = played is not None and not loops if every == "auto" else truth("every_frame", every)
+    ordered = played is not None and not loops if every == "auto" else parse_bool("every_frame", every)
     parameters: dict[str, Value] = {"model": values["model"], "every_frame": ordered}
     if values.get("detector_min_score"):
-        parameters["min_score"] = number("detector_min_score", values["detector_min_score"])
+        parameters["min_score"] = parse_float("detector_min_score", values["detector_min_score"])
     patience = Process.patience
     if ordered and played is not None:
         parameters["drain"] = patience = _DRAIN
@@ -164,7 +175,7 @@ def _pictures_and_detector(values: Values, robot: Robot, played: Played | None) 
     return (_player(values, robot, played, into_bridge=bridged), *bridge), detection
 
 
-def _player(values: Values, robot: Robot, played: Played, *, into_bridge: bool) -> Process:
+def _player(values: Values, robot: Robot, played: PlayedTopics, *, into_bridge: bool) -> Process:
     pairs = dict(played.remappings)
     if into_bridge:
         pairs[played.pictures] = "image/compressed" if played.compressed else "image"
@@ -173,8 +184,8 @@ def _player(values: Values, robot: Robot, played: Played, *, into_bridge: bool) 
     pairs |= {topic: robot.remappings[name] for topic, name in names.items() if name in robot.remappings}
     parameters: dict[str, Value] = {
         "bag": values["bag"],
-        "rate": number("rate", values["rate"]),
-        "loop": truth("loop", values["loop"]),
+        "rate": parse_float("rate", values["rate"]),
+        "loop": parse_bool("loop", values["loop"]),
         "clock": _CLOCK,
         "reliability": "reliable",
         "topics": played.topics,
@@ -194,7 +205,7 @@ def _bridge(values: Values) -> Process:
     return Process("camera_bridge_node", "camera_bridge_node", parameters=parameters, remappings=pairs)
 
 
-def _awaited(processes: Sequence[Process], played: Played, robot: Robot) -> list[str]:
+def _awaited(processes: Sequence[Process], played: PlayedTopics, robot: Robot) -> list[str]:
     """Which subscriptions a recording waits for, so that nothing of it is missed: nodes and topics."""
     pictures = COMPRESSED if played.compressed else PICTURES
     labels = [LABELS] if played.labels else []
@@ -213,10 +224,10 @@ def _awaited(processes: Sequence[Process], played: Played, robot: Robot) -> list
 
 
 def _finished(
-    values: Values, robot: Robot, processes: Sequence[Process], played: Played | None = None
+    values: Values, robot: Robot, processes: Sequence[Process], played: PlayedTopics | None = None
 ) -> tuple[Process, ...]:
     """The programs with what the arguments common to all graphs say."""
-    namespace_of(values["robot_ns"])
+    normalize_namespace(values["robot_ns"])
     files: tuple[str, ...] = ()
     if values["params_file"]:
         if not Path(values["params_file"]).is_file():
@@ -229,7 +240,7 @@ def _finished(
         if process.name == "play_node":
             more = {"wait_for": _awaited(processes, played, robot)} if played is not None else {}
         changed = replace(process, parameters={**more, **process.parameters})
-        out.append(replace(robot.applied(changed), parameter_files=files))
+        out.append(replace(robot.apply(changed), parameter_files=files))
     return tuple(out)
 
 

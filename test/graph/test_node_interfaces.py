@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from simjudge.graph.command import command_line
-from simjudge.graph.suite import GRAPHS
-from simjudge.graph.topics import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED
+from simjudge.graph.command_line import command_line
+from simjudge.graph.graphs import GRAPHS
+from simjudge.graph.node_interfaces import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED
 from simjudge.graph.viewers import CAMERA_LAYOUT, SIM_LAYOUT
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")

@@ -12,7 +12,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.graph.description import Process
-from simjudge.graph.running import Runner
+from simjudge.graph.runner import Runner
 
 PROGRAMS = {
     "works": "say('working'); time.sleep(0.3); say('done')",
@@ -141,7 +141,7 @@ def test_a_killed_runner_leaves_none_running(make, tmp_path):
     process = make("serves")
     code = textwrap.dedent(f"""
         from simjudge.graph.description import Process
-        from simjudge.graph.running import Runner
+        from simjudge.graph.runner import Runner
         Runner(lambda *a: print(*a, flush=True), print).run([Process("serves", {process.executable!r}, package="x")])
     """)
     runner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

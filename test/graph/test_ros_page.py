@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.graph.page import picture, services_table, topics_table, with_made_parts
-from simjudge.graph.suite import GRAPHS
-from simjudge.graph.topics import NODES
+from simjudge.graph.graphs import GRAPHS
+from simjudge.graph.node_interfaces import NODES
+from simjudge.graph.ros_page import flow_chart, regenerate_parts, services_table, topics_table
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/ros.md"
@@ -17,7 +17,7 @@ PAGE = ROOT / "docs/ros.md"
 def test_the_page_is_up_to_date():
     pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
     text = PAGE.read_text()
-    assert with_made_parts(text) == text, "run: python scripts/ros_page.py"
+    assert regenerate_parts(text) == text, "run: python scripts/ros_page.py"
 
 
 def test_the_page_has_every_part():
@@ -27,13 +27,13 @@ def test_the_page_has_every_part():
 
 def test_a_part_that_nobody_makes():
     with pytest.raises(SimjudgeError, match="nothing makes the part weather"):
-        with_made_parts("<!-- made: weather -->\n<!-- end -->")
+        regenerate_parts("<!-- made: weather -->\n<!-- end -->")
 
 
 def test_every_topic_is_in_the_picture_and_the_table():
     for node in NODES.values():
         for end in (*node.publishes, *node.subscribes):
-            assert f'(["{end.topic.removesuffix("/compressed")}"])' in picture()
+            assert f'(["{end.topic.removesuffix("/compressed")}"])' in flow_chart()
             assert f"| `{end.topic}` | `{end.type}` |" in topics_table()
         for service in node.serves:
             assert f"`{service.type}`" in services_table()

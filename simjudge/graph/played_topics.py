@@ -13,7 +13,7 @@ _COMPRESSED_TYPE = "sensor_msgs/msg/CompressedImage"
 _TRANSFORMS = "tf2_msgs/msg/TFMessage"
 
 
-class Played(NamedTuple):
+class PlayedTopics(NamedTuple):
     """What to play.
 
     Attributes:
@@ -31,7 +31,7 @@ class Played(NamedTuple):
     compressed: bool
 
 
-def what_to_play(bag: Path, *, absolute: bool) -> Played:
+def choose_played_topics(bag: Path, *, absolute: bool) -> PlayedTopics:
     """One camera's pictures, its labels and camera info, and the transforms; not the detections that were recorded.
 
     Args:
@@ -56,4 +56,4 @@ def what_to_play(bag: Path, *, absolute: bool) -> Played:
     names |= {own: name for own, name in ((chosen.labels, LABELS), (chosen.camera_info, CAMERA_INFO)) if own}
     transforms = [name for name, kind in types.items() if kind == _TRANSFORMS]
     pairs = tuple((own, name) for own, name in names.items() if not absolute or own != f"/{name}")
-    return Played([*names, *transforms], pairs, pictures, chosen.labels, compressed)
+    return PlayedTopics([*names, *transforms], pairs, pictures, chosen.labels, compressed)

@@ -17,7 +17,7 @@ LIVE = "live"
 _NO_SIZE = (0, 0)
 
 
-class FrameMaker:
+class LiveFrameBuilder:
     """Makes frames.
 
     Args:

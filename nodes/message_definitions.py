@@ -17,7 +17,7 @@ from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.storage import StoredTopic
 
 
-class Definition(NamedTuple):
+class MessageDefinition(NamedTuple):
     """A message type: its full definition text, with those of the types in it, and its REP 2016 hash."""
 
     text: str
@@ -25,7 +25,7 @@ class Definition(NamedTuple):
 
 
 @cache
-def installed_definition(name: str) -> Definition:
+def installed_definition(name: str) -> MessageDefinition:
     """The definition of a message type that the installed package has.
 
     Raises:
@@ -37,12 +37,12 @@ def installed_definition(name: str) -> Definition:
     try:
         store.register(found)
         text, _ = store.generate_msgdef(name, ros_version=2)
-        return Definition(text, store.hash_rihs01(name))
+        return MessageDefinition(text, store.hash_rihs01(name))
     except (TypesysError, KeyError, ValueError) as error:
         raise SimjudgeError(f"{name}: its definition cannot be understood ({error})") from error
 
 
-def same_definition(topic: StoredTopic) -> bool:
+def has_installed_definition(topic: StoredTopic) -> bool:
     """Whether a recorded topic's type is the installed one of that name; True where nobody can tell."""
     if topic.definition.format != MessageDefinitionFormat.MSG or not topic.definition.data:
         return True

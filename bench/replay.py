@@ -19,7 +19,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.scene.model import Scene
 from simjudge.scene.read import read_scene
-from simjudge.sensors.camera.camera import read_camera
+from simjudge.sensors.camera.camera_file import read_camera
 
 Row = tuple[str, str, str, str]
 _FRAMES, _WANTED = 20, 300

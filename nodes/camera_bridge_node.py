@@ -14,7 +14,8 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
-from simjudge.sensors.camera.calibration import Calibration, Undistortion, read_calibration
+from simjudge.sensors.camera.calibration import Calibration, Undistortion
+from simjudge.sensors.camera.calibration_file import read_calibration
 
 from .diagnostics import ERROR, OK, WARN, TaskState, ThroughputCounter
 from .image_input import TRANSPORTS, ImageInput

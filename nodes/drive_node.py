@@ -19,7 +19,7 @@ from simjudge.driving.steering import Pace
 from simjudge.driving.view import View, view_of
 from simjudge.perception.class_map import plain_name
 from simjudge.perception.detector import Detections
-from simjudge.sensors.camera.camera import read_camera
+from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.vehicle.vehicle import VehicleState
 from simjudge.vehicle.vehicle_file import read_vehicle
 from simjudge.vehicle.vehicle_messages import INPUT_TYPE, ODOMETRY_TOPIC, Frames, VehicleMessages

@@ -23,7 +23,7 @@ from simjudge.engines.registry import ENGINES, make_engine
 from simjudge.geometry.pose_noise import PoseNoise
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.scene.measured_cones import staged
-from simjudge.sensors.camera.camera import read_camera
+from simjudge.sensors.camera.camera_file import read_camera
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .image_input import TRANSPORTS, ImageInput

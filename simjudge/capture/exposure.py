@@ -26,7 +26,7 @@ class HasOwnCameras(Protocol):
     """An engine with cameras of its own making beside `Engine.render`."""
 
     def render_own(self, camera: Camera, scene_state: SceneState) -> npt.NDArray[np.float32]:
-        """Linear RGB (H, W, 3) as `camera.own` asks for it; times the camera's gain, 1 is full scale."""
+        """Linear RGB (H, W, 3) as `camera.chrono` asks for it; times the camera's gain, 1 is full scale."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def gather(engine: Engine, camera: Camera, scene_states: Sequence[SceneState]) -
         SimjudgeError: the camera asks for something that the engine has not.
     """
     first = scene_states[0]
-    if camera.own is not None:
+    if camera.chrono is not None:
         return _taken_by_its_own(engine, camera, first)
     still = all(
         scene_state.camera == first.camera and dict(scene_state.bodies) == dict(first.bodies)

@@ -40,7 +40,7 @@ def compare(
     from simjudge.reports.engines_page import write_page
     from simjudge.results.saved_result import load_results
     from simjudge.scene.read import read_scene
-    from simjudge.sensors.camera.camera import read_camera
+    from simjudge.sensors.camera.camera_file import read_camera
     from simjudge.studies.comparison import Request, compare_as_asked
     from simjudge.studies.pair import Trials
     from simjudge.studies.side_by_side import compare_boxes, frames_of, look_around, numbers

@@ -55,7 +55,7 @@ def render(
     from simjudge.capture.ground_truth import Labelling
     from simjudge.capture.rendering import BAGS, Rendering, sides_of
     from simjudge.capture.replaying import refuse_existing
-    from simjudge.sensors.camera.camera import read_camera
+    from simjudge.sensors.camera.camera_file import read_camera
 
     if out.suffix and out.suffix not in BAGS:
         raise UsageError(f"--out {out}: give x.mcap, x.db3, or a name without ending for the folder of a YOLO data set")

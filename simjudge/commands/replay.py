@@ -73,7 +73,7 @@ def replay(
     from simjudge.geometry.pose_noise import PoseNoise
     from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
     from simjudge.scene.measured_cones import staged
-    from simjudge.sensors.camera.camera import read_camera
+    from simjudge.sensors.camera.camera_file import read_camera
 
     refuse_existing(out)
     offset = round(time_offset * _SECOND)

@@ -1,10 +1,38 @@
-"""Where the files are that come with simjudge: in the checkout, or where pip or colcon installed them."""
+"""Files that come with simjudge, in the checkout or where pip or colcon installed them; by path, or by name."""
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+
+from simjudge.core.errors import UsageError
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """A kind of file that users give by its path, or by its name if it comes with simjudge.
+
+    Attributes:
+        noun: what such a file describes, with its article.
+        patterns: where those that come with simjudge are, below the folder that has config/ and models/ in it.
+        but: files of other kinds among them.
+    """
+
+    noun: str
+    patterns: tuple[str, ...]
+    but: tuple[str, ...] = ()
+
+
+CALIBRATION = FileKind("a calibration", ("config/*_camera.yaml",))
+CAMERA = FileKind("a camera", ("config/cameras/*.yaml",))
+DETECTOR = FileKind("a detector", ("config/detectors/*.yaml", "models/*.onnx"))
+ROBOT = FileKind("a robot", ("config/*.yaml",), but=CALIBRATION.patterns)
+SCENE = FileKind("a scene", ("config/scenes/*.yaml",))
+SENSORS = FileKind("a set of sensors", ("config/sensors/*.yaml",))
+VEHICLE = FileKind("a vehicle", ("config/vehicles/*.yaml",))
 
 
 def roots() -> list[Path]:
@@ -15,3 +43,40 @@ def roots() -> list[Path]:
     prefixes += [Path(sys.prefix), *package.parents[:6]]
     shares = [prefix / "share" / "simjudge" for prefix in prefixes]
     return [package.parent, *(share for share in dict.fromkeys(shares) if share.is_dir())]
+
+
+def shipped_files(kind: FileKind) -> dict[str, Path]:
+    """The files of a kind that come with simjudge, by name; where two folders have one name, the first counts.
+
+    Args:
+        kind: the kind.
+    """
+    found: dict[str, Path] = {}
+    for root in roots():
+        others = {file for pattern in kind.but for file in root.glob(pattern)}
+        for pattern in kind.patterns:
+            for file in sorted(set(root.glob(pattern)) - others):
+                found.setdefault(file.stem, file)
+    return found
+
+
+def find_file(given: str | Path, kind: FileKind) -> Path:
+    """The file of a path, or the one of a name that comes with simjudge.
+
+    Args:
+        given: path or name; the name may have its suffix.
+        kind: what it must be.
+
+    Raises:
+        UsageError: there is no such file and none of that name; the message has the nearest name, or all of them.
+    """
+    if Path(given).is_file():
+        return Path(given)
+    shipped = shipped_files(kind)
+    for name, file in shipped.items():
+        if str(given) in (name, file.name):
+            return file
+    near = difflib.get_close_matches(Path(given).stem, shipped, 1)
+    meant = f"; is {near[0]} meant?" if near else ""
+    names = ", ".join(sorted(shipped)) or "none"
+    raise UsageError(f"{given}: neither a file nor the name of {kind.noun} that comes with simjudge ({names}){meant}")

@@ -1,13 +1,14 @@
-"""Text, JSON, YAML and XML files: read tolerantly (BOM, CRLF), refused with file, line and remedy."""
+"""Text, JSON and XML files: read tolerantly (BOM, CRLF), refused with file, line and remedy."""
 
 from __future__ import annotations
 
+import difflib
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
-import yaml
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
@@ -38,18 +39,6 @@ def load_json(path: Path) -> Any:
         raise SimjudgeError(f"{path}:{error.lineno}: not valid JSON ({detail}); write the file anew") from error
     except (RecursionError, ValueError) as error:
         raise SimjudgeError(f"{path}: not usable JSON ({type(error).__name__}); write the file anew") from error
-
-
-def load_yaml(path: Path) -> Any:
-    """What a YAML file holds."""
-    try:
-        return yaml.load(read_text(path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - it is safe
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise SimjudgeError(f"{path}:{line}: not valid YAML ({error.problem}); mend that line") from error
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise SimjudgeError(f"{path}: not valid YAML ({first}); mend the file") from error
 
 
 def load_xml(path: Path) -> Element:
@@ -85,3 +74,14 @@ def one_line(text: object, limit: int = 60) -> str:
     """Any value as one short line, to be named in a message."""
     line = " ".join(str(text).split())
     return line if len(line) <= limit else line[: limit - 3] + "..."
+
+
+def nearest_name(given: object, known: Collection[str]) -> str:
+    """The end of a message about a name that does not exist: the nearest one, or all there are.
+
+    Args:
+        given: what was written.
+        known: the names there are.
+    """
+    near = difflib.get_close_matches(str(given), known, 1)
+    return f"; is {near[0]} meant?" if near else f"; there are {', '.join(sorted(known)) or 'none'}"

@@ -19,7 +19,8 @@ from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import DEFAULT_MIN_SCORE
 from simjudge.scene.model import Scene
 from simjudge.scene.read import read_scene
-from simjudge.sensors.camera.camera import Camera, read_camera
+from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.vehicle.vehicle import Vehicle
 from simjudge.vehicle.vehicle_file import read_vehicle
 

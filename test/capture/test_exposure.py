@@ -18,7 +18,7 @@ from simjudge.capture.exposure import (
 from simjudge.core.images import decode_image
 from simjudge.engines.contract import SceneState
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.camera.camera import read_camera
+from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.chain import Step, apply_steps, frame_seed
 
 NOISE = Step("shot_noise", {"shot": 10, "read": 1})

@@ -9,7 +9,7 @@ import pytest
 from simjudge.capture.lock_step import LockStep, Moved, Taken
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.camera.camera import read_camera
+from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.vehicle.vehicle import VehicleState
 
 SECOND = 1_000_000_000

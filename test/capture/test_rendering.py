@@ -18,7 +18,7 @@ from simjudge.cli import main
 from simjudge.data.rosbag2 import read_recording
 from simjudge.data.sets import read_set
 from simjudge.perception.training_source import read_split
-from simjudge.sensors.camera.camera import read_camera
+from simjudge.sensors.camera.camera_file import read_camera
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
@@ -175,7 +175,7 @@ def test_rows_that_are_no_poses_are_left_out_and_counted(place):
         ("tiny", ["--poses", "nan.txt"], 1, "holds no pose that can be used"),
         ("tiny", ["--poses", "words.txt"], 1, "words.txt"),
         ("tiny", ["--poses", "random", "-n", "3", "--camera", "zero.yaml"], 1, "size: "),
-        ("tiny", ["--poses", "random", "-n", "3", "--camera", "none.yaml"], 2, "neither a camera's file"),
+        ("tiny", ["--poses", "random", "-n", "3", "--camera", "none.yaml"], 2, "neither a file nor the name of a camera"),
         ("tiny", ["--poses", "random", "-n", "3", "--mount", "body"], 2, "camera above the floor"),
         ("tiny", ["--poses", "random", "-n", "3", "--engine", "unreal"], 2, "one of default, chrono"),
         ("tiny", ["--poses", "random", "-n", "3", "--out", "o.json"], 2, "x.mcap, x.db3"),

@@ -154,7 +154,7 @@ def test_a_camera_of_one_s_own_and_what_is_wrong_with_it(source, tmp_path):
     assert "lens" not in done.stderr
     for options, code, says in (
         (["--camera", "plain"], 2, "camera plain has no filters"),
-        (["--camera", "none"], 2, "neither a camera's file nor the name"),
+        (["--camera", "none"], 2, "neither a file nor the name of a camera"),
         (["--camera", own, "--blur", "1"], 2, "--camera brings its own filters"),
     ):
         refused = run(source, tmp_path / "never", "--to", "yolo", *options)
@@ -162,5 +162,5 @@ def test_a_camera_of_one_s_own_and_what_is_wrong_with_it(source, tmp_path):
         assert says in refused.stderr
     own.write_text("{size: [32, 24], field_of_view: 60, filters: [gray_world]}")
     refused = run(source, tmp_path / "never", "--to", "yolo", "--camera", own)
-    assert (refused.returncode, refused.stderr) == (1, f"error: {own}: rate: a number is needed; nothing is given\n")
+    assert (refused.returncode, refused.stderr) == (1, f"error: {own}: rate: a number above 0 is needed; nothing is given\n")
     assert not (tmp_path / "never").exists()

@@ -15,7 +15,7 @@ from simjudge.data.rosbag2 import describe_recording, read_recording
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.geometry.poses import Pose
 from simjudge.scene.read import read_scene
-from simjudge.sensors.camera.camera import read_camera
+from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.vehicle.vehicle_file import read_vehicle
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")

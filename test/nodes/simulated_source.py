@@ -10,7 +10,7 @@ from simjudge.core.images import EncodedImage, encode_jpeg
 from simjudge.engines.contract import Labels
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 from simjudge.nodes.simulated_camera import SimulatedCamera
-from simjudge.sensors.camera.camera import read_camera
+from simjudge.sensors.camera.camera_file import read_camera
 
 PICTURE = np.random.default_rng(0).integers(0, 256, (720, 1280, 3), np.uint8)
 JPEG = encode_jpeg(PICTURE, 30)

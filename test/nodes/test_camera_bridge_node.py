@@ -17,7 +17,7 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image  # noqa: E402
 from simjudge_msgs.msg import DetectionArray  # noqa: E402
 
 from simjudge.nodes.image_messages import message_stamp, to_rgb  # noqa: E402
-from simjudge.sensors.camera.calibration import read_calibration  # noqa: E402
+from simjudge.sensors.camera.calibration_file import read_calibration  # noqa: E402
 
 SOURCE = Path(__file__).with_name("camera_source.py")
 ERROR = b"\2"

@@ -15,7 +15,7 @@ from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 
 from simjudge.core.images import encode_jpeg  # noqa: E402
 from simjudge.nodes.image_messages import message_stamp, to_rgb  # noqa: E402
-from simjudge.sensors.camera.camera import read_camera  # noqa: E402
+from simjudge.sensors.camera.camera_file import read_camera  # noqa: E402
 
 SOURCE = Path(source.__file__)
 TOPICS = {

@@ -25,8 +25,8 @@ from simjudge.engines.chrono.stage import FARTHEST, Noisy, Physical, Stage
 from simjudge.engines.chrono.versions import Sensor
 from simjudge.engines.contract import Labels
 from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.chrono_camera import ChronoPhysical
 from simjudge.sensors.camera.lens import Lens
-from simjudge.sensors.camera.own_camera import ChronoPhysical
 
 BRACKETS = (1.0, 1 / 16, 1 / 256)
 """Parts of the scene's light that a picture is taken in, the next one where the one before is full: bytes end at 1."""
@@ -67,18 +67,18 @@ class Cameras:
         Raises:
             UsageError: Chrono's cameras have no such lens.
         """
-        if isinstance(camera.own, ChronoPhysical):
+        if isinstance(camera.chrono, ChronoPhysical):
             if camera.lens.model != "pinhole" and "camera" not in self._probed.radial:
                 raise UsageError(f"{camera.path}: lens: this PyChrono ignores radial lenses; take a pinhole one")
-            settings = PhysCamera(**vars(camera.own))
+            settings = PhysCamera(**vars(camera.chrono))
             values = self._stage.values(Physical(settings, camera.lens, camera.supersampling))
             return np.asarray(values[..., :3] / np.float32(FULL), np.float32)
-        if camera.own is None:
+        if camera.chrono is None:
             raise UsageError(f"{camera.name}: it asks nothing of Chrono's own cameras")
         way = self._way(camera.lens, "camera", 1)
         if not isinstance(way, Asked):
             raise UsageError(f"{camera.path}: chrono.noise: Chrono's camera has no such lens here; take a pinhole one")
-        bytes_ = self._stage.noisy(Noisy(way, camera.supersampling, camera.own), camera.gain)
+        bytes_ = self._stage.noisy(Noisy(way, camera.supersampling, camera.chrono), camera.gain)
         return buffers.linear(bytes_) / np.float32(camera.gain)
 
     def labels(self, lens: Lens) -> Labels:

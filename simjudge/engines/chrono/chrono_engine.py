@@ -141,7 +141,7 @@ class ChronoEngine:
         return (total / len(scene_states)).astype(np.float32)
 
     def render_own(self, camera: Camera, scene_state: SceneState) -> npt.NDArray[np.float32]:
-        """Linear RGB (H, W, 3) as the camera's file asks it of Chrono's own cameras (`Camera.own`)."""
+        """Linear RGB (H, W, 3) as the camera's file asks it of Chrono's own cameras (`Camera.chrono`)."""
         return self._seen(scene_state).own(camera)
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:

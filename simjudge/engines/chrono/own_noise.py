@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sensors.camera.own_camera import ChronoNoise
+from simjudge.sensors.camera.chrono_camera import ChronoNoise
 
 _FULL = 255.0
 

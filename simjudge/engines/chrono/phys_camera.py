@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.engines.chrono.lenses import Asked, fitted
+from simjudge.sensors.camera.chrono_camera import ChronoPhysical
 from simjudge.sensors.camera.lens import Coefficients, Lens
-from simjudge.sensors.camera.own_camera import ChronoPhysical
 
 FULL = 65535
 _WIDTH = 0.013

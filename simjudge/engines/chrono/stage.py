@@ -29,8 +29,8 @@ from simjudge.engines.chrono.scenes import Plan, PlannedBody, PlannedMaterial, d
 from simjudge.engines.chrono.sensor_file import SensorSpec
 from simjudge.engines.chrono.versions import Release, camera_arguments
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
+from simjudge.sensors.camera.chrono_camera import ChronoNoise
 from simjudge.sensors.camera.lens import Lens
-from simjudge.sensors.camera.own_camera import ChronoNoise
 
 FARTHEST = 10_000.0
 """Metres: what the depth camera says where nothing is hit."""

@@ -17,7 +17,8 @@ from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.version import version
 from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
-from simjudge.sensors.camera.camera import Camera, read_camera
+from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.chain import Step, apply_steps, filtered
 
 

@@ -15,8 +15,8 @@ from simjudge.engines.chrono.probe import Probed
 from simjudge.engines.chrono.stage import FARTHEST
 from simjudge.engines.chrono.versions import FACTORS, SENSORS
 from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
 from simjudge.sensors.camera.lens import Lens, lens_with_field
-from simjudge.sensors.camera.own_camera import ChronoNoise, ChronoPhysical
 
 WALL = 3.0
 
@@ -155,7 +155,7 @@ class Noisily(Formula):
 
 
 def camera(lens, own, **given):
-    return Camera("it", Path("it.yaml"), lens, (), 30, 0, own=own, **given)
+    return Camera("it", Path("it.yaml"), lens, (), 30, 0, chrono=own, **given)
 
 
 @pytest.mark.parametrize("noise", [ChronoNoise("constant", 0.02, 0.01), ChronoNoise("pixel_dependent", slope=4e-4)])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.installed import CAMERA, shipped_files
 from simjudge.engines.chrono.lenses import (
     DIRECT_LIMIT,
     Asked,
@@ -21,7 +22,7 @@ from simjudge.engines.chrono.lenses import (
     lookup_for,
     slope_factor,
 )
-from simjudge.sensors.camera.camera import read_camera, shipped_cameras
+from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.lens import Lens, lens_with_field, lens_with_focal_length, radial_slope
 
 TARGET = math.tan(math.radians(30))
@@ -106,7 +107,7 @@ def test_the_defect_cannot_be_corrected_beyond_its_end():
 
 
 @pytest.mark.parametrize("factor", ["tangent", "linear"])
-@pytest.mark.parametrize("name", sorted(shipped_cameras()))
+@pytest.mark.parametrize("name", sorted(shipped_files(CAMERA)))
 def test_shipped_cameras_are_asked_for_directly_or_not_at_all(name, factor):
     lens = read_camera(name).lens
     error = direct_error(lens, factor)

@@ -23,8 +23,8 @@ from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Surface, Thing
 from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
 from simjudge.sensors.camera.lens import Lens, lens_with_field
-from simjudge.sensors.camera.own_camera import ChronoNoise, ChronoPhysical
 from simjudge.studies.driving_tests import drive_tests, flat_scene
 from simjudge.vehicle.vehicle import Command
 from simjudge.vehicle.vehicle_file import read_vehicle
@@ -89,7 +89,7 @@ def test_what_the_sensors_do_uncorrected(target):
 
 
 def own_camera(own):
-    return Camera("own", Path("own.yaml"), lens_with_field("pinhole", (320, 64), 80), (), 30, 0, own=own)
+    return Camera("own", Path("own.yaml"), lens_with_field("pinhole", (320, 64), 80), (), 30, 0, chrono=own)
 
 
 def test_chronos_own_noise_has_its_deviation(target):

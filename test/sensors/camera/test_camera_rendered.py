@@ -13,7 +13,7 @@ from simjudge.engines.contract import SceneState
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Collider
-from simjudge.sensors.camera.camera import read_camera
+from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.isp import shot_noise
 from simjudge.sensors.camera.lens import lens_with_field
 

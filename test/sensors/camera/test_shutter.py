@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simjudge.sensors.camera.camera import read_camera
+from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.shutter import SECOND, due, exposure_stamps, middle_stamp, ready_stamp
 
 CAMERA = replace(read_camera("plain"), rate=30.0, lag=0.0, exposure_time=0.0, exposure_samples=1)

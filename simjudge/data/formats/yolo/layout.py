@@ -8,7 +8,8 @@ from typing import Any
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import IMAGE_SUFFIXES
-from simjudge.core.text import load_yaml, read_text
+from simjudge.core.text import read_text
+from simjudge.core.yaml_file import read_yaml
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
 
 SPLITS = ("train", "valid", "val", "test")
@@ -56,11 +57,11 @@ def find_layout(path: Path, losses: Losses) -> YoloLayout:
         above = _description_in(root.parent)
         if above is None and "images" in (root.name, root.parent.name):
             above = _description_in(root.parent.parent)
-        names = parse_class_names(load_yaml(above), above) if above is not None else {}
+        names = parse_class_names(read_yaml(above, unique=False).content, above) if above is not None else {}
         images = [root] if not _folder_splits(root) else []
         splits = _folder_splits(root) or [("", images[0])]
         return YoloLayout(root, [_split(name, _files(folder, losses), folder) for name, folder in splits], names)
-    content = load_yaml(description)
+    content = read_yaml(description, unique=False).content
     if not isinstance(content, dict):
         raise SimjudgeError(f"{description}: not a data set description; it needs 'train:', 'val:' and 'names:'")
     names = parse_class_names(content, description)
@@ -120,7 +121,7 @@ def _description_in(folder: Path) -> Path | None:
 
 def _is_description(path: Path) -> bool:
     try:
-        content = load_yaml(path)
+        content = read_yaml(path, unique=False).content
     except SimjudgeError:
         return False
     return isinstance(content, dict) and ("names" in content or any(key in content for key in _KEYS))

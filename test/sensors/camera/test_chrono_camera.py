@@ -9,8 +9,8 @@ from simjudge.capture.exposure import gather
 from simjudge.core.errors import SimjudgeError
 from simjudge.engines.contract import SceneState
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.camera.camera import read_camera
-from simjudge.sensors.camera.own_camera import ChronoNoise, ChronoPhysical
+from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
 
 HERE = SceneState(Pose().optical_frame())
 
@@ -38,18 +38,21 @@ def camera(folder, text):
     ],
 )
 def test_what_is_asked(tmp_path, text, own):
-    assert camera(tmp_path, text).own == own
+    assert camera(tmp_path, text).chrono == own
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("chrono: noise", "chrono: one of noise, physical"),
-        ("chrono: {noise: {constant: {}}, physical: {}}", "chrono: one of noise, physical"),
-        ("chrono: {noise: {salt: {}}}", r"chrono\.noise: one of constant, pixel_dependent"),
+        ("chrono: noise", r"chrono: fields .noise, physical. are needed; this is noise"),
+        (
+            "chrono: {noise: {constant: {}}, physical: {}}",
+            "chrono: chrono needs one of noise, physical; noise and physical are given",
+        ),
+        ("chrono: {noise: {salt: {}}}", r"chrono\.noise\.salt: no such field; there are constant, pixel_dependent"),
         ("chrono: {noise: {constant: {slope: 1}}}", r"noise\.constant\.slope: no such field"),
         ("chrono: {noise: {constant: {deviation: -1}}}", r"constant\.deviation: a number from 0 to 1"),
-        ("chrono: {physical: {iso: .nan}}", r"physical\.iso: a number"),
+        ("chrono: {physical: {iso: .nan}}", r"physical\.iso: a finite number"),
         ("chrono: {physical: {noise: 1}}", r"physical\.noise: true or false"),
         (
             "chrono: {physical: {noise: true, exposure_to_value: true}}",

@@ -1,0 +1,362 @@
+"""Types of the fields that people write, for pydantic: `Annotated[float, Number(ge=0)]`.
+
+Each refuses a wrong value with one phrase that says all that is needed ("a number from 0 to 1 is needed"), where
+pydantic's own constraints speak one limit at a time, and writes the same into the JSON schema for editors.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from simjudge.core.text import nearest_name, one_line, parse_number
+
+LARGEST = 1e300
+"""Beyond it a number is none: its square would not be finite."""
+
+
+def need(phrase: str) -> str:
+    """A phrase with its verb: "a number is needed", "3 numbers are needed".
+
+    Args:
+        phrase: what is needed, e.g. "a number above 0".
+    """
+    first = phrase.split(maxsplit=1)[0]
+    one = first in {"a", "an", "one", "true", "the"} or first.startswith(("[", "{", '"'))
+    return f"{phrase} {'is' if one else 'are'} needed"
+
+
+def refusal(phrase: str) -> PydanticCustomError:
+    """The error of a value that is not what is needed; the message ends with the value.
+
+    Args:
+        phrase: what is needed, e.g. "a number above 0".
+    """
+    return PydanticCustomError("refusal", "{needed}", {"needed": need(phrase)})
+
+
+def conflict(message: str, *at: int | str) -> PydanticCustomError:
+    """The error of fields that do not suit each other.
+
+    Args:
+        message: what is wrong and what to do, as it is shown.
+        at: the field, or the way to it, below the table that is being checked.
+    """
+    return PydanticCustomError("conflict", "{message}", {"message": message, "at": at})
+
+
+def shown(value: Any, *, numeric: bool = False) -> str:
+    """How a message ends that says what was found.
+
+    Args:
+        value: what stands in the file.
+        numeric: whether a number is needed: YAML reads 1e1 as a text.
+    """
+    if value is None:
+        return "; nothing is given"
+    if numeric and isinstance(value, str) and parse_number(value) is not None:
+        return f"; this is {one_line(value)}, a text to YAML; write {parse_number(value)}"
+    return f"; this is {one_line(value)}"
+
+
+def is_number(value: object, most: float = LARGEST) -> bool:
+    """Whether a value of a YAML file is a number of at most a size.
+
+    Args:
+        value: anything; true and false are no numbers.
+        most: the largest absolute value.
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= most
+
+
+class FieldType:
+    """A type of field: subclasses say what is needed, what a value becomes, and their JSON schema."""
+
+    @property
+    def needed(self) -> str:
+        """What is needed, as a phrase without a verb."""
+        raise NotImplementedError
+
+    def read(self, value: Any) -> Any:
+        """The value as the model holds it.
+
+        Args:
+            value: what YAML made of it.
+
+        Raises:
+            PydanticCustomError: it is something else.
+        """
+        raise NotImplementedError
+
+    def schema(self) -> JsonSchemaValue:
+        """The JSON schema."""
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """How pydantic reads it."""
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """How editors read it."""
+        return self.schema()
+
+
+@dataclass(frozen=True)
+class Number(FieldType):
+    """A finite number.
+
+    Attributes:
+        ge, le: limits that are included.
+        gt, lt: limits that are not.
+        of: what it counts or measures, e.g. "seconds"; "" for a plain number.
+    """
+
+    ge: float | None = None
+    le: float | None = None
+    gt: float | None = None
+    lt: float | None = None
+    of: str = ""
+    largest: float = LARGEST
+
+    @property
+    def needed(self) -> str:
+        """The phrase with its limits."""
+        words = [self.of or "a number"]
+        if self.ge is not None and self.le is not None:
+            words.append(f"from {self.ge:g} to {self.le:g}")
+        elif self.ge is not None:
+            words.append(f"of {self.ge:g} or more")
+        elif self.le is not None:
+            words.append(f"of {self.le:g} or less")
+        if self.gt is not None:
+            words.append(f"above {self.gt:g}")
+        if self.lt is not None:
+            words.append(f"{'and ' if self.gt is not None else ''}below {self.lt:g}")
+        return " ".join(words)
+
+    def read(self, value: Any) -> Any:
+        """The number."""
+        inside = (
+            is_number(value, self.largest)
+            and (self.ge is None or value >= self.ge)
+            and (self.le is None or value <= self.le)
+            and (self.gt is None or value > self.gt)
+            and (self.lt is None or value < self.lt)
+        )
+        if not inside:
+            raise refusal(self.needed)
+        return float(value)
+
+    def schema(self) -> JsonSchemaValue:
+        """With the limits."""
+        limits = {
+            "minimum": self.ge, "maximum": self.le, "exclusiveMinimum": self.gt, "exclusiveMaximum": self.lt,
+        }  # fmt: skip
+        return {"type": "number", **{name: limit for name, limit in limits.items() if limit is not None}}
+
+
+@dataclass(frozen=True)
+class Whole(FieldType):
+    """A whole number within limits that are included.
+
+    Attributes:
+        ge, le: the limits.
+    """
+
+    ge: int = 0
+    le: int = 2**31
+
+    @property
+    def needed(self) -> str:
+        """The phrase with its limits."""
+        return f"a whole number from {self.ge} to {self.le}"
+
+    def read(self, value: Any) -> Any:
+        """The number."""
+        if type(value) is not int or not self.ge <= value <= self.le:
+            raise refusal(self.needed)
+        return value
+
+    def schema(self) -> JsonSchemaValue:
+        """With the limits."""
+        return {"type": "integer", "minimum": self.ge, "maximum": self.le}
+
+
+@dataclass(frozen=True)
+class Numbers(FieldType):
+    """A list of numbers, each with a name, as a tuple.
+
+    Attributes:
+        names: e.g. "x y z".
+        ge, le: limits of each that are included.
+        gt: a limit of each that is not.
+        whole: whether they are whole numbers.
+        largest: the largest absolute value of each.
+    """
+
+    names: str
+    ge: float | None = None
+    le: float | None = None
+    gt: float | None = None
+    whole: bool = False
+    largest: float = LARGEST
+
+    @property
+    def needed(self) -> str:
+        """The phrase with names and limits."""
+        names = self.names.split()
+        number = Number(self.ge, self.le, self.gt).needed.removeprefix("a number")
+        return f"{len(names)} {'whole ' if self.whole else ''}numbers{number} [{', '.join(names)}]"
+
+    def read(self, value: Any) -> Any:
+        """The numbers."""
+        one = Number(self.ge, self.le, self.gt, largest=self.largest)
+        if not isinstance(value, list | tuple) or len(value) != len(self.names.split()):
+            raise refusal(self.needed)
+        try:
+            numbers = tuple(one.read(each) for each in value)
+        except PydanticCustomError as error:
+            raise refusal(self.needed) from error
+        if self.whole and not all(type(each) is int for each in value):
+            raise refusal(self.needed)
+        return tuple(value) if self.whole else numbers
+
+    def schema(self) -> JsonSchemaValue:
+        """A list of so many numbers."""
+        items = Number(self.ge, self.le, self.gt).schema() | ({"type": "integer"} if self.whole else {})
+        count = len(self.names.split())
+        return {"type": "array", "items": items, "minItems": count, "maxItems": count}
+
+
+@dataclass(frozen=True)
+class Text(FieldType):
+    """A text that is not empty.
+
+    Attributes:
+        of: what it is, e.g. "the path of a file".
+    """
+
+    of: str = "a text"
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return self.of
+
+    def read(self, value: Any) -> Any:
+        """The text."""
+        if not isinstance(value, str) or not value:
+            raise refusal(self.needed)
+        return value
+
+    def schema(self) -> JsonSchemaValue:
+        """A text."""
+        return {"type": "string", "minLength": 1}
+
+
+@dataclass(frozen=True)
+class Label(FieldType):
+    """A text, or a number that stands for one: ROS writes serial numbers without quotes."""
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return "a text"
+
+    def read(self, value: Any) -> Any:
+        """The text."""
+        if not isinstance(value, str | int | float) or not str(value):
+            raise refusal(self.needed)
+        return str(value)
+
+    def schema(self) -> JsonSchemaValue:
+        """A text or a number."""
+        return {"type": ["string", "number"]}
+
+
+@dataclass(frozen=True)
+class NumberList(FieldType):
+    """Any number of finite numbers."""
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return "a list of numbers"
+
+    def read(self, value: Any) -> Any:
+        """The numbers."""
+        if not isinstance(value, list | tuple) or not all(is_number(each) for each in value):
+            raise refusal(self.needed)
+        return tuple(float(each) for each in value)
+
+    def schema(self) -> JsonSchemaValue:
+        """A list of numbers."""
+        return {"type": "array", "items": {"type": "number"}}
+
+
+@dataclass(frozen=True)
+class Flag(FieldType):
+    """True or false."""
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return "true or false"
+
+    def read(self, value: Any) -> Any:
+        """The truth."""
+        if not isinstance(value, bool):
+            raise refusal(self.needed)
+        return value
+
+    def schema(self) -> JsonSchemaValue:
+        """A truth."""
+        return {"type": "boolean"}
+
+
+class Choice(FieldType):
+    """One of the words of a `Literal`: `Annotated[Literal["free", "static"], Choice()]`."""
+
+    def __init__(self, *words: str) -> None:
+        """Take the words from the annotation unless they are given.
+
+        Args:
+            words: the words to choose from.
+        """
+        self.words = words
+
+    @property
+    def needed(self) -> str:
+        """The phrase with the words."""
+        return f"one of {', '.join(self.words)}"
+
+    def read(self, value: Any) -> Any:
+        """The word."""
+        if not isinstance(value, str):
+            raise refusal(self.needed)
+        if value not in self.words:
+            raise conflict(f"there is no {value!r}{nearest_name(value, self.words)}")
+        return value
+
+    def schema(self) -> JsonSchemaValue:
+        """The words."""
+        return {"type": "string", "enum": list(self.words)}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """How pydantic reads it."""
+        self.words = self.words or get_args(source)
+        return super().__get_pydantic_core_schema__(source, handler)
+
+
+def finite(value: object) -> bool:
+    """Whether a value is anything but a number without end.
+
+    Args:
+        value: anything.
+    """
+    return not isinstance(value, float) or math.isfinite(value)

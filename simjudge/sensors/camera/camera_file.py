@@ -1,0 +1,273 @@
+"""A camera as a person writes it down: size, field of view, lens, filters, rate and lag, in one YAML file.
+
+    size: [1280, 720]              # pixels
+    field_of_view: 80              # degrees between the left and the right edge, distortion included; or focal_length
+    lens: {model: radial, k1: -0.369, k2: 0.1257, k3: -0.0194}       # or pinhole (the default), or fov
+    supersampling: 2               # n x n rays a pixel; 2 by default
+    rate: 30                       # images a second
+    lag: 0.03                      # seconds from an image's stamp until it is handed over; 0 by default
+    exposure_time: 0.01            # seconds, from the stamp on; 0 by default: no motion blur
+    exposure_samples: 4            # moments that the exposure is made of; 4 by default
+    gain: 1.0                      # linear radiance times this is full scale; 1 by default
+    filters:                       # in the order in which light and signal take them; none by default
+      - shot_noise: {shot: 6, read: 0.5}
+      - bayer: {pattern: GRBG}
+      - srgb                       # above: linear light; below: display values. First of all if it is left out
+      - gray_world
+    chrono: {noise: ...}           # or physical: Chrono's own camera, of engine chrono only (`chrono_camera.py`)
+
+In place of size, field_of_view and lens, `calibration: FILE` takes them from a calibration that ROS wrote; the path is
+relative to the camera's file.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import cv2
+import numpy as np
+from pydantic import model_validator
+from pydantic.json_schema import JsonSchemaValue
+
+from simjudge.core.documents import Document, Fields, read_document
+from simjudge.core.errors import UsageError
+from simjudge.core.field_types import (
+    Choice,
+    FieldType,
+    Number,
+    Numbers,
+    Text,
+    Whole,
+    conflict,
+    is_number,
+    need,
+    refusal,
+    shown,
+)
+from simjudge.core.installed import CAMERA, find_file
+from simjudge.sensors.camera.calibration_file import read_calibration
+from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.chain import Step, apply_steps, encodes
+from simjudge.sensors.camera.chrono_camera import ChronoFields
+from simjudge.sensors.camera.filters import FILTERS, named_filter
+from simjudge.sensors.camera.lens import Lens, lens_of, lens_with_field, lens_with_focal_length
+
+_LENS_FIELDS = ("size", "field_of_view", "focal_length", "lens")
+_MOST_RAYS = 16
+"""Rays along each side of a pixel."""
+_MOST_SAMPLES = 256
+"""Moments of an exposure."""
+_LARGEST_SIDE = 20000
+"""Pixels."""
+_DEFAULT_SAMPLES = 4
+"""Moments of an exposure where the file does not say."""
+_SIZE = Numbers("width height", ge=1, le=_LARGEST_SIDE, whole=True)
+
+
+class FilterType(FieldType):
+    """A step of the chain: a filter's name, or one `name: {parameter: value, ...}`; read by trying it."""
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return "a filter's name, or name: {parameter: value, ...},"
+
+    def read(self, value: Any) -> Any:
+        """The step, checked by name, parameters and their types, and by running it on a small image."""
+        name, parameters = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else (value, {})
+        written = isinstance(name, str) and isinstance(parameters, dict)
+        if not written or not all(isinstance(key, str) for key in parameters):
+            raise refusal(self.needed)
+        try:
+            step = Step(name, parameters)
+        except UsageError as error:
+            raise conflict(str(error)) from error
+        _check_types(step)
+        try:
+            apply_steps(np.full((8, 8, 3), 0.5), [step])
+        except (UsageError, cv2.error, ValueError, OverflowError) as error:
+            raise conflict(" ".join(str(error).split())) from error
+        return step
+
+    def schema(self) -> JsonSchemaValue:
+        """All filters with their parameters."""
+        kinds = {int: "number", float: "number", str: "string"}
+        tables = []
+        for name, function in sorted(FILTERS.items()):
+            hints = typing.get_type_hints(function)
+            properties = {
+                parameter: {"type": kinds[hints[parameter]]}
+                for parameter in _parameters(function)
+                if hints[parameter] in kinds
+            }
+            table = {"type": "object", "properties": properties, "additionalProperties": False}
+            about = str(inspect.getdoc(function)).splitlines()[0]
+            tables.append({
+                "type": "object", "properties": {name: table}, "required": [name], "additionalProperties": False,
+                "description": about,
+            })  # fmt: skip
+        return {"anyOf": [{"type": "string", "enum": sorted(FILTERS)}, *tables]}
+
+
+class LensFields(Fields):
+    """The lens."""
+
+    model: Annotated[Literal["pinhole", "radial", "fov"], Choice()]
+    """Radial: Brown's polynomial as in OpenCV and ROS (plumb_bob). fov: the FOV lens of Chrono::Sensor."""
+    k1: Annotated[float, Number()] = 0.0
+    """Of the radial model."""
+    k2: Annotated[float, Number()] = 0.0
+    """Of the radial model."""
+    k3: Annotated[float, Number()] = 0.0
+    """Of the radial model."""
+
+    @model_validator(mode="after")
+    def _check(self) -> LensFields:
+        foreign = self.model_fields_set - {"model"} if self.model != "radial" else set()
+        if foreign:
+            raise conflict(f"no such field of a {self.model} lens; there is model", min(foreign))
+        return self
+
+
+class CameraFile(Fields):
+    """A camera."""
+
+    name: Annotated[str, Text()] | None = None
+    """The file's own without its suffix, if left out."""
+    size: Annotated[tuple[int, int], _SIZE] | None = None
+    """Width and height, pixels."""
+    field_of_view: Annotated[float, Number()] | None = None
+    """Degrees between the left and the right edge of the image, distortion included."""
+    focal_length: Annotated[float, Number()] | None = None
+    """Pixels; in place of field_of_view."""
+    lens: LensFields = LensFields(model="pinhole")
+    """A pinhole, if left out."""
+    calibration: Annotated[str, Text("the path of a file")] | None = None
+    """A calibration that ROS wrote, in place of size, field_of_view and lens; relative to this file."""
+    supersampling: Annotated[int, Whole(1, _MOST_RAYS)] = 2
+    """N, for N x N rays a pixel."""
+    exposure_time: Annotated[float, Number(ge=0)] = 0.0
+    """Seconds that light falls on the sensor, from the stamp on; 0: no motion blur."""
+    exposure_samples: Annotated[int, Whole(1, _MOST_SAMPLES)] = _DEFAULT_SAMPLES
+    """Moments that the exposure is made of."""
+    gain: Annotated[float, Number(gt=0)] = 1.0
+    """Linear radiance times this, 1 is full scale."""
+    rate: Annotated[float, Number(gt=0)]
+    """Images a second."""
+    lag: Annotated[float, Number(ge=0)] = 0.0
+    """Seconds from an image's stamp until it is handed over."""
+    filters: tuple[Annotated[Step, FilterType()], ...] = ()
+    """The chain, in order; steps before `srgb` act on linear light, those after it on display values."""
+    chrono: ChronoFields | None = None
+    """What is asked of Chrono's own cameras; engine chrono only."""
+
+    @model_validator(mode="after")
+    def _check(self) -> CameraFile:
+        self._check_lens()
+        self._check_exposure()
+        if self.chrono is not None and self.exposure_time:
+            raise conflict("Chrono's own camera takes one instant; remove one of the two", "exposure_time")
+        if self.chrono is not None and self.chrono.physical and "gain" in self.model_fields_set:
+            raise conflict("chrono.physical has aperture, exposure and iso in its place; remove it", "gain")
+        try:
+            encodes(self.filters)
+        except UsageError as error:
+            raise conflict(str(error), "filters") from error
+        return self
+
+    def _check_lens(self) -> None:
+        if self.calibration is not None:
+            both = [field for field in _LENS_FIELDS if field in self.model_fields_set]
+            if both:
+                raise conflict("comes from the calibration; remove one of the two", both[0])
+            return
+        if self.size is None:
+            raise conflict(f"{need(_SIZE.needed)}; nothing is given", "size")
+        self.only("field_of_view", "focal_length", subject="a camera")
+
+    def _check_exposure(self) -> None:
+        if self.exposure_time > 1 / self.rate:
+            message = f"0 to {1 / self.rate:.4g} seconds (1 / rate) are needed{shown(self.exposure_time)}"
+            raise conflict(message, "exposure_time")
+        if self.exposure_time == 0 and "exposure_samples" in self.model_fields_set:
+            raise conflict("needs an exposure_time above 0; give one or remove it", "exposure_samples")
+
+
+def read_camera(given: str | Path) -> Camera:
+    """Read a camera's file, or the one of a name that comes with simjudge.
+
+    Args:
+        given: path or name.
+
+    Raises:
+        UsageError: there is no such file, nor a camera of that name.
+        SimjudgeError: the file is no camera; the message names file and field.
+    """
+    path = find_file(given, CAMERA)
+    document = read_document(path, CameraFile, "camera")
+    file = document.content
+    return Camera(
+        name=file.name or path.stem,
+        path=path,
+        lens=_lens(document),
+        steps=file.filters,
+        rate=file.rate,
+        lag=file.lag,
+        supersampling=file.supersampling,
+        exposure_time=file.exposure_time,
+        exposure_samples=file.exposure_samples if file.exposure_time else 1,
+        gain=file.gain,
+        chrono=file.chrono.settings() if file.chrono else None,
+    )
+
+
+def _lens(document: Document[CameraFile]) -> Lens:
+    """The lens from its own fields, or from a calibration."""
+    file = document.content
+    if file.calibration is not None or file.size is None:
+        return _calibrated_lens(document, document.path.parent / str(file.calibration))
+    coefficients = (file.lens.k1, file.lens.k2, file.lens.k3)
+    try:
+        if file.focal_length is not None:
+            return lens_with_focal_length(file.lens.model, file.size, file.focal_length, coefficients)
+        return lens_with_field(file.lens.model, file.size, file.field_of_view or 0.0, coefficients)
+    except UsageError as error:
+        field = "field_of_view" if file.focal_length is None else "focal_length"
+        raise document.error((field,), str(error)) from error
+
+
+def _calibrated_lens(document: Document[CameraFile], path: Path) -> Lens:
+    calibration = read_calibration(path)
+    doubt = calibration.doubt()
+    if doubt and doubt.wrong:
+        raise document.error(("calibration",), doubt.message)
+    try:
+        return lens_of(calibration)
+    except UsageError as error:
+        raise document.error(("calibration",), str(error)) from error
+
+
+def _check_types(step: Step) -> None:
+    """Refuse parameters that are missing, or that are text where a number is needed or the other way round."""
+    function = named_filter(step.name)
+    hints = typing.get_type_hints(function)
+    for name, parameter in _parameters(function).items():
+        value = step.parameters.get(name)
+        if value is None:
+            if parameter.default is inspect.Parameter.empty:
+                raise conflict(f"{name} is missing", step.name)
+        elif hints.get(name) in {int, float} and not is_number(value):
+            raise conflict(f"a number is needed{shown(value, numeric=True)}", step.name, name)
+        elif hints.get(name) is str and not isinstance(value, str):
+            raise conflict(f"a text is needed{shown(value)}", step.name, name)
+
+
+def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
+    """A filter's parameters but for the image, its first, and the seed."""
+    first, *others = inspect.signature(function).parameters.items()
+    del first
+    return {name: parameter for name, parameter in others if name != "seed"}

@@ -162,5 +162,8 @@ def test_a_camera_of_one_s_own_and_what_is_wrong_with_it(source, tmp_path):
         assert says in refused.stderr
     own.write_text("{size: [32, 24], field_of_view: 60, filters: [gray_world]}")
     refused = run(source, tmp_path / "never", "--to", "yolo", "--camera", own)
-    assert (refused.returncode, refused.stderr) == (1, f"error: {own}: rate: a number above 0 is needed; nothing is given\n")
+    assert (refused.returncode, refused.stderr) == (
+        1,
+        f"error: {own}: rate: a number above 0 is needed; nothing is given\n",
+    )
     assert not (tmp_path / "never").exists()

@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image as PillowImage
-from rclpy.publisher import Publisher
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
+from simjudge.graph.node_interfaces import NODES
 from simjudge.sensors.camera.calibration import Calibration, Undistortion
 from simjudge.sensors.camera.calibration_file import read_calibration
 
 from .diagnostics import ERROR, OK, WARN, TaskState, ThroughputCounter
+from .endpoints import declared_publisher
 from .image_input import TRANSPORTS, ImageInput
 from .image_messages import camera_info_message, flip_rows, image_message, message_stamp, to_rgb
 from .parameters import Parameter
-from .qos import RELIABILITIES, image_qos, publisher_events
+from .qos import RELIABILITIES
 from .runtime import SimjudgeNode, run_node
 
 _DEPTH = 30
@@ -39,6 +40,7 @@ class CameraBridgeNode(SimjudgeNode):
     """Takes a real camera's pictures over: image[/compressed] in; camera/image_raw, camera_info, image_rect out."""
 
     NAME = "camera_bridge_node"
+    INTERFACE = NODES["camera_bridge_node"]
     PARAMETERS = (
         Parameter("transport", "auto", "which pictures: the raw ones (image), the compressed ones (image/compressed),"
                   " or those that come", choices=TRANSPORTS),
@@ -70,11 +72,11 @@ class CameraBridgeNode(SimjudgeNode):
         self._throughput = ThroughputCounter()
         self._decoded = self._unstamped = self._backward = 0
         self._last_stamp = -1
-        self._raw = self._publisher(Image, "camera/image_raw")
+        self._raw = declared_publisher(self, "camera/image_raw")
         with_jpeg = self.settings["transport"] != "raw"
-        self._compressed = self._publisher(CompressedImage, "camera/image_raw/compressed") if with_jpeg else None
-        self._info = self._publisher(CameraInfo, "camera/camera_info") if self._calibration else None
-        self._rect = self._publisher(Image, "camera/image_rect") if self._calibration else None
+        self._compressed = declared_publisher(self, "camera/image_raw/compressed") if with_jpeg else None
+        self._info = declared_publisher(self, "camera/camera_info") if self._calibration else None
+        self._rect = declared_publisher(self, "camera/image_rect") if self._calibration else None
         self._input = ImageInput(self, "image", self._take, depth=_DEPTH)
         mine = {each.topic_name for each in (self._raw, self._compressed) if each is not None}
         loop = mine & set(self._input.topic.split(" or "))
@@ -96,11 +98,6 @@ class CameraBridgeNode(SimjudgeNode):
         else:
             self.diagnostics.report("calibration", WARN, f"{path}: {doubt.message}")
         return calibration
-
-    def _publisher(self, kind: type[Any], topic: str) -> Publisher[Any]:
-        name = "publish_reliability"
-        events = publisher_events(self.diagnostics, topic, name)
-        return self.create_publisher(kind, topic, image_qos(self.settings[name], _DEPTH), event_callbacks=events)
 
     def _take(self, message: Any) -> None:
         begin = time.monotonic()

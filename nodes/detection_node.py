@@ -9,22 +9,22 @@ from threading import Thread
 from typing import Any
 
 from rclpy.duration import Duration
-from sensor_msgs.msg import Image
-from simjudge_msgs.msg import DetectionArray
 
 from simjudge.core.box_drawing import class_colour, draw_boxes
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError, RgbImage
+from simjudge.graph.node_interfaces import NODES
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, Detector
 from simjudge.perception.loading import load_detector
 from simjudge.studies.live.image_queue import ImageQueue, QueuedImage
 
 from .detection_messages import detection_array, vision_array, vision_types
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
+from .endpoints import declared_publisher
 from .image_input import TRANSPORTS, ImageInput
 from .image_messages import image_message, message_stamp, place, to_rgb
 from .parameters import Parameter
-from .qos import RELIABILITIES, image_qos, publisher_events, reliable_qos
+from .qos import RELIABILITIES
 from .runtime import SimjudgeNode, run_node
 
 _LIVE_DEPTH, _BAG_DEPTH = 5, 100
@@ -38,6 +38,7 @@ class DetectionNode(SimjudgeNode):
     """Finds things in a camera's pictures: camera/image_raw[/compressed] in, camera/detections out."""
 
     NAME = "detection_node"
+    INTERFACE = NODES["detection_node"]
     PARAMETERS = (
         Parameter("model", "", "a .onnx, .pt or .yaml file, or the name of a detector that comes with simjudge",
                   required=True, changeable=True),
@@ -73,19 +74,10 @@ class DetectionNode(SimjudgeNode):
         self._skipped = 0
         self._last_loss = self._last_full = float("-inf")
         self._delays: deque[float] = deque(maxlen=100)
-        self._detections = self.create_publisher(
-            DetectionArray,
-            "camera/detections",
-            reliable_qos(_BAG_DEPTH),
-            event_callbacks=publisher_events(self.diagnostics, "camera/detections"),
-        )
+        self._detections = declared_publisher(self, "camera/detections")
         self._vision = vision_types()
-        self._vision_detections = (
-            self.create_publisher(self._vision.array, "camera/detections/vision", reliable_qos(_BAG_DEPTH))
-            if self._vision
-            else None
-        )
-        self._overlay = self.create_publisher(Image, "camera/detections/overlay", image_qos())
+        self._vision_detections = declared_publisher(self, "camera/detections/vision") if self._vision else None
+        self._overlay = declared_publisher(self, "camera/detections/overlay")
         self._input = ImageInput(
             self,
             "camera/image_raw",

@@ -12,6 +12,8 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
+from simjudge.graph.node_interfaces import DIAGNOSTICS
+
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 _PERIOD = 1.0
 
@@ -32,7 +34,7 @@ class Diagnostics:
         self._node = node
         self._reports: dict[str, TaskState] = {}
         self._sources: dict[str, Callable[[], TaskState]] = {}
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._publisher = node.create_publisher(DiagnosticArray, DIAGNOSTICS.topic, DIAGNOSTICS.depth)
         node.create_timer(_PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def report(self, task: str, level: bytes, message: str, values: Mapping[str, object] | None = None) -> None:

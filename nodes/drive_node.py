@@ -7,16 +7,16 @@ from collections import deque
 from dataclasses import replace
 from typing import Any
 
-from nav_msgs.msg import Odometry, Path
+from nav_msgs.msg import Odometry
 from sensor_msgs.msg import CameraInfo
 from simjudge_msgs.msg import DetectionArray
-from visualization_msgs.msg import MarkerArray
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.driving.cones import Sight
 from simjudge.driving.driver import Driver, Manner
 from simjudge.driving.steering import Pace
 from simjudge.driving.view import View, view_of
+from simjudge.graph.node_interfaces import NODES
 from simjudge.perception.class_map import plain_name
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.camera_file import read_camera
@@ -33,12 +33,13 @@ from .drive_messages import (
     side_detections,
     vehicle_state,
 )
+from .endpoints import declared_publisher, declared_subscription
 from .image_messages import message_stamp, place
 from .parameters import Parameter
-from .qos import publisher_events, reliable_qos, sensor_data_qos, subscription_events
 from .runtime import SimjudgeNode, message_class, run_node
 
-_DEPTH, _OFTEN = 100, 1000
+_DEPTH = 100
+"""Detections, and states before the lens is known, that are kept."""
 _PATIENCE = 5.0
 _RIGHT, _LEFT = 1, 2
 
@@ -47,6 +48,7 @@ class DriveNode(SimjudgeNode):
     """Drives between cones: camera/detections, vehicle/odometry and camera_info in, vehicle/input out."""
 
     NAME = "drive_node"
+    INTERFACE = NODES["drive_node"]
     PARAMETERS = (
         Parameter("vehicle", "art1", "the car: a file, or the name of one that comes with simjudge"),
         Parameter("camera", "", "the car's camera, likewise; empty: its lens is that of camera/camera_info"),
@@ -86,20 +88,13 @@ class DriveNode(SimjudgeNode):
         self._odom_frame, self._last_seen = "", -1.0
         self._throughput = ThroughputCounter()
         self._heard: dict[str, float] = {}
-        kind = message_class(self.settings["input_type"])
-        self._input = self.create_publisher(
-            kind,
-            "vehicle/input",
-            reliable_qos(_DEPTH),
-            event_callbacks=publisher_events(self.diagnostics, "vehicle/input"),
-        )
-        self._path = self.create_publisher(Path, "drive/path", reliable_qos())
-        self._cones = self.create_publisher(MarkerArray, "drive/cones", reliable_qos())
-        self._odometry = self._listen(Odometry, ODOMETRY_TOPIC, self._moved, _OFTEN)
+        self._input = declared_publisher(self, "vehicle/input")
+        self._path = declared_publisher(self, "drive/path")
+        self._cones = declared_publisher(self, "drive/cones")
+        self._odometry = self._listen(ODOMETRY_TOPIC, self._moved)
         if self._driver is None:
-            # Best effort fits whatever a camera offers.
-            self.create_subscription(CameraInfo, "camera/camera_info", self._calibrated, sensor_data_qos())
-        self._listen(DetectionArray, "camera/detections", self._detected, _DEPTH)
+            declared_subscription(self, "camera/camera_info", self._calibrated)
+        self._listen("camera/detections", self._detected)
         self.diagnostics.watch("driving", self._report)
 
     def _manner_wanted(self) -> Manner:
@@ -111,11 +106,9 @@ class DriveNode(SimjudgeNode):
         manner = Manner(lane_width=numbers["lane_width"], right_class=_RIGHT, left_class=_LEFT)
         return replace(manner, pace=pace, sight=sight)
 
-    def _listen(self, kind: type[Any], topic: str, take: Any, depth: int) -> Any:
+    def _listen(self, topic: str, take: Any) -> Any:
         self._heard[topic] = 0.0
-        return self.create_subscription(
-            kind, topic, take, reliable_qos(depth), event_callbacks=subscription_events(self.diagnostics, topic)
-        )
+        return declared_subscription(self, topic, take)
 
     def _see_with(self, view: View) -> None:
         self._driver = Driver(self._vehicle, view, self._manner)

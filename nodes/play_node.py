@@ -18,8 +18,10 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.playback import PlaybackClock, sort_by_time
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, StoredTopic, format_seconds
+from simjudge.graph.node_interfaces import NODES
 
 from .diagnostics import OK, TaskState
+from .endpoints import declared_publisher, declared_service
 from .message_definitions import has_installed_definition
 from .parameters import Parameter
 from .qos import publisher_events
@@ -35,6 +37,7 @@ class PlayNode(SimjudgeNode):
     """Plays a recording: every message byte for byte as it was recorded, at the pace it was recorded."""
 
     NAME = "play_node"
+    INTERFACE = NODES["play_node"]
     PARAMETERS = (
         Parameter("bag", "", "the recording: a rosbag2 folder, a .mcap or a .db3 file", required=True),
         Parameter("rate", 1.0, "seconds of the recording played in a second", low=0.01, high=1000, changeable=True),
@@ -68,8 +71,8 @@ class PlayNode(SimjudgeNode):
             )
         self._playback = PlaybackClock(self.settings["rate"], paused=self.settings["start_paused"])
         self._count = self._rounds = 0
-        self._ticker = self.create_publisher(Clock, "/clock", 10) if self.settings["clock"] > 0 else None
-        self.create_service(SetBool, "~/pause", self._pause)
+        self._ticker = declared_publisher(self, "/clock") if self.settings["clock"] > 0 else None
+        declared_service(self, "~/pause", self._pause)
         self.diagnostics.watch("playing", self._report)
         self._thread = Thread(target=self._play_all, name="playing", daemon=True)
         self._thread.start()

@@ -13,9 +13,9 @@ from simjudge.geometry.live_poses import LivePoses, LiveTransforms, PoseBuffer, 
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 
+from .endpoints import declared_subscription
 from .parameters import Parameter
-from .qos import latched_qos, reliable_qos, sensor_data_qos, subscription_events
-from .runtime import SimjudgeNode, message_class
+from .runtime import SimjudgeNode
 
 TYPES = {"pose": POSE, "pose_covariance": POSE_COVARIANCE, "odometry": ODOMETRY, "tf": TRANSFORMS}
 PARAMETERS = (
@@ -29,7 +29,6 @@ PARAMETERS = (
     Parameter("max_speed", 20.0, "m/s: poses that imply more are a jump", low=1e-3, high=1e6),
     Parameter("max_turn", 720.0, "degrees/s: poses that imply more are a jump", low=1e-3, high=1e6),
 )  # fmt: skip
-_DEPTH, _STATIC_DEPTH = 1000, 100
 
 
 class PoseInput:
@@ -55,26 +54,21 @@ class PoseInput:
         self.change = Condition()
         self._node, self._limits, self._lose = node, limits, lose
         kind = node.settings["pose_type"]
-        message = message_class(TYPES[kind])
         self._buffer: PoseBuffer
         if kind == "tf":
             self.topic = node.resolve_topic_name("/tf")
             ends = (node.settings["parent"] or None, node.settings["child"] or None)
             transforms = LiveTransforms(self.topic, *ends, limits)
             self._buffer = transforms
-            for topic, profile in (("/tf", reliable_qos(_DEPTH)), ("/tf_static", latched_qos(_STATIC_DEPTH))):
+            for topic in ("/tf", "/tf_static"):
                 take = partial(self._take_transforms, transforms, topic == "/tf_static")
-                events = subscription_events(node.diagnostics, topic)
-                node.create_subscription(message, topic, take, profile, event_callbacks=events)
+                declared_subscription(node, topic, take)
             return
         self.topic = node.resolve_topic_name("poses")
         poses = LivePoses(self.topic)
         self._buffer = poses
-        profile = (reliable_qos if node.settings["pose_reliability"] == "reliable" else sensor_data_qos)(_DEPTH)
-        events = subscription_events(node.diagnostics, self.topic, "pose_reliability")
-        node.create_subscription(
-            message, "poses", partial(self._take_pose, poses, kind == "pose"), profile, event_callbacks=events
-        )
+        take = partial(self._take_pose, poses, kind == "pose")
+        declared_subscription(node, "poses", take, message_type=TYPES[kind])
 
     def newest_stamp(self) -> int | None:
         """The time, nanoseconds, up to which poses are known; None before the first."""

@@ -13,6 +13,7 @@ from rclpy.clock_type import ClockType
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.live_recording import LiveRecording
+from simjudge.graph.node_interfaces import NODES
 
 from .diagnostics import OK, WARN, TaskState
 from .message_definitions import installed_definition
@@ -34,6 +35,7 @@ class RecordNode(SimjudgeNode):
     """Records topics into a rosbag2 recording, byte for byte as they were published."""
 
     NAME = "record_node"
+    INTERFACE = NODES["record_node"]
     PARAMETERS = (
         Parameter("out", "", "the folder of the recording, which must not exist yet", required=True),
         Parameter("topics", [], "the topics to record, from when on they exist"),

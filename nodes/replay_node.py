@@ -9,8 +9,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
 
-from sensor_msgs.msg import CameraInfo
-
 from simjudge.capture.camera_path import CameraPath, parse_place, seat_of
 from simjudge.capture.exposure import shot_of
 from simjudge.capture.ground_truth import Labelling, ground_truth
@@ -22,16 +20,18 @@ from simjudge.engines.contract import Engine
 from simjudge.engines.registry import ENGINES, make_engine
 from simjudge.geometry.pose_noise import PoseNoise
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
+from simjudge.graph.node_interfaces import NODES
 from simjudge.scene.measured_cones import staged
 from simjudge.sensors.camera.camera_file import read_camera
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
+from .endpoints import declared_subscription
 from .image_input import TRANSPORTS, ImageInput
 from .image_messages import message_stamp, place
 from .parameters import Parameter
 from .pose_input import PARAMETERS as POSE_PARAMETERS
 from .pose_input import PoseInput
-from .qos import RELIABILITIES, reliable_qos, sensor_data_qos
+from .qos import RELIABILITIES
 from .runtime import SimjudgeNode, run_node
 from .simulated_camera import SimulatedCamera
 
@@ -53,6 +53,7 @@ class ReplayNode(SimjudgeNode):
     """Sees in a scene what a real camera sees: image[/compressed] or camera_info, and poses in; camera/... out."""
 
     NAME = "replay_node"
+    INTERFACE = NODES["replay_node"]
     PARAMETERS = (
         Parameter("scene", "", "what stands where: a scene's file, or the name of one that comes with simjudge",
                   required=True),
@@ -142,8 +143,7 @@ class ReplayNode(SimjudgeNode):
             if loop:
                 raise SimjudgeError(f"{min(loop)} is both taken and published; remap one of them")
             return taken
-        profile = (reliable_qos if self.settings["reliability"] == "reliable" else sensor_data_qos)(_DEPTH)
-        subscription = self.create_subscription(CameraInfo, "camera_info", self._take, profile)
+        subscription = declared_subscription(self, "camera_info", self._take)
         if subscription.topic_name == self.resolve_topic_name("camera/camera_info"):
             raise SimjudgeError(f"{subscription.topic_name} is both taken and published; remap one of them")
         return None

@@ -23,6 +23,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.graph.node_interfaces import NodeInterface
 
 from .diagnostics import Diagnostics
 from .parameters import Parameter, Settings, table_text
@@ -39,8 +40,8 @@ _FORMER_NAME = {"humble", "iron", "jazzy"}
 class SimjudgeNode(Node):
     """A node with a parameter table, diagnostics and a proper end.
 
-    A subclass names itself (`NAME`), states its parameters (`PARAMETERS`) and its purpose (the docstring), sets up its
-    topics in `__init__`, and writes what is to be written in `close`.
+    A subclass names itself (`NAME`), states its parameters (`PARAMETERS`), its topics and services (`INTERFACE`) and
+    its purpose (the docstring), creates its topics in `__init__`, and writes what is to be written in `close`.
 
     Attributes:
         settings: the current parameter values, by name.
@@ -51,6 +52,7 @@ class SimjudgeNode(Node):
 
     NAME = ""
     PARAMETERS: tuple[Parameter, ...] = ()
+    INTERFACE = NodeInterface()
 
     def __init__(self) -> None:
         """Declare the parameters.

@@ -21,12 +21,14 @@ from simjudge.driving.closed_loop import Referee, Rules
 from simjudge.driving.drive import Stage, Wanted, read_stage
 from simjudge.driving.finders import Told
 from simjudge.engines.registry import ENGINES, make_engine
+from simjudge.graph.node_interfaces import NODES
 from simjudge.vehicle.vehicle_messages import INPUT_TYPE, Frames
 
 from .detection_messages import detection_array
 from .diagnostics import OK, WARN, TaskState
+from .endpoints import declared_publisher, declared_service
 from .parameters import Parameter
-from .qos import RELIABILITIES, reliable_qos
+from .qos import RELIABILITIES
 from .runtime import SimjudgeNode, run_node
 from .sim_sensors import SimSensors
 from .simulated_camera import SimulatedCamera
@@ -34,7 +36,6 @@ from .simulated_car import SimulatedCar
 from .subscription_wait import SETTLE, wait_for_subscriptions
 from .vehicle_input import VehicleInputs
 
-_DEPTH = 100
 _WAKE = 0.1
 _RECENT = 10.0
 _LATE = 200_000_000
@@ -45,6 +46,7 @@ class SimNode(SimjudgeNode):
     """Simulates a car with a camera on a course: vehicle/input in; pictures, labels, odometry, tf and /clock out."""
 
     NAME = "sim_node"
+    INTERFACE = NODES["sim_node"]
     PARAMETERS = (
         Parameter("scene", "", "a scene with a course: a file, or the name of one that comes with simjudge",
                   required=True),
@@ -98,21 +100,18 @@ class SimNode(SimjudgeNode):
             stage.scene.class_names,
             reliability="reliable" if wanted == "auto" and self._lock_step else wanted,
         )
-        self._detections = (
-            self.create_publisher(DetectionArray, "camera/detections", reliable_qos(_DEPTH))
-            if self.settings["ground_truth_detections"]
-            else None
-        )
-        self._factor = self.create_publisher(Float64, "sim/real_time_factor", reliable_qos())
-        self._inputs = VehicleInputs(self, "vehicle/input", self.settings["input_type"])
+        ideal = self.settings["ground_truth_detections"]
+        self._detections = declared_publisher(self, "camera/detections") if ideal else None
+        self._factor = declared_publisher(self, "sim/real_time_factor")
+        self._inputs = VehicleInputs(self, "vehicle/input")
         self._playback = PlaybackClock(self.settings["speed"] or 1.0, paused=self.settings["start_paused"])
         self._offset = 0
         self._resets = self._resets_done = 0
         self._state, self._unanswered = "waiting", 0
         self._last_loss = float("-inf")
         self._progress: deque[tuple[float, int]] = deque(maxlen=200)
-        self.create_service(Trigger, "~/reset", self._reset)
-        self.create_service(SetBool, "~/pause", self._pause)
+        declared_service(self, "~/reset", self._reset)
+        declared_service(self, "~/pause", self._pause)
         self.diagnostics.watch("simulation", self._report)
         self.create_timer(1.0, self._tell_factor, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._thread = Thread(target=self._work, name="simulation", daemon=True)

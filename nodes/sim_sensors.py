@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from builtin_interfaces.msg import Time
 from rclpy.publisher import Publisher
-from sensor_msgs.msg import Imu, MagneticField, NavSatFix, PointCloud2
 from std_msgs.msg import Header
 
 from simjudge.core.errors import SimjudgeError, UsageError
@@ -22,21 +21,21 @@ from simjudge.engines.chrono.sensor_file import SensorSpec, read_sensors
 from simjudge.engines.chrono.sensor_topics import topics_of
 from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
+from simjudge.graph.node_interfaces import RIDING_SENSORS
 
-from .qos import publisher_events, reliable_qos
+from .endpoints import create_publisher
 from .runtime import SimjudgeNode
 from .sensor_messages import reading_message
 
 if TYPE_CHECKING:
     from simjudge.engines.chrono.chrono_engine import ChronoEngine
 
-_DEPTH, _CLOUDS = 200, 5
 _TYPES = {
-    "accelerometer": Imu,
-    "gyroscope": Imu,
-    "magnetometer": MagneticField,
-    "gps": NavSatFix,
-    "lidar": PointCloud2,
+    "accelerometer": "sensor_msgs/msg/Imu",
+    "gyroscope": "sensor_msgs/msg/Imu",
+    "magnetometer": "sensor_msgs/msg/MagneticField",
+    "gps": "sensor_msgs/msg/NavSatFix",
+    "lidar": "sensor_msgs/msg/PointCloud2",
 }
 
 
@@ -89,12 +88,8 @@ class SensorTopics:
         for spec in specs:
             topic = self._topic_of[spec.name]
             if topic not in self._publishers:
-                self._publishers[topic] = node.create_publisher(
-                    _TYPES[spec.kind],
-                    topic,
-                    reliable_qos(_CLOUDS if spec.kind == "lidar" else _DEPTH),
-                    event_callbacks=publisher_events(node.diagnostics, topic),
-                )
+                declared = next(each for each in RIDING_SENSORS if each.type == _TYPES[spec.kind])
+                self._publishers[topic] = create_publisher(node, declared._replace(topic=topic))
 
     def publish(self, readings: Iterable[Reading], offset: int = 0) -> None:
         """Publish readings, which are in order of time; the offset, nanoseconds, is added to their times."""

@@ -4,7 +4,7 @@
     camera.publish(stamp, picture, objects, labels)
 
 `publish` may be called from any thread. Ground truth and camera_info always go out; pictures and label images are made
-into messages only where somebody subscribes. QoS is that of a real camera's topics (see `qos.images`) but for the
+into messages only where somebody subscribes. QoS is that of a real camera's topics (see `qos.image_qos`) but for the
 ground truth, which is reliable.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from builtin_interfaces.msg import Time
 from rclpy.publisher import Publisher
-from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+from sensor_msgs.msg import CompressedImage, Image
 from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArray
 from std_msgs.msg import Header
 
@@ -29,11 +29,12 @@ from simjudge.data.rosbag2.pixels import format_name
 from simjudge.engines.contract import Labels
 from simjudge.sensors.camera.camera import Camera
 
+from .endpoints import declared_publisher
 from .image_messages import camera_info_message, image_message
-from .qos import image_qos, publisher_events, reliable_qos
 from .runtime import SimjudgeNode
 
-_DEPTH, _JPEG_QUALITY = 30, 95
+_JPEG_QUALITY = 95
+"""JPEG quality of compressed images, percent."""
 
 
 class SimulatedCamera:
@@ -59,7 +60,7 @@ class SimulatedCamera:
             camera: whose lens makes the camera_info.
             class_names: of the scene, by class id.
             frame_id: the optical frame's name in tf, for all headers.
-            reliability: of pictures and camera_info: "auto", "best_effort" or "reliable" (see `qos.images`).
+            reliability: of pictures and camera_info: "auto", "best_effort" or "reliable" (see `qos.image_qos`).
 
         Raises:
             UsageError: no camera_info can be made of the lens.
@@ -70,17 +71,12 @@ class SimulatedCamera:
         self._classes = [ClassName(id=number, name=name) for number, name in sorted(class_names.items())]
         self._names = dict(class_names)
         self._calibration = camera.lens.camera_info(camera.name).calibration
-        self._image = self._publisher(Image, "camera/image_raw")
-        self._compressed = self._publisher(CompressedImage, "camera/image_raw/compressed")
-        self._info = self._publisher(CameraInfo, "camera/camera_info")
-        self._semantic = self._publisher(Image, "camera/semantic")
-        self._instance = self._publisher(Image, "camera/instance")
-        self._truth = node.create_publisher(
-            LabelledObjectArray,
-            "camera/ground_truth",
-            reliable_qos(_DEPTH),
-            event_callbacks=publisher_events(node.diagnostics, "camera/ground_truth"),
-        )
+        self._image = self._publisher("camera/image_raw")
+        self._compressed = self._publisher("camera/image_raw/compressed")
+        self._info = self._publisher("camera/camera_info")
+        self._semantic = self._publisher("camera/semantic")
+        self._instance = self._publisher("camera/instance")
+        self._truth = declared_publisher(node, "camera/ground_truth")
 
     def publish(
         self,
@@ -123,10 +119,8 @@ class SimulatedCamera:
         """How many subscriptions the pictures have, raw and compressed."""
         return self._image.get_subscription_count() + self._compressed.get_subscription_count()
 
-    def _publisher(self, kind: type[Any], topic: str) -> Publisher[Any]:
-        events = publisher_events(self._node.diagnostics, topic)
-        profile = image_qos(self._reliability, _DEPTH)
-        return self._node.create_publisher(kind, topic, profile, event_callbacks=events)
+    def _publisher(self, topic: str) -> Publisher[Any]:
+        return declared_publisher(self._node, topic, reliability=self._reliability)
 
     def header(self, stamp: int) -> Header:
         """The header of a frame's messages; nanoseconds."""

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock
-from tf2_msgs.msg import TFMessage
 
 from simjudge.geometry.poses import Pose
 from simjudge.vehicle.vehicle import VehicleState
 from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, Frames, VehicleMessages
 
-from .qos import latched_qos, publisher_events, reliable_qos
+from .endpoints import declared_publisher
 from .runtime import SimjudgeNode, message_class
-
-_DEPTH = 200
-"""Odometry comes often, and who thinks about a picture takes it late."""
 
 
 class SimulatedCar:
@@ -33,10 +27,10 @@ class SimulatedCar:
         """
         self._messages = VehicleMessages(message_class, frames)
         self._mounts = mounts
-        self._clock = node.create_publisher(Clock, "/clock", reliable_qos(_DEPTH))
-        self._odometry = self._publisher(node, Odometry, ODOMETRY_TOPIC)
-        self._transforms = self._publisher(node, TFMessage, "/tf")
-        self._fixed = node.create_publisher(TFMessage, "/tf_static", latched_qos())
+        self._clock = declared_publisher(node, "/clock")
+        self._odometry = declared_publisher(node, ODOMETRY_TOPIC)
+        self._transforms = declared_publisher(node, "/tf")
+        self._fixed = declared_publisher(node, "/tf_static")
 
     def fix(self, stamp: int) -> None:
         """Publish where the sensors sit; nanoseconds."""
@@ -53,9 +47,3 @@ class SimulatedCar:
         self.tick(time)
         self._odometry.publish(self._messages.odometry(time, state))
         self._transforms.publish(self._messages.moving(time, state))
-
-    @staticmethod
-    def _publisher(node: SimjudgeNode, kind: type[Any], topic: str) -> Any:
-        return node.create_publisher(
-            kind, topic, reliable_qos(_DEPTH), event_callbacks=publisher_events(node.diagnostics, topic)
-        )

@@ -11,11 +11,10 @@ from typing import Any
 from simjudge.core.errors import SimjudgeError
 from simjudge.vehicle.vehicle import Command
 
+from .endpoints import declared_subscription
 from .image_messages import message_stamp, place
-from .qos import reliable_qos, subscription_events
 from .runtime import SimjudgeNode, message_class
 
-_DEPTH = 100
 _WAKE = 0.2
 _FIELDS = {"steering": (-1.0, 1.0), "throttle": (0.0, 1.0), "braking": (0.0, 1.0)}
 
@@ -27,13 +26,13 @@ class VehicleInputs:
         received: messages that came.
     """
 
-    def __init__(self, node: SimjudgeNode, topic: str, kind: str) -> None:
+    def __init__(self, node: SimjudgeNode, topic: str) -> None:
         """Subscribe.
 
         Args:
-            node: counts what is left out.
+            node: with the parameter `input_type`, the type of the commands: a header, and steering, throttle and
+                braking as in simjudge_msgs/msg/VehicleInput. It counts what is left out.
             topic: of the commands.
-            kind: their type: a header, and steering, throttle and braking as in simjudge_msgs/msg/VehicleInput.
 
         Raises:
             SimjudgeError: the type is not installed, or has other fields.
@@ -41,15 +40,13 @@ class VehicleInputs:
         self.received = 0
         self._node, self._changed = node, Condition()
         self._latest: tuple[int, Command] | None = None
-        found = message_class(kind)
-        fields = found.get_fields_and_field_types()
+        kind = node.settings["input_type"]
+        fields = message_class(kind).get_fields_and_field_types()
         lacking = [name for name in ("header", *_FIELDS) if name not in fields]
         if lacking:
             raise SimjudgeError(f"parameter input_type: {kind} has no {', '.join(lacking)}")
         self._topic = node.resolve_topic_name(topic)
-        node.create_subscription(
-            found, topic, self._take, reliable_qos(_DEPTH), event_callbacks=subscription_events(node.diagnostics, topic)
-        )
+        declared_subscription(node, topic, self._take)
 
     def latest(self) -> Command | None:
         """The last command that came, None before the first."""

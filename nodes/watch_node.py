@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 from sensor_msgs.msg import CompressedImage
-from simjudge_msgs.msg import ContextPerformanceArray, DetectionArray, LabelledObjectArray, ValidationSummary
 
 from simjudge.core.box_drawing import class_colour
 from simjudge.core.images import ImageError
+from simjudge.graph.node_interfaces import NODES
 from simjudge.reports.context_overlay import NO_W1_COLOUR, OUTSIDE_COLOUR, w1_colour
 from simjudge.reports.watch_screen import Boxes, ClassState, Screen, Where
 
+from .endpoints import declared_subscription
 from .image_input import TRANSPORTS, ImageInput
 from .image_messages import message_stamp, to_rgb
 from .parameters import Parameter
-from .qos import RELIABILITIES, latched_qos, reliable_qos, subscription_events
+from .qos import RELIABILITIES
 from .runtime import SimjudgeNode, run_node
 
 _DEEP = 100
@@ -30,6 +31,7 @@ class WatchNode(SimjudgeNode):
     """Shows pictures, labels, detections, contexts and the summary in rerun: a window, a browser, or a file."""
 
     NAME = "watch_node"
+    INTERFACE = NODES["watch_node"]
     PARAMETERS = (
         Parameter("save", "", "save what is shown to this .rrd file; there is no window then"),
         Parameter("where", "auto", "auto: a file where `save` is given, else a window where there is a screen, else a"
@@ -50,10 +52,10 @@ class WatchNode(SimjudgeNode):
         where, save = self._place()
         self._screen = Screen(where, save, quality=self.settings["quality"])
         self._pictures = ImageInput(self, "camera/image_raw", self._picture, depth=_DEEP)
-        self._listen(LabelledObjectArray, "camera/ground_truth", self._ground_truth)
-        self._listen(DetectionArray, "camera/detections", self._detections)
-        self._listen(ContextPerformanceArray, "validation/contexts", self._contexts)
-        self._listen(ValidationSummary, "validation/summary", self._summary, latched_qos(_DEEP))
+        declared_subscription(self, "camera/ground_truth", self._ground_truth)
+        declared_subscription(self, "camera/detections", self._detections)
+        declared_subscription(self, "validation/contexts", self._contexts)
+        declared_subscription(self, "validation/summary", self._summary)
         place = self._screen.address or save
         self.get_logger().info(f"shown in a {where.value}" + (f": {place}" if place else ""))
 
@@ -73,10 +75,6 @@ class WatchNode(SimjudgeNode):
             return Where.FILE, save
         has_screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
         return (Where.WINDOW if has_screen else Where.BROWSER), None
-
-    def _listen(self, kind: type[Any], topic: str, take: Any, profile: Any = None) -> None:
-        events = subscription_events(self.diagnostics, topic)
-        self.create_subscription(kind, topic, take, profile or reliable_qos(_DEEP), event_callbacks=events)
 
     def _picture(self, message: Any) -> None:
         if isinstance(message, CompressedImage):

@@ -1,40 +1,62 @@
-"""What every node publishes, subscribes to and serves: names, types, quality of service, purpose.
+"""The topics and services of every node: names, types, quality of service, purpose.
 
-A test holds this against the running nodes; the page on ROS and the RViz layout are checked against it.
+The nodes make their publishers, subscriptions and services from these tables (`simjudge.nodes.endpoints`). The tables
+and the drawing of docs/ros.md, and the checks of the RViz layouts, come from the same tables.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 CAMERA = "camera"
-"""Quality of service of pictures: best effort where large shared memory is set up, else reliable; taken as offered."""
-RELIABLE, LATCHED, RECORDED = "reliable", "latched", "as recorded"
-_IMAGE, _JPEG = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
+"""Quality of service of images: best effort where large shared memory is set up, else reliable. Subscriptions ask for
+best effort, which fits every publisher."""
+RELIABLE = "reliable"
+"""Reliable and volatile."""
+LATCHED = "latched"
+"""Reliable and transient local: a late subscriber gets the last messages too."""
+RECORDED = "as recorded"
+"""As the publishers of the recording offered it."""
+
+_IMAGE = "sensor_msgs/msg/Image"
+_JPEG = "sensor_msgs/msg/CompressedImage"
 _TRANSFORMS = "tf2_msgs/msg/TFMessage"
-_DIAGNOSTICS = "diagnostic_msgs/msg/DiagnosticArray"
+_DETECTIONS_2D = "vision_msgs/msg/Detection2DArray"
 
 
 class Endpoint(NamedTuple):
-    """A topic at a node: relative to the node's namespace unless it begins with a slash.
+    """A topic at a node.
 
     Attributes:
-        topic: its name.
+        topic: its name, relative to the node's namespace unless it begins with a slash.
         type: of its messages.
-        quality: what is offered or asked for: CAMERA, RELIABLE, LATCHED (reliable and transient local), RECORDED.
-        purpose: what it is.
-        when: the condition, "" for always.
+        qos: what is offered or requested: CAMERA, RELIABLE, LATCHED or RECORDED.
+        purpose: what the messages are.
+        when: the condition under which the endpoint exists, "" for always.
+        depth: messages that the middleware keeps.
+        type_parameter: the node's parameter that may name another message type, "" for none.
+        reliability_parameter: the node's parameter that sets the reliability, "" for none.
     """
 
     topic: str
     type: str
-    quality: str
+    qos: str
     purpose: str
     when: str = ""
+    depth: int = 10
+    type_parameter: str = ""
+    reliability_parameter: str = ""
 
 
 class Service(NamedTuple):
-    """A service of a node; ~ is the node's own name."""
+    """A service of a node.
+
+    Attributes:
+        name: `~` stands for the node's own name.
+        type: of the service.
+        purpose: what it does.
+        when: the condition under which it exists, "" for always.
+    """
 
     name: str
     type: str
@@ -43,97 +65,177 @@ class Service(NamedTuple):
 
 
 class NodeInterface(NamedTuple):
-    """A node's topics and services; all of them publish /diagnostics too."""
+    """A node's topics and services. Every node publishes /diagnostics too.
 
-    publishes: tuple[Endpoint, ...]
-    subscribes: tuple[Endpoint, ...]
+    Attributes:
+        publishes: topics that it publishes.
+        subscribes: topics that it subscribes to.
+        serves: its services.
+    """
+
+    publishes: tuple[Endpoint, ...] = ()
+    subscribes: tuple[Endpoint, ...] = ()
     serves: tuple[Service, ...] = ()
 
+    def publisher(self, topic: str) -> Endpoint:
+        """The declaration of a published topic.
 
-DIAGNOSTICS = Endpoint("/diagnostics", _DIAGNOSTICS, RELIABLE, "state of every task of a node, once a second")
-_PICTURES = (
-    Endpoint("camera/image_raw", _IMAGE, CAMERA, "the camera's pictures"),
-    Endpoint("camera/image_raw/compressed", _JPEG, CAMERA, "the same, as JPEG or PNG"),
+        Args:
+            topic: as declared.
+
+        Raises:
+            KeyError: the node does not declare it.
+        """
+        return _find(self.publishes, topic)
+
+    def subscription(self, topic: str) -> Endpoint:
+        """The declaration of a topic that the node subscribes to.
+
+        Args:
+            topic: as declared.
+
+        Raises:
+            KeyError: the node does not declare it.
+        """
+        return _find(self.subscribes, topic)
+
+    def service(self, name: str) -> Service:
+        """The declaration of a service.
+
+        Args:
+            name: as declared, with `~`.
+
+        Raises:
+            KeyError: the node does not declare it.
+        """
+        return next((each for each in self.serves if each.name == name), None) or _missing(name)
+
+
+def _find(endpoints: tuple[Endpoint, ...], topic: str) -> Endpoint:
+    return next((each for each in endpoints if each.topic == topic), None) or _missing(topic)
+
+
+def _missing(name: str) -> NoReturn:
+    raise KeyError(f"{name} is not declared in simjudge/graph/node_interfaces.py")
+
+
+DIAGNOSTICS = Endpoint(
+    "/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", RELIABLE, "state of every task of a node, once a second"
 )
-_LABELS = Endpoint("camera/ground_truth", "simjudge_msgs/msg/LabelledObjectArray", RELIABLE,
-                   "labels, by a picture's stamp")
-_FOUND = Endpoint("camera/detections", "simjudge_msgs/msg/DetectionArray", RELIABLE,
-                  "what a detector found, by that stamp")
+_RAW = Endpoint("camera/image_raw", _IMAGE, CAMERA, "the camera's images")
+_COMPRESSED = Endpoint("camera/image_raw/compressed", _JPEG, CAMERA, "the same, as JPEG or PNG")
+_IMAGES = (_RAW, _COMPRESSED)
+_LABELS = Endpoint(
+    "camera/ground_truth", "simjudge_msgs/msg/LabelledObjectArray", RELIABLE, "labels, by an image's stamp"
+)
+_DETECTIONS = Endpoint(
+    "camera/detections", "simjudge_msgs/msg/DetectionArray", RELIABLE, "what a detector found, by that stamp", depth=100
+)
 _SUMMARY = Endpoint("validation/summary", "simjudge_msgs/msg/ValidationSummary", LATCHED, "all of result.json, so far")
-_CONTEXTS = Endpoint("validation/contexts", "simjudge_msgs/msg/ContextPerformanceArray", RELIABLE,
-                     "a frame's contexts, W1")
-_INFO = Endpoint("camera/camera_info", "sensor_msgs/msg/CameraInfo", CAMERA, "the lens", "with a calibration")
-_ODOMETRY = Endpoint("vehicle/odometry", "nav_msgs/msg/Odometry", RELIABLE, "how the car moves")
-_INPUT = Endpoint("vehicle/input", "simjudge_msgs/msg/VehicleInput", RELIABLE,
-                  "what the driver does, or another type by `input_type`")
-_TF = Endpoint("/tf", _TRANSFORMS, RELIABLE, "where frames are")
-_TF_STATIC = Endpoint("/tf_static", _TRANSFORMS, LATCHED, "where frames are that do not move")
-_SENSORS = tuple(
-    Endpoint(topic, f"sensor_msgs/msg/{kind}", RELIABLE, purpose, "with `sensors`, each where there is one of its kind")
-    for topic, kind, purpose in (
-        ("imu/data", "Imu", "acceleration and turning, without orientation"),
-        ("imu/mag", "MagneticField", "the earth's field"),
-        ("gps/fix", "NavSatFix", "where the car is on earth"),
-        ("scan/points", "PointCloud2", "x, y, z, intensity of a lidar's turn"),
-    )
+_CONTEXTS = Endpoint(
+    "validation/contexts", "simjudge_msgs/msg/ContextPerformanceArray", RELIABLE, "a frame's contexts, W1"
 )
+_CAMERA_INFO = Endpoint("camera/camera_info", "sensor_msgs/msg/CameraInfo", CAMERA, "the lens")
+_ODOMETRY = Endpoint("vehicle/odometry", "nav_msgs/msg/Odometry", RELIABLE, "how the car moves")
+_INPUT = Endpoint(
+    "vehicle/input", "simjudge_msgs/msg/VehicleInput", RELIABLE,
+    "what the driver does, or another type by `input_type`", depth=100, type_parameter="input_type",
+)  # fmt: skip
+_CLOCK = Endpoint("/clock", "rosgraph_msgs/msg/Clock", RELIABLE, "simulated time")
+_TF = Endpoint("/tf", _TRANSFORMS, RELIABLE, "where frames are")
+_TF_STATIC = Endpoint("/tf_static", _TRANSFORMS, LATCHED, "where frames are that do not move", depth=1)
+_PAUSE = Service("~/pause", "std_srvs/srv/SetBool", "pause, or go on")
+
+_SIMULATED_CAMERA = (
+    _RAW._replace(depth=30), _COMPRESSED._replace(depth=30), _LABELS._replace(depth=30),
+    _CAMERA_INFO._replace(depth=30),
+    Endpoint("camera/semantic", _IMAGE, CAMERA, "class of every pixel, 8UC1", depth=30),
+    Endpoint("camera/instance", _IMAGE, CAMERA, "instance of every pixel, 16UC1", depth=30),
+)  # fmt: skip
+"""Topics of `simjudge.nodes.simulated_camera`."""
+# Odometry comes often, and a node that works on an image reads it late: deep queues.
+_SIMULATED_CAR = (
+    _ODOMETRY._replace(depth=200), _TF._replace(depth=200), _TF_STATIC, _CLOCK._replace(depth=200),
+)  # fmt: skip
+"""Topics of `simjudge.nodes.simulated_car`."""
+RIDING_SENSORS = tuple(
+    Endpoint(topic, f"sensor_msgs/msg/{kind}", RELIABLE, purpose, "with `sensors`, each where there is one of its kind",
+             depth=depth)
+    for topic, kind, purpose, depth in (
+        ("imu/data", "Imu", "acceleration and turning, without orientation", 200),
+        ("imu/mag", "MagneticField", "the earth's field", 200),
+        ("gps/fix", "NavSatFix", "where the car is on earth", 200),
+        ("scan/points", "PointCloud2", "x, y, z, intensity of a lidar's turn", 5),
+    )
+)  # fmt: skip
+"""Topics of `simjudge.nodes.sim_sensors` by the default names; a sensors file may name others."""
+_WATCHED_DEPTH = 100
 
 NODES: dict[str, NodeInterface] = {
     "camera_bridge_node": NodeInterface(
-        (*_PICTURES, _INFO,
-         Endpoint("camera/image_rect", _IMAGE, CAMERA, "undistorted pictures", "with a calibration")),
-        (Endpoint("image", _IMAGE, CAMERA, "a real camera's pictures"),
+        tuple(
+            each._replace(depth=30, reliability_parameter="publish_reliability")
+            for each in (
+                *_IMAGES,
+                _CAMERA_INFO._replace(when="with a calibration"),
+                Endpoint("camera/image_rect", _IMAGE, CAMERA, "undistorted images", "with a calibration"),
+            )
+        ),
+        (Endpoint("image", _IMAGE, CAMERA, "a real camera's images"),
          Endpoint("image/compressed", _JPEG, CAMERA, "the same, as JPEG or PNG")),
     ),
     "detection_node": NodeInterface(
-        (_FOUND, Endpoint("camera/detections/overlay", _IMAGE, CAMERA, "the picture with detections drawn on it"),
-         Endpoint("camera/detections/vision", "vision_msgs/msg/Detection2DArray", RELIABLE, "the detections again",
-             "where vision_msgs is installed")),
-        _PICTURES,
+        (_DETECTIONS,
+         Endpoint("camera/detections/overlay", _IMAGE, CAMERA, "the image with detections drawn on it", depth=5),
+         Endpoint("camera/detections/vision", _DETECTIONS_2D, RELIABLE, "the detections again",
+                  "where vision_msgs is installed", depth=100)),
+        _IMAGES,
     ),
     "validation_node": NodeInterface(
-        (_SUMMARY, _CONTEXTS._replace(when="live"),
-         Endpoint("validation/overlay", _IMAGE, CAMERA, "the picture, boxes coloured by W1", "live"),
-         Endpoint("validation/markers", "visualization_msgs/msg/MarkerArray", LATCHED, "the numbers, for RViz")),
-        (_LABELS._replace(when="live"), _FOUND._replace(when="live"),
-         *(each._replace(when="live, while somebody looks at the overlay") for each in _PICTURES)),
+        (_SUMMARY._replace(depth=1), _CONTEXTS._replace(when="live"),
+         Endpoint("validation/overlay", _IMAGE, CAMERA, "the image, boxes coloured by W1", "live", depth=2),
+         Endpoint("validation/markers", "visualization_msgs/msg/MarkerArray", LATCHED, "the numbers, for RViz",
+                  depth=1)),
+        (_LABELS._replace(when="live", depth=1000, type_parameter="ground_truth_type",
+                          reliability_parameter="boxes_reliability"),
+         _DETECTIONS._replace(when="live", depth=1000, type_parameter="detections_type",
+                              reliability_parameter="boxes_reliability"),
+         *(each._replace(when="live, while somebody looks at the overlay") for each in _IMAGES)),
         (Service("~/load_reference", "simjudge_msgs/srv/LoadReference", "compare with another set from now on", "live"),
          Service("~/reset", "simjudge_msgs/srv/Reset", "forget the live frames so far", "live"),
          Service("~/save_report", "simjudge_msgs/srv/SaveReport", "write the result so far", "live")),
     ),
     "replay_node": NodeInterface(
-        (*(each._replace(purpose="the simulated camera's pictures") for each in _PICTURES[:1]), *_PICTURES[1:], _LABELS,
-         _INFO._replace(when=""), Endpoint("camera/semantic", _IMAGE, CAMERA, "class of every pixel, 8UC1"),
-         Endpoint("camera/instance", _IMAGE, CAMERA, "instance of every pixel, 16UC1")),
-        (Endpoint("image", _IMAGE, CAMERA, "a real camera's pictures", "with `trigger` image"),
+        (_SIMULATED_CAMERA[0]._replace(purpose="the simulated camera's images"), *_SIMULATED_CAMERA[1:]),
+        (Endpoint("image", _IMAGE, CAMERA, "a real camera's images", "with `trigger` image"),
          Endpoint("image/compressed", _JPEG, CAMERA, "the same, as JPEG or PNG", "with `trigger` image"),
          Endpoint("camera_info", "sensor_msgs/msg/CameraInfo", CAMERA, "when a real camera took one",
-             "with `trigger` camera_info"),
+                  "with `trigger` camera_info", depth=100, reliability_parameter="reliability"),
          Endpoint("poses", "geometry_msgs/msg/PoseStamped", CAMERA, "where the body is, or another type by `pose_type`",
-             "with `pose_type` pose"),
-         _TF._replace(when="with `pose_type` tf"), _TF_STATIC._replace(when="with `pose_type` tf")),
+                  "with `pose_type` pose", depth=1000, reliability_parameter="pose_reliability"),
+         _TF._replace(when="with `pose_type` tf", depth=1000),
+         _TF_STATIC._replace(when="with `pose_type` tf", depth=100)),
     ),
     "sim_node": NodeInterface(
-        (*_PICTURES, _LABELS, _INFO._replace(when=""),
-         Endpoint("camera/semantic", _IMAGE, CAMERA, "class of every pixel, 8UC1"),
-         Endpoint("camera/instance", _IMAGE, CAMERA, "instance of every pixel, 16UC1"),
-         _FOUND._replace(when="with `ground_truth_detections`"), _ODOMETRY, _TF, _TF_STATIC, *_SENSORS,
-         Endpoint("/clock", "rosgraph_msgs/msg/Clock", RELIABLE, "simulated time"),
+        (*_SIMULATED_CAMERA, _DETECTIONS._replace(when="with `ground_truth_detections`"), *_SIMULATED_CAR,
+         *RIDING_SENSORS,
          Endpoint("sim/real_time_factor", "std_msgs/msg/Float64", RELIABLE, "simulated seconds in a second")),
         (_INPUT,),
-        (Service("~/pause", "std_srvs/srv/SetBool", "pause, or go on"),
-         Service("~/reset", "std_srvs/srv/Trigger", "all at the start again; time goes on")),
+        (_PAUSE, Service("~/reset", "std_srvs/srv/Trigger", "all at the start again; time goes on")),
     ),
     "drive_node": NodeInterface(
         (_INPUT, Endpoint("drive/path", "nav_msgs/msg/Path", RELIABLE, "the line that the driver follows"),
          Endpoint("drive/cones", "visualization_msgs/msg/MarkerArray", RELIABLE, "the cones that it knows")),
-        (_FOUND, _ODOMETRY, _INFO._replace(when="without `camera`")),
+        (_DETECTIONS, _ODOMETRY._replace(depth=1000), _CAMERA_INFO._replace(when="without `camera`", depth=5)),
     ),
     "play_node": NodeInterface(
-        (*(each._replace(quality=RECORDED, when="recorded") for each in (*_PICTURES, _LABELS)),
-         Endpoint("/clock", "rosgraph_msgs/msg/Clock", RELIABLE, "the recording's time", "with `clock` above 0")),
-        (), (Service("~/pause", "std_srvs/srv/SetBool", "pause, or go on"),),
+        (*(each._replace(qos=RECORDED, when="recorded") for each in (*_IMAGES, _LABELS)),
+         _CLOCK._replace(purpose="the recording's time", when="with `clock` above 0")),
+        (), (_PAUSE,),
     ),
-    "record_node": NodeInterface((), tuple(each._replace(when="named") for each in (*_PICTURES, _LABELS, _FOUND))),
-    "watch_node": NodeInterface((), (*_PICTURES, _LABELS, _FOUND, _CONTEXTS, _SUMMARY)),
+    "record_node": NodeInterface((), tuple(each._replace(when="named") for each in (*_IMAGES, _LABELS, _DETECTIONS))),
+    "watch_node": NodeInterface(
+        (), tuple(each._replace(depth=_WATCHED_DEPTH) for each in (*_IMAGES, _LABELS, _DETECTIONS, _CONTEXTS, _SUMMARY))
+    ),
 }  # fmt: skip
+"""The interface of each node, by the node's name."""

@@ -12,7 +12,7 @@ from simjudge.graph.graphs import GRAPHS
 from simjudge.graph.node_interfaces import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED, RELIABLE, Endpoint
 
 _BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-_QUALITIES = {
+_QOS_LABELS = {
     CAMERA: "camera",
     RELIABLE: "reliable",
     LATCHED: "reliable, transient local",
@@ -64,13 +64,13 @@ def _mark(topics: dict[str, str], end: Endpoint) -> str:
 
 
 def topics_table() -> str:
-    """Every topic: type, quality, who publishes it, who takes it."""
+    """Every topic: type, quality of service, who publishes it, who takes it."""
     publishers: dict[str, list[str]] = {}
     takers: dict[str, list[str]] = {}
     ends: dict[str, Endpoint] = {}
     for node, topics in NODES.items():
         for end in (*topics.publishes, *topics.subscribes):
-            if end.topic not in ends or ends[end.topic].quality == RECORDED:
+            if end.topic not in ends or ends[end.topic].qos == RECORDED:
                 ends[end.topic] = end
         for end in topics.publishes:
             publishers.setdefault(end.topic, []).append(_name(node, end))
@@ -79,7 +79,7 @@ def topics_table() -> str:
     publishers["/diagnostics"] = ["all"]
     ends["/diagnostics"] = DIAGNOSTICS
     rows = [
-        (f"`{topic}`", f"`{end.type}`", end.purpose, _QUALITIES[end.quality], "; ".join(publishers.get(topic, ["-"])),
+        (f"`{topic}`", f"`{end.type}`", end.purpose, _QOS_LABELS[end.qos], "; ".join(publishers.get(topic, ["-"])),
          "; ".join(takers.get(topic, ["-"])))
         for topic, end in ends.items()
     ]  # fmt: skip

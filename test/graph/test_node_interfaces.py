@@ -1,4 +1,4 @@
-"""What the description says of topics, types, quality and services, held against the nodes while they run."""
+"""Declared topics, types, quality of service and services, held against the nodes while they run."""
 
 import signal
 import subprocess
@@ -163,8 +163,8 @@ def check_quality(listener, end):
     info = settled(lambda: listener.get_publishers_info_by_topic(f"/{end.topic.lstrip('/')}"))
     profile = info[0].qos_profile
     latched = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
-    assert latched == (end.quality == LATCHED), end.topic
-    if end.quality not in (CAMERA, RECORDED):
+    assert latched == (end.qos == LATCHED), end.topic
+    if end.qos not in (CAMERA, RECORDED):
         assert profile.reliability == ReliabilityPolicy.RELIABLE, end.topic
 
 
@@ -190,8 +190,8 @@ def test_every_display_shows_a_topic_that_is_published_with_its_type(layout, gra
         shown.append(topic.lstrip("/"))
         asks_latched = display["Topic"]["Durability Policy"] == "Transient Local"
         asks_reliable = display["Topic"]["Reliability Policy"] == "Reliable"
-        assert asks_latched <= (end.quality == LATCHED), topic
-        assert asks_reliable <= (end.quality not in (CAMERA, RECORDED)), topic
+        assert asks_latched <= (end.qos == LATCHED), topic
+        assert asks_reliable <= (end.qos not in (CAMERA, RECORDED)), topic
     assert sorted(shown) == sorted(layout.topics)
 
 

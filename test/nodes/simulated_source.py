@@ -8,6 +8,7 @@ import numpy as np
 from simjudge.core.frames import Objects
 from simjudge.core.images import EncodedImage, encode_jpeg
 from simjudge.engines.contract import Labels
+from simjudge.graph.node_interfaces import NODES
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 from simjudge.nodes.simulated_camera import SimulatedCamera
 from simjudge.sensors.camera.camera_file import read_camera
@@ -24,6 +25,7 @@ OBJECTS = Objects.build([0, 0], [1, 2], [[10, 20, 30.5, 40], [-3, 0, 5, 6]], [7,
 
 class SimulatedSource(SimjudgeNode):
     NAME = "simulated_source"
+    INTERFACE = NODES["replay_node"]
 
     def __init__(self):
         super().__init__()

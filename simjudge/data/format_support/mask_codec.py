@@ -15,6 +15,8 @@ from simjudge.core.masks import BoolImage, Masks
 MaskCrop = tuple[BoolImage | None, tuple[int, int]]
 """A mask's bounding crop (None where nothing is set) and the column and row of its upper left pixel."""
 NO_MASK: MaskCrop = (None, (0, 0))
+DECIMALS = 9
+"""Pixel coordinates are kept to a billionth of a pixel, so that a round trip through a formula is exact."""
 OUTLINE_SCALE = 8
 """How finely a mask's outline is drawn, in points per pixel."""
 
@@ -68,7 +70,8 @@ def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, 
         return NO_MASK
     # The raster walks along every edge, so a wild coordinate must not make an edge of a million pixels.
     near = [polygon if inside else np.clip(polygon, [-width, -height], [2 * width, 2 * height]) for polygon in polygons]
-    flat = [(polygon - shift).ravel().tolist() for polygon in near]
+    # Rounded, because 2.3 - 1 is a little less than 1.3, and the raster's fifths of a pixel would fall the other way.
+    flat = [np.round(polygon - shift, DECIMALS).ravel().tolist() for polygon in near]
     runs = coco.merge(coco.frPyObjects(flat, int(canvas[1]), int(canvas[0])))
     return crop_mask(coco.decode(runs).astype(np.bool_), (int(shift[0]), int(shift[1])))
 

@@ -14,9 +14,6 @@ from simjudge.core.frames import BoolArray, FloatArray, IntArray, Objects, Predi
 from simjudge.core.masks import Masks
 from simjudge.core.text import one_line, parse_number
 
-DECIMALS = 9
-"""Pixel coordinates are kept to a billionth of a pixel, so that a round trip through a formula is exact."""
-
 FARTHEST_PX = 1e9
 """Pixels. What lies further off is a slip, and would overflow where pixels are counted."""
 

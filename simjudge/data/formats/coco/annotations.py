@@ -15,8 +15,8 @@ from simjudge.core.frames import FrameSet, IntArray, Objects, Predictions, name_
 from simjudge.core.text import load_json, one_line
 from simjudge.data.format_support.annotated_frames import AnnotatedFrames, find_images
 from simjudge.data.format_support.image_files import file_stems, write_images
-from simjudge.data.format_support.mask_codec import MaskList, mask_to_rle
-from simjudge.data.format_support.raw_rows import DECIMALS, RawRows, build_objects, build_predictions, parse_class_ids
+from simjudge.data.format_support.mask_codec import DECIMALS, MaskList, mask_to_rle
+from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_class_ids
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
 from simjudge.data.formats.coco.regions import parse_region
 from simjudge.data.formats.coco.results import parse_results

@@ -8,8 +8,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses
 from simjudge.core.text import one_line
-from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, mask_from_polygons, mask_from_rle
-from simjudge.data.format_support.raw_rows import DECIMALS
+from simjudge.data.format_support.mask_codec import DECIMALS, NO_MASK, MaskCrop, mask_from_polygons, mask_from_rle
 
 
 def parse_region(

@@ -12,8 +12,8 @@ from simjudge.core.errors import Losses
 from simjudge.core.frames import NO_INSTANCE, IntArray, Objects, Predictions, row_offsets
 from simjudge.core.masks import BoolImage
 from simjudge.core.text import one_line, parse_number
-from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList, crop_mask, mask_from_polygons
-from simjudge.data.format_support.raw_rows import DECIMALS, RawRows
+from simjudge.data.format_support.mask_codec import DECIMALS, NO_MASK, MaskCrop, MaskList, crop_mask, mask_from_polygons
+from simjudge.data.format_support.raw_rows import RawRows
 
 Shape = tuple[list[float], MaskCrop]
 _CORNERS = ("xtl", "ytl", "xbr", "ybr")

@@ -13,8 +13,15 @@ import numpy as np
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FloatArray, IntArray, Objects, Predictions, row_offsets
 from simjudge.core.text import one_line, parse_number
-from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList, mask_from_polygons, mask_to_polygon
-from simjudge.data.format_support.raw_rows import DECIMALS, RawRows
+from simjudge.data.format_support.mask_codec import (
+    DECIMALS,
+    NO_MASK,
+    MaskCrop,
+    MaskList,
+    mask_from_polygons,
+    mask_to_polygon,
+)
+from simjudge.data.format_support.raw_rows import RawRows
 from simjudge.data.format_support.sidecar import Sidecar
 
 

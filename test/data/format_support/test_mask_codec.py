@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pycocotools import mask as pycoco
 from set_examples import mask_pictures
@@ -26,6 +26,7 @@ def picture_of(crop, width=40, height=30):
     return Masks.from_crops([crop[0]], [crop[1]]).to_image(0, width, height)
 
 
+@example([[(1.0, 0.0), (2.3, 0.0), (2.5, 0.9)]])
 @given(st.lists(st.lists(st.tuples(COORDINATE, COORDINATE), min_size=3, max_size=7), min_size=1, max_size=3))
 def test_polygons_equal_pycocotools_on_the_whole_picture(polygons):
     flat = [[v for point in polygon for v in point] for polygon in polygons]

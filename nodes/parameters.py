@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -13,8 +14,9 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.settings import Setting
 
-Value: TypeAlias = "bool | int | float | str | list[str] | list[float]"
+Value: TypeAlias = "bool | int | float | str | list[str] | list[float] | None"
 
 _TYPES: dict[type, RosParameter.Type] = {
     bool: RosParameter.Type.BOOL,
@@ -31,13 +33,14 @@ class Parameter:
 
     Attributes:
         name: without the node's name.
-        default: the value where none is given; its type is the parameter's type. A list's items are strings unless the
-            default holds numbers.
+        default: the value where none is given, None for a number that may be left out; its type is the parameter's
+            type unless `kind` is given. A list's items are strings unless the default holds numbers.
         description: what it does, with its unit.
         choices: the values a text may have; empty for any.
         low, high: the range of a number, inclusive; None for no bound.
         changeable: may be set while the node runs.
         required: the default stands for "not given", and must be replaced.
+        kind: bool, int, float or str; None for the default's type.
     """
 
     name: str
@@ -48,6 +51,30 @@ class Parameter:
     high: float | None = None
     changeable: bool = False
     required: bool = False
+    kind: type | None = None
+
+    @classmethod
+    def of(cls, row: Setting) -> Parameter:
+        """The parameter of a declared setting.
+
+        Args:
+            row: the setting. A number that is not given stays unset; a text that is not given is empty.
+        """
+        texts = row.form is not None or row.kind in (str, Path)
+        kind = str if texts else row.kind
+        default: Any = row.text(row.default) if texts else row.default
+        range_ = (row.allowed, row.low, row.high)
+        return cls(row.name, default, row.description, *range_, row.changeable, row.required, kind)
+
+    @property
+    def unset(self) -> bool:
+        """Whether "not given" is a parameter that is declared with its type alone."""
+        return self.default is None or self.default == []
+
+    @property
+    def value_type(self) -> type:
+        """The Python type of its values."""
+        return self.kind or type(self.default)
 
     @property
     def type(self) -> RosParameter.Type:
@@ -55,7 +82,7 @@ class Parameter:
         if isinstance(self.default, list):
             numbers = bool(self.default) and isinstance(self.default[0], float)
             return RosParameter.Type.DOUBLE_ARRAY if numbers else RosParameter.Type.STRING_ARRAY
-        return _TYPES[type(self.default)]
+        return _TYPES[self.value_type]
 
     def problem(self, value: Any) -> str | None:
         """Why a value of the right type cannot be taken, None where it can."""
@@ -78,7 +105,7 @@ class Parameter:
         if self.low is not None or self.high is not None:
             low = -math.inf if self.low is None else self.low
             high = math.inf if self.high is None else self.high
-            if isinstance(self.default, float):
+            if self.type is RosParameter.Type.DOUBLE:
                 out.floating_point_range = [FloatingPointRange(from_value=float(low), to_value=float(high))]
             else:
                 bounds = [int(max(low, -(2**63))), int(min(high, 2**63 - 1))]
@@ -109,13 +136,13 @@ class Settings:
 
     def __getitem__(self, name: str) -> Any:
         """The current value of a parameter; a list for an array."""
-        default = self._rows[name].default
-        value = self._node.get_parameter_or(name, RosParameter(name, value=default)).value
-        return list(value) if isinstance(default, list) else value
+        row = self._rows[name]
+        value = self._node.get_parameter_or(name, RosParameter(name, value=row.default)).value
+        return list(value) if isinstance(row.default, list) else value
 
     def _declare(self, row: Parameter) -> None:
-        # The type of an empty list cannot be told from it; such a parameter stays unset until a value is given.
-        start = row.type if row.default == [] else row.default
+        # None and an empty list tell no type; such a parameter stays unset until a value is given.
+        start = row.type if row.unset else row.default
         try:
             self._node.declare_parameter(row.name, start, row.descriptor())
         except InvalidParameterTypeException as error:
@@ -148,7 +175,7 @@ def table_text(table: Sequence[Parameter]) -> str:
     """A parameter table for people, a parameter a paragraph."""
     lines = []
     for row in table:
-        default = "required" if row.required else f"default {row.default!r}"
+        default = "required" if row.required else "not set" if row.default is None else f"default {row.default!r}"
         kind = row.type.name.lower().replace("_", " ")
         choice = f"; one of {', '.join(row.choices)}" if row.choices else ""
         lines.append(f"  {row.name} ({kind}, {default}{choice})\n      {row.description}")

@@ -12,18 +12,19 @@ from simjudge_msgs.msg import ValidationSummary
 from visualization_msgs.msg import MarkerArray
 
 from simjudge.core.frames import NO_STAMP, FrameSet
+from simjudge.core.progress import Advance
 from simjudge.reports.page import write_report
 from simjudge.results.result_folder import check_result_place
 from simjudge.studies.apart import Job, backward
-from simjudge.studies.comparison import Comparison, compare_as_asked
-from simjudge.studies.pair import Advance
+from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.comparison import Comparison, compare_sets
 
 from .diagnostics import OK, TaskState
 from .qos import latched_qos
 from .runtime import SimjudgeNode, run_node
 from .validation_live import LiveValidation
 from .validation_messages import header, marker_message, summary_message
-from .validation_settings import COMPARISON, LIVE, TWO_SETS, comparison_request, is_live, optional_path
+from .validation_settings import COMPARISON, LIVE, TWO_SETS, compare_settings, is_live, optional_path
 from .worker import WorkAbandonedError, Worker
 
 _ACKNOWLEDGE = 2
@@ -56,9 +57,10 @@ class ValidationNode(SimjudgeNode):
         if live:
             self.live = LiveValidation(self)
         else:
-            request = comparison_request(self.settings)
-            self.diagnostics.watch("validation", lambda: TaskState(OK, f"{self._state} {request.a} and {request.b}"))
-            self.worker.post(self._compare)
+            sets = f"{self.settings['a']} and {self.settings['b']}"
+            self.diagnostics.watch("validation", lambda: TaskState(OK, f"{self._state} {sets}"))
+            compared_with = compare_settings(self.settings)
+            self.worker.post(lambda: self._compare(compared_with))
 
     def close(self) -> None:
         """Write the result of a live comparison; wait until the last summary has arrived."""
@@ -108,18 +110,19 @@ class ValidationNode(SimjudgeNode):
         self._error = self._error or error
         self.fail(error)
 
-    def _compare(self) -> None:
+    def _compare(self, settings: CompareSettings) -> None:
         """Compare the two sets, save and publish."""
-        request = comparison_request(self.settings)
         try:
-            compared = compare_as_asked(request, self.tell, self.progress)
+            compared = compare_sets(
+                self.settings["a"], self.settings["b"], settings, log=self.tell, progress=self.progress
+            )
             if self.out is not None:
                 self.save(compared, self.out)
             result = compared.result
             reverse = None
-            if self.settings["both_directions"] and not request.paired:
+            if self.settings["both_directions"] and not settings.paired:
                 sets = (result.a.frames, result.b.frames)
-                job = Job(*sets, request.method, request.trials, request.metric, both=True)
+                job = Job(*sets, settings, both=True)
                 with self.progress("comparing the other way round") as advance:
                     reverse = backward(job, advance)
         except WorkAbandonedError:

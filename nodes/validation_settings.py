@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.method import PRESETS, Method, preset_with
 from simjudge.core.errors import SimjudgeError
-from simjudge.perception.assignment import metrics
-from simjudge.studies.comparison import Request
+from simjudge.core.settings import chosen, declared
+from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.live.session import COUNT, IGNORE, RESET, LiveOptions
 from simjudge.studies.live.stream_matching import MatchingLimits
-from simjudge.studies.pair import Trials
 
 from .image_input import TRANSPORTS
 from .parameters import Parameter, Settings
 from .qos import RELIABILITIES
 
+_OF_SETS = ("a_predictions", "b_predictions", "paired", "pair_tolerance")
 COMPARISON = (
     Parameter("out", "", "folder for result.json, contexts.parquet and report.html; empty: nothing is written"),
-    Parameter("model", "", "run this detector on the sets: .onnx, .pt, .yaml, or one that comes with simjudge"),
-    Parameter("preset", "paper", "paper: the method's defaults; cpd: as the authors' public tool has it",
-              choices=tuple(PRESETS)),
-    Parameter("theta", -1.0, "similarity threshold; negative: the preset's"),
-    Parameter("patch", "", "patch, height x width in pixels, as in 120x120; empty: the preset's"),
-    Parameter("mask_factor", 0.0, "blank the patch outside the box grown by this; 0: as the preset does", low=0),
-    Parameter("class_blind", default=False, description="one mask for all classes: Eq. [2] read literally"),
-    Parameter("min_score", -1.0, "predictions below this score do not take part; negative: the preset's", high=1),
-    Parameter("metric", "iou", "what performance is", choices=tuple(metrics)),
-    Parameter("bootstrap", 1000, "bootstrap draws of frames for the 95 % interval; 0 for none", low=0, high=100_000),
-    Parameter("permutations", 1000, "relabellings of frames for the floor and p; 0 for none", low=0, high=100_000),
-    Parameter("block", 0.0, "draw frames of so many seconds together: neighbours are alike", low=0),
-    Parameter("seed", 0, "of the resampling", low=0),
+    *(Parameter.of(row) for row in chosen(CompareSettings, without=_OF_SETS)),
     Parameter("both_directions", default=True, description="also compute A predicting B, for the summary"),
     Parameter("frame_id", "camera_optical_frame", "of summary and markers where no message names a frame"),
     Parameter("report", default=True, description="write report.html beside result.json"),
@@ -39,10 +27,7 @@ COMPARISON = (
 TWO_SETS = (
     Parameter("a", "", "the set to be predicted, usually real: any data set or recording; with b"),
     Parameter("b", "", "the set that predicts, usually simulated"),
-    Parameter("a_predictions", "", "predictions for A, made before"),
-    Parameter("b_predictions", "", "predictions for B, made before"),
-    Parameter("paired", default=False, description="a and b: frames with one stamp (or name) are pairs"),
-    Parameter("pair_tolerance", 0.0, "with paired: stamps may differ by so many seconds", low=0),
+    *(Parameter.of(row) for row in chosen(CompareSettings, _OF_SETS)),
     Parameter("once", default=False, description="a and b: end when the result is written; else stay, with the summary"
               " for whoever comes late"),
 )  # fmt: skip
@@ -89,32 +74,25 @@ def is_live(settings: Settings) -> bool:
     return bool(settings["reference"])
 
 
-def comparison_request(settings: Settings) -> Request:
-    """The comparison of two sets that is asked for."""
-    return Request(
-        Path(settings["a"]),
-        Path(settings["b"]),
-        settings["preset"],
-        _method(settings),
-        _trials(settings),
-        optional_path(settings["a_predictions"]),
-        optional_path(settings["b_predictions"]),
-        optional_path(settings["model"]),
-        settings["metric"],
-        settings["paired"],
-        settings["pair_tolerance"],
-    )
+def compare_settings(settings: Settings) -> CompareSettings:
+    """The settings of the comparison, as the library has them.
+
+    Args:
+        settings: the node's parameters.
+
+    Raises:
+        UsageError: one of them makes no sense.
+    """
+    given: dict[str, Any] = {row.name: settings[row.name] for row in declared(CompareSettings)}
+    return CompareSettings(**(given | {name: None for name, value in given.items() if value == ""}))
 
 
 def live_options(settings: Settings) -> LiveOptions:
     """How live frames are to be compared."""
     out = optional_path(settings["out"])
+    of_live = compare_settings(settings)
     return LiveOptions(
-        settings["preset"],
-        _method(settings),
-        _trials(settings),
-        settings["metric"],
-        optional_path(settings["model"]),
+        replace(of_live, a_predictions=None, b_predictions=None, paired=False),
         live_is_a=settings["live_is"] == "a",
         on_jump=settings["on_jump"],
         journal=None if out is None else out.with_name(f"{out.name}.journal"),
@@ -150,17 +128,3 @@ def image_size(settings: Settings) -> tuple[int, int]:
 def optional_path(text: str) -> Path | None:
     """A path, None where there is none."""
     return Path(text) if text else None
-
-
-def _method(settings: Settings) -> Method:
-    given: dict[str, Any] = {
-        "theta": settings["theta"] if settings["theta"] >= 0 else None,
-        "patch": settings["patch"] or None,
-        "mask_factor": settings["mask_factor"] or None,
-        "min_score": settings["min_score"] if settings["min_score"] >= 0 else None,
-    }
-    return preset_with(settings["preset"], **given, class_aware=not settings["class_blind"])
-
-
-def _trials(settings: Settings) -> Trials:
-    return Trials(settings["bootstrap"], settings["permutations"], settings["seed"], settings["block"])

@@ -33,7 +33,6 @@ def compare(
     """Show the same scene, poses and camera through two engines: pictures, boxes, speed, and the judge's verdict."""
     from simjudge.capture.ground_truth import Labelling
     from simjudge.commands.render import wanted_poses
-    from simjudge.context.method import preset_with
     from simjudge.core.files import atomic_folder
     from simjudge.data.formats.yolo.dataset import write_yolo
     from simjudge.engines.registry import make_engine
@@ -41,8 +40,8 @@ def compare(
     from simjudge.results.saved_result import load_results
     from simjudge.scene.read import read_scene
     from simjudge.sensors.camera.camera_file import read_camera
-    from simjudge.studies.comparison import Request, compare_as_asked
-    from simjudge.studies.pair import Trials
+    from simjudge.studies.compare_settings import CompareSettings
+    from simjudge.studies.comparison import compare_sets
     from simjudge.studies.side_by_side import compare_boxes, frames_of, look_around, numbers
 
     world, seen_by = read_scene(scene, seed), read_camera(camera)
@@ -67,10 +66,8 @@ def compare(
             write_yolo(frames_of(f"{name}", seen, dict(world.class_names), Labelling()), folder / side)
         judged = None
         if model is not None:
-            request = Request(
-                folder / "a", folder / "b", "paper", preset_with("paper"), Trials(seed=seed), model=model, paired=True
-            )
-            compare_as_asked(request, say, progress).save(folder / "result")
+            settings = CompareSettings(model=model, seed=seed, paired=True)
+            compare_sets(folder / "a", folder / "b", settings, log=say, progress=progress).save(folder / "result")
             judged = load_results([folder / "result"])[0]
         (folder / "numbers.json").write_text(json.dumps({"engines": kinds} | found, indent=2), encoding="utf-8")
         title = f"{world.name} through camera {seen_by.name}"

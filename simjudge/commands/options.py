@@ -1,63 +1,101 @@
-"""Options that several commands share, and what they mean to the library."""
+"""Command-line options made from declared settings (`simjudge.core.settings`)."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from enum import Enum
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import Any, get_type_hints
 
 import typer
 
-if TYPE_CHECKING:
-    from simjudge.context.method import Method
-    from simjudge.studies.inputs import Side
+from simjudge.core.settings import Setting, Settings, declared
+
+_SETTINGS = "settings"
 
 
-class Preset(str, Enum):
-    """Named settings."""
+def takes_settings(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command with one option a setting in place of its parameter `settings`.
 
-    PAPER = "paper"
-    CPD = "cpd"
+    Args:
+        command: has a parameter `settings`, annotated with a settings class. It is called with an object of that class.
+    """
+    hints = get_type_hints(command)
+    kind = hints.pop(_SETTINGS)
+    rows = declared(kind)
+    signature = inspect.signature(command)
+    parameters = [each.replace(annotation=hints[each.name]) for each in signature.parameters.values()
+                  if each.name != _SETTINGS]  # fmt: skip
+    made = [
+        inspect.Parameter(row.name, inspect.Parameter.KEYWORD_ONLY, default=option(row), annotation=option_type(row))
+        for row in rows
+    ]
+    by_keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
 
+    @wraps(command)
+    def with_options(**given: Any) -> Any:
+        settings = settings_from_options(kind, {row.name: given.pop(row.name) for row in rows})
+        return command(**given, settings=settings)
 
-A_PREDICTIONS = typer.Option(None, "--a-predictions", help="Predictions for A, made before.")
-B_PREDICTIONS = typer.Option(None, "--b-predictions", help="Predictions for B, made before.")
-MODEL = typer.Option(None, "--model", help="Run this detector on both: .onnx, .pt, or .yaml with colour thresholds.")
-PRESET = typer.Option(Preset.PAPER, help="paper: the method's defaults; cpd: as the authors' public tool has it.")
-THETA = typer.Option(None, help="Similarity threshold.", show_default="0.8; cpd 0.9")
-PATCH = typer.Option(None, help="Patch, height x width in pixels.", show_default="120x120; cpd 64x64")
-MASK_FACTOR = typer.Option(None, help="Blank the patch outside the box grown by this.", show_default="no; cpd 1.5")
-CLASS_BLIND = typer.Option(False, "--class-blind", help="One mask for all classes: Eq. [2] read literally.")
-MIN_SCORE = typer.Option(None, help="Predictions below this score do not take part.", show_default="0.25")
-METRIC = typer.Option("iou", help="What performance is: iou, detected (IoU of 0.5 or more) or score.")
-
-
-def parse_patch(text: str) -> tuple[int, int]:
-    """Height and width from "120x120" or "120"."""
-    from simjudge.context.method import patch_size
-
-    return patch_size(text)
-
-
-def method_of(
-    preset: Preset,
-    theta: float | None,
-    patch: str | None,
-    mask_factor: float | None,
-    class_blind: bool,
-    min_score: float | None,
-) -> Method:
-    """The preset, with what was given changed."""
-    from simjudge.context.method import preset_with
-
-    return preset_with(preset.value, theta, patch, mask_factor, min_score, class_aware=not class_blind)
+    del with_options.__wrapped__
+    with_options.__signature__ = inspect.Signature([*by_keyword, *made])  # type: ignore[attr-defined]
+    with_options.__annotations__ = {each.name: each.annotation for each in [*by_keyword, *made]}
+    return with_options
 
 
-def read_sides(
-    a: Path, b: Path, a_predictions: Path | None, b_predictions: Path | None, model: Path | None
-) -> tuple[Side, Side]:
-    """Read both sets; where a model is given, run it on every side whose predictions were not given."""
-    from simjudge.commands.common import progress, say
-    from simjudge.studies.comparison import read_sides as read
+def settings_from_options(kind: type[Settings], given: dict[str, Any]) -> Any:
+    """The settings object that options mean.
 
-    return read((a, a_predictions), (b, b_predictions), model, say, progress)
+    Args:
+        kind: the settings class.
+        given: by name, what typer read; texts for settings that have a form of their own.
+
+    Raises:
+        UsageError: a value that the setting may not have.
+    """
+    texts = {row.name for row in declared(kind) if row.form or row.many}
+    rows = {row.name: row for row in declared(kind)}
+    return kind(**{
+        name: rows[name].parse(value) if name in texts and isinstance(value, str) else value
+        for name, value in given.items()
+    })  # fmt: skip
+
+
+def option(row: Setting) -> Any:
+    """The typer option of a setting: name, default, help text and range.
+
+    Args:
+        row: the setting.
+    """
+    flag = "--" + row.name.replace("_", "-")
+    switch = f"{flag}/--no-{flag[2:]}" if row.kind is bool and row.default else flag
+    default = ... if row.required else row.text(row.default) if (row.form or row.many) and row.default else row.default
+    number = row.kind in (int, float) and not (row.form or row.many)
+    shown = row.default_text if row.by_preset else row.default is not None and row.kind is not bool
+    return typer.Option(
+        default,
+        switch,
+        help=row.help_text,
+        min=row.low if number else None,
+        max=row.high if number else None,
+        show_default=shown,
+        metavar=row.form.metavar if row.form else None,
+    )
+
+
+def option_type(row: Setting) -> Any:
+    """The annotation by which typer reads a setting.
+
+    Args:
+        row: the setting.
+    """
+    read_as: Any = str if row.form or row.many else row.kind
+    # Choices that a function returns may be slow to know; `Setting.check` refuses wrong ones.
+    if row.choices and not callable(row.choices):
+        read_as = _choice(row.name, row.choices)
+    return read_as | None if row.optional else read_as
+
+
+def _choice(name: str, choices: tuple[str, ...]) -> type[Enum]:
+    return Enum(name, {choice: choice for choice in choices}, type=str)  # type: ignore[return-value]

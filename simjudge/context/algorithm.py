@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +14,7 @@ from simjudge.context.patches import Contexts
 from simjudge.context.resampling import ResampledW1, Resamples
 from simjudge.context.wasserstein import compare_rows, mark_overlap
 from simjudge.core.frames import BoolArray, FloatArray, IntArray
-
-Advance = Callable[[int, int], None]
+from simjudge.core.progress import Advance
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simjudge.context.method import MOST_TRIES
 from simjudge.context.resampling import ResampledW1, Resamples
+from simjudge.context.verdicts import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED, SIGNIFICANCE
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FloatArray
-
-GAP, NO_GAP, NO_OVERLAP, NOT_TESTED = "gap", "no gap shown", "no overlap", "not tested"
-SIGNIFICANCE = 0.05
-MOST_TRIES = 100_000
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from simjudge.core.errors import UsageError
+
+MOST_TRIES = 100_000
+"""Permutations, and bootstrap draws, at most: more would not fit memory."""
 
 
 @dataclass(frozen=True)
@@ -58,30 +62,25 @@ PRESETS = {
 }
 
 
-def preset_with(
-    preset: str,
-    theta: float | None = None,
-    patch: str | None = None,
-    mask_factor: float | None = None,
-    min_score: float | None = None,
-    *,
-    class_aware: bool = True,
-) -> Method:
-    """A preset, with what is given changed; `patch` as in `patch_size`."""
-    method = PRESETS[preset]
-    return replace(
-        method,
-        theta=method.theta if theta is None else theta,
-        patch=method.patch if patch is None else patch_size(patch),
-        mask_factor=method.mask_factor if mask_factor is None else mask_factor,
-        class_aware=class_aware,
-        min_score=method.min_score if min_score is None else min_score,
-    )
+def patch_size(given: str | int | Sequence[int]) -> tuple[int, int]:
+    """Height and width of a patch.
 
+    Args:
+        given: text, "120x160" (height x width) or "120"; one whole number for a square; or height and width. Pixels.
 
-def patch_size(text: str) -> tuple[int, int]:
-    """Height and width in pixels from "120x120" or "120"."""
-    parts = text.lower().split("x")
-    if len(parts) <= 2 and all(part.strip().isdecimal() for part in parts):
+    Raises:
+        UsageError: it is none of these.
+    """
+    parts = given.lower().split("x") if isinstance(given, str) else given if isinstance(given, Sequence) else [given]
+    if 1 <= len(parts) <= 2 and all(str(part).strip().isdecimal() for part in parts):
         return int(parts[0]), int(parts[-1])
-    raise UsageError(f"patch {text!r}: write height x width in pixels, as in 120x120")
+    raise UsageError(f"patch {given!r}: write height x width in pixels, as in 120x120")
+
+
+def patch_text(size: tuple[int, int]) -> str:
+    """A patch size as `patch_size` reads it, e.g. "120x120".
+
+    Args:
+        size: height and width, pixels.
+    """
+    return f"{size[0]}x{size[1]}"

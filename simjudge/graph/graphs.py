@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.settings import chosen
 from simjudge.graph import method_arguments as method
 from simjudge.graph import replay_arguments as replaying
 from simjudge.graph import sim_arguments as simulated
@@ -23,9 +24,12 @@ from simjudge.graph.description import (
 from simjudge.graph.installed_files import named_file
 from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, LABELS, PICTURES, PlayedTopics, choose_played_topics
 from simjudge.graph.robot_file import Robot, read_robot
+from simjudge.graph.setting_arguments import argument, given_parameters
 from simjudge.graph.viewers import SIM_LAYOUT, WATCH, rviz_arguments, viewers
+from simjudge.studies.compare_settings import CompareSettings
 
 _YES_NO = ("true", "false")
+_OF_SETS = chosen(CompareSettings, method.OF_SETS)
 _CLOCK = 50.0
 _DRAIN = 3600.0
 """Seconds that pictures of a recording which still wait are given after its end."""
@@ -73,11 +77,8 @@ def _recorder(values: Values, played: PlayedTopics | None) -> Process:
 
 def _validate(values: Values) -> tuple[Process, ...]:
     parameters: dict[str, Value] = {name: values[name] for name in ("a", "b")}
-    parameters |= {name: values[name] for name in ("out", "a_predictions", "b_predictions") if values[name]}
-    if values["model"]:
-        parameters["model"] = values["model"]
-    if parse_bool("paired", values["paired"]):
-        parameters |= {"paired": True, "pair_tolerance": parse_float("pair_tolerance", values["pair_tolerance"])}
+    parameters |= {"out": values["out"]} if values["out"] else {}
+    parameters |= given_parameters(_OF_SETS, values)
     once = not parse_bool("stay", values["stay"])
     judge = Process("validation_node", "validation_node", leads=once, patience=_REPORT,
                     parameters={**parameters, "once": once, **method.parameters(values)})  # fmt: skip
@@ -263,12 +264,8 @@ VALIDATE = Graph(
         Argument("a", None, "the set to be predicted, usually real: any data set or recording"),
         Argument("b", None, "the set that predicts, usually simulated"),
         Argument("out", "", "folder for the result"),
-        Argument("a_predictions", "", "predictions for A, made before"),
-        Argument("b_predictions", "", "predictions for B, made before"),
-        Argument("model", "", "run this detector on both"),
+        *(argument(row) for row in _OF_SETS),
         *method.ARGUMENTS,
-        Argument("paired", "false", "frames with one stamp (or name) are pairs", _YES_NO),
-        Argument("pair_tolerance", "0.0", "with paired: stamps may differ by so many seconds"),
         Argument("stay", "false", "go on serving the summary once it is there, until Ctrl-C", _YES_NO),
         *rviz_arguments("false"), *WATCH, *_COMMON,
     ),

@@ -1,34 +1,25 @@
-"""The arguments of a comparison, and the node's parameters that they are."""
+"""The settings of a comparison as launch arguments, and as parameters of validation_node."""
 
 from __future__ import annotations
 
-from simjudge.graph.description import Argument, Value, Values, parse_bool, parse_float, parse_int
+from simjudge.core.settings import chosen
+from simjudge.graph.description import Value, Values
+from simjudge.graph.setting_arguments import argument, given_parameters
+from simjudge.studies.compare_settings import CompareSettings
 
-ARGUMENTS = (
-    Argument("preset", "paper", "paper: the method's defaults; cpd: as the authors' tool has it", ("paper", "cpd")),
-    Argument("theta", "", "similarity threshold; empty: the preset's"),
-    Argument("patch", "", "patch, height x width in pixels, as in 120x120; empty: the preset's"),
-    Argument("mask_factor", "", "blank the patch outside the box grown by this; empty: the preset's"),
-    Argument("class_blind", "false", "one mask for all classes", ("true", "false")),
-    Argument("min_score", "", "predictions below this score do not take part; empty: the preset's"),
-    Argument("metric", "iou", "what performance is", ("iou", "detected", "score")),
-    Argument("bootstrap", "1000", "bootstrap draws of frames for the 95 % interval; 0 for none"),
-    Argument("permutations", "1000", "relabellings of frames for the floor and p; 0 for none"),
-    Argument("seed", "0", "of the resampling"),
-    Argument("block", "0", "draw frames of so many seconds together: neighbours are alike"),
-)  # fmt: skip
+OF_SETS = ("model", "a_predictions", "b_predictions", "paired", "pair_tolerance")
+"""Settings that concern two sets, not the method."""
+ROWS = chosen(CompareSettings, without=OF_SETS)
+ARGUMENTS = tuple(argument(row) for row in ROWS)
 
 
 def parameters(values: Values) -> dict[str, Value]:
-    """The parameters of validation_node that were given."""
-    out: dict[str, Value] = {"preset": values["preset"], "metric": values["metric"]}
-    for name in ("theta", "mask_factor", "min_score"):
-        if values[name]:
-            out[name] = parse_float(name, values[name])
-    out["block"] = parse_float("block", values["block"])
-    for name in ("bootstrap", "permutations", "seed"):
-        out[name] = parse_int(name, values[name])
-    if values["patch"]:
-        out["patch"] = values["patch"]
-    out["class_blind"] = parse_bool("class_blind", values["class_blind"])
-    return out
+    """The parameters of validation_node that were given.
+
+    Args:
+        values: the texts of all arguments.
+
+    Raises:
+        UsageError: a text is no value of its setting.
+    """
+    return given_parameters(ROWS, values)

@@ -106,7 +106,7 @@ def _parameters(node: str) -> str:
     found = next(each for each in vars(module).values() if getattr(each, "NAME", "") == node)
     rows = []
     for row in found.PARAMETERS:
-        default = "required" if row.required else f"`{_plain(row.default)}`"
+        default = "required" if row.required else "" if row.default is None else f"`{_plain(row.default)}`"
         notes = [", ".join(row.choices)] if row.choices else []
         if row.low is not None or row.high is not None:
             low, high = ("" if bound is None else f"{bound:g}" for bound in (row.low, row.high))

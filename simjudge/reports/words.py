@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simjudge.results.saved_result import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED, Entry, Result
+from simjudge.context.verdicts import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED, SIGNIFICANCE
+from simjudge.results.saved_result import Entry, Result
 
 DASH = "–"
 _TOGETHER = "\u00a0"
 """A space that no line breaks at."""
-ALPHA = 0.05
 HEADLINES = {GAP: "Gap", NO_GAP: "No gap shown", NO_OVERLAP: "No overlap", NOT_TESTED: "Not tested"}
 
 _INTERVAL = ("w1_low", "w1_high")
@@ -178,7 +178,7 @@ def chance_sentence(entries: Sequence[Entry]) -> str:
     found = sum(e.verdict == GAP for e in tested)
     return (
         f"{found} of {len(tested)} tested classes show a gap; p of each is corrected for their number (Holm), and a "
-        f"class is called a gap only where all classes together are one, at p ≤ {ALPHA}."
+        f"class is called a gap only where all classes together are one, at p ≤ {SIGNIFICANCE}."
     )
 
 

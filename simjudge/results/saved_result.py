@@ -15,10 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from simjudge.context.verdicts import VERDICTS
 from simjudge.core.errors import SimjudgeError
 
-GAP, NO_GAP, NO_OVERLAP, NOT_TESTED = "gap", "no gap shown", "no overlap", "not tested"
-VERDICTS = (GAP, NO_GAP, NO_OVERLAP, NOT_TESTED)
 OVERALL = "overall"
 
 _TEXT_COLUMNS = ("set", "frame", "class_name")

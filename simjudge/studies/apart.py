@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from threading import Thread
 from typing import Any
 
-from simjudge.context.method import Method
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.studies.pair import Advance, PairResult, Trials, compare_pair
+from simjudge.core.progress import Advance
+from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.pair import PairResult, compare_pair
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,7 @@ class Job:
 
     a: FrameSet
     b: FrameSet
-    method: Method
-    trials: Trials
-    metric: str
+    settings: CompareSettings
     both: bool
 
 
@@ -46,13 +45,13 @@ def work(job: Job) -> Numbers:
     Raises:
         SimjudgeError: the sets cannot be compared.
     """
-    forward = compare_pair(job.a, job.b, job.method, job.trials, metric=job.metric).numbers
+    forward = compare_pair(job.a, job.b, job.settings).numbers
     return Numbers(forward, backward(job) if job.both else None)
 
 
 def backward(job: Job, advance: Advance | None = None) -> dict[str, Any]:
     """The numbers of A predicting B."""
-    result: PairResult = compare_pair(job.b, job.a, job.method, job.trials, metric=job.metric, advance=advance)
+    result: PairResult = compare_pair(job.b, job.a, job.settings, advance=advance)
     return result.numbers
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from simjudge.context.compiled import is_compiled
-from simjudge.context.method import Method
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.inputs import Side, model_described, read_side
-from simjudge.studies.pair import Advance, PairResult, Trials, compare_pair
+from simjudge.studies.pair import PairResult, compare_pair
 from simjudge.studies.pairs_of_frames import usable_pairs
 from simjudge.studies.saving import false_positives, parameters_of, save_comparison
 from simjudge.studies.units import usual_spacing
@@ -21,35 +20,8 @@ from simjudge.studies.units import usual_spacing
 STILL_ALIKE = 0.5
 """Seconds within which the frames of a moving camera are taken to look much alike."""
 
-Say = Callable[[str], None]
-Progress = Callable[[str], AbstractContextManager[Advance]]
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is to be compared, and how.
-
-    Attributes:
-        a, b: the sets.
-        a_predictions, b_predictions: predictions from elsewhere.
-        model: a detector to run on both sides that have no predictions from elsewhere.
-        preset: the name that `method` started from.
-        trials: permutations and bootstrap draws.
-        metric: what performance is.
-        paired, pair_tolerance: frames whose stamps differ by at most so many seconds are pairs.
-    """
-
-    a: Path
-    b: Path
-    preset: str
-    method: Method
-    trials: Trials
-    a_predictions: Path | None = None
-    b_predictions: Path | None = None
-    model: Path | None = None
-    metric: str = "iou"
-    paired: bool = False
-    pair_tolerance: float = 0.0
+Source: TypeAlias = FrameSet | Path | str
+"""A set in memory, or the path of anything that `simjudge.data.sets.read_set` reads."""
 
 
 @dataclass(frozen=True)
@@ -66,69 +38,76 @@ class Comparison:
         save_comparison(out, self.result, self.parameters, self.inputs, self.losses)
 
 
-def compare_as_asked(request: Request, say: Say, progress: Progress) -> Comparison:
-    """Read both sides, detect where asked, and compare.
+def compare_sets(
+    a: Source, b: Source, settings: CompareSettings, *, log: Log = no_log, progress: ProgressBar = no_progress
+) -> Comparison:
+    """Read both sets, detect where a detector is given, and compare.
 
     Args:
-        request: what to do.
-        say: told what a person should know.
-        progress: makes something to tell how far a piece of work is.
+        a: the set to be predicted, usually real.
+        b: the set that predicts it, usually simulated.
+        settings: of the comparison.
+        log: told what a person should know.
+        progress: shows how far reading, detecting and comparing are.
 
     Raises:
-        SimjudgeError: a side cannot be read or cannot be compared.
+        SimjudgeError: a set cannot be read, or the sets cannot be compared.
     """
-    sides = read_sides(
-        (request.a, request.a_predictions), (request.b, request.b_predictions), request.model, say, progress
-    )
+    sides = read_sides(a, b, settings, log=log, progress=progress)
     losses = Losses()
     sets = (sides[0].frames, sides[1].frames)
     for each in sets:
         losses.extend(each.losses)
-    if request.paired:
-        sets = _paired(*sets, request.pair_tolerance, losses)
-    _tell_sizes(*sets, say)
-    _tell_neighbours(*sets, request.trials, say)
+    if settings.paired:
+        sets = _paired(*sets, settings.pair_tolerance, losses)
+    _log_sizes(*sets, log)
+    _log_neighbours(*sets, settings, log)
     if not is_compiled():
-        say("compiling for this machine, once: about half a minute")
+        log("compiling for this machine, once: about half a minute")
     with progress("comparing contexts") as advance:
-        result = compare_pair(
-            *sets, request.method, request.trials, metric=request.metric, paired=request.paired, advance=advance
-        )
+        result = compare_pair(*sets, settings, advance=advance)
     losses.extend(result.losses)
     inputs: dict[str, Any] = {
         key: side.described(judged.frames, false_positives(judged)) | {"units": units}
         for key, side, judged, units in zip(("a", "b"), sides, (result.a, result.b), result.units, strict=True)
     }
-    inputs["model"] = model_described(request.model)
-    model = None if request.model is None else str(request.model)
-    parameters = parameters_of(
-        request.preset, request.method, request.trials, metric=request.metric, paired=request.paired, model=model
-    )
-    return Comparison(result, parameters, inputs, losses)
+    inputs["model"] = model_described(settings.model)
+    return Comparison(result, parameters_of(settings), inputs, losses)
 
 
 def read_sides(
-    a: tuple[Path, Path | None], b: tuple[Path, Path | None], model: Path | None, say: Say, progress: Progress
+    a: Source, b: Source, settings: MethodSettings, *, log: Log = no_log, progress: ProgressBar = no_progress
 ) -> tuple[Side, Side]:
-    """Read both sets (path, predictions); a model runs on every side whose predictions were not given."""
-    sides = (read_side(*a), read_side(*b))
-    if model is None:
+    """Read both sets; the settings' model runs on every set whose predictions were not given.
+
+    Args:
+        a: the set to be predicted.
+        b: the set that predicts.
+        settings: model and predictions.
+        log: told what a person should know.
+        progress: shows how far detecting is.
+
+    Raises:
+        SimjudgeError: a set, predictions or the model cannot be read.
+    """
+    sides = (read_side(a, settings.a_predictions), read_side(b, settings.b_predictions))
+    if settings.model is None:
         return sides
     from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
-    detector = load_detector(model)
-    return detected(sides[0], detector, say, progress), detected(sides[1], detector, say, progress)
+    detector = load_detector(settings.model)
+    return detected(sides[0], detector, log, progress), detected(sides[1], detector, log, progress)
 
 
-def detected(side: Side, detector: Any, say: Say, progress: Progress) -> Side:
+def detected(side: Side, detector: Any, log: Log, progress: ProgressBar) -> Side:
     """A side with a detector's predictions, unless its predictions were given."""
     from simjudge.perception.detection import detect  # noqa: PLC0415 - slow to import
 
     if side.predictions_path is not None:
         return side
     if side.frames.predictions is not None:
-        say(f"{side.frames.name}: its own predictions are set aside, since --model was given")
-    return replace(side, frames=detect(side.frames, detector, progress=progress, log=say))
+        log(f"{side.frames.name}: its own predictions are set aside, since --model was given")
+    return replace(side, frames=detect(side.frames, detector, progress=progress, log=log))
 
 
 def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:
@@ -139,24 +118,24 @@ def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple
     return a.take(in_a), b.take(in_b)
 
 
-def _tell_neighbours(a: FrameSet, b: FrameSet, trials: Trials, say: Say) -> None:
+def _log_neighbours(a: FrameSet, b: FrameSet, settings: CompareSettings, log: Log) -> None:
     """Warn where p would take the many like frames of a recording for as many independent ones."""
-    if trials.block > 0 or not (trials.permutations or trials.bootstrap):
+    if settings.block > 0 or not (settings.permutations or settings.bootstrap):
         return
     for frames in (a, b):
         spacing = usual_spacing(frames)
         if spacing is not None and spacing < STILL_ALIKE:
-            say(
+            log(
                 f"note: frames of {frames.name} follow each other by {spacing:.2g} s; where neighbours look alike, p "
                 "is too small and the interval too narrow: --block 2 draws two seconds together"
             )
 
 
-def _tell_sizes(a: FrameSet, b: FrameSet, say: Say) -> None:
+def _log_sizes(a: FrameSet, b: FrameSet, log: Log) -> None:
     size_a, size_b = (sorted({(int(w), int(h)) for w, h in each.size}) for each in (a, b))
     if size_a != size_b:
         shown = []
         for sizes in (size_a, size_b):
             more = ", ..." if len(sizes) > 3 else ""
             shown.append(", ".join(f"{w}x{h}" for w, h in sizes[:3]) + more)
-        say(f"note: pictures differ in size, A {shown[0]}, B {shown[1]}; patches are cut in pixels of each")
+        log(f"note: pictures differ in size, A {shown[0]}, B {shown[1]}; patches are cut in pixels of each")

@@ -10,23 +10,33 @@ from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.data.sets import read_predictions, read_set, sniff_format
 
+IN_MEMORY = "memory"
+"""The format of a set that was never a file."""
+
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison: where it is from, and the set that was read."""
+    """One side of a comparison: where it is from, and the set that was read.
 
-    path: Path
+    Attributes:
+        path: of the set; None where it was given in memory.
+        predictions_path: of predictions from elsewhere; None where the set's own count.
+        frames: the set.
+    """
+
+    path: Path | None
     predictions_path: Path | None
     frames: FrameSet
 
     def described(self, compared: FrameSet, false_positives: int) -> dict[str, Any]:
         """The entry of `inputs` in result.json: paths, content hashes and counts of what was compared."""
+        path = self.path
         predictions = 0 if compared.predictions is None else len(compared.predictions)
         return {
-            "path": str(self.path),
+            "path": "" if path is None else str(path),
             "name": self.frames.name,
-            "sha256": hash_files(self.path),
-            "format": sniff_format(self.path),
+            "sha256": "" if path is None else hash_files(path),
+            "format": IN_MEMORY if path is None else sniff_format(path),
             "frames": len(compared),
             "objects": len(compared.objects),
             "predictions": predictions,
@@ -36,9 +46,18 @@ class Side:
         }
 
 
-def read_side(path: Path, predictions: Path | None) -> Side:
-    """Read a set, and predictions for it from elsewhere where given."""
-    frames = read_set(path)
+def read_side(source: FrameSet | Path | str, predictions: Path | None) -> Side:
+    """Read a set, and predictions for it from elsewhere where given.
+
+    Args:
+        source: a set in memory, or the path of one.
+        predictions: the path of predictions for its frames.
+
+    Raises:
+        SimjudgeError: one of them cannot be read, or no frame fits the predictions.
+    """
+    path = None if isinstance(source, FrameSet) else Path(source)
+    frames = source if isinstance(source, FrameSet) else read_set(Path(source))
     if predictions is not None:
         frames = read_predictions(predictions, frames, path)
     return Side(path, predictions, frames)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,22 +15,12 @@ from simjudge.context.reductions import reduce_comparisons
 from simjudge.context.resampling import ResampledW1, Resamples
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FloatArray, FrameSet, IntArray
+from simjudge.core.progress import Advance
 from simjudge.perception.assignment import Assignment, assign, assign_cpd
 from simjudge.studies.classes import same_classes
+from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.pointwise import paired_objects
 from simjudge.studies.units import Units, drawn_together
-
-Advance = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Trials:
-    """How much is tried to know how sure one can be, and what is drawn as one (block: seconds, see `Units`)."""
-
-    bootstrap: int = 1000
-    permutations: int = 1000
-    seed: int = 0
-    block: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -137,11 +126,8 @@ def samples(judged_set: JudgedSet, rows: IntArray, method: Method, performance: 
 def compare_pair(
     set_a: FrameSet,
     set_b: FrameSet,
-    method: Method,
-    trials: Trials,
+    settings: CompareSettings,
     *,
-    metric: str = "iou",
-    paired: bool = False,
     precision: bool = True,
     advance: Advance | None = None,
 ) -> PairResult:
@@ -150,24 +136,23 @@ def compare_pair(
     Args:
         set_a: the predicted set (usually real), with predictions.
         set_b: the predicting set (usually simulated), with predictions.
-        method: the settings.
-        trials: permutations and bootstrap draws.
-        metric: what performance is, a name in `perception.assignment.metrics`.
-        paired: frame i of A and frame i of B show the same; chance swaps them within pairs.
+        settings: of the comparison. With `paired`, frame i of A and frame i of B show the same. Where predictions come
+            from is settled before.
         precision: also compute average precision.
         advance: told (contexts done, contexts in all).
     """
-    losses = Losses()
+    losses, method = Losses(), settings.method
     check_labelled(set_b)
-    a = judged(set_a, method, metric, losses, precision=precision)
-    b = judged(same_classes(a.frames, set_b), method, metric, losses, precision=precision)
-    of_a = drawn_together(a.frames, trials.block)
-    units = (of_a, of_a if paired else drawn_together(b.frames, trials.block))
+    a = judged(set_a, method, settings.metric, losses, precision=precision)
+    b = judged(same_classes(a.frames, set_b), method, settings.metric, losses, precision=precision)
+    of_a = drawn_together(a.frames, settings.block)
+    units = (of_a, of_a if settings.paired else drawn_together(b.frames, settings.block))
     resamples = None
-    if trials.permutations or trials.bootstrap:
+    if settings.permutations or settings.bootstrap:
         resamples = draw_resamples(
-            units[0].count, units[1].count, trials.permutations, trials.bootstrap, trials.seed, paired=paired
-        )
+            units[0].count, units[1].count, settings.permutations, settings.bootstrap, settings.seed,
+            paired=settings.paired,
+        )  # fmt: skip
     ids = sorted(set(a.frames.objects.class_id.tolist()) | set(b.frames.objects.class_id.tolist()))
     work = len(a.frames.objects) + (len(b.frames.objects) if resamples is not None else 0)
     everything = None if resamples is None else ResampledW1.zeros(resamples)
@@ -186,7 +171,7 @@ def compare_pair(
         for class_id, one, certainty in zip(ids, alone, settled, strict=True)
     }
     numbers = _numbers(a, b, classes, overall)
-    if paired:
+    if settings.paired:
         _add_pointwise(a, b, numbers)
     return PairResult(a, b, classes, overall, numbers, losses, (units[0].count, units[1].count))
 

@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
-from simjudge.context.method import Method
 from simjudge.core.errors import Losses
 from simjudge.core.version import version
 from simjudge.results.gallery import save_gallery
 from simjudge.results.result_folder import CONTEXTS, RESULT, write_json, writing_result
+from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.context_table import context_table
-from simjudge.studies.pair import JudgedSet, PairResult, Trials
-
-Describe = Callable[[JudgedSet], dict[str, Any]]
+from simjudge.studies.pair import JudgedSet, PairResult
 
 
-def parameters_of(
-    preset: str, method: Method, trials: Trials, *, metric: str, paired: bool, model: str | None
-) -> dict[str, Any]:
-    """The entry `parameters` of result.json."""
-    return method_parameters(preset, method) | {
-        "bootstrap": trials.bootstrap,
-        "permutations": trials.permutations,
-        "paired": paired,
-        "seed": trials.seed,
-        "block": trials.block,
-        "metric": metric,
-        "model": model,
+def parameters_of(settings: CompareSettings) -> dict[str, Any]:
+    """The entry `parameters` of result.json.
+
+    Args:
+        settings: of the comparison.
+    """
+    return method_parameters(settings) | {
+        "bootstrap": settings.bootstrap,
+        "permutations": settings.permutations,
+        "paired": settings.paired,
+        "seed": settings.seed,
+        "block": settings.block,
+        "metric": settings.metric,
+        "model": None if settings.model is None else str(settings.model),
     }
 
 
-def method_parameters(preset: str, method: Method) -> dict[str, Any]:
-    """The settings of the method, as result files have them."""
+def method_parameters(settings: MethodSettings) -> dict[str, Any]:
+    """The part of `parameters` that says what a context is: preset and `Method`.
+
+    Args:
+        settings: of a comparison or a sweep.
+    """
+    method = settings.method
     return {
-        "preset": preset,
+        "preset": settings.preset,
         "theta": method.theta,
         "patch": list(method.patch),
         "mask_factor": method.mask_factor,

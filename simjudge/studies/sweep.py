@@ -2,53 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from simjudge.context.algorithm import Comparison, compare_class
-from simjudge.context.method import Method
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
+from simjudge.core.progress import Advance
 from simjudge.studies.classes import same_classes
+from simjudge.studies.compare_settings import SweepSettings
 from simjudge.studies.pair import check_labelled, judged, samples
 
-Advance = Callable[[int, int], None]
-PAPER_THETAS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
-PAPER_PATCHES = ((80, 80), (100, 100), (120, 120), (140, 140), (160, 160), (180, 180))
 
-
-def sweep(
+def sweep_pair(
     set_a: FrameSet,
     set_b: FrameSet,
-    method: Method,
-    thetas: Sequence[float],
-    patches: Sequence[tuple[int, int]],
+    settings: SweepSettings,
     *,
-    metric: str = "iou",
     advance: Advance | None = None,
 ) -> tuple[list[dict[str, Any]], Losses]:
     """Compare two sets along theta (at the method's patch) and along the patch size (at the method's theta).
 
     All thresholds of one patch size come from a single join at the lowest of them.
 
+    Args:
+        set_a: the predicted set (usually real), with predictions.
+        set_b: the predicting set (usually simulated), with predictions.
+        settings: of the sweep. Where predictions come from is settled before.
+        advance: told (patch sizes done, patch sizes in all).
+
     Returns:
         The points, each {"theta", "patch", "by_class", "overall"}, and the frames that could not take part.
     """
-    losses = Losses()
+    losses, method = Losses(), settings.method
     check_labelled(set_b)
-    a = judged(set_a, method, metric, losses, precision=False)
-    b = judged(same_classes(a.frames, set_b), method, metric, losses, precision=False)
+    a = judged(set_a, method, settings.metric, losses, precision=False)
+    b = judged(same_classes(a.frames, set_b), method, settings.metric, losses, precision=False)
     ids = sorted(set(a.frames.objects.class_id.tolist()) | set(b.frames.objects.class_id.tolist()))
-    wanted = {patch: [method.theta] for patch in patches}
-    wanted[method.patch] = sorted({*thetas, *wanted.get(method.patch, [])})
+    wanted = {patch: [method.theta] for patch in settings.patches}
+    wanted[method.patch] = sorted({*settings.thetas, *wanted.get(method.patch, [])})
     points = []
     for number, (patch, limits) in enumerate(sorted(wanted.items())):
-        setting = replace(method, patch=patch)
+        at_patch = replace(method, patch=patch)
         by_class: dict[int, list[Comparison]] = {
             class_id: compare_class(
-                samples(a, a.rows(class_id), setting), samples(b, b.rows(class_id), setting), setting, limits
+                samples(a, a.rows(class_id), at_patch), samples(b, b.rows(class_id), at_patch), at_patch, limits
             )[0]
             for class_id in ids
         }

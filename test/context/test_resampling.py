@@ -12,9 +12,10 @@ from naive_method import METHODS, frame_sets, samples_of
 from scipy.stats import kstest
 
 from simjudge.context.algorithm import Samples, compare_class
-from simjudge.context.certainty import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED, among_classes, draw_resamples, judge
+from simjudge.context.certainty import among_classes, draw_resamples, judge
 from simjudge.context.method import Method
 from simjudge.context.resampling import Resamples
+from simjudge.context.verdicts import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet, Objects
 

@@ -221,5 +221,5 @@ def test_every_parameter_is_one_of_the_nodes_with_its_type_and_range(graph, give
         table = {row.name: row for row in node.PARAMETERS}
         for name, value in process.parameters.items():
             if name != "use_sim_time":
-                assert type(value) is type(table[name].default), f"{process.name} {name}"
+                assert type(value) is table[name].value_type, f"{process.name} {name}"
                 assert table[name].problem(value) is None

@@ -13,10 +13,12 @@ from simjudge_msgs.msg import ClassSummary, ComparisonParameters, SetSummary
 
 from simjudge.context.method import PRESETS, Method
 from simjudge.nodes.validation_messages import contexts_message, header, marker_message, summary_message
+from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.live.judge import LiveJudge
-from simjudge.studies.pair import Trials, compare_pair
+from simjudge.studies.pair import compare_pair
 from simjudge.studies.saving import parameters_of
 
+SHORT = CompareSettings(theta=0.3, bootstrap=20, permutations=20)
 HEAD = header(1_500_000_000, "camera")
 SIDE = {
     "path": "", "name": "x", "sha256": "", "format": "yolo", "frames": 3, "objects": 4, "predictions": 5,
@@ -24,14 +26,14 @@ SIDE = {
 }  # fmt: skip
 
 
-def about(method=None, preset="paper", model=None):
-    parameters = parameters_of(preset, method or Method(), Trials(), metric="iou", paired=False, model=model)
+def about(**settings):
+    parameters = parameters_of(CompareSettings(**settings))
     return {"parameters": parameters, "inputs": {"a": SIDE, "b": SIDE}, "class_names": {"0": "cone", "1": "post"}}
 
 
 @pytest.mark.parametrize("far", [False, True])
 def test_a_summary_holds_every_number(far):
-    numbers = compare_pair(made(1), made(2, far=far), Method(theta=0.3), Trials(20, 20)).numbers
+    numbers = compare_pair(made(1), made(2, far=far), SHORT).numbers
     message = summary_message(HEAD, numbers, None, about(), ["1 thing: here"], 6)
     entries = [*zip(message.by_class, numbers["by_class"].values(), strict=True), (message.overall, numbers["overall"])]
     undefined = 0
@@ -59,11 +61,10 @@ def test_a_summary_holds_every_number(far):
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_parameters_and_sets_have_their_places(preset):
-    method = PRESETS[preset]
     empty = {"by_class": {}, "overall": {}}
-    message = summary_message(HEAD, empty, empty, about(method, preset, model="x.onnx"), [], 0)
+    message = summary_message(HEAD, empty, empty, about(preset=preset, model="x.onnx"), [], 0)
     said = message.parameters
-    given = about(method, preset, model="x.onnx")["parameters"]
+    given = about(preset=preset, model="x.onnx")["parameters"]
     assert {"patch_height", "patch_width", *given} - {"patch"} == set(ComparisonParameters.get_fields_and_field_types())
     assert [said.patch_height, said.patch_width] == given["patch"]
     for name in set(given) - {"patch", "mask_factor"}:
@@ -108,7 +109,7 @@ def test_contexts_of_live_frames(live_is_a):
 
 
 def test_markers_say_w1_and_overlap():
-    numbers = compare_pair(made(1), made(2, far=True), Method(), Trials(0, 0)).numbers
+    numbers = compare_pair(made(1), made(2, far=True), CompareSettings(bootstrap=0, permutations=0)).numbers
     markers = marker_message(HEAD, numbers, {"0": "cone", "1": "post"}).markers
     assert markers[0].action == markers[0].DELETEALL
     assert [m.text for m in markers[1:]] == [

@@ -25,9 +25,9 @@ from simjudge_msgs.msg import (  # noqa: E402
 from simjudge_msgs.srv import LoadReference, Reset, SaveReport  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
-from simjudge.context.method import Method  # noqa: E402
 from simjudge.data.sets import read_set  # noqa: E402
-from simjudge.studies.pair import Trials, compare_pair  # noqa: E402
+from simjudge.studies.compare_settings import CompareSettings  # noqa: E402
+from simjudge.studies.pair import compare_pair  # noqa: E402
 
 LATCHED = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
@@ -152,7 +152,7 @@ def test_two_sets_give_the_result_of_compare_and_wait_for_whoever_comes_late(gra
     summary = ears.frames(40)
     assert_says_all(summary, result(expected))
     real, simulated = (read_set(path) for path in sets)
-    other_way = compare_pair(simulated, real, Method(), Trials(50, 50)).numbers
+    other_way = compare_pair(simulated, real, CompareSettings(bootstrap=50, permutations=50)).numbers
     assert_says(summary.overall_reversed, other_way["overall"])
     for entry, wanted in zip(summary.by_class_reversed, other_way["by_class"].values(), strict=True):
         assert_says(entry, wanted)
@@ -258,7 +258,7 @@ def test_a_jump_back_begins_anew_where_that_is_asked_for(graph, sets, messages):
     node.send_signal(signal.SIGINT)
     assert graph.until(lambda: node.poll() is not None and ears.summaries, 60)
     real, simulated = (read_set(path) for path in sets)
-    known = compare_pair(simulated.take(range(3)), real, Method(), Trials(50, 50)).numbers
+    known = compare_pair(simulated.take(range(3)), real, CompareSettings(bootstrap=50, permutations=50)).numbers
     assert_says_all(ears.summaries[-1], known)
     assert node.returncode == 0, graph.output(node)
 
@@ -280,7 +280,7 @@ def test_what_has_no_partner_is_counted_and_never_paired(graph, sets, messages, 
     assert graph.until(lambda: {x.partition(":")[0] for x in ears.summaries[-1].losses} == lines)
     assert graph.stop(node) == 0, graph.output(node)
     real, simulated = (read_set(path) for path in sets)
-    known = compare_pair(real, simulated.take(range(10, 20)), Method(), Trials(50, 50)).numbers
+    known = compare_pair(real, simulated.take(range(10, 20)), CompareSettings(bootstrap=50, permutations=50)).numbers
     ours = result(tmp_path / "out")
     assert (ours["by_class"], ours["overall"]) == (known["by_class"], known["overall"])
     assert {line.partition(":")[0] for line in ours["losses"]} == lines

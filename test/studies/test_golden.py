@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from simjudge.context.method import PRESETS, Method
 from simjudge.data.sets import read_set
-from simjudge.studies.pair import PairResult, Trials, compare_pair
+from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.pair import PairResult, compare_pair
 
 GOLDEN = Path(__file__).parents[2] / ".." / "shared" / "golden"
 NUMBERS = (
@@ -20,8 +19,9 @@ NUMBERS = (
     "mean_performance_b",
 )  # fmt: skip
 CHANGES = {
-    "class_blind": {"class_aware": False},
+    "class_blind": {"class_blind": True},
     "mask_1.5": {"mask_factor": 1.5},
+    "cpd": {"preset": "cpd"},
 }
 
 
@@ -32,16 +32,15 @@ def expected() -> dict:
     return json.loads((GOLDEN / "expected.json").read_text())
 
 
-def _compare(method: Method) -> PairResult:
+def _compare(**settings) -> PairResult:
     a, b = (read_set(GOLDEN / name) for name in ("a.json", "b.json"))
-    return compare_pair(a, b, method, Trials(0, 0), precision=False)
+    return compare_pair(a, b, CompareSettings(bootstrap=0, permutations=0, **settings), precision=False)
 
 
 @pytest.mark.parametrize("name", ["default", "theta_0.6", "patch_80", "class_blind", "mask_1.5", "cpd"])
 def test_every_setting_equals_the_oracle(expected, name):
     oracle = expected["oracle"][name]
-    start = PRESETS["cpd"] if name == "cpd" else Method(**CHANGES.get(name, {}))
-    result = _compare(replace(start, theta=oracle["theta"], patch=tuple(oracle["patch"])))
+    result = _compare(theta=oracle["theta"], patch=oracle["patch"], **CHANGES.get(name, {}))
     assert result.numbers["by_class"].keys() == oracle["by_class"].keys()
     for key, known in oracle["by_class"].items():
         ours = result.numbers["by_class"][key]
@@ -59,8 +58,7 @@ def test_every_setting_equals_the_oracle(expected, name):
 def test_the_cpd_preset_equals_the_authors_tool(expected):
     tool = expected["cpd_tool"]
     for key, known in tool.items():
-        method = replace(PRESETS["cpd"], theta=known["theta"], patch=tuple(known["patch"]))
-        result = _compare(method)
+        result = _compare(preset="cpd", theta=known["theta"], patch=known["patch"])
         ours, comparison = result.numbers["by_class"][key], result.classes[int(key)].comparison
         for field in ("compared", "mean_w1", "weighted_w1", "mean_abs_mean_diff"):
             assert ours[field] == pytest.approx(known[field], abs=1e-6), field

@@ -6,25 +6,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_pair import METHOD, NONE, made
+from test_pair import SETTINGS, made
 
-from simjudge.context.method import PRESETS
 from simjudge.core.errors import SimjudgeError
 from simjudge.studies.live.judge import LiveJudge
 from simjudge.studies.pair import compare_pair
 
 
 @pytest.mark.parametrize("live_is_a", [False, True])
-@pytest.mark.parametrize("method", [METHOD, replace(PRESETS["cpd"], theta=0.7, patch=(60, 60))])
-def test_after_any_number_of_frames_equals_compare(live_is_a, method):
+@pytest.mark.parametrize("settings", [SETTINGS, replace(SETTINGS, preset="cpd")])
+def test_after_any_number_of_frames_equals_compare(live_is_a, settings):
     reference, live = made(1), made(2, frames=9, shift=4, classes=(1, 2, 3))
-    judge = LiveJudge(reference, method, live_is_a=live_is_a)
+    judge = LiveJudge(reference, settings.method, live_is_a=live_is_a)
     for number in range(len(live)):
         told = judge.add_frame(live.take([number]))
         assert len(told.w1) == len(told.in_overlap) == 4
         so_far = live.take(np.arange(number + 1))
         a, b = (so_far, reference) if live_is_a else (reference, so_far)
-        expected = compare_pair(a, b, method, NONE, precision=False).numbers
+        expected = compare_pair(a, b, settings, precision=False).numbers
         # A class that one side names but has not shown yet is listed by the live judge alone.
         numbers = judge.numbers()
         assert {k: v for k, v in numbers["by_class"].items() if k in expected["by_class"]} == expected["by_class"]
@@ -37,7 +36,7 @@ def test_after_any_number_of_frames_equals_compare(live_is_a, method):
 def test_live_classes_are_matched_by_name_and_new_ones_get_free_numbers():
     reference, live = made(1), made(2, classes=(1, 2))
     other = replace(live, class_names={1: "Class_2", 2: "tree"})
-    judge = LiveJudge(reference, METHOD)
+    judge = LiveJudge(reference, SETTINGS.method)
     for number in range(len(other)):
         judge.add_frame(other.take([number]))
     assert judge.class_names == {1: "class 1", 2: "class 2", 3: "tree"}
@@ -48,7 +47,7 @@ def test_live_classes_are_matched_by_name_and_new_ones_get_free_numbers():
 
 def test_in_overlap_means_that_the_reference_shows_something_similar():
     reference = made(1)
-    judge = LiveJudge(reference, METHOD)
+    judge = LiveJudge(reference, SETTINGS.method)
     assert judge.add_frame(reference.take([0])).in_overlap.all()
     judge.numbers()
     assert not np.isnan(judge.add_frame(reference.take([1])).w1).all()
@@ -56,11 +55,11 @@ def test_in_overlap_means_that_the_reference_shows_something_similar():
 
 def test_frames_that_cannot_be_judged_are_refused():
     reference, live = made(1), made(2)
-    judge = LiveJudge(reference, METHOD)
+    judge = LiveJudge(reference, SETTINGS.method)
     for broken in (live, live.with_predictions(None).take([0]), live.take([0, 1])):
         with pytest.raises(SimjudgeError, match="one frame"):
             judge.add_frame(broken)
     with pytest.raises(SimjudgeError, match="no live frame"):
         judge.collected()
     with pytest.raises(SimjudgeError, match="no predictions"):
-        LiveJudge(reference.with_predictions(None), METHOD)
+        LiveJudge(reference.with_predictions(None), SETTINGS.method)

@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.context.certainty import NO_OVERLAP, NOT_TESTED
-from simjudge.context.method import PRESETS, Method
+from simjudge.context.method import PRESETS
+from simjudge.context.verdicts import NO_OVERLAP, NOT_TESTED
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.context_table import context_table
-from simjudge.studies.pair import Trials, compare_pair, judged
+from simjudge.studies.pair import compare_pair, judged
 from simjudge.studies.pointwise import paired_objects
-from simjudge.studies.sweep import sweep
+from simjudge.studies.sweep import sweep_pair
 
-NONE = Trials(bootstrap=0, permutations=0)
-METHOD = Method(patch=(60, 60), theta=0.7)
+SETTINGS = CompareSettings(patch=(60, 60), theta=0.7, bootstrap=0, permutations=0)
 
 
 def made(seed: int, frames: int = 12, per_frame: int = 4, shift: float = 0.0, classes=(1, 2)) -> FrameSet:
@@ -44,7 +44,7 @@ def made(seed: int, frames: int = 12, per_frame: int = 4, shift: float = 0.0, cl
 
 def test_numbers_and_table_tell_the_same_story():
     a, b = made(1), made(2, shift=6)
-    result = compare_pair(a, b, METHOD, Trials(50, 50, 0))
+    result = compare_pair(a, b, replace(SETTINGS, bootstrap=50, permutations=50))
     table = context_table(result).to_pydict()
     sets, class_id = np.array(table["set"]), np.array(table["class_id"])
     w1 = np.array([np.nan if v is None else v for v in table["w1"]])
@@ -59,7 +59,7 @@ def test_numbers_and_table_tell_the_same_story():
         if match is not None:
             assert (sets[row], sets[match]) == ("a", "b")
             assert class_id[row] == class_id[match]
-            assert table["match_similarity"][row] >= METHOD.theta
+            assert table["match_similarity"][row] >= SETTINGS.theta
         if table["predicted_x0"][row] is None:
             assert table["performance"][row] == 0
     overall = result.numbers["overall"]
@@ -71,8 +71,8 @@ def test_numbers_and_table_tell_the_same_story():
 
 def test_the_reverse_direction_is_another_question():
     a, b = made(1), made(2, frames=5, shift=6)
-    forth = compare_pair(a, b, METHOD, NONE).numbers["overall"]
-    back = compare_pair(b, a, METHOD, NONE).numbers["overall"]
+    forth = compare_pair(a, b, SETTINGS).numbers["overall"]
+    back = compare_pair(b, a, SETTINGS).numbers["overall"]
     assert (forth["n_a"], forth["n_b"]) == (back["n_b"], back["n_a"])
     assert forth["mean_w1"] != back["mean_w1"]
     assert forth["verdict"] == NOT_TESTED
@@ -86,13 +86,13 @@ def test_classes_are_matched_by_name():
         predictions=replace(b.predictions, class_id=3 - b.predictions.class_id),
         class_names={1: "class 2", 2: "class 1"},
     )
-    straight, renamed = (compare_pair(a, each, METHOD, NONE).numbers for each in (b, swapped))
+    straight, renamed = (compare_pair(a, each, SETTINGS).numbers for each in (b, swapped))
     assert straight == renamed
 
 
 def test_a_class_that_one_set_lacks_has_no_overlap():
     a, b = made(1), made(2, classes=(1, 5))
-    result = compare_pair(a, b, METHOD, Trials(10, 10, 0))
+    result = compare_pair(a, b, replace(SETTINGS, bootstrap=10, permutations=10))
     entry = result.numbers["by_class"]["2"]
     assert (entry["n_b"], entry["compared"], entry["mean_w1"], entry["overlap_a"]) == (0, 0, None, 0.0)
     assert entry["verdict"] == NO_OVERLAP
@@ -113,7 +113,7 @@ def test_a_class_that_one_set_lacks_has_no_overlap():
 )  # fmt: skip
 def test_what_cannot_be_compared_is_refused(broken, message):
     with pytest.raises(SimjudgeError, match=message):
-        compare_pair(made(1), broken(made(2)), METHOD, NONE)
+        compare_pair(made(1), broken(made(2)), SETTINGS)
 
 
 def test_frames_that_no_detector_saw_are_left_out_not_counted_as_missed():
@@ -121,9 +121,9 @@ def test_frames_that_no_detector_saw_are_left_out_not_counted_as_missed():
     predicted = np.ones(len(frames), bool)
     predicted[[2, 5]] = False
     losses = Losses()
-    kept = judged(frames.with_predictions(frames.predictions, predicted), METHOD, "iou", losses)
+    kept = judged(frames.with_predictions(frames.predictions, predicted), SETTINGS.method, "iou", losses)
     assert losses.counts == {"frames without predictions": 2}
-    full = judged(frames, METHOD, "iou", Losses())
+    full = judged(frames, SETTINGS.method, "iou", Losses())
     of_kept = ~np.isin(frames.objects.frame, [2, 5])
     np.testing.assert_array_equal(kept.assignment.performance, full.assignment.performance[of_kept])
 
@@ -131,7 +131,7 @@ def test_frames_that_no_detector_saw_are_left_out_not_counted_as_missed():
 def test_paired_sets_report_the_pointwise_difference():
     a = made(1)
     moved = replace(a.predictions, box=a.predictions.box + 3)
-    result = compare_pair(a, a.with_predictions(moved), METHOD, Trials(0, 20, 0), paired=True)
+    result = compare_pair(a, a.with_predictions(moved), replace(SETTINGS, permutations=20, paired=True))
     entry = result.numbers["overall"]
     difference = np.abs(result.a.assignment.performance - result.b.assignment.performance)
     assert entry["pointwise_pairs"] == len(a.objects)
@@ -150,13 +150,14 @@ def test_objects_are_paired_by_instance_else_by_place():
 
 def test_every_point_of_a_sweep_is_a_comparison():
     a, b = made(1), made(2, shift=4)
-    points, losses = sweep(a, b, METHOD, [0.5, 0.7, 0.9], [(40, 40), (60, 60)])
+    swept = SweepSettings(patch=(60, 60), theta=0.7, thetas=(0.5, 0.7, 0.9), patches=(40, 60))
+    points, losses = sweep_pair(a, b, swept)
     assert not losses
     expected = [([40, 40], 0.7), ([60, 60], 0.5), ([60, 60], 0.7), ([60, 60], 0.9)]
     assert [(p["patch"], p["theta"]) for p in points] == expected
     for point in points:
-        method = replace(METHOD, theta=point["theta"], patch=tuple(point["patch"]))
-        alone = compare_pair(a, b, method, NONE).numbers["by_class"]
+        settings = replace(SETTINGS, theta=point["theta"], patch=point["patch"])
+        alone = compare_pair(a, b, settings).numbers["by_class"]
         for key, entry in point["by_class"].items():
             assert entry == {name: alone[key][name] for name in entry}
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simjudge.context.method import Method
 from simjudge.core.frames import FrameSet
 from simjudge.data.join import join_sets
 from simjudge.data.photographs import source_photograph
@@ -21,12 +20,14 @@ from simjudge.perception.average_precision import OVERALL, average_precision
 from simjudge.perception.detection import detect
 from simjudge.perception.loading import load_detector
 from simjudge.sensors.camera.chain import Step, filtered
-from simjudge.studies.pair import PairResult, Trials, compare_pair
+from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.pair import PairResult, compare_pair
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / ".." / "shared" / "data"
 MODEL = ROOT / "models" / "real_signals_yolo11n.onnx"
-METHOD = Method(theta=0.7, patch=(100, 100))
+SETTINGS = CompareSettings(theta=0.7, patch=(100, 100), bootstrap=0, permutations=200)
+DEFAULTS = CompareSettings(bootstrap=0, permutations=200)
 DEGRADED = {
     "blurred": Step("gaussian_blur", {"sigma": 2}),
     "tinted": Step("white_balance", {"red": 0.65, "green": 1.0, "blue": 1.4}),
@@ -56,7 +57,7 @@ def seen() -> dict[str, FrameSet]:
 
 
 def judge(a: FrameSet, b: FrameSet, *, paired: bool = False, seed: int = 0) -> PairResult:
-    return compare_pair(a, b, METHOD, Trials(0, 200, seed), paired=paired, precision=False)
+    return compare_pair(a, b, replace(SETTINGS, seed=seed, paired=paired), precision=False)
 
 
 def halves(frames: FrameSet, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +135,7 @@ def test_real_cones_and_painted_ones_overlap_in_part_and_differ(hallway):
     real = read_set(needed(DATA / "real_rc_cones"))
     detector = load_detector("cones_blue_yellow")
     a, b = (detect(frames, detector) for frames in (real, hallway))
-    result = compare_pair(a, b, Method(), Trials(0, 200, 0), precision=False)
+    result = compare_pair(a, b, DEFAULTS, precision=False)
     assert not result.losses
     assert not a.losses
     assert result.numbers["overall"]["n_a"] == 398
@@ -159,7 +160,7 @@ def test_what_looked_like_a_gap_of_the_paintings_is_the_margin_of_the_labels(hal
     grown = np.clip(box + 0.1 * np.tile(box[:, 2:] - box[:, :2], 2) * [-1, -1, 1, 1], 0, [360, 640, 360, 640])
     wide = replace(exact, objects=replace(exact.objects, box=grown))
     first, second = (
-        compare_pair(real, b, Method(), Trials(0, 200, 0), precision=False).numbers["overall"] for b in (exact, wide)
+        compare_pair(real, b, DEFAULTS, precision=False).numbers["overall"] for b in (exact, wide)
     )
     assert first["excess_w1"] > 0.08
     assert abs(second["excess_w1"]) < 0.03
@@ -171,7 +172,7 @@ def test_halves_of_augmented_photographs_are_no_gap():
     p = []
     for seed in range(5):
         first, second = halves(real, seed)
-        result = compare_pair(real.take(first), real.take(second), Method(), Trials(0, 200, 0), precision=False)
+        result = compare_pair(real.take(first), real.take(second), DEFAULTS, precision=False)
         p.append(result.numbers["overall"]["p_value"])
     assert np.count_nonzero(np.array(p) <= 0.05) <= 1
     assert min(p) >= 0.01

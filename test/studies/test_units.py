@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.context.method import Method
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.data.splits import random_split
-from simjudge.studies.pair import Trials, compare_pair
+from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.pair import compare_pair
 from simjudge.studies.units import drawn_together, usual_spacing
 
 
@@ -43,9 +43,8 @@ def p_values(frames, groups):
     out = []
     for seed in range(30):
         first, second = random_split(groups, 2, seed)
-        result = compare_pair(
-            frames.take(first), frames.take(second), Method(), Trials(0, 99, seed), precision=False
-        )  # fmt: skip
+        settings = CompareSettings(bootstrap=0, permutations=99, seed=seed)
+        result = compare_pair(frames.take(first), frames.take(second), settings, precision=False)
         out.append(result.numbers["overall"]["p_value"])
     return np.array(out)
 
@@ -64,7 +63,8 @@ def test_pairs_of_variants_are_swapped_together():
     """Paired, B's frames follow A's units, whatever their own names say."""
     a = photographs(3, "p{}_jpg.rf.{}")
     b = photographs(3, "q{}_{}")
-    both = compare_pair(a, b, Method(), Trials(20, 20, 0), paired=True, precision=False).numbers["overall"]
+    settings = CompareSettings(bootstrap=20, permutations=20, paired=True)
+    both = compare_pair(a, b, settings, precision=False).numbers["overall"]
     assert both["p_value"] is not None
     assert both["w1_low"] <= both["mean_w1"] + 1e-9
 
@@ -88,7 +88,8 @@ def test_neighbours_in_a_recording_fake_gaps_unless_drawn_together():
         first, second = random_split([str(i // 10) for i in range(300)], 2, seed)
         for block, out in values.items():
             halves = (frames.take(first), frames.take(second))
-            result = compare_pair(*halves, Method(), Trials(0, 99, seed, block), precision=False)
+            settings = CompareSettings(bootstrap=0, permutations=99, seed=seed, block=block)
+            result = compare_pair(*halves, settings, precision=False)
             out.append(result.numbers["overall"]["p_value"])
     assert np.count_nonzero(np.array(values[0.0]) <= 0.05) >= 10
     assert np.count_nonzero(np.array(values[1.0]) <= 0.05) <= 4

@@ -12,19 +12,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.method import Method
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.progress import Log, ProgressBar
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.studies.apart import Job
-from simjudge.studies.comparison import Comparison, Progress, Say, detected
+from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.comparison import Comparison, detected
 from simjudge.studies.inputs import Side, model_described, read_side
 from simjudge.studies.live.frame_builder import LIVE, LiveFrameBuilder
 from simjudge.studies.live.frame_bytes import pack, unpack
 from simjudge.studies.live.journal import Journal
 from simjudge.studies.live.judge import JudgedFrame, LiveJudge
 from simjudge.studies.live.stream_matching import ALONE, DUPLICATE, UNSTAMPED, MatchedMessages, UnmatchedMessage
-from simjudge.studies.pair import PairResult, Trials, compare_pair
+from simjudge.studies.pair import PairResult, compare_pair
 from simjudge.studies.saving import false_positives, parameters_of
 
 SIDES = ("ground truth", "detections")
@@ -37,18 +38,14 @@ class LiveOptions:
     """How live frames are compared with the reference.
 
     Attributes:
-        preset, method, trials, metric, model: as in a comparison of two sets; the model runs on the reference.
+        settings: as in a comparison of two sets; the model runs on the reference.
         live_is_a: whether the live frames are the predicted set.
         on_jump: what a jump back of the stamps means: IGNORE, RESET or COUNT.
         journal: where to keep what must survive; None for nowhere.
         resume: go on where a killed run ended.
     """
 
-    preset: str
-    method: Method
-    trials: Trials
-    metric: str = "iou"
-    model: Path | None = None
+    settings: CompareSettings
     live_is_a: bool = False
     on_jump: str = IGNORE
     journal: Path | None = None
@@ -65,17 +62,17 @@ class LiveSession:
         trouble: why the journal is no longer written, None while it is (or where there is none).
     """
 
-    def __init__(self, plan: LiveOptions, side: Side, maker: LiveFrameBuilder, say: Say) -> None:
+    def __init__(self, plan: LiveOptions, side: Side, maker: LiveFrameBuilder, say: Log) -> None:
         """Make the reference's contexts, and take in what a killed run left in the journal.
 
         Raises:
             SimjudgeError: the reference has no labels or no predictions; the journal is damaged or another's.
         """
         self.plan, self._maker, self._say = plan, maker, say
-        self.judge = LiveJudge(side.frames, plan.method, metric=plan.metric, live_is_a=plan.live_is_a)
+        self.judge = LiveJudge(side.frames, plan.settings.method, metric=plan.settings.metric, live_is_a=plan.live_is_a)
         self._side = side
         self.described = side.described(self.judge.reference.frames, false_positives(self.judge.reference))
-        self._model = model_described(plan.model)
+        self._model = model_described(plan.settings.model)
         self.resumed = 0
         self.trouble: str | None = None
         self._clear()
@@ -114,7 +111,10 @@ class LiveSession:
         """Forget the live frames; the reference stays. Returns how many there were."""
         count = self.judge.frame_count
         plan = self.plan
-        self.judge = LiveJudge(self._side.frames, plan.method, metric=plan.metric, live_is_a=plan.live_is_a)
+        settings = plan.settings
+        self.judge = LiveJudge(
+            self._side.frames, settings.method, metric=settings.metric, live_is_a=plan.live_is_a
+        )
         self._clear()
         if self._journal is not None and self.trouble is None:
             self._journal.restart(self._key)
@@ -164,9 +164,7 @@ class LiveSession:
 
     def parameters(self) -> dict[str, Any]:
         """The entry `parameters` of result.json."""
-        plan = self.plan
-        model = None if plan.model is None else str(plan.model)
-        return parameters_of(plan.preset, plan.method, plan.trials, metric=plan.metric, paired=False, model=model)
+        return parameters_of(self.plan.settings)
 
     def losses(self) -> Losses:
         """What was left out of the live streams, and of the reference."""
@@ -186,7 +184,7 @@ class LiveSession:
         """The comparison of everything so far, to be made elsewhere."""
         live, known = self.judge.collected(), self._side.frames
         sets = (live, known) if self.plan.live_is_a else (known, live)
-        return Job(*sets, self.plan.method, self.plan.trials, self.plan.metric, both)
+        return Job(*sets, self.plan.settings, both)
 
     def compared(self) -> Comparison:
         """The comparison of everything so far, as over two sets.
@@ -195,7 +193,7 @@ class LiveSession:
             SimjudgeError: nothing can be compared.
         """
         job = self.job(both=False)
-        result: PairResult = compare_pair(job.a, job.b, job.method, job.trials, metric=job.metric)
+        result: PairResult = compare_pair(job.a, job.b, job.settings)
         losses = Losses()
         for part in (self._side.frames.losses, self._live_losses(), result.losses):
             losses.extend(part)
@@ -267,18 +265,18 @@ class LiveSession:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def load_reference(path: Path, predictions: Path | None, plan: LiveOptions, say: Say, progress: Progress) -> Side:
+def load_reference(path: Path, predictions: Path | None, plan: LiveOptions, say: Log, progress: ProgressBar) -> Side:
     """Read a reference set; the plan's model, if any, makes predictions that are not given.
 
     Raises:
         SimjudgeError: it cannot be read.
     """
     side = read_side(path, predictions)
-    if plan.model is None:
+    if plan.settings.model is None:
         return side
     from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
-    return detected(side, load_detector(plan.model), say, progress)
+    return detected(side, load_detector(plan.settings.model), say, progress)
 
 
 def _kind(side: int, reason: str) -> str:

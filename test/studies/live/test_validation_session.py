@@ -8,20 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simjudge.context.method import Method
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.data.sets import write_set
 from simjudge.studies.apart import Apart, Job, work
+from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.inputs import read_side
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.journal import Journal
 from simjudge.studies.live.session import COUNT, IGNORE, LiveOptions, LiveSession
 from simjudge.studies.live.stream_matching import ALONE, MatchedMessages, UnmatchedMessage
-from simjudge.studies.pair import Trials, compare_pair
+from simjudge.studies.pair import compare_pair
 
-TRIALS = Trials(20, 20)
-METHOD = Method(theta=0.3)
+SETTINGS = CompareSettings(theta=0.3, bootstrap=20, permutations=20)
 NO_MASK = SimpleNamespace(x=0, y=0, width=0, height=0, bits=b"")
 
 
@@ -71,13 +70,12 @@ def side(tmp_path_factory):
 
 def session(side, said=None, size=(0, 0), **plan):
     said = [] if said is None else said
-    options = LiveOptions("paper", METHOD, TRIALS, **plan)
-    return LiveSession(options, side, LiveFrameBuilder(("labels", "boxes"), size), said.append)
+    return LiveSession(LiveOptions(SETTINGS, **plan), side, LiveFrameBuilder(("labels", "boxes"), size), said.append)
 
 
 def batch(side, frames, *, live_is_a=False):
     pair = (frames, side.frames) if live_is_a else (side.frames, frames)
-    return compare_pair(*pair, METHOD, TRIALS).numbers
+    return compare_pair(*pair, SETTINGS).numbers
 
 
 @pytest.mark.parametrize("live_is_a", [False, True])
@@ -216,7 +214,7 @@ def test_messages_without_a_picture_size(side):
 
 
 def test_apart_gives_what_it_gives_here(side):
-    job = Job(side.frames, LIVE, METHOD, TRIALS, "iou", both=True)
+    job = Job(side.frames, LIVE, SETTINGS, both=True)
     apart = Apart(job)
     assert apart.wait(120)
     assert apart.problem is None
@@ -226,11 +224,11 @@ def test_apart_gives_what_it_gives_here(side):
 
 def test_apart_says_why_it_failed(side):
     bare = FrameSet.build("bare", [[64, 48]], Objects.empty(), Predictions.empty())
-    apart = Apart(Job(side.frames, bare, METHOD, TRIALS, "iou", both=False))
+    apart = Apart(Job(side.frames, bare, SETTINGS, both=False))
     assert apart.wait(120)
     assert apart.numbers is None
     assert "holds no labelled object" in apart.problem
-    stopped = Apart(Job(side.frames, LIVE, METHOD, TRIALS, "iou", both=False))
+    stopped = Apart(Job(side.frames, LIVE, SETTINGS, both=False))
     stopped.stop()
     assert stopped.done
     assert stopped.numbers is None

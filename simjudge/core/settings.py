@@ -1,0 +1,373 @@
+"""Settings, each declared once.
+
+A setting is one field of a settings class: a frozen dataclass that derives from `Settings`, with fields made by
+`setting`. The annotation gives the type. The field gives default, help text, unit, range and choices::
+
+    @dataclass(frozen=True, kw_only=True)
+    class CompareSettings(Settings):
+        theta: float | None = setting(None, "Similarity threshold.", low=0, high=1)
+
+To add a setting, add one field to such a class, and read it where it acts. These come from the field:
+
+* the keyword of the Python function and its check (`Settings.__post_init__`),
+* the option of the command (`simjudge.commands.options`),
+* the ROS parameter with descriptor and range (`simjudge.nodes.parameters`),
+* the argument of a launch file (`simjudge.graph.setting_arguments`),
+* the row of a documentation table (`markdown_table`) and the JSON schema (`json_schema`).
+
+"Not given" is None, and nothing else. A setting may be left out where its type admits None. Text from outside (a launch
+file, a parameter file) that is empty is read as None by `Setting.parse`.
+
+Plain dataclasses rather than pydantic: the command line imports the settings, and pydantic's import alone takes a
+third of the time that `simjudge --help` may take.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass
+from operator import index
+from pathlib import Path
+from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+from simjudge.core.errors import UsageError
+
+Choices: TypeAlias = "tuple[str, ...] | Callable[[], tuple[str, ...]]"
+
+_TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+_METADATA = "setting"
+_JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", Path: "string"}
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "a path"}
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """How a setting that is no plain number or text is written.
+
+    Attributes:
+        parse: makes the value from text, or from another Python value that means the same; raises UsageError.
+        format: makes the text from the value.
+        metavar: the form in a word, e.g. "HEIGHTxWIDTH".
+    """
+
+    parse: Callable[[Any], Any]
+    format: Callable[[Any], str]
+    metavar: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is declared of one setting.
+
+    Attributes:
+        name: an identifier; the option is `--name` with hyphens, the ROS parameter and launch argument `name`.
+        kind: bool, int, float, str or Path; with `many`, of each item; with `form`, str.
+        default: the value where none is given; None where there is none (see `required`).
+        help: a phrase that stands alone, without the unit and the default.
+        unit: of a number, e.g. "s" or "px"; empty for none.
+        low, high: range of a number, inclusive; None for no bound.
+        choices: the texts it may be, or a function that returns them; empty for any.
+        by_preset: what "not given" means, by name of the preset; empty where it does not depend on one.
+        form: how its text is written, where it is no plain value.
+        many: a tuple of values rather than one.
+        optional: None is a value: "not given".
+        required: it has no default and must be given.
+        changeable: a node lets it be changed while it runs.
+    """
+
+    name: str
+    kind: type
+    default: Any
+    help: str
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    choices: Choices = ()
+    by_preset: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    form: TextForm | None = None
+    many: bool = False
+    optional: bool = False
+    required: bool = False
+    changeable: bool = False
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The texts it may be; empty for any."""
+        return self.choices() if callable(self.choices) else self.choices
+
+    @property
+    def help_text(self) -> str:
+        """The help text with the unit."""
+        return f"{self.help.rstrip('.')} [{self.unit}]." if self.unit else self.help
+
+    @property
+    def description(self) -> str:
+        """The help text with the unit, and with what "not given" means."""
+        return f"{self.help_text} Not given: {self.default_text}." if self.by_preset else self.help_text
+
+    @property
+    def default_text(self) -> str:
+        """The default as people read it, e.g. "0.8; cpd 0.9"; empty where there is none."""
+        if not self.by_preset:
+            return self.text(self.default)
+        (_, usual), *others = self.by_preset.items()
+        special = [f"{name} {self.text(value) or 'none'}" for name, value in others if value != usual]
+        return "; ".join([self.text(usual) or "none", *special])
+
+    @property
+    def range_text(self) -> str:
+        """The range or the choices as people read them; empty for any value."""
+        if self.allowed:
+            return ", ".join(self.allowed)
+        if self.low is not None and self.high is not None:
+            return f"{self.low:g} to {self.high:g}"
+        if self.low is not None:
+            return f"at least {self.low:g}"
+        return "" if self.high is None else f"at most {self.high:g}"
+
+    @property
+    def type_text(self) -> str:
+        """The type as people read it."""
+        words: dict[type, str] = {str: "text", Path: "path"}
+        name = self.form.metavar if self.form else words.get(self.kind, self.kind.__name__)
+        return f"list of {name}" if self.many and not self.form else name
+
+    def text(self, value: Any) -> str:
+        """A value as text, the opposite of `parse`; empty for None."""
+        if value is None:
+            return ""
+        if self.form:
+            return self.form.format(value)
+        if self.many:
+            return ",".join(str(item) for item in value)
+        return str(value).lower() if self.kind is bool else str(value)
+
+    def parse(self, text: str, label: str | None = None) -> Any:
+        """The value that a text says; None for an empty text where "not given" is possible.
+
+        Args:
+            text: as a person wrote it.
+            label: how messages name it; by default name and text.
+
+        Raises:
+            UsageError: the text says no value that the setting may have.
+        """
+        label = label or f"{self.name} {text!r}"
+        if not text and self.optional:
+            return None
+        if self.form:
+            return self.check(text, label)
+        return self.check(tuple(self._scalar(part.strip(), label) for part in text.split(",")) if self.many
+                          else self._scalar(text, label), label)  # fmt: skip
+
+    def check(self, value: Any, label: str | None = None) -> Any:
+        """The value as the setting has it: whole numbers as float where it is one, texts as Path, and so on.
+
+        Args:
+            value: what a program gave.
+            label: how messages name it; by default name and value.
+
+        Raises:
+            UsageError: it is of another type, out of range, or none of the choices.
+        """
+        label = label or f"{self.name} {value!r}"
+        if value is None:
+            if self.optional:
+                return None
+            raise UsageError(f"{self.name} must be given: {self.help}")
+        if self.form:
+            return self.form.parse(value)
+        if not self.many:
+            return self._item(value, label)
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise UsageError(f"{label}: must be a list, each item {self._word}")
+        return tuple(self._item(item, label) for item in value)
+
+    @property
+    def _word(self) -> str:
+        return _WORDS[self.kind]
+
+    def _scalar(self, text: str, label: str) -> Any:
+        if self.kind is bool and text.lower() in (*_TRUE, *_FALSE):
+            return text.lower() in _TRUE
+        try:
+            return {int: int, float: float, str: str, Path: Path}[self.kind](text)
+        except (KeyError, ValueError):
+            raise UsageError(f"{label}: must be {self._word}") from None
+
+    def _item(self, value: Any, label: str) -> Any:
+        try:
+            item = _converted(self.kind, value)
+        except TypeError:
+            raise UsageError(f"{label}: must be {self._word}") from None
+        if self.allowed and item not in self.allowed:
+            raise UsageError(f"{label}: must be one of {', '.join(self.allowed)}")
+        if self.kind in (int, float):
+            low, high = -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
+            if not low <= item <= high:
+                raise UsageError(f"{label}: must be {self.range_text or 'a number'}")
+        return item
+
+
+class Settings:
+    """What settings classes derive from: their values are checked and converted when an object is made."""
+
+    def __post_init__(self) -> None:
+        """Check every value.
+
+        Raises:
+            UsageError: a value is of another type, out of range, or none of the choices.
+        """
+        for row in declared(type(self)):
+            object.__setattr__(self, row.name, row.check(getattr(self, row.name)))
+
+    def given(self) -> dict[str, Any]:
+        """By name, the values that differ from the default."""
+        rows = declared(type(self))
+        return {row.name: getattr(self, row.name) for row in rows if getattr(self, row.name) != row.default}
+
+
+def setting(
+    default: Any = MISSING,
+    help: str = "",  # noqa: A002 - the field's name, as in typer and argparse
+    *,
+    unit: str = "",
+    low: float | None = None,
+    high: float | None = None,
+    choices: Choices = (),
+    **more: Any,
+) -> Any:
+    """A field of a settings class.
+
+    Args:
+        default: the value where none is given; left out, it must be given.
+        help: a phrase that stands alone, without unit and default.
+        unit: of a number.
+        low: least value.
+        high: greatest value.
+        choices: the texts it may be, or a function that returns them.
+        more: `by_preset`, `form` and `changeable` of `Setting`.
+    """
+    row = {"help": help, "unit": unit, "low": low, "high": high, "choices": choices, **more}
+    return dataclasses.field(default=default, metadata={_METADATA: row})
+
+
+def declared(kind: type[Any]) -> tuple[Setting, ...]:
+    """The settings of a settings class, in order."""
+    hints = get_type_hints(kind)
+    rows = []
+    for field in dataclasses.fields(kind):
+        if _METADATA not in field.metadata:
+            continue
+        items = field.metadata[_METADATA]
+        required = field.default is MISSING
+        scalar, many, optional = _described(hints[field.name], has_form=items.get("form") is not None)
+        rows.append(
+            Setting(
+                field.name, scalar, None if required else field.default,
+                many=many, optional=optional, required=required, **items,
+            )
+        )  # fmt: skip
+    return tuple(rows)
+
+
+def chosen(kind: type[Any], names: Iterable[str] = (), *, without: Iterable[str] = ()) -> tuple[Setting, ...]:
+    """Some settings of a settings class.
+
+    Args:
+        kind: the class.
+        names: which, in this order; empty for all.
+        without: which not.
+    """
+    rows = {row.name: row for row in declared(kind)}
+    left_out = set(without)
+    return tuple(rows[name] for name in (tuple(names) or rows) if name not in left_out)
+
+
+def markdown_table(rows: Iterable[Setting], head: str = "setting") -> str:
+    """A documentation table, one row a setting.
+
+    Args:
+        rows: the settings.
+        head: what the first column is called.
+    """
+    lines = [f"| {head} | type | default | range | what it does |", "| --- | --- | --- | --- | --- |"]
+    for row in rows:
+        default = "must be given" if row.required else f"`{row.default_text}`" if row.default_text else ""
+        cells = (f"`{row.name}`", row.type_text, default, row.range_text, row.help_text)
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines)
+
+
+def json_schema(rows: Iterable[Setting], title: str) -> dict[str, Any]:
+    """The JSON schema of an object that holds settings by name.
+
+    Args:
+        rows: the settings.
+        title: of the schema.
+    """
+    rows = tuple(rows)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        "type": "object",
+        "properties": {row.name: _property(row) for row in rows},
+        "required": [row.name for row in rows if row.required],
+        "additionalProperties": False,
+    }
+
+
+def _property(row: Setting) -> dict[str, Any]:
+    kind = "string" if row.form else _JSON_TYPES[row.kind]
+    item: dict[str, Any] = {"type": kind}
+    if row.allowed:
+        item["enum"] = list(row.allowed)
+    if row.low is not None:
+        item["minimum"] = row.low
+    if row.high is not None:
+        item["maximum"] = row.high
+    out = {"type": "array", "items": item} if row.many and not row.form else item
+    if row.optional:
+        # "enum" would refuse null even where "type" admits it.
+        out = {"anyOf": [out, {"type": "null"}]}
+    out["description"] = row.description
+    if not row.required and row.default is not None:
+        out["default"] = row.text(row.default) if row.form or row.kind is Path else row.default
+    return out
+
+
+def _described(hint: Any, *, has_form: bool) -> tuple[type, bool, bool]:
+    """The kind of a value, whether there are many, and whether it may be None, from an annotation."""
+    optional = False
+    if get_origin(hint) in (Union, types.UnionType):
+        (hint,) = [part for part in get_args(hint) if part is not type(None)]
+        optional = True
+    if has_form:
+        return str, False, optional
+    if get_origin(hint) is tuple:
+        return get_args(hint)[0], True, optional
+    if hint not in _WORDS:
+        raise TypeError(f"no setting can be a {hint}; give it a form")
+    return hint, False, optional
+
+
+def _converted(kind: type, value: Any) -> Any:
+    """A value as another that means the same, of the kind; TypeError where there is none."""
+    if kind is bool:
+        if value is True or value is False or type(value).__name__ == "bool":
+            return bool(value)
+        raise TypeError
+    if kind is Path:
+        return Path(value)
+    if kind is str:
+        # An enumeration of texts counts as its text.
+        value = getattr(value, "value", value)
+        if isinstance(value, str):
+            return value
+        raise TypeError
+    if isinstance(value, bool | str | bytes):
+        raise TypeError
+    return index(value) if kind is int else float(value)

@@ -1,0 +1,40 @@
+"""Arguments of launch files made from declared settings (`simjudge.core.settings`), and read back to values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from simjudge.core.settings import Setting
+from simjudge.graph.description import Argument, Value, Values
+
+
+def argument(row: Setting) -> Argument:
+    """The launch argument of a setting.
+
+    Args:
+        row: the setting. "Not given" is an empty text.
+    """
+    choices = ("true", "false") if row.kind is bool else row.allowed
+    return Argument(row.name, None if row.required else row.text(row.default), row.description, choices)
+
+
+def given_parameters(rows: Iterable[Setting], values: Values) -> dict[str, Value]:
+    """ROS parameters from launch arguments; what is not given is left out.
+
+    Args:
+        rows: the settings, parameters of the same names.
+        values: the texts of all arguments.
+
+    Raises:
+        UsageError: a text is no value of its setting.
+    """
+    parsed = [(row, row.parse(values[row.name], f"{row.name}:={values[row.name]}")) for row in rows]
+    return {row.name: _parameter(row, value) for row, value in parsed if value is not None}
+
+
+def _parameter(row: Setting, value: Any) -> Value:
+    if row.form or isinstance(value, Path):
+        return row.text(value)
+    return list(value) if row.many else value

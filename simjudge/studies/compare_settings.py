@@ -1,0 +1,172 @@
+"""The settings of a comparison and of a sweep, each declared once (see `simjudge.core.settings`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from simjudge.context.method import MOST_TRIES, PRESETS, Method, patch_size, patch_text
+from simjudge.core.errors import UsageError
+from simjudge.core.settings import Settings, TextForm, setting
+
+SWEPT_THETAS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+"""Thresholds of the paper's sweep at its patch, 120 px (arXiv 2208.01022)."""
+SWEPT_PATCHES = ((80, 80), (100, 100), (120, 120), (140, 140), (160, 160), (180, 180))
+"""Patch sizes of the paper's sweep at its threshold, 0.8; height and width, pixels."""
+_MOST_THETAS = 250
+
+_PATCH = TextForm(patch_size, patch_text, "HEIGHTxWIDTH")
+
+
+def _metric_names() -> tuple[str, ...]:
+    from simjudge.perception.assignment import metrics  # noqa: PLC0415 - slow to import
+
+    return tuple(metrics)
+
+
+def _by_preset(name: str) -> dict[str, Any]:
+    return {preset: getattr(method, name) for preset, method in PRESETS.items()}
+
+
+def thresholds(given: str | Sequence[float]) -> tuple[float, ...]:
+    """Thresholds, ascending, each once.
+
+    Args:
+        given: numbers, or text: "0.5:0.9:9" (first, last, count) or "0.5,0.8".
+
+    Raises:
+        UsageError: the text is neither.
+    """
+    if not isinstance(given, str):
+        return tuple(sorted({float(theta) for theta in given}))
+    try:
+        if ":" in given:
+            first, last, count = given.split(":")
+            if not 1 <= int(count) <= _MOST_THETAS:
+                raise UsageError(f"thetas {given!r}: the count must be 1 to {_MOST_THETAS}")
+            step = (float(last) - float(first)) / max(1, int(count) - 1)
+            return tuple(sorted({round(float(first) + step * i, 12) for i in range(int(count))}))
+        return tuple(sorted({float(part) for part in given.split(",")}))
+    except ValueError:
+        raise UsageError(f"thetas {given!r}: write first:last:count or a list with commas") from None
+
+
+def patch_sizes(given: str | Sequence[Any]) -> tuple[tuple[int, int], ...]:
+    """Patch sizes, (height, width) in pixels each.
+
+    Args:
+        given: what `patch_size` reads, each; or text with commas between, as in "80,120" or "60x120".
+
+    Raises:
+        UsageError: one of them is no size.
+    """
+    parts = [part for part in given.split(",") if part.strip()] if isinstance(given, str) else given
+    return tuple(patch_size(part) for part in parts)
+
+
+_THETAS = TextForm(thresholds, lambda values: ",".join(f"{theta:g}" for theta in values), "FIRST:LAST:COUNT|LIST")
+_PATCHES = TextForm(patch_sizes, lambda values: ",".join(patch_text(size) for size in values), "LIST")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodSettings(Settings):
+    """What a comparison and a sweep share: where predictions come from, what performance is, what a context is.
+
+    Attributes:
+        a_predictions, b_predictions: predictions made earlier, in place of those that the sets hold.
+        model: a detector to run on every set whose predictions were not given.
+        preset: the named settings to start from, a key of `simjudge.context.method.PRESETS`.
+        theta, patch, mask_factor, min_score: as in `Method`; None for the preset's.
+        class_blind: one mask plane for all classes (Eq. [2] read literally).
+        metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
+    """
+
+    a_predictions: Path | None = setting(None, "Predictions for A, made earlier.")
+    b_predictions: Path | None = setting(None, "Predictions for B, made earlier.")
+    model: Path | None = setting(
+        None, "Detector to run on both sets: .onnx, .pt, .yaml with colour thresholds, or one of simjudge's by name."
+    )
+    preset: str = setting(
+        "paper", "Named settings: paper, the method's defaults; cpd, those of the authors' public tool.",
+        choices=tuple(PRESETS),
+    )  # fmt: skip
+    theta: float | None = setting(
+        None, "Similarity threshold: IoU from which two patches count as similar.", low=0, high=1,
+        by_preset=_by_preset("theta"),
+    )  # fmt: skip
+    patch: tuple[int, int] | None = setting(
+        None, "Size of the patch, height x width.", unit="px", form=_PATCH, by_preset=_by_preset("patch")
+    )
+    mask_factor: float | None = setting(
+        None, "Factor by which the anchor's box grows before the patch outside of it is blanked.", low=0,
+        by_preset=_by_preset("mask_factor"),
+    )  # fmt: skip
+    class_blind: bool = setting(default=False, help="One mask plane for all classes: Eq. [2] read literally.")
+    min_score: float | None = setting(
+        None, "Score below which predictions are ignored.", low=0, high=1, by_preset=_by_preset("min_score")
+    )
+    metric: str = setting(
+        "iou", "Performance of an object: iou, detected (1 from an IoU of 0.5) or score.", choices=_metric_names
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values, one by one and together.
+
+        Raises:
+            UsageError: one of them makes no sense.
+        """
+        super().__post_init__()
+        _ = self.method
+
+    @cached_property
+    def method(self) -> Method:
+        """The preset with what was given changed."""
+        names = {field.name for field in fields(Method)}
+        given = {name: value for name, value in vars(self).items() if name in names and value is not None}
+        return replace(PRESETS[self.preset], **given, class_aware=not self.class_blind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings(MethodSettings):
+    """The settings of a comparison.
+
+    Attributes:
+        bootstrap: draws with replacement for the interval; 0 for no interval.
+        permutations: relabellings for floor and p; 0 for neither.
+        block: seconds whose frames are one sampling unit; 0 for one unit a frame (or photograph).
+        paired: frames of A and B with one stamp or name are pairs.
+        pair_tolerance: how far the stamps of a pair may lie apart, seconds.
+        seed: of permutations and draws.
+    """
+
+    bootstrap: int = setting(
+        1000, "Bootstrap draws of frames for the 95 % interval; 0 for no interval.", low=0, high=MOST_TRIES
+    )
+    permutations: int = setting(
+        1000, "Permutations of frames for the floor and p; 0 for neither.", low=0, high=MOST_TRIES
+    )
+    block: float = setting(
+        0.0, "Length of the blocks of time whose frames are sampled together (neighbours look alike); 0 for none.",
+        unit="s", low=0,
+    )  # fmt: skip
+    paired: bool = setting(default=False, help="Frames of A and B with one stamp (or name) are pairs.")
+    pair_tolerance: float = setting(0.0, "Greatest difference of the stamps of a pair.", unit="s", low=0)
+    seed: int = setting(0, "Seed of the resampling.", low=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepSettings(MethodSettings):
+    """The settings of a sweep.
+
+    Attributes:
+        thetas: thresholds to compare at, with the patch of `patch`.
+        patches: patch sizes to compare at, with the threshold `theta`.
+    """
+
+    thetas: tuple[float, ...] = setting(SWEPT_THETAS, "Similarity thresholds, at the patch of --patch.", form=_THETAS)
+    patches: tuple[tuple[int, int], ...] = setting(
+        SWEPT_PATCHES, "Patch sizes, at the threshold of --theta.", unit="px", form=_PATCHES
+    )

@@ -21,10 +21,9 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 
+from simjudge.core.exit_codes import DONE
 from simjudge.graph.description import Graph, Process, Value, normalize_namespace
 
-_GOOD = (0, 3)
-"""Exit codes of a node whose work is done: 3 tells that input was left out."""
 _KINDS: dict[type, Any] = {bool: bool, int: int, float: float, str: str, list: list[str]}
 
 
@@ -83,7 +82,7 @@ class _Ending:
         if context.is_shutdown or event.action not in self._nodes:
             return []
         index = self._nodes.index(event.action)
-        good = event.returncode in _GOOD
+        good = event.returncode in DONE
         if not good or not (self._ending or self._processes[index].leads):
             why = f"{self._processes[index].name} ended with exit code {event.returncode}"
             return [LogInfo(msg=f"error: {why}"), EmitEvent(event=Shutdown(reason=why))]

@@ -23,13 +23,13 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.exit_codes import EXIT_FAILED, EXIT_LOST, EXIT_OK
 from simjudge.graph.node_interfaces import NodeInterface
 
 from .diagnostics import Diagnostics
 from .parameters import Parameter, Settings, table_text
 from .qos import PROFILE_VARIABLES
 
-EXIT_FAILED, EXIT_USAGE, EXIT_LOST = 1, 2, 3
 _WAKE = 0.1
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where POSIX puts shared memory
 _ROOM = 256 << 20
@@ -107,7 +107,7 @@ def run_node(node_class: type[SimjudgeNode], args: Sequence[str] | None = None) 
     arguments = list(sys.argv if args is None else args)
     if {"-h", "--help"} & set(arguments[1:]):
         sys.stdout.write(_help(node_class))
-        sys.exit(0)
+        sys.exit(EXIT_OK)
     load_shared_memory_profile()
     try:
         _refuse_unknown_arguments(rclpy.utilities.remove_ros_args(arguments)[1:], node_class.NAME)
@@ -117,7 +117,7 @@ def run_node(node_class: type[SimjudgeNode], args: Sequence[str] | None = None) 
         sys.exit(EXIT_FAILED)
     for line in losses.lines():
         sys.stderr.write(f"warning: left out {line}\n")
-    sys.exit(EXIT_LOST if losses else 0)
+    sys.exit(EXIT_LOST if losses else EXIT_OK)
 
 
 def message_class(name: str) -> type[Any]:

@@ -26,8 +26,9 @@ from simjudge.commands import (
 from simjudge.commands import (
     filter as filter_command,
 )
-from simjudge.commands.common import EXIT_FAILED, EXIT_USAGE, say
+from simjudge.commands.common import say
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.exit_codes import EXIT_FAILED, EXIT_STOPPED, EXIT_USAGE
 from simjudge.core.version import version
 
 app = typer.Typer(
@@ -86,4 +87,4 @@ def main() -> None:
         sys.exit(EXIT_FAILED)
     except KeyboardInterrupt:
         say("stopped")
-        sys.exit(130)
+        sys.exit(EXIT_STOPPED)

@@ -12,9 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from simjudge.core.errors import Losses
+from simjudge.core.exit_codes import EXIT_LOST
 from simjudge.core.progress import Advance, ProgressBar
-
-EXIT_FAILED, EXIT_USAGE, EXIT_LOST = 1, 2, 3
 
 err = Console(stderr=True, soft_wrap=True, highlight=False)
 

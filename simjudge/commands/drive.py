@@ -14,7 +14,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from simjudge.commands.common import EXIT_FAILED, progress, say
+from simjudge.commands.common import progress, say
+from simjudge.core.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
     from simjudge.driving.closed_loop import ClosedLoop, Outcome

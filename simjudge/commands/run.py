@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from simjudge.commands.common import say
+from simjudge.core.exit_codes import DONE
 
 if TYPE_CHECKING:
     from simjudge.graph.description import Graph
@@ -45,7 +46,7 @@ def run(
     names = [process.name for process in processes]
     code = Runner(line_printer(names), say).run(processes, normalize_namespace(values["robot_ns"]))
     out = values.get("result") or values.get("out")
-    if code in (0, 3) and out:
+    if code in DONE and out:
         _show_result(Path(out))
     if code:
         raise typer.Exit(code)

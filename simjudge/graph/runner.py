@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import IO
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.exit_codes import DONE, EXIT_LOST, EXIT_OK
 from simjudge.graph.command_line import command_line
 from simjudge.graph.description import Process
 
 Show = Callable[[str, str], None]
 """Called with a program's name and a line that it wrote."""
 
-EXIT_LOST = 3
 _POLL = 0.05
 _LAST_LINES = 12
 _TERM_GRACE = 5.0
@@ -67,7 +67,7 @@ class RunningProcess:
     @property
     def has_failed(self) -> bool:
         """Whether it ended with an error."""
-        return self.code not in (None, 0, EXIT_LOST)
+        return self.code not in (None, *DONE)
 
     def send(self, number: int) -> None:
         """Send it a signal, unless it has ended."""
@@ -202,7 +202,7 @@ class Runner:
             self._report(each, "at the end")
         if late:
             return 1
-        return EXIT_LOST if any(each.code == EXIT_LOST for each in self._running) else 0
+        return EXIT_LOST if any(each.code == EXIT_LOST for each in self._running) else EXIT_OK
 
     def _report(self, each: RunningProcess, when: str) -> None:
         code = each.code or 0

@@ -99,7 +99,7 @@ def row(count: int, name: str, storage: Any, *, jpeg: bool) -> str:
 
 
 def main() -> None:
-    """Print the table of docs/bags.md."""
+    """Print the table of docs/measurements/speed.md."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     print("| frames a second | write | rosbags alone | ratio | open | read in order | read at random | rosbags alone |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")

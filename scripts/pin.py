@@ -1,8 +1,9 @@
 """Write requirements/*.txt anew: exact pins that hold on every Python the project supports.
 
 Usage: `python scripts/pin.py [--keep] PYTHON3.10 PYTHON3.11 PYTHON3.12 PYTHON3.13`, one interpreter of each version.
-On each of them pip resolves the requirement lists of pyproject.toml without installing anything. Each group is resolved
-under the pins of the groups before it. Where the Pythons differ, a package gets one line a version, with a marker.
+On each of them pip resolves the requirement lists of pyproject.toml without installing anything. A group's file is all
+that the group needs on top of the core; a package that several groups need has one version in all of them. Where the
+Pythons differ, a package gets one line a version, with a marker.
 --keep changes no version that is pinned today: it adds what pyproject.toml newly asks for and drops the rest.
 """
 
@@ -44,7 +45,10 @@ def pinned_today() -> str:
 
 
 def resolve(python: str, requirements: list[str], scratch: Path) -> dict[str, str]:
-    """What pip would install for some requirements with one interpreter: version by lower-case name."""
+    """What pip would install for some requirements with one interpreter: version by lower-case name.
+
+    A file constraints.txt in the folder `scratch` says which versions other packages may have.
+    """
     report = scratch / "report.json"
     constraints = scratch / "constraints.txt"
     options = ["--dry-run", "--ignore-installed", "--only-binary", ":all:", "--no-binary", SOURCE_ONLY]
@@ -56,7 +60,7 @@ def resolve(python: str, requirements: list[str], scratch: Path) -> dict[str, st
 
 
 def resolve_groups(base: str, scratch: Path) -> tuple[str, dict[str, dict[str, str]]]:
-    """The pins of every group with one interpreter, each without what the groups before it hold."""
+    """The pins of every group with one interpreter, each without what the core holds."""
     subprocess.run([base, "-m", "venv", str(scratch / "venv")], check=True)
     python = str(scratch / "venv/bin/python")
     subprocess.run([python, "-m", "pip", "install", "-q", "--upgrade", "pip"], check=True)
@@ -64,11 +68,14 @@ def resolve_groups(base: str, scratch: Path) -> tuple[str, dict[str, dict[str, s
     version = subprocess.run([python, "-c", tell], check=True, capture_output=True, text=True).stdout.strip()
     before: dict[str, str] = {}
     pins: dict[str, dict[str, str]] = {}
+    constraints = scratch / "constraints.txt"
+    kept = constraints.read_text(encoding="utf-8") if constraints.exists() else ""
     for group, requirements in wanted().items():
-        held = [f"{name}=={pinned}" for name, pinned in before.items()]
-        found = resolve(python, held + requirements, scratch)
-        pins[group] = {name: pinned for name, pinned in found.items() if name not in before}
-        before.update(pins[group])
+        held = "\n".join(f"{name}=={pinned}" for name, pinned in before.items())
+        constraints.write_text(f"{kept}\n{held}\n", encoding="utf-8")
+        found = resolve(python, requirements, scratch)
+        pins[group] = {name: pinned for name, pinned in found.items() if group == "core" or name not in pins["core"]}
+        before |= found
     return version, pins
 
 

@@ -37,12 +37,3 @@ def test_every_topic_is_in_the_picture_and_the_table():
             assert f"| `{end.topic}` | `{end.type}` |" in topics_table()
         for service in node.serves:
             assert f"`{service.type}`" in services_table()
-
-
-def test_what_the_page_points_to_is_there():
-    targets = re.findall(r"\]\(([^)#]+)\)", PAGE.read_text())
-    missing = [each for each in targets if "://" not in each and not (PAGE.parent / each).exists()]
-    assert missing == []
-    headings = re.findall(r"^#+ (.*)$", PAGE.read_text(), re.MULTILINE)
-    anchors = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
-    assert set(re.findall(r"\]\(#([^)]+)\)", PAGE.read_text())) <= anchors

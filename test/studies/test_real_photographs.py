@@ -1,6 +1,6 @@
 """The judge on real photographs, which lie beside the project: two halves of a set are no gap, degraded copies are.
 
-The commands that do the same, with their figures, are in docs/real_photographs.md.
+The commands that do the same, with their figures, are in docs/measurements/photographs.md.
 """
 
 import importlib.util

@@ -71,7 +71,7 @@ def test_the_pins_satisfy_pyproject(python):
     pinned = {}
     for group in GROUPS:
         more = pins(group, python)
-        assert group == "core" or not set(more) & set(pins("core", python)), f"pinned in the core too on Python {python}"
+        assert group == "core" or not set(more) & set(pins("core", python)), f"pinned in the core too: Python {python}"
         assert all(pinned.get(name, held) == held for name, held in more.items()), f"two pins on Python {python}"
         pinned |= more
         for wanted in requirements(group):

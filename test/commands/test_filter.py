@@ -113,7 +113,7 @@ def test_a_damaged_picture_is_left_out_counted_and_named(source, tmp_path):
         (["SET", "o", "--blur", "1"], 2, "needs --to"),
         (["nowhere", "o", "--to", "yolo", "--blur", "1"], 1, "nowhere: does not exist"),
         (["bare.json", "o", "--to", "yolo", "--blur", "1"], 2, "has no pictures to filter"),
-        (["SET", "SET", "--to", "yolo", "--blur", "1"], 1, "exists already"),
+        (["SET", "SET", "--to", "yolo", "--blur", "1"], 2, "is the input"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing(source, tmp_path, arguments, code, says):

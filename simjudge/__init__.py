@@ -34,32 +34,36 @@ if TYPE_CHECKING:
     from simjudge.perception.detector import Detections as Detections
     from simjudge.perception.detector import Detector as Detector
     from simjudge.perception.loading import load_detector as load_detector
+    from simjudge.reports.contents import Contents as Contents
+    from simjudge.reports.contents import info as info
     from simjudge.sensors.camera import filtering
 
     __version__: str
     read, write, filter = sets.read_set, sets.write_set, filtering.filter_images  # noqa: A001 - the command's name
 
 _HOMES = {
-    "Detections": "perception.detector",
-    "Detector": "perception.detector",
-    "FrameSet": "core.frames",
-    "Losses": "core.errors",
-    "Objects": "core.frames",
-    "Predictions": "core.frames",
-    "SimjudgeError": "core.errors",
-    "Split": "data.parts",
-    "Topics": "data.sets",
-    "UsageError": "core.errors",
-    "convert": "data.conversion",
-    "detect": "perception.detection",
-    "filter": "sensors.camera.filtering:filter_images",
-    "join": "data.joined",
-    "load_detector": "perception.loading",
-    "read": "data.sets:read_set",
-    "split": "data.parts",
-    "write": "data.sets:write_set",
+    "Contents": "simjudge.reports.contents",
+    "Detections": "simjudge.perception.detector",
+    "Detector": "simjudge.perception.detector",
+    "FrameSet": "simjudge.core.frames",
+    "Losses": "simjudge.core.errors",
+    "Objects": "simjudge.core.frames",
+    "Predictions": "simjudge.core.frames",
+    "SimjudgeError": "simjudge.core.errors",
+    "Split": "simjudge.data.splits",
+    "Topics": "simjudge.data.sets",
+    "UsageError": "simjudge.core.errors",
+    "convert": "simjudge.data.conversion",
+    "detect": "simjudge.perception.detection",
+    "filter": "simjudge.sensors.camera.filtering:filter_images",
+    "info": "simjudge.reports.contents",
+    "join": "simjudge.data.join",
+    "load_detector": "simjudge.perception.loading",
+    "read": "simjudge.data.sets:read_set",
+    "split": "simjudge.data.splits",
+    "write": "simjudge.data.sets:write_set",
 }
-"""By the name here, the module below simjudge, and behind a colon the name there where it is another.
+"""By the name here, its module, and behind a colon the name there where it is another.
 
 A test holds it equal to the imports above, which editors and type checkers read.
 """
@@ -73,7 +77,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'simjudge' has no attribute {name!r}")
     module, _, attribute = _HOMES[name].partition(":")
-    value = globals()[name] = getattr(import_module(f"simjudge.{module}"), attribute or name)
+    value = globals()[name] = getattr(import_module(module), attribute or name)
     return value
 
 

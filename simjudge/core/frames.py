@@ -13,7 +13,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.display import ShortRepr, Summary
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frame_summary import summarize_frames
 from simjudge.core.images import Images, ImageSubset
 from simjudge.core.masks import Masks
 
@@ -28,8 +30,8 @@ BoolArray = npt.NDArray[np.bool_]
 AnyTable = TypeVar("AnyTable", "Objects", "Predictions")
 
 
-@dataclass(frozen=True)
-class Objects:
+@dataclass(frozen=True, repr=False)
+class Objects(ShortRepr):
     """N labelled things. Rows are ordered by frame; within a frame they keep the order of the source.
 
     Attributes:
@@ -82,8 +84,8 @@ class Objects:
         return Objects(self.frame[rows], self.class_id[rows], self.box[rows], self.instance[rows], masks)
 
 
-@dataclass(frozen=True)
-class Predictions:
+@dataclass(frozen=True, repr=False)
+class Predictions(ShortRepr):
     """N predicted things, ordered by frame.
 
     Attributes:
@@ -131,7 +133,7 @@ class Predictions:
         return Predictions(self.frame[rows], self.class_id[rows], self.box[rows], self.score[rows], masks)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FrameSet:
     """A data set: F frames, what is labelled in them, and what a detector said.
 
@@ -216,6 +218,24 @@ class FrameSet:
     def __len__(self) -> int:
         """The number of frames."""
         return len(self.frame_name)
+
+    def __repr__(self) -> str:
+        """About ten lines: frames, image sizes, time span, objects, predictions, classes."""
+        return self.summary().text()
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks."""
+        return self.summary().html()
+
+    def summary(self) -> Summary:
+        """What the set holds, for a person to read."""
+        return summarize_frames(self)
+
+    @property
+    def stamped(self) -> BoolArray:
+        """Whether each frame has a stamp: bool (F,)."""
+        stamped: BoolArray = self.stamp != NO_STAMP
+        return stamped
 
     def describe_frame(self, index: int) -> str:
         """How to name frame `index` to a person."""

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.display import ShortRepr
+
 BoolImage = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Masks:
+@dataclass(frozen=True, repr=False)
+class Masks(ShortRepr):
     """N masks. Mask i covers the pixels that its crop sets; the crop's upper left pixel is `origin[i]` in the picture.
 
     Attributes:

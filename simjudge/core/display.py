@@ -1,0 +1,126 @@
+"""How objects show themselves: as text in a terminal, as HTML in a notebook, and never with whole arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from html import escape
+from typing import Any
+
+import numpy as np
+
+_LABEL_WIDTH = 13
+"""Characters before the value of a row."""
+_LONGEST_VALUE = 60
+"""Characters of a field's value in a short representation."""
+
+
+@dataclass(frozen=True)
+class SummaryTable:
+    """A small table of a summary.
+
+    Attributes:
+        columns: the headings.
+        rows: the cells, one list of texts a row.
+        text_columns: how many columns from the left hold text; numbers in the others are aligned to the right.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    text_columns: int = 1
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What an object holds, in about ten lines.
+
+    Attributes:
+        name: what the object is called.
+        kind: what it is.
+        blocks: rows (label, value), tables and single lines, in the order in which a person reads them.
+    """
+
+    name: str
+    kind: str
+    blocks: Sequence[tuple[str, str] | SummaryTable | str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """The summary as lines of text, without a line end at the end."""
+        lines = [f"{self.name}: {self.kind}"]
+        for block in self.blocks:
+            if isinstance(block, SummaryTable):
+                lines += _text_rows(block)
+            else:
+                lines.append(summary_line(block))
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """The summary as HTML, for notebooks."""
+        parts = [f"<b>{escape(self.name)}</b>: {escape(self.kind)}"]
+        rows: list[str] = []
+        for block in self.blocks:
+            if isinstance(block, SummaryTable):
+                parts += [_html_table(rows), _html_table(_cells(block))]
+                rows = []
+            elif isinstance(block, str):
+                rows.append(f"<tr><td colspan='2'>{escape(block)}</td></tr>")
+            else:
+                rows.append(f"<tr><th style='text-align:left'>{escape(block[0])}</th><td>{escape(block[1])}</td></tr>")
+        return "".join([*parts, _html_table(rows)])
+
+
+def summary_line(block: tuple[str, str] | str) -> str:
+    """Lay out a row of a summary as one line of text.
+
+    Args:
+        block: a label and its value, or a line as it is.
+
+    Returns:
+        The line; values stand below each other.
+    """
+    return block if isinstance(block, str) else f"{block[0]:<{_LABEL_WIDTH}}{block[1]}"
+
+
+class ShortRepr:
+    """Representation of a dataclass in one line: arrays by type and shape, other values cut after 60 characters.
+
+    A dataclass that inherits from this class is declared with `repr=False`.
+    """
+
+    def __repr__(self) -> str:
+        """The class and its fields."""
+        shown = [f"{f.name}={_short(getattr(self, f.name))}" for f in fields(self) if f.repr]  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{list(value.shape)}"
+    if isinstance(value, list | tuple | dict | set) and len(value) > 4:
+        return f"{type(value).__name__} of {len(value)}"
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE or isinstance(value, ShortRepr) else f"{text[:_LONGEST_VALUE]}..."
+
+
+def _text_rows(table: SummaryTable) -> list[str]:
+    rows = [list(table.columns), *(list(row) for row in table.rows)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
+
+    def line(row: Sequence[str]) -> str:
+        cells = [
+            cell.ljust(width) if i < table.text_columns else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        return "  ".join(cells).rstrip()
+
+    return [line(row) for row in rows]
+
+
+def _cells(table: SummaryTable) -> list[str]:
+    head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
+    rows = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in table.rows]
+    return [f"<tr>{row}</tr>" for row in [head, *rows]]
+
+
+def _html_table(rows: Sequence[str]) -> str:
+    return f"<table>{''.join(rows)}</table>" if rows else ""

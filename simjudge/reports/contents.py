@@ -1,0 +1,144 @@
+"""What a path holds: a data set, a recording, a detector or a saved result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from simjudge.core.display import Summary, SummaryTable
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frame_summary import summarize_frames
+from simjudge.core.text import load_json
+from simjudge.data.formats.yolo.dataset import find_label_folder
+from simjudge.data.formats.yolo.labels import read_label_rows
+from simjudge.data.rosbag2 import describe_recording
+from simjudge.data.sets import read_set, sniff_format
+from simjudge.perception.loading import load_detector
+
+_DETECTOR_SUFFIXES = (".onnx", ".pt")
+_RESULT_COLUMNS = ("class", "contexts A / B", "compared", "mean W1", "overlap A", "overlap B", "verdict")
+
+
+@dataclass(frozen=True, repr=False)
+class Contents:
+    """What a path holds.
+
+    Attributes:
+        path: what was looked at.
+        kind: "recording", "detector", "result", or the name of a data set's format.
+        summary: what a person reads about it.
+        content: the FrameSet, RecordingDescription, Detector, or result.json; None for predictions alone.
+        notes: what a person should know although nothing is lost.
+        losses: what could not be read.
+    """
+
+    path: Path
+    kind: str
+    summary: Summary
+    content: Any = None
+    notes: Sequence[str] = ()
+    losses: Losses = field(default_factory=Losses)
+
+    def __repr__(self) -> str:
+        """The summary as text."""
+        return self.summary.text()
+
+    def _repr_html_(self) -> str:
+        """The summary for notebooks."""
+        return self.summary.html()
+
+
+def info(path: str | Path) -> Contents:
+    """Find out what a path holds.
+
+    Args:
+        path: a data set, a recording, a detector (.onnx or .pt), or a folder that `compare` wrote.
+
+    Returns:
+        What is there; printing it gives about ten lines.
+
+    Raises:
+        SimjudgeError: nothing is there, or nothing that simjudge knows.
+    """
+    path = Path(path)
+    if path.suffix.lower() in _DETECTOR_SUFFIXES and path.is_file():
+        return _detector(path)
+    if (path / "result.json").is_file() or path.name == "result.json":
+        return _result(path if path.is_file() else path / "result.json")
+    kind = sniff_format(path)
+    if kind == "bag":
+        return _recording(path)
+    if kind in ("yolo-predictions", "coco-results"):
+        return _predictions(path, kind)
+    frames = read_set(path)
+    summary = replace(summarize_frames(frames, kind), name=str(path))
+    return Contents(path, kind, summary, frames, losses=frames.losses)
+
+
+def _recording(path: Path) -> Contents:
+    described = describe_recording(path)
+    kind = f"recording, {described.duration / 1e9:.3f} s"
+    topics = SummaryTable(
+        ["topic", "type", "messages"], [[t.topic, t.type, str(t.count)] for t in described.topics], text_columns=2
+    )
+    try:
+        frames = read_set(path)
+    except SimjudgeError as error:
+        summary = Summary(str(path), kind, [topics, f"no frames: {error}"])
+        return Contents(path, "recording", summary, described, described.notes, described.losses)
+    summary = Summary(str(path), kind, [topics, *summarize_frames(frames).blocks])
+    return Contents(path, "recording", summary, described, described.notes, frames.losses)
+
+
+def _predictions(path: Path, kind: str) -> Contents:
+    losses = Losses()
+    if kind == "coco-results":
+        rows = load_json(path)
+        images, count = len({str(r.get("image_id")) for r in rows if isinstance(r, dict)}), len(rows)
+    else:
+        files = sorted((find_label_folder(path) or path).glob("*.txt"))
+        images, count = len(files), len(read_label_rows(files, losses).file)
+    summary = Summary(str(path), f"{kind}, {count} predictions for {images} pictures")
+    return Contents(path, kind, summary, losses=losses)
+
+
+def _detector(path: Path) -> Contents:
+    detector = load_detector(path)
+    size = getattr(detector, "input_size", None)
+    rows = [("input", " x ".join(map(str, size)) + " pixels")] if size else []
+    names = ", ".join(f"{i} {name}" for i, name in sorted(detector.class_names.items()))
+    rows.append(("classes", names or "not named in the model"))
+    summary = Summary(str(path), f"detector, {path.stat().st_size / 1e6:.1f} MB", rows)
+    return Contents(path, "detector", summary, detector)
+
+
+def _result(path: Path) -> Contents:
+    content = load_json(path)
+    if not isinstance(content, dict) or not isinstance(content.get("by_class"), dict):
+        raise SimjudgeError(f"{path}: not a result of simjudge; run 'simjudge compare' again")
+    inputs = content.get("inputs", {})
+    rows = [(side.upper(), _result_side(inputs.get(side) or {})) for side in ("a", "b")]
+    names = content.get("class_names", {})
+    table = SummaryTable(
+        _RESULT_COLUMNS,
+        [[str(names.get(key, key)), *_result_cells(entry)] for key, entry in content["by_class"].items()],
+    )
+    summary = Summary(str(path), f"result of simjudge {content.get('version', '?')}", [*rows, table])
+    return Contents(path, "result", summary, content)
+
+
+def _result_side(held: Mapping[str, Any]) -> str:
+    return f"{held.get('path')}, {held.get('frames')} frames, {held.get('objects')} objects"
+
+
+def _result_cells(entry: Mapping[str, Any]) -> list[str]:
+    figures = [_figure(entry.get(name)) for name in ("compared", "mean_w1", "overlap_a", "overlap_b", "verdict")]
+    return [f"{entry.get('n_a')} / {entry.get('n_b')}", *figures]
+
+
+def _figure(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from simjudge.core.display import Summary, SummaryTable
 
-if TYPE_CHECKING:
-    from simjudge.core.frames import FrameSet
-
+FrameSet: TypeAlias = Any
+"""`simjudge.core.frames.FrameSet`, which imports this module to show itself."""
 _MOST_SIZES = 8
 """Image sizes that are listed."""
 

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from simjudge.driving.closed_loop import Driven, Outcome
-from simjudge.driving.drive import Wanted, make_loop
-from simjudge.driving.finders import GROUND_TRUTH
+from simjudge.driving.closed_loop import DrivenFrame, DriveOutcome
+from simjudge.driving.drive import DriveOptions, make_closed_loop
+from simjudge.driving.frame_detectors import GROUND_TRUTH
 
 CAMERA = str(Path(__file__).with_name("closed_loop.yaml"))
 _WARM = 5
@@ -21,16 +21,16 @@ _WARM = 5
 class Run(NamedTuple):
     """A drive, and simulated seconds in a second once it was warm."""
 
-    outcome: Outcome
+    outcome: DriveOutcome
     ratio: float
 
 
 def drive(scene: str, detector: str, seed: int, camera: str = CAMERA, most: float = 180.0) -> Run:
     """Drive a scene's course, for `most` simulated seconds at most."""
-    loop = make_loop(Wanted(scene, camera, detector, seed=seed, pictures=False))
+    loop = make_closed_loop(DriveOptions(scene, camera, detector, seed=seed, images=False))
     begin = begun = 0.0
     for event in loop.run():
-        if isinstance(event, Driven) and event.taken.number == _WARM:
+        if isinstance(event, DrivenFrame) and event.event.number == _WARM:
             begin, begun = time.perf_counter(), loop.engine.time
         if loop.engine.time > most:
             break
@@ -62,8 +62,8 @@ def main() -> None:
     for seed in range(count):
         outcome, ratio = drive(scene, detector, seed, camera)
         clean += outcome.clean
-        end = "yes" if outcome.finished else outcome.why
-        numbers = f"{outcome.mean_beside:.3f} | {outcome.most_beside:.3f} | {outcome.seconds:.1f} | {ratio:.2f}"
+        end = "yes" if outcome.finished else outcome.reason
+        numbers = f"{outcome.mean_offset:.3f} | {outcome.max_offset:.3f} | {outcome.seconds:.1f} | {ratio:.2f}"
         print(f"| {seed} | {end} | {', '.join(outcome.touched) or 'none'} | {numbers} |", flush=True)
     print(f"{clean} of {count} finished without touching a cone")
 

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.capture.camera_path import CameraPath, seat_of
+from simjudge.capture.camera_path import CameraPath, camera_mount
 from simjudge.capture.frame_store import FrameStore
-from simjudge.capture.replay_source import Wanted, read_source
-from simjudge.capture.replaying import Replay, render, write
+from simjudge.capture.replay_output import write_replay
+from simjudge.capture.replay_plan import ReplayPlan
+from simjudge.capture.replay_source import ReplayOptions, read_source
+from simjudge.capture.replaying import render_missing
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
@@ -44,17 +46,17 @@ def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "poses.txt").write_text(poses(scene), encoding="utf-8")
-        source = read_source(Wanted(folder / "poses.txt"), camera.rate, (0, 0), MotionLimits())
-        path = CameraPath(TrajectoryInterpolator(source.trajectory), seat_of("art1", None)[0])
+        source = read_source(ReplayOptions(folder / "poses.txt"), camera.rate, (0, 0), MotionLimits())
+        path = CameraPath(TrajectoryInterpolator(source.trajectory), camera_mount("art1", None)[0])
         engine = make_engine("default", scene)
         times = {}
         for count in (1, _FRAMES):
             part = replace(source, frame_name=source.frame_name[:count], stamp=source.stamp[:count])
-            what, out = Replay(part, path, camera), folder / f"{count}.mcap"
+            what, out = ReplayPlan(part, path, camera), folder / f"{count}.mcap"
             start = time.perf_counter()
             store = FrameStore.beside(out, {})
-            render(engine, what, store, lambda _done, _total: None)
-            write(what, store, scene.class_names, out, {})
+            render_missing(engine, what, store, lambda _done, _total: None)
+            write_replay(what, store, scene.class_names, out, {})
             times[count] = time.perf_counter() - start
         size = (folder / f"{_FRAMES}.mcap").stat().st_size / _FRAMES / 1e6
         engine.close()

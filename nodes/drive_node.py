@@ -12,10 +12,10 @@ from sensor_msgs.msg import CameraInfo
 from simjudge_msgs.msg import DetectionArray
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.driving.cones import Sight
-from simjudge.driving.driver import Driver, Manner
-from simjudge.driving.steering import Pace
-from simjudge.driving.view import View, view_of
+from simjudge.driving.camera_model import CameraModel, camera_model_of
+from simjudge.driving.cones import DetectionUncertainty
+from simjudge.driving.driver import Driver, DriverParameters
+from simjudge.driving.steering import SpeedController
 from simjudge.graph.node_interfaces import NODES
 from simjudge.perception.class_map import plain_name
 from simjudge.perception.detector import Detections
@@ -55,11 +55,11 @@ class DriveNode(SimjudgeNode):
         Parameter("right", "red", "class name (or number) of the cones on the right"),
         Parameter("left", "green", "class name (or number) of the cones on the left"),
         Parameter("lane_width", 1.0, "metres between left and right cones, roughly", low=0.3, high=10),
-        Parameter("fastest", Pace.fastest, "m/s, on a straight line that is known well", low=0.1, high=20),
-        Parameter("slowest", Pace.slowest, "m/s, in the tightest curve, and where the way is not known", low=0.05,
-                  high=20),
-        Parameter("sideways", Pace.sideways, "m/s^2 that curves may ask for", low=0.1, high=20),
-        Parameter("min_score", Sight.min_score, "detections below do not count", low=0, high=1),
+        Parameter("fastest", SpeedController.fastest, "m/s, on a straight line that is known well", low=0.1, high=20),
+        Parameter("slowest", SpeedController.slowest, "m/s, in the tightest curve, and where the way is not known",
+                  low=0.05, high=20),
+        Parameter("sideways", SpeedController.sideways, "m/s^2 that curves may ask for", low=0.1, high=20),
+        Parameter("min_score", DetectionUncertainty.min_score, "detections below do not count", low=0, high=1),
         Parameter("silence", 0.5, "seconds of odometry without detections from which on it drives on what it knows,"
                   " slowly, and then stops", low=0.05, high=10),
         Parameter("input_type", INPUT_TYPE, "of vehicle/input; or art_msgs/msg/VehicleInput"),
@@ -97,29 +97,29 @@ class DriveNode(SimjudgeNode):
         self._listen("camera/detections", self._detected)
         self.diagnostics.watch("driving", self._report)
 
-    def _manner_wanted(self) -> Manner:
+    def _manner_wanted(self) -> DriverParameters:
         numbers = self.settings
         if numbers["slowest"] > numbers["fastest"]:
             raise UsageError("parameter slowest must not be above fastest")
-        pace = Pace(fastest=numbers["fastest"], slowest=numbers["slowest"], sideways=numbers["sideways"])
-        sight = Sight(min_score=numbers["min_score"])
-        manner = Manner(lane_width=numbers["lane_width"], right_class=_RIGHT, left_class=_LEFT)
+        pace = SpeedController(fastest=numbers["fastest"], slowest=numbers["slowest"], sideways=numbers["sideways"])
+        sight = DetectionUncertainty(min_score=numbers["min_score"])
+        manner = DriverParameters(lane_width=numbers["lane_width"], right_class=_RIGHT, left_class=_LEFT)
         return replace(manner, pace=pace, sight=sight)
 
     def _listen(self, topic: str, take: Any) -> Any:
         self._heard[topic] = 0.0
         return declared_subscription(self, topic, take)
 
-    def _see_with(self, view: View) -> None:
+    def _see_with(self, view: CameraModel) -> None:
         self._driver = Driver(self._vehicle, view, self._manner)
         for state in self._before:
-            self._driver.moved(state)
+            self._driver.update_odometry(state)
 
     def _calibrated(self, message: CameraInfo) -> None:
         if self._driver is not None:
             return
         try:
-            self._see_with(view_of(camera_calibration(message)))
+            self._see_with(camera_model_of(camera_calibration(message)))
         except SimjudgeError as error:
             self.diagnostics.report("camera", WARN, str(error))
             return
@@ -137,7 +137,7 @@ class DriveNode(SimjudgeNode):
         if self._driver is None:
             self._before.append(self._now)
             return
-        self._driver.moved(self._now)
+        self._driver.update_odometry(self._now)
         self._serve()
         self._last_seen = min(self._last_seen, self._now.time)
         if self._last_seen >= 0 and self._now.time - self._last_seen > self.settings["silence"]:

@@ -9,10 +9,11 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
 
-from simjudge.capture.camera_path import CameraPath, parse_place, seat_of
-from simjudge.capture.exposure import shot_of
-from simjudge.capture.ground_truth import Labelling, ground_truth
-from simjudge.capture.replaying import exposure_around, look
+from simjudge.capture.camera_path import CameraPath, camera_mount, parse_pose
+from simjudge.capture.capture import Capture
+from simjudge.capture.exposure import exposure_at
+from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.replay_plan import exposure_span
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import stamp_to_name
 from simjudge.data.rosbag2.messages import FRAME_ID
@@ -97,15 +98,16 @@ class ReplayNode(SimjudgeNode):
         given = self.settings
         self._camera = read_camera(given["camera"])
         self._limits = MotionLimits(given["max_gap"], given["max_speed"], math.radians(given["max_turn"]))
-        self._alignment = parse_place("align", given["align"])
-        self._seat, seated = seat_of(given["vehicle"] or None, given["mount"] or None)
-        self._labelling = Labelling(given["min_size"], given["min_visible"])
+        self._alignment = parse_pose("align", given["align"])
+        self._mount, seated = camera_mount(given["vehicle"] or None, given["mount"] or None)
         noise = PoseNoise(math.radians(given["noise_angle"]), given["noise_position"])
         self._noise = noise if noise.angle or noise.position else None
         table = Path(given["cones"]) if given["cones"] else None
         scene = staged(given["scene"], table, given["cone_kinds"] or None, self._alignment, given["seed"])
         self._engine: Engine = make_engine(given["engine"], scene)
-        self._offset, self._around = round(given["time_offset"] * 1e9), exposure_around(self._camera)
+        labelling = Labelling(given["min_size"], given["min_visible"])
+        self._capture = Capture(self._engine, self._camera, labelling, given["seed"])
+        self._offset, self._around = round(given["time_offset"] * 1e9), exposure_span(self._camera)
         self._throughput = ThroughputCounter()
         self._skipped = 0
         self._last_loss = float("-inf")
@@ -198,12 +200,11 @@ class ReplayNode(SimjudgeNode):
             self._poses.forget(min(newest - _KEPT, oldest - self._around[0]))
 
     def _replay(self, item: _Waiting, poses: TrajectoryInterpolator) -> None:
-        name, seed, camera = stamp_to_name(item.stamp), self.settings["seed"], self._camera
-        path = CameraPath(poses, self._seat, self._alignment, self._offset, self._noise, seed)
-        seen = look(self._engine, camera, path, item.stamp, name)
-        truth = ground_truth(self._engine.scene, camera.lens, seen.scene_state, seen.labels, self._labelling)
-        shot = shot_of(camera, seen.light, name, seed)
-        self._out.publish(item.stamp, shot.pixels, truth.objects, seen.labels, shot.encoded, name)
+        name = stamp_to_name(item.stamp)
+        path = CameraPath(poses, self._mount, self._alignment, self._offset, self._noise, self.settings["seed"])
+        exposure = exposure_at(self._camera, item.stamp, name, lambda stamps: path.in_scene(stamps, name))
+        frame = self._capture.capture(exposure)
+        self._out.publish(item.stamp, frame.image, frame.truth.objects, frame.labels, name)
         self._throughput.add(time.monotonic() - item.arrived)
 
     def _lose(self, kind: str, where: str, count: int = 1) -> None:

@@ -13,13 +13,13 @@ from simjudge_msgs.msg import DetectionArray
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
-from simjudge.capture.eye import Eye, Seen
+from simjudge.capture.capture import Capture, CapturedFrame
 from simjudge.capture.ground_truth import Labelling
-from simjudge.capture.lock_step import LockStep, Moved, Taken
+from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.data.rosbag2.playback import PlaybackClock
-from simjudge.driving.closed_loop import Referee, Rules
-from simjudge.driving.drive import Stage, Wanted, read_stage
-from simjudge.driving.finders import Told
+from simjudge.driving.closed_loop import DriveLimits, Referee
+from simjudge.driving.drive import DriveOptions, DriveSetup, read_drive_setup
+from simjudge.driving.frame_detectors import GroundTruthDetector
 from simjudge.engines.registry import ENGINES, make_engine
 from simjudge.graph.node_interfaces import NODES
 from simjudge.vehicle.vehicle_messages import INPUT_TYPE, Frames
@@ -86,18 +86,18 @@ class SimNode(SimjudgeNode):
         """
         super().__init__()
         self._lock_step = bool(self.settings["lock_step"])
-        self._stage = read_stage(self._wanted())
-        stage = self._stage
-        self._engine = make_engine(self.settings["engine"], stage.scene, stage.vehicle, stage.start)
-        self._eye = Eye(self._engine, stage.camera, Labelling(), self.settings["seed"])
+        self._setup = read_drive_setup(self._drive_options())
+        setup = self._setup
+        self._engine = make_engine(self.settings["engine"], setup.scene, setup.vehicle, setup.start)
+        self._capture = Capture(self._engine, setup.camera, Labelling(), self.settings["seed"])
         riding, seed = self.settings["sensors"], self.settings["seed"]
-        self._sensors = SimSensors(self, self._engine, riding, seed, stage.vehicle.mounts)
+        self._sensors = SimSensors(self, self._engine, riding, seed, setup.vehicle.mounts)
         self._car = SimulatedCar(self, self._sensors.mounts, Frames(odom=self.settings["odom_frame"]))
         wanted = self.settings["reliability"]
         self._camera = SimulatedCamera(
             self,
-            stage.camera,
-            stage.scene.class_names,
+            setup.camera,
+            setup.scene.class_names,
             reliability="reliable" if wanted == "auto" and self._lock_step else wanted,
         )
         ideal = self.settings["ground_truth_detections"]
@@ -122,14 +122,14 @@ class SimNode(SimjudgeNode):
         self._thread.join()
         self._engine.close()
 
-    def _wanted(self) -> Wanted:
+    def _drive_options(self) -> DriveOptions:
         names = ("scene", "camera", "vehicle", "engine", "seed")
-        return Wanted(**{name: self.settings[name] for name in names}, rate=self.settings["camera_rate"] or None)
+        return DriveOptions(**{name: self.settings[name] for name in names}, rate=self.settings["camera_rate"] or None)
 
     def _work(self) -> None:
         try:
             wait_for_subscriptions(self, self.settings["wait_for"], self.settings["wait_timeout"])
-            self.get_logger().info(f"{self._stage.scene.name}, {self._stage.camera.name}, {self._engine.variant}")
+            self.get_logger().info(f"{self._setup.scene.name}, {self._setup.camera.name}, {self._engine.variant}")
             while not self.ended:
                 self._drive()
                 if self.settings["once"]:
@@ -142,43 +142,43 @@ class SimNode(SimjudgeNode):
 
     def _drive(self) -> None:
         """One drive from the start to its end, or to a reset."""
-        stage, round_number = self._stage, self._resets
+        setup, round_number = self._setup, self._resets
         self._resets_done = round_number
-        rules = Rules(limit=self.settings["limit"], still=self.settings["still"])
-        referee = Referee(self._engine, stage.vehicle, rules)
+        rules = DriveLimits(duration=self.settings["limit"], standstill=self.settings["still"])
+        referee = Referee(self._engine, setup.vehicle, rules)
         self._inputs.forget()
         self._car.fix(self._offset + round(self._engine.time * 1e9))
         self._playback.start(self._offset)
         self._state = "driving"
-        for event in LockStep(self._engine, stage.camera, stage.vehicle.mounts["camera"]).events():
+        for event in LockStep(self._engine, setup.camera, setup.vehicle.mounts["camera"]).events():
             if not self._wait_until(self._offset + event.time) or self._resets != round_number:
                 break
             self._progress.append((time.monotonic(), event.time))
-            if isinstance(event, Moved):
+            if isinstance(event, MotionSample):
                 self._car.moved(self._offset + event.time, event.state)
                 self._sensors.publish_due(self._offset)
-                referee.look(event)
-                if referee.over:
+                referee.update(event)
+                if referee.end_reason:
                     break
             else:
                 referee.frames += 1
                 self._hand_over(event)
             if not self._lock_step:
                 self._obey()
-        self._end_drive(referee, stage)
+        self._end_drive(referee, setup)
 
-    def _end_drive(self, referee: Referee, stage: Stage) -> None:
+    def _end_drive(self, referee: Referee, setup: DriveSetup) -> None:
         outcome = referee.outcome()
         touched = f"touched {', '.join(outcome.touched)}" if outcome.touched else "touched no cone"
-        self._state = f"{outcome.why} after {outcome.way:.2f} of {outcome.length:.2f} m, {touched}"
+        self._state = f"{outcome.reason} after {outcome.distance:.2f} of {outcome.length:.2f} m, {touched}"
         self.get_logger().info(
             f"{self._state}, {outcome.seconds:.2f} s, {outcome.frames} frames,"
-            f" {outcome.mean_beside:.3f} m beside the line on average, {outcome.most_beside:.3f} m at most"
+            f" {outcome.mean_offset:.3f} m beside the line on average, {outcome.max_offset:.3f} m at most"
         )
-        if referee.over and not outcome.finished:
-            self._lose("drives that did not finish", f"{stage.scene.name}, seed {stage.scene.seed}: {outcome.why}")
+        if referee.end_reason and not outcome.finished:
+            self._lose("drives that did not finish", f"{setup.scene.name}, seed {setup.scene.seed}: {outcome.reason}")
         # Time never goes back: the next drive begins where this one ended.
-        self._offset += round(self._engine.time * 1e9) + round(1e9 / stage.camera.rate)
+        self._offset += round(self._engine.time * 1e9) + round(1e9 / setup.camera.rate)
         self._engine.reset()
         self._progress.clear()
 
@@ -187,20 +187,13 @@ class SimNode(SimjudgeNode):
         while not self.ended and self._resets == self._resets_done:
             time.sleep(_WAKE)
 
-    def _hand_over(self, taken: Taken) -> None:
+    def _hand_over(self, event: FrameEvent) -> None:
         """Publish a frame; in lock-step, let nothing happen until it is answered."""
-        stamp = self._offset + taken.stamp
-        seen = self._eye.look(taken, picture=self._camera.listeners > 0)
-        shot = seen.shot
-        self._camera.publish(
-            stamp,
-            None if shot is None else shot.pixels,
-            seen.truth.objects,
-            seen.labels,
-            None if shot is None else shot.encoded,
-        )
+        stamp = self._offset + event.stamp
+        frame = self._capture.capture(event.exposure, image=self._camera.listeners > 0)
+        self._camera.publish(stamp, frame.image, frame.truth.objects, frame.labels)
         if self._detections is not None:
-            self._detections.publish(self._told(stamp, seen))
+            self._detections.publish(self._truth_as_detections(stamp, frame))
         if not self._lock_step:
             return
         command = self._inputs.answer(stamp, self.settings["patience"], lambda: self.ended)
@@ -210,10 +203,10 @@ class SimNode(SimjudgeNode):
             self._unanswered += 1
             self._lose("frames that nobody answered in time", f"the frame at {stamp / 1e9:.3f} s")
 
-    def _told(self, stamp: int, seen: Seen) -> DetectionArray:
-        names = dict(self._stage.scene.class_names)
-        size = self._stage.camera.lens.size
-        return detection_array(Told()(seen), names, self._camera.header(stamp), size)
+    def _truth_as_detections(self, stamp: int, frame: CapturedFrame) -> DetectionArray:
+        names = dict(self._setup.scene.class_names)
+        size = self._setup.camera.lens.size
+        return detection_array(GroundTruthDetector()(frame), names, self._camera.header(stamp), size)
 
     def _obey(self) -> None:
         command = self._inputs.latest()

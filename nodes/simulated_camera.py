@@ -1,7 +1,7 @@
 """The topics of a simulated camera: pictures, camera_info, labels, class and instance images, under one stamp each.
 
     camera = SimulatedCamera(node, read_camera("art1"), scene.class_names)
-    camera.publish(stamp, picture, objects, labels)
+    camera.publish(stamp, frame.image, frame.truth.objects, frame.labels)
 
 `publish` may be called from any thread. Ground truth and camera_info always go out; pictures and label images are made
 into messages only where somebody subscribes. QoS is that of a real camera's topics (see `qos.image_qos`) but for the
@@ -22,8 +22,9 @@ from sensor_msgs.msg import CompressedImage, Image
 from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArray
 from std_msgs.msg import Header
 
+from simjudge.capture.exposure import CapturedImage
 from simjudge.core.frames import Objects, stamp_to_name
-from simjudge.core.images import EncodedImage, RgbImage, encode_jpeg
+from simjudge.core.images import EncodedImage, encode_jpeg
 from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.data.rosbag2.pixels import format_name
 from simjudge.engines.contract import Labels
@@ -81,21 +82,19 @@ class SimulatedCamera:
     def publish(
         self,
         stamp: int,
-        picture: RgbImage | None,
+        image: CapturedImage | None,
         objects: Objects,
         labels: Labels | None = None,
-        encoded: EncodedImage | None = None,
         frame_name: str = "",
     ) -> None:
         """Publish one frame.
 
         Args:
             stamp: nanoseconds, 0 or more, of all its messages.
-            picture: (height, width, 3), uint8 RGB; None: none was made, and none is published.
+            image: the image; None: none was made, and none is published. A JPEG that the camera's chain ends in is
+                published as it is; else a JPEG of quality 95 is made where somebody subscribes to the compressed topic.
             objects: the ground truth; all rows are taken as this frame's. Boxes in pixels, as in `frames`.
             labels: class and instance images; None: neither is published.
-            encoded: the picture as JPEG or PNG where the camera's chain ends in one: taken as it is. Else a JPEG of
-                quality 95 is made where somebody subscribes to the compressed topic.
             frame_name: what the frame is called; by its stamp if not given.
         """
         header = self.header(stamp)
@@ -108,10 +107,10 @@ class SimulatedCamera:
             self._semantic.publish(_label_image(labels.class_id, header, "8UC1"))
         if labels is not None and self._instance.get_subscription_count():
             self._instance.publish(_label_image(labels.instance, header, "16UC1"))
-        if picture is not None and self._compressed.get_subscription_count():
-            self._compressed.publish(_compressed_image(picture, encoded, header))
-        if picture is not None and self._image.get_subscription_count():
-            self._image.publish(image_message(picture, header))
+        if image is not None and self._compressed.get_subscription_count():
+            self._compressed.publish(_compressed_image(image, header))
+        if image is not None and self._image.get_subscription_count():
+            self._image.publish(image_message(image.pixels, header))
         self.published += 1
 
     @property
@@ -155,6 +154,6 @@ def _label_image(values: npt.NDArray[Any], header: Header, encoding: str) -> Ima
     return message
 
 
-def _compressed_image(picture: RgbImage, encoded: EncodedImage | None, header: Header) -> CompressedImage:
-    data, suffix = (encode_jpeg(picture, _JPEG_QUALITY), ".jpg") if encoded is None else (encoded.data, encoded.suffix)
-    return CompressedImage(header=header, format=format_name(suffix), data=array("B", data))
+def _compressed_image(image: CapturedImage, header: Header) -> CompressedImage:
+    encoded = image.encoded or EncodedImage(encode_jpeg(image.pixels, _JPEG_QUALITY), ".jpg")
+    return CompressedImage(header=header, format=format_name(encoded.suffix), data=array("B", encoded.data))

@@ -1,10 +1,11 @@
-"""Where a camera was that rode on a body with recorded poses, in the recording's fixed frame and in a scene."""
+"""The path of a camera on a body with recorded poses, in the recording's fixed frame and in a scene."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ _CAR, _CAMERA = "art1", "camera"
 
 @dataclass(frozen=True)
 class CameraPath:
-    """A camera's way through a scene.
+    """A camera's path through a scene.
 
     Attributes:
         body: poses of the body in the recording's fixed frame.
@@ -29,7 +30,7 @@ class CameraPath:
         alignment: pose of the recording's fixed frame in the scene.
         offset: nanoseconds that are added to a frame's stamp to get the poses' time.
         noise: errors of the body's poses, one for each frame; None for none.
-        seed: of the noise.
+        seed: seed of the noise.
     """
 
     body: TrajectoryInterpolator
@@ -44,23 +45,31 @@ class CameraPath:
 
         Args:
             stamp: int64 (N,), nanoseconds, on the frames' clock.
-            frame_name: tells the frame's noise.
+            frame_name: the frame's name; with the seed it sets the frame's noise.
         """
         error = Pose() if self.noise is None else self.noise.error(self.seed, frame_name)
-        seat = error @ self.mount
-        return [pose @ seat for pose in self.body.poses(np.asarray(stamp, np.int64) + self.offset)]
+        mount = error @ self.mount
+        return [pose @ mount for pose in self.body.poses(np.asarray(stamp, np.int64) + self.offset)]
 
     def in_scene(self, stamp: npt.ArrayLike, frame_name: str) -> list[Pose]:
-        """The same in the scene's world."""
+        """The optical frame in the scene's world at times during one frame, noise included.
+
+        Args:
+            stamp: int64 (N,), nanoseconds, on the frames' clock.
+            frame_name: the frame's name; with the seed it sets the frame's noise.
+        """
         return [self.alignment @ pose for pose in self.recorded(stamp, frame_name)]
 
 
-def seat_of(vehicle: str | None, mount: str | None) -> tuple[Pose, str]:
-    """The optical frame in the recorded body, and how to say that to people.
+def camera_mount(vehicle: str | Path | None, mount: str | None) -> tuple[Pose, str]:
+    """The optical frame in the body whose poses are recorded.
 
     Args:
         vehicle: file or name of the car whose base_link the poses are of; its mount "camera" counts.
         mount: as in `parse_mount`, in place of a car. Without both, the car is art1.
+
+    Returns:
+        The pose, and a phrase for people that says where the camera is.
 
     Raises:
         UsageError: both are given, there is no such car, or the text is no mount.
@@ -78,25 +87,32 @@ def seat_of(vehicle: str | None, mount: str | None) -> tuple[Pose, str]:
 
 
 def parse_mount(text: str) -> Pose:
-    """The optical frame in the body: "x,y,z[,yaw,pitch,roll]" of the camera's own body (x ahead), metres and degrees.
+    """The optical frame in the body, from text.
 
-    "body" for a recorded body that is the camera's own, "optical" for one that is its optical frame.
+    Args:
+        text: "x,y,z[,yaw,pitch,roll]" of the camera's own body (x ahead), metres and degrees; "body" where the
+            recorded body is the camera's own; "optical" where it is the camera's optical frame.
 
     Raises:
-        UsageError: the text is neither.
+        UsageError: the text is no mount.
     """
     if text == "optical":
         return Pose()
     return (
-        Pose(orientation=OPTICAL_ORIENTATION) if text == "body" else parse_place("mount", text, (3, 6)).optical_frame()
+        Pose(orientation=OPTICAL_ORIENTATION) if text == "body" else parse_pose("mount", text, (3, 6)).optical_frame()
     )
 
 
-def parse_place(what: str, text: str, counts: Sequence[int] = (3, 4, 6)) -> Pose:
-    """A pose from "x,y,z", "x,y,z,yaw" or "x,y,z,yaw,pitch,roll", metres and degrees, REP 103's angles.
+def parse_pose(option: str, text: str, counts: Sequence[int] = (3, 4, 6)) -> Pose:
+    """A pose from text.
+
+    Args:
+        option: name of the option, for the error.
+        text: "x,y,z", "x,y,z,yaw" or "x,y,z,yaw,pitch,roll"; metres and degrees, angles as in REP 103.
+        counts: how many numbers there may be.
 
     Raises:
-        UsageError: the text is no such thing.
+        UsageError: the text is no pose.
     """
     forms = {3: "x,y,z", 4: "x,y,z,yaw", 6: "x,y,z,yaw,pitch,roll"}
     parts = text.split(",")
@@ -108,6 +124,6 @@ def parse_place(what: str, text: str, counts: Sequence[int] = (3, 4, 6)) -> Pose
         parts = []
     if len(parts) not in counts:
         usual = " or ".join(forms[count] for count in counts)
-        words = f", or {' or '.join(MOUNTS)}" if what == "mount" else ""
-        raise UsageError(f"--{what} {text}: give {usual} in metres and degrees{words}")
+        words = f", or {' or '.join(MOUNTS)}" if option == "mount" else ""
+        raise UsageError(f"--{option} {text}: give {usual} in metres and degrees{words}")
     return pose

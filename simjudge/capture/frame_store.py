@@ -1,7 +1,7 @@
-"""Frames as they are finished, in a folder beside what will be written: what is there stays there if the work stops.
+"""Finished frames in a folder beside the output: if the work stops, the finished frames stay and the work can go on.
 
-A frame is a picture's file and, once that is whole, a text file with its objects. `plan.json` says what the frames are
-of; frames of another plan are never taken for one's own.
+A frame is an image file and, once that is whole, a text file with its objects. `plan.json` says what the frames depend
+on; frames of another plan are never used.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet, IntArray, Objects
 from simjudge.core.images import EncodedImage, FileImages
+from simjudge.core.progress import Advance, Log
 
 _PLAN = "plan.json"
 _AHEAD = 1
-"""Frames that may wait to be finished while the next one is looked at."""
+"""Frames that may wait to be finished while the engine observes the next one."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class FrameStore:
     """A folder of finished frames.
 
     Attributes:
-        folder: where they are.
+        folder: the folder.
     """
 
     folder: Path
@@ -65,19 +67,29 @@ class FrameStore:
         return cls(folder)
 
     def has(self, index: int) -> bool:
-        """Whether a frame is finished."""
+        """Whether a frame is finished.
+
+        Args:
+            index: index of the frame.
+        """
         return self._text(index).is_file()
 
-    def add(self, index: int, picture: EncodedImage, objects: Objects, about: Mapping[str, Any] | None = None) -> None:
-        """Keep a finished frame; all rows of `objects` are taken as its own, `about` is kept beside them.
+    def add(self, index: int, image: EncodedImage, objects: Objects, about: Mapping[str, Any] | None = None) -> None:
+        """Keep a finished frame.
+
+        Args:
+            index: index of the frame.
+            image: the image as a file.
+            objects: the frame's objects; all rows are taken as this frame's.
+            about: what else is kept of the frame, as JSON has it.
 
         Raises:
             SimjudgeError: the disk is full, or the folder cannot be written to.
         """
-        with atomic_file(self.folder / f"{index:06d}{picture.suffix}") as temporary:
-            temporary.write_bytes(picture.data)
+        with atomic_file(self.folder / f"{index:06d}{image.suffix}") as temporary:
+            temporary.write_bytes(image.data)
         rows = {
-            "picture": f"{index:06d}{picture.suffix}",
+            "picture": f"{index:06d}{image.suffix}",
             "class_id": objects.class_id.tolist(),
             "box": objects.box.tolist(),
             "instance": objects.instance.tolist(),
@@ -86,14 +98,14 @@ class FrameStore:
         with atomic_file(self._text(index)) as temporary:
             temporary.write_text(json.dumps(rows), encoding="utf-8")
 
-    def fill(self, count: int, look: Callable[[int], Callable[[], None]], advance: Callable[[int, int], None]) -> None:
-        """Finish the frames that are missing; what is finished stays, whatever happens.
+    def fill(self, count: int, observe: Callable[[int], Callable[[], None]], advance: Advance) -> None:
+        """Finish the frames that are missing; finished frames stay, whatever happens.
 
         Args:
             count: how many frames there are to be.
-            look: does the part of a frame that needs the engine, and gives back what is left to do: to `add` it. That
-                goes on beside the look at the next one.
-            advance: told how many are done, of how many.
+            observe: does the part of a frame that needs the engine, and returns a function that finishes the frame
+                and adds it. That function runs in a thread while the next frame is observed.
+            advance: receives how many frames are done, and how many there are.
         """
         missing = [index for index in range(count) if not self.has(index)]
         done = count - len(missing)
@@ -102,22 +114,46 @@ class FrameStore:
         with ThreadPoolExecutor(1, "finishing") as beside:
             try:
                 for index in missing:
-                    waiting.append(beside.submit(look(index)))
+                    waiting.append(beside.submit(observe(index)))
                     while len(waiting) > _AHEAD:
                         waiting.popleft().result()
                         done += 1
                         advance(done, count)
             finally:
-                # What has been seen is finished, also where the work was stopped.
+                # Observed frames are finished, also where the work was stopped.
                 for each in waiting:
                     each.result()
                     done += 1
                     advance(done, count)
 
+    @contextmanager
+    def kept_if_stopped(self, count: int, log: Log) -> Iterator[None]:
+        """Within this block, Ctrl-C or an error is followed by a line that says what is kept.
+
+        Args:
+            count: how many frames there are to be.
+            log: receives the line.
+        """
+        try:
+            yield
+        except (KeyboardInterrupt, SimjudgeError):
+            done = sum(self.has(index) for index in range(count))
+            kept = f"{done} of {count} frames are finished and kept in {self.folder}"
+            log(f"{kept}; the same command goes on with the rest")
+            raise
+
     def frames(
         self, name: str, frame_name: Sequence[str], stamp: IntArray, size: tuple[int, int], class_names: dict[int, str]
     ) -> FrameSet:
-        """All frames, which must be finished, as a labelled set."""
+        """All frames, which must be finished, as a labelled set.
+
+        Args:
+            name: name of the set.
+            frame_name: names of the frames, unique.
+            stamp: int64 (N,), nanoseconds.
+            size: width and height of all images, pixels.
+            class_names: names of the classes, by class id.
+        """
         rows = [json.loads(self._text(index).read_text(encoding="utf-8")) for index in range(len(frame_name))]
         frame = np.repeat(np.arange(len(rows)), [len(row["class_id"]) for row in rows])
         class_id, box, instance = ([v for row in rows for v in row[key]] for key in ("class_id", "box", "instance"))
@@ -132,7 +168,11 @@ class FrameStore:
         )
 
     def about(self, index: int) -> dict[str, Any]:
-        """What was kept beside a finished frame."""
+        """What was kept of a finished frame beside its image and objects.
+
+        Args:
+            index: index of the frame.
+        """
         found: dict[str, Any] = json.loads(self._text(index).read_text(encoding="utf-8"))["about"]
         return found
 

@@ -1,4 +1,4 @@
-"""Labels of a simulated picture: what is in it, where, and how much of it can be seen."""
+"""Labels of a simulated image: what is in it, where, and how much of it can be seen."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from simjudge.sensors.camera.lens import Lens
 
 @dataclass(frozen=True)
 class Labelling:
-    """What is worth a label.
+    """Which objects are labelled.
 
     Attributes:
-        min_size: pixels; things whose box is narrower or lower are not labelled.
-        min_visible: share in [0, 1]; things of which less can be seen are not labelled.
+        min_size: objects whose box is narrower or lower are not labelled, pixels, 0 or more.
+        min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
 
     Raises:
-        UsageError: one of them makes no sense.
+        UsageError: a limit is outside its range.
     """
 
     min_size: float = 5.0
@@ -41,14 +41,14 @@ class Labelling:
 
 
 @dataclass(frozen=True)
-class Truth:
-    """The labelled things in one picture, by instance.
+class GroundTruth:
+    """The labelled objects in one image, by instance.
 
     Attributes:
         objects: N rows, all of frame 0: class, instance, and the box tight around the visible pixels (edges whole).
         pixels: int64 (N,), visible pixels.
-        visible: float64 (N,), visible pixels over the pixels that the thing would cover alone, unhidden and on a
-            picture without edges (`silhouette.pixels_alone`); in (0, 1].
+        visible: float64 (N,), visible pixels over the pixels that the object would cover alone, unhidden and on an
+            image without edges (`silhouette.pixels_alone`); in (0, 1].
     """
 
     objects: Objects
@@ -56,7 +56,7 @@ class Truth:
     visible: FloatArray
 
     def __len__(self) -> int:
-        """The number of things."""
+        """The number of objects."""
         return len(self.pixels)
 
 
@@ -68,42 +68,42 @@ def ground_truth(
     labelling: Labelling | None = None,
     *,
     masks: bool = False,
-) -> Truth:
-    """The labels of a picture.
+) -> GroundTruth:
+    """The labelled objects in an image.
 
     Args:
-        scene: with the things' meshes.
-        lens: that the labels were seen through.
-        scene_state: when they were seen.
-        labels: class, instance and depth through the pixels' centres, as the engine gave them.
-        labelling: what is worth a label; None: the defaults.
+        scene: the scene, with the things' meshes.
+        lens: the lens through which the labels were seen.
+        scene_state: where camera and bodies were.
+        labels: class, instance and depth (H, W) through the pixels' centres, as the engine gave them.
+        labelling: which objects are labelled; None for the defaults.
         masks: whether the objects get pixel masks too.
     """
-    rules = labelling or Labelling()
+    limits = labelling or Labelling()
     size = np.bincount(labels.instance.ravel())
-    places = ndimage.find_objects(labels.instance.astype(np.int32))
+    regions = ndimage.find_objects(labels.instance.astype(np.int32))
     rows: list[tuple[int, int, tuple[float, float, float, float], int, float]] = []
     parts: dict[int, list[Thing]] = {}
     for thing in scene.labelled():
         parts.setdefault(thing.instance, []).append(thing)
-    for instance, place in enumerate(places, start=1):
-        if place is None:
+    for instance, region in enumerate(regions, start=1):
+        if region is None:
             continue
-        (y, x), things = place, parts[instance]
-        if min(x.stop - x.start, y.stop - y.start) < rules.min_size:
+        (y, x), things = region, parts[instance]
+        if min(x.stop - x.start, y.stop - y.start) < limits.min_size:
             continue
-        seen = int(size[instance])
-        there = [(thing.mesh, scene_state.bodies.get(thing.name, thing.pose)) for thing in things]
-        alone = pixels_alone(there, scene_state.camera, lens)
+        visible_pixels = int(size[instance])
+        meshes = [(thing.mesh, scene_state.bodies.get(thing.name, thing.pose)) for thing in things]
+        alone = pixels_alone(meshes, scene_state.camera, lens)
         # Rays along an edge may be decided differently by the two ray casters.
-        visible = seen / max(seen, alone)
-        if visible >= rules.min_visible:
-            rows.append((instance, things[0].class_id, (x.start, y.start, x.stop, y.stop), seen, visible))
+        visible = visible_pixels / max(visible_pixels, alone)
+        if visible >= limits.min_visible:
+            rows.append((instance, things[0].class_id, (x.start, y.start, x.stop, y.stop), visible_pixels, visible))
     crops = _crops(labels.instance, rows) if masks else None
     objects = Objects.build(
         np.zeros(len(rows)), [r[1] for r in rows], [r[2] for r in rows], [r[0] for r in rows], crops
     )
-    return Truth(objects, np.array([r[3] for r in rows], np.int64), np.array([r[4] for r in rows], np.float64))
+    return GroundTruth(objects, np.array([r[3] for r in rows], np.int64), np.array([r[4] for r in rows], np.float64))
 
 
 def _crops(

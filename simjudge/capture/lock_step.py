@@ -1,7 +1,7 @@
-"""A camera on a car, in lock-step with physics: what happens, in order of time, however long anybody takes over it.
+"""A camera on a car in lock-step with physics: events in order of simulated time, however long their user takes.
 
-Physics goes in whole steps. Where the car and all things are at a stamp or at an instant of an exposure, which lies
-between two steps, is interpolated from both.
+Physics goes in whole steps. A stamp or an instant of an exposure lies between two steps; the poses of the car and of
+all things are interpolated from both.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation, Slerp
 
-from simjudge.capture.exposure import pose_between
+from simjudge.capture.exposure import Exposure
+from simjudge.core.frames import stamp_to_name
 from simjudge.engines.contract import Engine, Poses, SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import Camera
@@ -22,12 +24,12 @@ from simjudge.vehicle.vehicle import VehicleState
 
 
 @dataclass(frozen=True)
-class Moved:
-    """The car has moved: a sample for odometry.
+class MotionSample:
+    """A sample of the car's motion, for odometry.
 
     Attributes:
-        time: nanoseconds of simulated time.
-        state: how it moves then.
+        time: simulated time, nanoseconds.
+        state: how the car moves then.
     """
 
     time: int
@@ -35,24 +37,25 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A frame that is handed over; its picture can be made from it at any time.
+class FrameEvent:
+    """A frame that the camera hands over; its image can be made from the exposure at any time.
 
     Attributes:
-        number: 0 for the first.
-        stamp: nanoseconds of simulated time, when its exposure began.
-        time: nanoseconds, when it is handed over: the first whole step of physics from which on it may be.
-        state: how the car moved at the stamp.
-        middle: camera and bodies in the middle of the exposure, which the labels are of.
-        scene_states: camera and bodies at the instants of the exposure.
+        number: 0 for the first frame.
+        time: simulated time of the hand-over, nanoseconds: the first whole step of physics from which on it may be.
+        state: how the car moved at the frame's stamp.
+        exposure: where camera and bodies were during the exposure.
     """
 
     number: int
-    stamp: int
     time: int
     state: VehicleState
-    middle: SceneState
-    scene_states: tuple[SceneState, ...]
+    exposure: Exposure
+
+    @property
+    def stamp(self) -> int:
+        """Simulated time when the exposure began, nanoseconds."""
+        return self.exposure.stamp
 
 
 @dataclass(frozen=True)
@@ -65,89 +68,89 @@ class _Instant:
 
 
 class LockStep:
-    """Lets physics run, and tells what happens.
+    """Runs physics and yields motion samples and frames.
 
-    Between two events the world stands still for whoever takes them: a command that is given to the engine then holds
-    from that time on.
+    Between two events the world stands still: a command that the engine gets then holds from that time on.
     """
 
     def __init__(self, engine: Engine, camera: Camera, mount: Pose, period: float = 0.02) -> None:
         """Begin where the engine is; the first frame is due one period of the camera later.
 
         Args:
-            engine: with a car in it.
-            camera: with its rate, lag and exposure.
+            engine: the engine, with a car in it.
+            camera: the camera; its rate, lag and exposure count.
             mount: pose of the camera's body (x ahead) in base_link.
             period: seconds between samples of the car's motion; each stamp of a frame is one, too.
         """
-        self._engine, self._seat = engine, mount.optical_frame()
+        self._engine, self._mount = engine, mount.optical_frame()
         self._step = round(engine.step_size * SECOND)
         self._tick = round(engine.time * SECOND / self._step)
         self._period = max(round(period * SECOND / self._step), 1)
         self._camera, self._start = camera, self.time
-        self._waiting: deque[Taken] = deque()
-        self._before = self._now = self._look()
+        self._waiting: deque[FrameEvent] = deque()
+        self._before = self._now = self._observe()
 
     @property
     def time(self) -> int:
         """Simulated time, nanoseconds."""
         return self._tick * self._step
 
-    def events(self) -> Iterator[Moved | Taken]:
-        """What happens, in order of time, without an end. A sample of the motion comes before a frame of its time."""
-        yield Moved(self.time, self._now.state)
+    def events(self) -> Iterator[MotionSample | FrameEvent]:
+        """What happens, in order of time, without an end. A motion sample comes before a frame of the same time."""
+        yield MotionSample(self.time, self._now.state)
         sample = self._tick + self._period
-        number, wanted, seen = 0, self._looks(0), {}
+        number, wanted, instants = 0, self._observation_times(0), {}
         while True:
             ready = [self._first_step(self._waiting[0].time)] if self._waiting else []
-            look = self._first_step(wanted[0])
-            self._run_to(min(sample, look, *ready), look=look)
-            tell = self._tick >= sample
+            observed = self._first_step(wanted[0])
+            self._run_to(min(sample, observed, *ready), observed=observed)
+            due_sample = self._tick >= sample
             while wanted[0] <= self.time:
                 time = wanted.pop(0)
-                seen[time] = self._instant(time)
+                instants[time] = self._instant(time)
                 if time == self._stamp(number) == self.time:
-                    tell = True
+                    due_sample = True
                 elif time == self._stamp(number):
-                    yield Moved(time, seen[time].state)
+                    yield MotionSample(time, instants[time].state)
                 if not wanted:
-                    self._waiting.append(self._taken(number, seen))
-                    number, seen = number + 1, {}
-                    wanted = self._looks(number)
+                    self._waiting.append(self._frame_event(number, instants))
+                    number, instants = number + 1, {}
+                    wanted = self._observation_times(number)
             handed = [self._waiting.popleft() for _ in range(sum(each.time <= self.time for each in self._waiting))]
-            if handed or tell:
-                yield Moved(self.time, self._state())
+            if handed or due_sample:
+                yield MotionSample(self.time, self._state())
             yield from handed
             sample = self._tick + self._period if self._tick >= sample else sample
 
     def _stamp(self, number: int) -> int:
         return self._start + due(self._camera.rate, number + 1)
 
-    def _looks(self, number: int) -> list[int]:
-        """When the world is looked at for a frame, nanoseconds, in order."""
+    def _observation_times(self, number: int) -> list[int]:
+        """When the world is observed for a frame, nanoseconds, in order."""
         stamp = self._stamp(number)
         return sorted({stamp, middle_stamp(self._camera, stamp), *exposure_stamps(self._camera, stamp)})
 
-    def _taken(self, number: int, seen: dict[int, _Instant]) -> Taken:
+    def _frame_event(self, number: int, instants: dict[int, _Instant]) -> FrameEvent:
         stamp = self._stamp(number)
-        scene_states = tuple(self._scene_state(seen[time]) for time in exposure_stamps(self._camera, stamp))
-        middle = self._scene_state(seen[middle_stamp(self._camera, stamp)])
+        scene_states = tuple(self._scene_state(instants[time]) for time in exposure_stamps(self._camera, stamp))
+        middle = self._scene_state(instants[middle_stamp(self._camera, stamp)])
         time = self._first_step(ready_stamp(self._camera, stamp)) * self._step
-        return Taken(number, stamp, time, seen[stamp].state, middle, scene_states)
+        exposure = Exposure(stamp_to_name(stamp), stamp, scene_states, middle)
+        return FrameEvent(number, time, instants[stamp].state, exposure)
 
     def _first_step(self, time: int) -> int:
         """The first whole step at or after a time, but no past one."""
         return max(-(-time // self._step), self._tick)
 
-    def _run_to(self, tick: int, look: int) -> None:
-        """Let physics run up to a step; if it is the step `look`, look at the world before and after the last one."""
+    def _run_to(self, tick: int, observed: int) -> None:
+        """Let physics run up to a step; at the step `observed`, observe the world before and after it."""
         if tick == self._tick:
             return
-        if tick == look:
+        if tick == observed:
             self._step_to(tick - 1)
-            self._before = self._look()
+            self._before = self._observe()
             self._step_to(tick)
-            self._now = self._look()
+            self._now = self._observe()
         self._step_to(tick)
 
     def _step_to(self, tick: int) -> None:
@@ -155,7 +158,7 @@ class LockStep:
             self._engine.step((tick - self._tick) * self._step / SECOND)
             self._tick = tick
 
-    def _look(self) -> _Instant:
+    def _observe(self) -> _Instant:
         return _Instant(self.time, self._engine.poses(), self._state())
 
     def _state(self) -> VehicleState:
@@ -163,29 +166,44 @@ class LockStep:
         return replace(self._engine.vehicle_state(), time=self.time / SECOND)
 
     def _instant(self, time: int) -> _Instant:
-        """The world at a time between the last two looks."""
+        """The world at a time between the last two observations."""
         before, now = self._before, self._now
         if time == now.time:
             return now
         share = (time - before.time) / (now.time - before.time)
-        bodies = {name: pose_between(before.bodies[name], pose, share) for name, pose in now.bodies.items()}
-        return _Instant(time, bodies, _state_between(before.state, now.state, share, time / SECOND))
+        bodies = {name: interpolate_pose(before.bodies[name], pose, share) for name, pose in now.bodies.items()}
+        return _Instant(time, bodies, _interpolate_state(before.state, now.state, share, time / SECOND))
 
     def _scene_state(self, instant: _Instant) -> SceneState:
-        return SceneState(instant.state.pose @ self._seat, instant.bodies)
+        return SceneState(instant.state.pose @ self._mount, instant.bodies)
 
 
-def _state_between(one: VehicleState, other: VehicleState, share: float, time: float) -> VehicleState:
+def _interpolate_state(one: VehicleState, other: VehicleState, share: float, time: float) -> VehicleState:
     def mixed(name: str) -> Any:
         pair = np.array([getattr(one, name), getattr(other, name)])
         return tuple(((1 - share) * pair[0] + share * pair[1]).tolist())
 
     return VehicleState(
         time,
-        pose_between(one.pose, other.pose, share),
+        interpolate_pose(one.pose, other.pose, share),
         mixed("velocity"),
         mixed("angular_velocity"),
         mixed("acceleration"),
         (1 - share) * one.steering_angle + share * other.steering_angle,
         mixed("wheel_speeds"),
     )
+
+
+def interpolate_pose(begin: Pose, end: Pose, share: float) -> Pose:
+    """The pose between two poses: linear in position, along the shortest arc in orientation.
+
+    Args:
+        begin: pose at share 0.
+        end: pose at share 1.
+        share: 0 to 1.
+    """
+    if begin == end:
+        return begin
+    ends = Rotation.from_quat([begin.orientation, end.orientation])
+    position = (1 - share) * np.array(begin.position) + share * np.array(end.position)
+    return Pose(tuple(position.tolist()), tuple(Slerp([0, 1], ends)(share).as_quat().tolist()))

@@ -1,229 +1,155 @@
-"""Rendering labelled frames of a scene by the thousand: what is finished is kept, and a stopped run goes on."""
+"""Labelled frames of a scene, by the thousand: finished frames are kept, and a stopped run goes on."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from simjudge.capture.camera_poses import CameraPoses
-from simjudge.capture.exposure import gather, shot_of
+from simjudge.capture.camera_path import camera_mount
+from simjudge.capture.capture import Capture
+from simjudge.capture.exposure import exposure_at
 from simjudge.capture.frame_store import FrameStore
-from simjudge.capture.ground_truth import Labelling, ground_truth
-from simjudge.core.digest import hash_value
+from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.pose_choice import choose_camera_poses
+from simjudge.capture.render_output import RECORDING_SUFFIXES, render_record_path, write_rendering
+from simjudge.capture.render_plan import PlacedScene, RenderPlan, assign_sides, describe_rendering
 from simjudge.core.errors import Losses, UsageError
-from simjudge.core.files import atomic_file
-from simjudge.core.frames import FrameSet
-from simjudge.core.version import version
-from simjudge.data.formats.yolo.dataset import write_yolo
-from simjudge.data.rosbag2.writing import write_recording
-from simjudge.engines.contract import Engine, SceneState
-from simjudge.engines.registry import make_engine
-from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Scene
-from simjudge.scene.read import read_scene
+from simjudge.core.files import refuse_existing
+from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.camera_messages import CameraMessages
-from simjudge.sensors.camera.shutter import exposure_stamps, middle_stamp
+from simjudge.sensors.camera.camera_file import read_camera
 
-BAGS = (".mcap", ".db3")
-_FIXED_FRAME = "map"
+_FRAMES_PER_PLACEMENT = 10
+"""Frames that see one placement of a scene's random things, where poses are random and `scenes` is not given."""
 
 
 @dataclass(frozen=True)
-class Rendering:
-    """What is to be rendered.
+class RenderResult:
+    """What `render` wrote.
 
     Attributes:
-        scene: file or name of the scene.
-        camera: that sees it.
-        poses: of the camera, one for each frame.
-        scenes: how many placements of the scene's random things; each is seen in a run of frames.
-        labelling: what is worth a label.
-        seed: of the placements and of the camera's noise.
-        engine: its name.
+        path: the recording, or the folder of the data set.
+        record_path: the JSON file that says what was done.
+        frames: number of frames.
+        objects: number of labelled objects in all frames.
+        losses: rows of a pose file that could not be used, and what the format could not hold.
     """
 
-    scene: str | Path
-    camera: Camera
-    poses: CameraPoses
-    scenes: int = 1
-    labelling: Labelling = field(default_factory=Labelling)
-    seed: int = 0
-    engine: str = "default"
+    path: Path
+    record_path: Path
+    frames: int
+    objects: int
+    losses: Losses = field(default_factory=Losses, repr=False)
 
-    def __post_init__(self) -> None:
-        """Check that there are frames for all placements."""
-        if not 1 <= self.scenes <= len(self):
-            raise UsageError(f"{self.scenes} placements for {len(self)} frames: 1 to {len(self)} are needed")
-
-    def __len__(self) -> int:
-        """The number of frames."""
-        return len(self.poses.stamp)
-
-    def placement(self, index: int) -> int:
-        """Number of the placement that frame `index` sees."""
-        return index * self.scenes // len(self)
-
-    def scene_seed(self, placement: int) -> int:
-        """The scene's seed for a placement: the seed itself where there is one only, else drawn from it."""
-        if self.scenes == 1:
-            return self.seed
-        return int(np.random.SeedSequence((self.seed, placement)).generate_state(1)[0])
+    def __str__(self) -> str:
+        """One line for people."""
+        return f"{self.path}: {self.frames} frames, {self.objects} objects"
 
 
-class Stage:
-    """The scene as the frames see it, one placement at a time."""
+def render(  # noqa: PLR0913 - the options of the command
+    scene: str | Path,
+    out: str | Path,
+    *,
+    camera: str | Path | Camera,
+    poses: str | Path,
+    n: int | None = None,
+    seed: int = 0,
+    scenes: int | None = None,
+    valid: float = 0.0,
+    test: float = 0.0,
+    vehicle: str | Path | None = None,
+    mount: str | None = None,
+    min_size: float = 5.0,
+    min_visible: float = 0.25,
+    engine: str = "default",
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> RenderResult:
+    """Render labelled images of a scene through a camera.
 
-    def __init__(self, work: Rendering) -> None:
-        """Set up the first placement.
-
-        Raises:
-            SimjudgeError: the scene cannot be read, or the engine cannot run here.
-        """
-        self._work, self._placement = work, 0
-        self.engine: Engine = self._made(0)
-        self._digest = hash_value((self.engine.scene.things, self.engine.scene.lights))
-
-    def close(self) -> None:
-        """Close the engine."""
-        self.engine.close()
-
-    def of(self, index: int) -> Engine:
-        """An engine with the placement that frame `index` sees."""
-        placement = self._work.placement(index)
-        if placement != self._placement:
-            scene = self._read(placement)
-            digest = hash_value((scene.things, scene.lights))
-            if digest != self._digest:  # a scene without anything random stays as it is
-                self.engine.close()
-                self.engine, self._digest = make_engine(self._work.engine, scene), digest
-            self._placement = placement
-        return self.engine
-
-    def _made(self, placement: int) -> Engine:
-        return make_engine(self._work.engine, self._read(placement))
-
-    def _read(self, placement: int) -> Scene:
-        return read_scene(self._work.scene, self._work.scene_seed(placement))
-
-
-def render(work: Rendering, stage: Stage, store: FrameStore, advance: Callable[[int, int], None]) -> None:
-    """Render the frames that the store does not have yet; what is finished stays in it, whatever happens.
-
-    The engine's rays keep all cores busy; developing and writing a frame goes on beside the next one's.
-    """
-    store.fill(len(work), lambda index: _seen(work, stage.of(index), index, store), advance)
-
-
-def _seen(work: Rendering, engine: Engine, index: int, store: FrameStore) -> Callable[[], None]:
-    """Look at a frame; what is left to do with it."""
-    camera, stamp, name = work.camera, work.poses.stamp[index], work.poses.frame_name[index]
-    times = [middle_stamp(camera, stamp), *exposure_stamps(camera, stamp)]
-    middle, *scene_states = (SceneState(pose) for pose in work.poses.at(index, times, engine))
-    light, labels = gather(engine, camera, scene_states), engine.labels(camera.lens, middle)
-    scene = engine.scene
-
-    def finish() -> None:
-        truth = ground_truth(scene, camera.lens, middle, labels, work.labelling)
-        about = {
-            "scene_seed": scene.seed,
-            "camera": [*middle.camera.position, *middle.camera.orientation],
-            "visible": truth.visible.round(4).tolist(),
-        }
-        store.add(index, shot_of(camera, light, name, work.seed).stored(), truth.objects, about)
-
-    return finish
-
-
-def described(work: Rendering, engine: Engine) -> dict[str, Any]:
-    """All that the frames depend on, as JSON has it."""
-    camera, scene = work.camera, engine.scene
-    return {
-        "version": version(),
-        "scene": {"name": scene.name, "path": str(scene.path), "sha256": hash_value(scene), "placements": work.scenes},
-        "camera": {"name": camera.name, "path": str(camera.path), "sha256": hash_value(camera)},
-        "poses": {"kind": type(work.poses).__name__, "frames": len(work), "sha256": hash_value(work.poses)},
-        "labelling": {"min_size": work.labelling.min_size, "min_visible": work.labelling.min_visible},
-        "engine": {"name": engine.name, "variant": engine.variant},
-        "seed": work.seed,
-    }
-
-
-def described_frames(work: Rendering, store: FrameStore) -> list[dict[str, Any]]:
-    """Of each frame: its name, its placement's seed, where the camera was, and how much of each object can be seen."""
-    return [{"name": name, **store.about(index)} for index, name in enumerate(work.poses.frame_name)]
-
-
-def sides_of(work: Rendering, valid: float, test: float) -> list[str]:
-    """The side of a data set that each frame is on: "train", "valid" or "test"; nothing where all are for training.
-
-    Frames of one placement stay together where there are several placements.
+    A stopped run keeps its finished frames; the same call then goes on, and its result is the same to the byte.
 
     Args:
-        work: what is rendered.
-        valid, test: shares of the placements, or of the frames.
+        scene: a scene's file, or the name of one that comes with simjudge.
+        out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
+        camera: a camera's file, the name of one that comes with simjudge, or a camera.
+        poses: "random" for poses anywhere on the floor, "path" for the scene's course, or a TUM or CSV file.
+        n: number of frames; None for all of a course or a file.
+        seed: seed of placements, poses and noise.
+        scenes: number of placements of the scene's random things; None for one, with random poses one per 10 frames.
+        valid: share of a data set for validation, 0 to 0.9.
+        test: share of a data set that training never sees, 0 to 0.9.
+        vehicle: file or name of the car that carries the camera; None for art1.
+        mount: the camera on the body, in place of a car: "x,y,z[,yaw,pitch,roll]" (metres, degrees), "body" or
+            "optical".
+        min_size: smaller objects are not labelled, pixels.
+        min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
+        engine: "default" or "chrono".
+        log: receives lines that a person should read.
+        progress: opens a progress bar.
 
     Raises:
-        UsageError: there are too few placements or frames for that.
+        UsageError: options do not go together, or a name is unknown.
+        SimjudgeError: something cannot be read or written, or `out` exists.
     """
-    if not valid and not test:
-        return []
-    groups = work.scenes if work.scenes > 1 else len(work)
-    counts = [max(round(share * groups), 1) if share else 0 for share in (valid, test)]
-    if sum(counts) >= groups:
-        what = "placements (--scenes)" if work.scenes > 1 else "frames"
-        raise UsageError(f"--valid {valid:g}, --test {test:g}: {groups} {what} leave nothing to train on")
-    order = np.random.default_rng(work.seed).permutation(groups)
-    side = np.full(groups, "train", dtype="<U5")
-    side[order[: counts[0]]], side[order[counts[0] : sum(counts)]] = "valid", "test"
-    return [str(side[work.placement(index) if work.scenes > 1 else index]) for index in range(len(work))]
+    target = Path(out)
+    if target.suffix and target.suffix not in RECORDING_SUFFIXES:
+        raise UsageError(
+            f"--out {target}: give x.mcap, x.db3, or a name without ending for the folder of a YOLO data set"
+        )
+    if (valid or test) and target.suffix:
+        raise UsageError(f"--valid, --test: a recording has no sides; {target} would have to be a folder")
+    refuse_existing(target)
+    seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
+    mounted, _ = camera_mount(vehicle, mount)
+    camera_poses, losses = choose_camera_poses(poses, scene, seen_by, n, seed, mounted)
+    if scenes is None:
+        scenes = max(len(camera_poses.stamp) // _FRAMES_PER_PLACEMENT, 1) if str(poses) == "random" else 1
+    plan = RenderPlan(scene, seen_by, camera_poses, scenes, Labelling(min_size, min_visible), seed, engine)
+    sides = assign_sides(plan, valid, test)
+    with closing(PlacedScene(plan)) as placed:
+        about = describe_rendering(plan, placed.engine)
+        store = FrameStore.beside(target, about)
+        with store.kept_if_stopped(len(plan), log), progress("rendering") as advance:
+            render_missing(plan, placed, store, advance)
+        losses.extend(write_rendering(plan, store, placed.engine.scene.class_names, target, about, sides))
+    objects = sum(len(store.about(index)["visible"]) for index in range(len(plan)))
+    store.remove()
+    return RenderResult(target, render_record_path(target), len(plan), objects, losses)
 
 
-def write(
-    work: Rendering, stage: Stage, store: FrameStore, out: Path, about: dict[str, Any], sides: Sequence[str] = ()
-) -> Losses:
-    """Write all frames, and OUT.render.json, which tells what was done and what each frame shows.
+def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, advance: Advance) -> None:
+    """Render the frames that the store does not have yet; finished frames stay in it, whatever happens.
+
+    The engine's rays keep all cores busy; a frame is developed and written while the next one is rendered.
 
     Args:
-        work: what was rendered.
-        stage: it was seen on.
-        store: with all its frames.
-        out: x.mcap or x.db3, or the folder of a YOLO data set.
-        about: `described`; goes into the recording's metadata and the data set's data.yaml too.
-        sides: of a data set: `sides_of`.
-
-    Raises:
-        SimjudgeError: it cannot be written.
+        plan: what is rendered.
+        placed: makes the engine with the placement of each frame.
+        store: keeps the finished frames.
+        advance: receives how many frames are done, and how many there are.
     """
-    size, names = work.camera.lens.size, dict(stage.engine.scene.class_names)
-    frames = store.frames(out.name, work.poses.frame_name, np.array(work.poses.stamp, np.int64), size, names)
-    lost = Losses()
-    if out.suffix in BAGS:
-        lost = _write_bag(work, store, frames, out, about)
-    else:
-        write_yolo(frames, out, sides, {"rendered": about})
-    head = json.dumps({**about, "frames": []}, indent=2).removesuffix("[]\n}")
-    rows = ",\n".join(f"    {json.dumps(frame)}" for frame in described_frames(work, store))
-    with atomic_file(about_file(out)) as temporary:
-        temporary.write_text(f"{head}[\n{rows}\n  ]\n}}\n", encoding="utf-8")
-    return lost
 
+    def observe(index: int) -> Callable[[], None]:
+        engine = placed.engine_for(index)
+        capture = Capture(engine, plan.camera, plan.labelling, plan.seed)
+        name, stamp = plan.poses.frame_name[index], plan.poses.stamp[index]
+        raw = capture.observe(
+            exposure_at(plan.camera, stamp, name, lambda stamps: plan.poses.at(index, stamps, engine))
+        )
 
-def _write_bag(work: Rendering, store: FrameStore, frames: FrameSet, out: Path, about: dict[str, Any]) -> Losses:
-    messages = CameraMessages(work.camera.lens.camera_info(work.camera.name).calibration, _FIXED_FRAME)
+        def finish() -> None:
+            frame = capture.finish(raw)
+            pose = frame.camera_pose
+            about = {
+                "scene_seed": raw.scene.seed,
+                "camera": [*pose.position, *pose.orientation],
+                "visible": frame.truth.visible.round(4).tolist(),
+            }
+            store.add(index, frame.stored_image(), frame.truth.objects, about)
 
-    def beside(index: int) -> Iterator[tuple[str, Any]]:
-        x, y, z, *quaternion = store.about(index)["camera"]
-        return messages.at(work.poses.stamp[index], Pose((x, y, z), tuple(quaternion)))
+        return finish
 
-    return write_recording(frames, out, extra_messages=beside, custom_data={"simjudge": json.dumps(about)})
-
-
-def about_file(out: Path) -> Path:
-    """Where it is written what was rendered."""
-    return out.with_name(out.name + ".render.json")
+    store.fill(len(plan), observe, advance)

@@ -25,7 +25,7 @@ Sizes = frozenset[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReplayOptions:
     """What is to be read.
 
     Attributes:
@@ -58,7 +58,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Source:
+class ReplaySource:
     """What was read.
 
     Attributes:
@@ -77,11 +77,11 @@ class Source:
     losses: Losses
 
 
-def read_source(wanted: Wanted, rate: float, around: tuple[int, int], limits: MotionLimits) -> Source:
+def read_source(options: ReplayOptions, rate: float, around: tuple[int, int], limits: MotionLimits) -> ReplaySource:
     """Read poses and frames, and keep the frames that have poses.
 
     Args:
-        wanted: what to read.
+        options: what to read.
         rate: of the simulated camera, for recordings without pictures, Hz.
         around: nanoseconds before and after its stamp that a frame needs poses for.
         limits: what is believed between poses.
@@ -91,62 +91,62 @@ def read_source(wanted: Wanted, rate: float, around: tuple[int, int], limits: Mo
         UsageError: options that do not go together.
     """
     losses = Losses()
-    trajectory, poses_from, clock = _poses(wanted, limits, losses)
-    names, stamps, sizes = _pictures(wanted, losses)
+    trajectory, poses_from, clock = _poses(options, limits, losses)
+    names, stamps, sizes = _pictures(options, losses)
     if sizes is None:
-        if wanted.offset:
-            raise UsageError(f"--time-offset moves the stamps of pictures, and {wanted.path} has none")
-        stamps = _steady(trajectory, wanted.rate or rate, around)
+        if options.offset:
+            raise UsageError(f"--time-offset moves the stamps of pictures, and {options.path} has none")
+        stamps = _steady(trajectory, options.rate or rate, around)
         names = [stamp_to_name(stamp) for stamp in stamps.tolist()]
-    chosen = _selected(stamps, wanted, thin=sizes is not None)
+    chosen = _selected(stamps, options, thin=sizes is not None)
     names, stamps = [names[index] for index in chosen.tolist()], stamps[chosen]
 
     def clock_offset() -> int | None:
-        of_pictures = image_clock_offset(wanted.path, wanted.image_topic) if clock is not None else None
+        of_pictures = image_clock_offset(options.path, options.image_topic) if clock is not None else None
         return None if clock is None or of_pictures is None else clock - of_pictures
 
     usable = frames_with_poses(
         TrajectoryInterpolator(trajectory, limits),
         stamps,
-        lambda index: f"{wanted.path}: frame {names[index]}",
+        lambda index: f"{options.path}: frame {names[index]}",
         losses,
         around=around,
-        offset=wanted.offset,
+        offset=options.offset,
         clock_offset=clock_offset,
     )
     names = [names[index] for index in np.flatnonzero(usable).tolist()]
-    return Source(trajectory, poses_from, names, stamps[usable], sizes, losses)
+    return ReplaySource(trajectory, poses_from, names, stamps[usable], sizes, losses)
 
 
-def _poses(wanted: Wanted, limits: MotionLimits, losses: Losses) -> tuple[Trajectory, str, int | None]:
+def _poses(options: ReplayOptions, limits: MotionLimits, losses: Losses) -> tuple[Trajectory, str, int | None]:
     """The trajectory, where it is from, and by how much its stamps are ahead of the time of recording."""
-    text = wanted.path if not is_recording(wanted.path) else Path(wanted.poses or "")
+    text = options.path if not is_recording(options.path) else Path(options.poses or "")
     if text.suffix in SUFFIXES and text.is_file():
-        if wanted.parent is not None or wanted.child is not None:
+        if options.parent is not None or options.child is not None:
             raise UsageError(f"{text}: --parent and --child choose frames of tf; a text file has none")
-        if text == wanted.path and wanted.poses is not None:
-            raise UsageError(f"{text}: holds one trajectory; leave out --poses {wanted.poses}")
+        if text == options.path and options.poses is not None:
+            raise UsageError(f"{text}: holds one trajectory; leave out --poses {options.poses}")
         trajectory, lost = read_pose_text(text)
         losses.extend(lost)
         return trajectory, str(text), None
-    if text == wanted.path:
+    if text == options.path:
         known = ", ".join(SUFFIXES)
-        raise SimjudgeError(f"{wanted.path}: neither a recording nor a text file of poses ({known})")
-    found = read_poses(wanted.path, wanted.poses, wanted.parent, wanted.child, limits)
+        raise SimjudgeError(f"{options.path}: neither a recording nor a text file of poses ({known})")
+    found = read_poses(options.path, options.poses, options.parent, options.child, limits)
     losses.extend(found.losses)
     ends = f" {found.trajectory.frame_id} -> {found.trajectory.child_frame_id or '(its body)'}"
     return found.trajectory, f"{found.topic} ({found.type}){ends}", found.clock
 
 
-def _pictures(wanted: Wanted, losses: Losses) -> tuple[list[str], IntArray, Sizes | None]:
+def _pictures(options: ReplayOptions, losses: Losses) -> tuple[list[str], IntArray, Sizes | None]:
     """Names and stamps of the real pictures, and their sizes; None where there are no pictures."""
     none: tuple[list[str], IntArray, None] = ([], np.zeros(0, np.int64), None)
-    if not is_recording(wanted.path):
+    if not is_recording(options.path):
         return none
-    has_pictures = any(info.type in (IMAGE, COMPRESSED_IMAGE) for info in Recording(wanted.path).topic_infos())
-    if not has_pictures and wanted.image_topic is None:
+    has_pictures = any(info.type in (IMAGE, COMPRESSED_IMAGE) for info in Recording(options.path).topic_infos())
+    if not has_pictures and options.image_topic is None:
         return none
-    frames = read_recording(wanted.path, image_topic=wanted.image_topic)
+    frames = read_recording(options.path, image_topic=options.image_topic)
     losses.extend(frames.losses)
     shown = [index for index in range(len(frames)) if frames.images is not None and frames.images.has(index)]
     bare = [index for index in shown if frames.stamp[index] == NO_STAMP]
@@ -155,7 +155,7 @@ def _pictures(wanted: Wanted, losses: Losses) -> tuple[list[str], IntArray, Size
             f"{frames.describe_frame(bare[0])}: has no stamp: poses are found by time; it cannot be replayed"
         )
     if not shown:
-        raise SimjudgeError(f"{wanted.path}: holds no picture that can be read")
+        raise SimjudgeError(f"{options.path}: holds no picture that can be read")
     shown.sort(key=lambda index: int(frames.stamp[index]))
     sizes = frozenset((int(width), int(height)) for width, height in frames.size[shown].tolist())
     return [frames.frame_name[index] for index in shown], frames.stamp[shown], sizes
@@ -168,19 +168,19 @@ def _steady(trajectory: Trajectory, rate: float, around: tuple[int, int]) -> Int
     return np.asarray(first + np.rint(np.arange(count) * (_SECOND / rate)).astype(np.int64), np.int64)
 
 
-def _selected(stamps: IntArray, wanted: Wanted, *, thin: bool) -> IntArray:
-    """The frames of the part that is wanted, thinned to the rate that is wanted."""
-    begin = int(stamps.min()) + round(wanted.start * _SECOND)
-    end = np.inf if wanted.duration is None else begin + wanted.duration * _SECOND
+def _selected(stamps: IntArray, options: ReplayOptions, *, thin: bool) -> IntArray:
+    """The frames of the part that is options, thinned to the rate that is options."""
+    begin = int(stamps.min()) + round(options.start * _SECOND)
+    end = np.inf if options.duration is None else begin + options.duration * _SECOND
     inside = np.flatnonzero((stamps >= begin) & (stamps < end))
     if not len(inside):
         length = (int(stamps.max()) - int(stamps.min())) / _SECOND
         raise UsageError(f"--start, --duration: no frame is there; the frames are from 0 s to {length:.3f} s")
-    if not thin or wanted.rate is None:
+    if not thin or options.rate is None:
         return np.asarray(inside, np.int64)
     # The frame nearest to each time that is due, so that jitter does not change how many there are.
     kept = stamps[inside]
-    due = begin + np.arange(int((kept[-1] - begin) * wanted.rate / _SECOND) + 1) * (_SECOND / wanted.rate)
+    due = begin + np.arange(int((kept[-1] - begin) * options.rate / _SECOND) + 1) * (_SECOND / options.rate)
     after = np.clip(np.searchsorted(kept, due), 1, max(len(kept) - 1, 1))
     nearer = np.where(due - kept[after - 1] <= kept[np.minimum(after, len(kept) - 1)] - due, after - 1, after)
     return np.asarray(np.unique(inside[np.minimum(nearer, len(kept) - 1)]), np.int64)

@@ -5,194 +5,205 @@ The camera moves along the recorded poses while it is exposed; everything else s
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from simjudge.capture.camera_path import CameraPath
-from simjudge.capture.exposure import gather, shot_of
+from simjudge.capture.camera_path import CameraPath, camera_mount, parse_pose
+from simjudge.capture.capture import Capture
+from simjudge.capture.exposure import exposure_at
 from simjudge.capture.frame_store import FrameStore
-from simjudge.capture.ground_truth import Labelling, ground_truth
-from simjudge.capture.replay_source import Source
-from simjudge.core.digest import hash_value
-from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import atomic_file
-from simjudge.core.version import version
-from simjudge.data.rosbag2.writing import write_recording
-from simjudge.engines.contract import Engine, Labels, SceneState
+from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.replay_output import replay_record_path, write_replay
+from simjudge.capture.replay_plan import ReplayPlan, describe_replay, exposure_span, frames_without_floor
+from simjudge.capture.replay_source import ReplayOptions, ReplaySource, read_source
+from simjudge.core.errors import Losses
+from simjudge.core.files import refuse_existing
+from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
+from simjudge.engines.contract import Engine
+from simjudge.engines.registry import make_engine
+from simjudge.geometry.pose_noise import PoseNoise
+from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
+from simjudge.scene.measured_cones import staged
 from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.camera_messages import CameraMessages
-from simjudge.sensors.camera.shutter import exposure_stamps, middle_stamp
+from simjudge.sensors.camera.camera_file import read_camera
 
-FIXED_FRAME = "map"
-"""The fixed frame's name where the poses do not say it."""
+_SECOND = 1_000_000_000
+"""Nanoseconds."""
 
 
 @dataclass(frozen=True)
-class Replay:
-    """What is replayed.
+class ReplayResult:
+    """What `replay` wrote.
 
     Attributes:
-        source: frames and poses.
-        path: the camera's way through the scene.
-        camera: sees it.
-        labelling: what is worth a label.
-        seed: of the camera's noise.
+        path: the recording.
+        record_path: the JSON file that says what was done.
+        frames: number of frames.
+        losses: frames and poses of the source that could not be used, and what the recording could not hold.
     """
 
-    source: Source
-    path: CameraPath
-    camera: Camera
-    labelling: Labelling = field(default_factory=Labelling)
-    seed: int = 0
+    path: Path
+    record_path: Path
+    frames: int
+    losses: Losses = field(default_factory=Losses, repr=False)
+
+    def __str__(self) -> str:
+        """One line for people."""
+        return f"{self.path}: {self.frames} frames"
 
 
-class Seen(NamedTuple):
-    """What an engine gave for one frame.
+def replay(  # noqa: PLR0913 - the options of the command
+    recording: str | Path,
+    out: str | Path,
+    *,
+    scene: str | Path,
+    camera: str | Path | Camera,
+    poses: str | Path | None = None,
+    parent: str | None = None,
+    child: str | None = None,
+    image_topic: str | None = None,
+    vehicle: str | Path | None = None,
+    mount: str | None = None,
+    align: str = "0,0,0",
+    cones: str | Path | None = None,
+    cone_kinds: str | None = None,
+    time_offset: float = 0.0,
+    start: float = 0.0,
+    duration: float | None = None,
+    rate: float | None = None,
+    max_gap: float = 0.5,
+    max_speed: float = 20.0,
+    max_turn: float = 720.0,
+    skip_gaps: bool = False,
+    noise: bool = False,
+    noise_angle: float = 1.0,
+    noise_position: float = 0.01,
+    min_size: float = 5.0,
+    min_visible: float = 0.25,
+    seed: int = 0,
+    engine: str = "default",
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> ReplayResult:
+    """Render a synthetic frame for each real one of a recording, with its stamp and name.
 
-    Attributes:
-        scene_state: the middle of the exposure, which the labels are of.
-        light: linear radiance (H, W, 3) on the sensor.
-        labels: class, instance and depth.
-    """
-
-    scene_state: SceneState
-    light: npt.NDArray[np.float32]
-    labels: Labels
-
-
-def exposure_around(camera: Camera) -> tuple[int, int]:
-    """Nanoseconds before and after its stamp that a frame needs poses for."""
-    return 0, exposure_stamps(camera, 0)[-1]
-
-
-def look(engine: Engine, camera: Camera, path: CameraPath, stamp: int, frame_name: str) -> Seen:
-    """Light and labels of one frame.
+    Without images in the recording, frames are made at the camera's rate. A stopped run keeps its finished frames; the
+    same call then goes on.
 
     Args:
-        engine: with the scene.
-        camera: sees it.
-        path: where it is.
-        stamp: of the frame, nanoseconds: when its exposure begins.
-        frame_name: tells the frame's pose noise.
+        recording: a recording with poses, or a TUM or CSV text file of poses.
+        out: the recording to write: x.mcap, x.db3, or a folder.
+        scene: a scene's file, or the name of one that comes with simjudge.
+        camera: a camera's file, the name of one that comes with simjudge, or a camera.
+        poses: topic of the poses, where the recording has several, or a text file of poses.
+        parent: fixed frame, for poses from tf; None for the root.
+        child: the body's frame, for poses from tf; None for base_link.
+        image_topic: the real camera, where the recording has several.
+        vehicle: file or name of the car whose base_link the poses are of; None for art1.
+        mount: the camera on the body, in place of a car: "x,y,z[,yaw,pitch,roll]" (metres, degrees), "body" or
+            "optical".
+        align: pose of the poses' fixed frame in the scene, "x,y,z[,yaw[,pitch,roll]]", metres and degrees.
+        cones: table of measured cones (id colour x y) in place of the scene's own.
+        cone_kinds: kinds of the scene for the table's colours; None for "0=red_cone,1=green_cone".
+        time_offset: seconds that are added to an image's stamp to find its pose.
+        start: seconds after the first frame at which the replay begins.
+        duration: seconds that are replayed; None for all.
+        rate: frames a second, at most; None for all.
+        max_gap: poses further apart than this are not interpolated, seconds.
+        max_speed: poses that imply more are a jump, m/s.
+        max_turn: poses that imply more are a jump, degrees a second.
+        skip_gaps: whether frames in gaps are left out; else they are an error.
+        noise: whether each frame's pose gets an error, for the pointwise study.
+        noise_angle: standard deviation of the error of yaw, pitch and roll, degrees.
+        noise_position: standard deviation of the error of x, y and z, metres.
+        min_size: smaller objects are not labelled, pixels.
+        min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
+        seed: seed of the scene, of the camera's noise and of the poses' noise.
+        engine: "default" or "chrono".
+        log: receives lines that a person should read.
+        progress: opens a progress bar.
+
+    Raises:
+        UsageError: options do not go together, or a name is unknown.
+        SimjudgeError: something cannot be read or written, poses do not suit the frames, or `out` exists.
     """
-    middle, *places = path.in_scene([middle_stamp(camera, stamp), *exposure_stamps(camera, stamp)], frame_name)
-    light = gather(engine, camera, [SceneState(place) for place in places])
-    return Seen(SceneState(middle), light, engine.labels(camera.lens, SceneState(middle)))
+    target = Path(out)
+    refuse_existing(target)
+    offset = round(time_offset * _SECOND)
+    limits = MotionLimits(max_gap, max_speed, math.radians(max_turn), skip_gaps)
+    alignment = parse_pose("align", align)
+    seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
+    mounted, where = camera_mount(vehicle, mount)
+    world = staged(str(scene), None if cones is None else Path(cones), cone_kinds, alignment, seed)
+    topic_or_file = None if poses is None else str(poses)
+    options = ReplayOptions(Path(recording), topic_or_file, parent, child, image_topic, offset, start, duration, rate)
+    source = read_source(options, seen_by.rate, exposure_span(seen_by), limits)
+    pose_noise = PoseNoise(math.radians(noise_angle), noise_position) if noise else None
+    path = CameraPath(TrajectoryInterpolator(source.trajectory, limits), mounted, alignment, offset, pose_noise, seed)
+    plan = ReplayPlan(source, path, seen_by, Labelling(min_size, min_visible), seed)
+    log(f"{len(plan)} frames; poses from {source.poses_from}; camera {seen_by.name} {where}")
+    _log_other_sizes(source, seen_by, log)
+    given = {"bag": str(recording), "cones": None if cones is None else str(cones), "align": align, "mount": where}
+    renderer = make_engine(engine, world)
+    try:
+        about = describe_replay(plan, renderer, given)
+        _log_missing_floor(plan, frames_without_floor(renderer, plan), log)
+        store = FrameStore.beside(target, about)
+        with store.kept_if_stopped(len(plan), log), progress("replaying") as advance:
+            render_missing(renderer, plan, store, advance)
+            lost = write_replay(plan, store, world.class_names, target, about)
+    finally:
+        renderer.close()
+    store.remove()
+    losses = Losses()
+    losses.extend(source.losses)
+    losses.extend(lost)
+    return ReplayResult(target, replay_record_path(target), len(plan), losses)
 
 
-def render(engine: Engine, replay: Replay, store: FrameStore, advance: Callable[[int, int], None]) -> None:
-    """Render the frames that the store does not have yet; what is finished stays in it, whatever happens.
+def render_missing(engine: Engine, plan: ReplayPlan, store: FrameStore, advance: Advance) -> None:
+    """Render the frames that the store does not have yet; finished frames stay in it, whatever happens.
 
-    Developing and writing a frame goes on beside the rendering of the next ones.
+    A frame is developed and written while the next one is rendered.
+
+    Args:
+        engine: has the scene.
+        plan: what is replayed.
+        store: keeps the finished frames.
+        advance: receives how many frames are done, and how many there are.
     """
-    names, stamps = replay.source.frame_name, replay.source.stamp.tolist()
-    camera = replay.camera
+    capture = Capture(engine, plan.camera, plan.labelling, plan.seed)
 
-    def seen(index: int) -> Callable[[], None]:
-        found = look(engine, camera, replay.path, stamps[index], names[index])
+    def observe(index: int) -> Callable[[], None]:
+        name, stamp = plan.source.frame_name[index], int(plan.source.stamp[index])
+        raw = capture.observe(exposure_at(plan.camera, stamp, name, lambda stamps: plan.path.in_scene(stamps, name)))
 
         def finish() -> None:
-            truth = ground_truth(engine.scene, camera.lens, found.scene_state, found.labels, replay.labelling)
-            store.add(index, shot_of(camera, found.light, names[index], replay.seed).stored(), truth.objects)
+            frame = capture.finish(raw)
+            store.add(index, frame.stored_image(), frame.truth.objects)
 
         return finish
 
-    store.fill(len(names), seen, advance)
+    store.fill(len(plan), observe, advance)
 
 
-def write(
-    replay: Replay, store: FrameStore, class_names: Mapping[int, str], out: Path, about: Mapping[str, Any]
-) -> Losses:
-    """Write the recording of all frames, and OUT.replay.json, which tells what was done.
-
-    Args:
-        replay: what was replayed.
-        store: with all its frames.
-        class_names: of the scene.
-        out: a name ending in .mcap or .db3, or a folder's.
-        about: what was done; kept in the recording's metadata too.
-
-    Raises:
-        SimjudgeError: the recording cannot be written.
-    """
-    source = replay.source
-    frames = store.frames(out.name, source.frame_name, source.stamp, replay.camera.lens.size, dict(class_names))
-    info = replay.camera.lens.camera_info(replay.camera.name)
-    messages = CameraMessages(info.calibration, source.trajectory.frame_id or FIXED_FRAME)
-
-    def beside(index: int) -> Iterator[tuple[str, Any]]:
-        stamp = int(source.stamp[index])
-        return messages.at(stamp, replay.path.recorded([stamp], source.frame_name[index])[0])
-
-    text = json.dumps(about, indent=2)
-    lost = write_recording(frames, out, extra_messages=beside, custom_data={"simjudge": text})
-    with atomic_file(about_file(out)) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
-    return lost
+def _log_other_sizes(source: ReplaySource, camera: Camera, log: Log) -> None:
+    """Contexts are patches of pixels: boxes in images of another size do not compare."""
+    if source.sizes is not None and source.sizes != {camera.lens.size}:
+        real = ", ".join(f"{width}x{height}" for width, height in sorted(source.sizes))
+        width, height = camera.lens.size
+        log(f"the real pictures are {real}, those of camera {camera.name} {width}x{height}: their boxes do not compare")
 
 
-def about_file(out: Path) -> Path:
-    """Where it is written what a recording shows."""
-    return out.with_name(out.name + ".replay.json")
-
-
-def without_floor(engine: Engine, replay: Replay) -> list[int]:
-    """Frames that are seen from where nothing of the scene lies below the camera: outside its floor, or beneath it."""
-    names, stamps = replay.source.frame_name, replay.source.stamp.tolist()
-    poses = [replay.path.in_scene([stamp], name)[0] for name, stamp in zip(names, stamps, strict=True)]
-    down = np.tile([0.0, 0.0, -1.0], (len(poses), 1))
-    hits = engine.cast_rays(np.array([pose.position for pose in poses]), down)
-    return [int(index) for index in np.flatnonzero(hits.thing < 0)]
-
-
-def refuse_existing(out: Path) -> None:
-    """Make sure, before hours of work, that a recording can be written.
-
-    Raises:
-        SimjudgeError: there is something of that name.
-    """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise SimjudgeError(f"{out}: exists already; choose another name or remove it")
-
-
-def described(replay: Replay, engine: Engine, given: Mapping[str, str | None]) -> dict[str, Any]:
-    """All that the frames depend on, as JSON has it.
-
-    Args:
-        replay: what is replayed.
-        engine: with the scene.
-        given: what else is worth telling, as it was given.
-    """
-    source, path, camera, scene = replay.source, replay.path, replay.camera, engine.scene
-    limits = path.body.limits
-    return {
-        "version": version(),
-        **given,
-        "poses": source.poses_from,
-        "time_offset": path.offset,
-        "frames": {"count": len(source.frame_name), "sha256": _ways_digest(replay)},
-        "limits": {"max_gap": limits.max_gap, "max_speed": limits.max_speed, "max_turn": limits.max_turn},
-        "pose_noise": None if path.noise is None else {"angle": path.noise.angle, "position": path.noise.position},
-        "scene": {"name": scene.name, "path": str(scene.path), "seed": scene.seed, "sha256": hash_value(scene)},
-        "camera": {"name": camera.name, "path": str(camera.path), "sha256": hash_value(camera)},
-        "labelling": {"min_size": replay.labelling.min_size, "min_visible": replay.labelling.min_visible},
-        "engine": {"name": engine.name, "variant": engine.variant},
-        "seed": replay.seed,
-    }
-
-
-def _ways_digest(replay: Replay) -> str:
-    """A fingerprint of the frames' names and stamps, and of where the camera is in each."""
-    names, stamps = list(replay.source.frame_name), replay.source.stamp
-    poses = [
-        [*pose.position, *pose.orientation]
-        for name, stamp in zip(names, stamps.tolist(), strict=True)
-        for pose in replay.path.in_scene(exposure_stamps(replay.camera, stamp), name)
-    ]
-    return hash_value([names, stamps, np.array(poses).round(12)])
+def _log_missing_floor(plan: ReplayPlan, frames: list[int], log: Log) -> None:
+    """Cameras at poses that were not brought into the scene see walls from behind, or nothing."""
+    if not frames:
+        return
+    name, stamp = plan.source.frame_name[frames[0]], int(plan.source.stamp[frames[0]])
+    x, y, z = plan.path.in_scene([stamp], name)[0].position
+    log(
+        f"no floor is below the camera in {len(frames)} of {len(plan)} frames, the first: {name}, at"
+        f" x {x:.2f}, y {y:.2f}, z {z:.2f}: bring the poses into the scene with --align"
+    )

@@ -1,26 +1,12 @@
-"""`simjudge replay BAG`: a recording seen again, in a scene, by a simulated camera at the recorded poses."""
+"""`simjudge replay BAG`: a synthetic frame for each real one of a recording, from the recorded poses."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from simjudge.commands.common import finish, progress, say
-
-if TYPE_CHECKING:
-    from simjudge.capture.frame_store import FrameStore
-    from simjudge.capture.replay_source import Source
-    from simjudge.capture.replaying import Replay
-    from simjudge.core.errors import Losses
-    from simjudge.scene.model import Scene
-    from simjudge.sensors.camera.camera import Camera
-
-_SECOND = 1_000_000_000
 
 
 def replay(
@@ -29,8 +15,8 @@ def replay(
     camera: str = typer.Option(..., "--camera", metavar="FILE|NAME", help="The camera that sees it."),
     out: Path = typer.Option(..., "--out", help="The recording to write: x.mcap, x.db3, or a folder."),
     poses: str | None = typer.Option(None, metavar="TOPIC|FILE", help="The poses, where BAG has several topics."),
-    parent: str | None = typer.Option(None, help="Of tf: the fixed frame.", show_default="the root"),
-    child: str | None = typer.Option(None, help="Of tf: the body's frame.", show_default="base_link"),
+    parent: str | None = typer.Option(None, help="Fixed frame, for poses from tf.", show_default="the root"),
+    child: str | None = typer.Option(None, help="Frame of the body, for poses from tf.", show_default="base_link"),
     image_topic: str | None = typer.Option(None, help="The real camera, where BAG has several."),
     vehicle: str | None = typer.Option(
         None, metavar="FILE|NAME", help="The car whose base_link the poses are of.", show_default="art1"
@@ -45,7 +31,7 @@ def replay(
     cone_kinds: str | None = typer.Option(
         None, metavar="COLOUR=KIND,...", help="The scene's kinds for them.", show_default="0=red_cone,1=green_cone"
     ),
-    time_offset: float = typer.Option(0.0, metavar="SECONDS", help="Added to pictures' stamps to find their poses."),
+    time_offset: float = typer.Option(0.0, metavar="SECONDS", help="Added to images' stamps to find their poses."),
     start: float = typer.Option(0.0, min=0, metavar="SECONDS", help="Begin so long after the first frame."),
     duration: float | None = typer.Option(None, metavar="SECONDS", help="Replay so long.", show_default="all"),
     rate: float | None = typer.Option(None, metavar="HZ", help="Frames a second, at most.", show_default="all"),
@@ -58,89 +44,47 @@ def replay(
     noise_position: float = typer.Option(0.01, min=0, metavar="M", help="With --noise: x, y and z each."),
     min_size: float = typer.Option(5.0, min=0, metavar="PX", help="Smaller things are not labelled."),
     min_visible: float = typer.Option(0.25, min=0, max=1, help="Things seen by a smaller share are not labelled."),
-    seed: int = typer.Option(0, min=0, help="Of the scene, the camera's noise and the poses' noise."),
-    engine: str = typer.Option("default", help="default or chrono."),
+    seed: int = typer.Option(0, min=0, help="Seed of the scene, the camera's noise and the poses' noise."),
+    engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
 ) -> None:
-    """See a recording again in simulation: a synthetic frame for each real one, with its stamp and name.
+    """Render a synthetic frame for each real one of a recording, with its stamp and name.
 
-    The recording that is written pairs with the real one: simjudge compare REAL SIM --paired. Without pictures in BAG,
-    frames are made at the camera's rate. If it is stopped, the same command goes on where it was.
+    The recording that is written pairs with the real one: simjudge compare REAL SIM --paired. Without images in BAG,
+    frames are made at the camera's rate. If the command is stopped, the same command goes on where it was.
     """
-    from simjudge.capture.camera_path import CameraPath, parse_place, seat_of
-    from simjudge.capture.ground_truth import Labelling
-    from simjudge.capture.replay_source import Wanted, read_source
-    from simjudge.capture.replaying import Replay, exposure_around, refuse_existing
-    from simjudge.geometry.pose_noise import PoseNoise
-    from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
-    from simjudge.scene.measured_cones import staged
-    from simjudge.sensors.camera.camera_file import read_camera
+    from simjudge.capture.replaying import replay as replay_frames
 
-    refuse_existing(out)
-    offset = round(time_offset * _SECOND)
-    limits = MotionLimits(max_gap, max_speed, math.radians(max_turn), skip_gaps)
-    alignment = parse_place("align", align)
-    seen_by = read_camera(camera)
-    seat, seated = seat_of(vehicle, mount)
-    stage = staged(scene, cones, cone_kinds, alignment, seed)
-    wanted = Wanted(bag, poses, parent, child, image_topic, offset, start, duration, rate)
-    source = read_source(wanted, seen_by.rate, exposure_around(seen_by), limits)
-    error = PoseNoise(math.radians(noise_angle), noise_position) if noise else None
-    path = CameraPath(TrajectoryInterpolator(source.trajectory, limits), seat, alignment, offset, error, seed)
-    what = Replay(source, path, seen_by, Labelling(min_size, min_visible), seed)
-    say(f"{len(source.frame_name)} frames; poses from {source.poses_from}; camera {seen_by.name} {seated}")
-    _tell_sizes(source, seen_by)
-    given = {"bag": str(bag), "cones": None if cones is None else str(cones), "align": align, "mount": seated}
-    lost = _run(what, stage, engine, out, given)
-    say(f"wrote {out}: {len(source.frame_name)} frames; what was done is in {out}.replay.json")
-    finish(source.losses, lost)
-
-
-def _tell_sizes(source: Source, camera: Camera) -> None:
-    """Contexts are patches of pixels: pictures of another size are another measure."""
-    if source.sizes is not None and source.sizes != {camera.lens.size}:
-        real = ", ".join(f"{width}x{height}" for width, height in sorted(source.sizes))
-        width, height = camera.lens.size
-        say(f"the real pictures are {real}, those of camera {camera.name} {width}x{height}: their boxes do not compare")
-
-
-def _tell_floor(what: Replay, frames: list[int]) -> None:
-    """Poses that were not brought into the scene look at walls from behind, or at nothing."""
-    if not frames:
-        return
-    names, stamps = what.source.frame_name, what.source.stamp
-    x, y, z = what.path.in_scene([int(stamps[frames[0]])], names[frames[0]])[0].position
-    say(f"no floor is below the camera in {len(frames)} of {len(names)} frames, the first: {names[frames[0]]}, at"
-        f" x {x:.2f}, y {y:.2f}, z {z:.2f}: bring the poses into the scene with --align")  # fmt: skip
-
-
-def _run(what: Replay, stage: Scene, engine_name: str, out: Path, given: dict[str, str | None]) -> Losses:
-    """Render what is missing, and write the recording."""
-    from simjudge.capture.frame_store import FrameStore
-    from simjudge.capture.replaying import described, render, without_floor, write
-    from simjudge.engines.registry import make_engine
-
-    engine = make_engine(engine_name, stage)
-    try:
-        about = described(what, engine, given)
-        _tell_floor(what, without_floor(engine, what))
-        store = FrameStore.beside(out, about)
-        with _kept(store, len(what.source.frame_name)), progress("replaying") as advance:
-            render(engine, what, store, advance)
-            lost = write(what, store, stage.class_names, out, about)
-    finally:
-        engine.close()
-    store.remove()
-    return lost
-
-
-@contextmanager
-def _kept(store: FrameStore, total: int) -> Iterator[None]:
-    """Say what is kept where the work is stopped, or fails."""
-    from simjudge.core.errors import SimjudgeError
-
-    try:
-        yield
-    except (KeyboardInterrupt, SimjudgeError):
-        done = sum(store.has(index) for index in range(total))
-        say(f"{done} of {total} frames are finished and kept in {store.folder}; the same command goes on with the rest")
-        raise
+    result = replay_frames(
+        bag,
+        out,
+        scene=scene,
+        camera=camera,
+        poses=poses,
+        parent=parent,
+        child=child,
+        image_topic=image_topic,
+        vehicle=vehicle,
+        mount=mount,
+        align=align,
+        cones=cones,
+        cone_kinds=cone_kinds,
+        time_offset=time_offset,
+        start=start,
+        duration=duration,
+        rate=rate,
+        max_gap=max_gap,
+        max_speed=max_speed,
+        max_turn=max_turn,
+        skip_gaps=skip_gaps,
+        noise=noise,
+        noise_angle=noise_angle,
+        noise_position=noise_position,
+        min_size=min_size,
+        min_visible=min_visible,
+        seed=seed,
+        engine=engine,
+        log=say,
+        progress=progress,
+    )
+    say(f"wrote {result}; what was done is in {result.record_path}")
+    finish(result.losses)

@@ -40,8 +40,8 @@ def atomic_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         SimjudgeError: `path` exists and is not empty (unless `overwrite`), the disk is full, or the place cannot be
             written to.
     """
-    if path.exists() and not overwrite and (not path.is_dir() or any(path.iterdir())):
-        raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
+    if not overwrite:
+        refuse_existing(path)
     with _plain_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
@@ -55,6 +55,19 @@ def atomic_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
             temporary.replace(path)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def refuse_existing(path: Path) -> None:
+    """Make sure, before long work, that an output can be written.
+
+    Args:
+        path: the output; an empty folder may be there.
+
+    Raises:
+        SimjudgeError: there is something else of that name.
+    """
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
 
 
 def hash_files(path: Path) -> str:

@@ -96,7 +96,7 @@ class CentreLine:
 
     def in_world(self, x: float, y: float, yaw: float) -> FloatArray:
         """The points where the line's frame has this pose: float64 (P, 2)."""
-        points: FloatArray = turned(self.points, yaw) + np.array([x, y])
+        points: FloatArray = rotate_points(self.points, yaw) + np.array([x, y])
         return points
 
 
@@ -116,7 +116,7 @@ def fit_centre_line(
         cones: float64 (N, 2), where they stand, metres.
         side: float64 (N,), LEFT or RIGHT.
         error: float64 (N, 2, 2), covariance of each, square metres.
-        before: the line as far as it was known, in the same frame (see `carried`); `straight_line` where it was not.
+        before: the line as far as it was known, in the same frame (see `move_line`); `straight_line` where it was not.
         model: what lines there can be.
     """
     curve = _Curve(model)
@@ -143,7 +143,7 @@ def fit_centre_line(
     return CentreLine(line.way, line.points, line.heading, line.curvature, line.width, support, len(ways), numbers)
 
 
-def carried(line: CentreLine, moved: tuple[float, float, float], model: LineModel) -> CentreLine:
+def move_line(line: CentreLine, moved: tuple[float, float, float], model: LineModel) -> CentreLine:
     """A line as it looks from where the car is now.
 
     Args:
@@ -165,8 +165,8 @@ def carried(line: CentreLine, moved: tuple[float, float, float], model: LineMode
     return CentreLine(new.way, new.points, new.heading, new.curvature, new.width, support, line.cones, numbers)
 
 
-def turned(points: FloatArray, angle: float) -> FloatArray:
-    """Points (N, 2) turned to the left."""
+def rotate_points(points: FloatArray, angle: float) -> FloatArray:
+    """Points (N, 2) rotate_points to the left."""
     c, s = np.cos(angle), np.sin(angle)
     out: FloatArray = points @ np.array([[c, s], [-s, c]])
     return out

@@ -1,90 +1,111 @@
-"""The closed loop: what the camera sees, the detector finds; by that the driver drives; that moves the camera.
+"""The closed loop: the camera sees, the detector finds cones, the driver drives by them, and so the camera moves.
 
-Simulated time stands still while anybody thinks: the same scene, seed and detector give the same drive on any machine.
+Simulated time stands still while anybody computes: the same scene, seed and detector give the same drive on any
+machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from simjudge.capture.eye import Eye, Seen
-from simjudge.capture.lock_step import LockStep, Moved, Taken
+from simjudge.capture.capture import Capture, CapturedFrame
+from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample
+from simjudge.driving.course_progress import CourseProgress
 from simjudge.driving.driver import Driver
-from simjudge.driving.finders import Finder
-from simjudge.driving.lane import course_of
-from simjudge.driving.progress import Progress
+from simjudge.driving.frame_detectors import FrameDetector
+from simjudge.driving.lane import scene_course
 from simjudge.engines.contract import Engine
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.shutter import SECOND
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
+_STANDING_SPEED = 0.02
+"""A slower car stands, m/s: physics at rest still trembles."""
+
 
 @dataclass(frozen=True)
-class Rules:
-    """When a drive ends.
+class DriveLimits:
+    """When a drive ends before the end of the course.
 
     Attributes:
-        beside: metres that the car may be beside the course's line.
-        still: seconds that it may stand.
-        limit: simulated seconds that it may take.
+        offset: distance from the course's line that the car may have, metres.
+        standstill: time that the car may stand, simulated seconds.
+        duration: time that the drive may take, simulated seconds.
     """
 
-    beside: float = 1.2
-    still: float = 6.0
-    limit: float = 180.0
+    offset: float = 1.2
+    standstill: float = 6.0
+    duration: float = 180.0
 
 
 @dataclass(frozen=True)
-class Driven:
+class DrivenFrame:
     """A frame, and what the car did about it.
 
     Attributes:
-        taken: its times, and where everything was.
-        seen: picture and labels.
-        found: what the detector found, with the scene's class ids.
+        event: when the frame was taken and handed over.
+        captured: image, labels and objects.
+        detections: what the detector found, with the scene's class ids.
         state: how the car moved when the frame was handed over.
         command: what the driver does from then on.
     """
 
-    taken: Taken
-    seen: Seen
-    found: Detections
+    event: FrameEvent
+    captured: CapturedFrame
+    detections: Detections
     state: VehicleState
     command: Command
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DriveOutcome:
     """How a drive went.
 
     Attributes:
         finished: whether the front axle passed the end of the course.
-        why: why it ended, in a few words.
+        reason: why the drive ended, in a few words.
         touched: names of the cones that the car touched.
-        seconds: simulated, from start to end.
-        way, length: metres driven along the course's line, and its length.
-        mean_beside, most_beside: metres between base_link and the course's line: mean and largest magnitude.
-        frames: how many were handed over.
+        seconds: simulated time from start to end.
+        distance: distance driven along the course's line, metres.
+        length: length of the course's line, metres.
+        mean_offset: mean distance between base_link and the course's line, metres.
+        max_offset: largest such distance, metres.
+        frames: number of frames that were handed over.
     """
 
     finished: bool
-    why: str
+    reason: str
     touched: tuple[str, ...]
     seconds: float
-    way: float
+    distance: float
     length: float
-    mean_beside: float
-    most_beside: float
+    mean_offset: float
+    max_offset: float
     frames: int
 
     @property
     def clean(self) -> bool:
-        """Whether it finished without touching a cone."""
+        """Whether the car finished without touching a cone."""
         return self.finished and not self.touched
+
+    def as_record(self) -> dict[str, Any]:
+        """The outcome under the names that OUT.drive.json has."""
+        return {
+            "finished": self.finished,
+            "why": self.reason,
+            "touched": self.touched,
+            "seconds": self.seconds,
+            "way": self.distance,
+            "length": self.length,
+            "mean_beside": self.mean_offset,
+            "most_beside": self.max_offset,
+            "frames": self.frames,
+        }
 
 
 @dataclass
@@ -92,108 +113,124 @@ class ClosedLoop:
     """A drive along a scene's course.
 
     Attributes:
-        engine: with the car at the start.
-        vehicle: the car's figures.
-        camera: at the vehicle's mount "camera".
-        eye: makes pictures and labels.
-        finder: finds the cones.
-        driver: drives.
-        rules: when it ends.
-        pictures: whether pictures are made; a finder that is told needs none.
+        vehicle: the car.
+        capture: the camera at the vehicle's mount "camera", before the engine that has the car at the start.
+        detector: finds the cones.
+        driver: drives by the cones.
+        limits: when the drive ends.
+        images: whether images are made; the ground truth as a detector needs none.
     """
 
-    engine: Engine
     vehicle: Vehicle
-    camera: Camera
-    eye: Eye
-    finder: Finder
+    capture: Capture
+    detector: FrameDetector
     driver: Driver
-    rules: Rules = field(default_factory=Rules)
-    pictures: bool = True
+    limits: DriveLimits = field(default_factory=DriveLimits)
+    images: bool = True
     _referee: Referee | None = field(default=None, init=False)
 
-    def run(self) -> Iterator[Moved | Driven]:
-        """Drive: samples of the motion and frames in order of time, until the drive ends."""
-        lock = LockStep(self.engine, self.camera, self.vehicle.mounts["camera"])
-        referee = self._referee = Referee(self.engine, self.vehicle, self.rules)
-        now = self.engine.vehicle_state()
-        for event in lock.events():
-            if isinstance(event, Moved):
-                now = event.state
-                self.driver.moved(now)
-                referee.look(event)
-                yield event
-                if referee.over:
-                    return
-                continue
-            seen = self.eye.look(event, picture=self.pictures)
-            found = self.finder(seen)
-            command = self.driver.drive(found, event.stamp / SECOND, now)
-            self.engine.drive(command)
-            referee.frames += 1
-            yield Driven(event, seen, found, now, command)
+    @property
+    def engine(self) -> Engine:
+        """The engine that moves and lights the scene."""
+        return self.capture.engine
 
     @property
-    def progress(self) -> Progress | None:
+    def camera(self) -> Camera:
+        """The car's camera."""
+        return self.capture.camera
+
+    def run(self) -> Iterator[MotionSample | DrivenFrame]:
+        """Drive: motion samples and frames in order of simulated time, until the drive ends."""
+        lock_step = LockStep(self.engine, self.camera, self.vehicle.mounts["camera"])
+        referee = self._referee = Referee(self.engine, self.vehicle, self.limits)
+        now = self.engine.vehicle_state()
+        for event in lock_step.events():
+            if isinstance(event, MotionSample):
+                now = event.state
+                self.driver.update_odometry(now)
+                referee.update(event)
+                yield event
+                if referee.end_reason:
+                    return
+                continue
+            captured = self.capture.capture(event.exposure, image=self.images)
+            detections = self.detector(captured)
+            command = self.driver.drive(detections, event.stamp / SECOND, now)
+            self.engine.drive(command)
+            referee.frames += 1
+            yield DrivenFrame(event, captured, detections, now, command)
+
+    @property
+    def progress(self) -> CourseProgress | None:
         """Where the car is along the course; None before the start."""
         return None if self._referee is None else self._referee.progress
 
-    def outcome(self) -> Outcome:
-        """How it went so far; what stopped it before its end is "stopped"."""
-        referee = self._referee or Referee(self.engine, self.vehicle, self.rules)
+    def outcome(self) -> DriveOutcome:
+        """How the drive went so far; a drive that was stopped before its end has the reason "stopped"."""
+        referee = self._referee or Referee(self.engine, self.vehicle, self.limits)
         return referee.outcome()
 
 
 class Referee:
-    """Watches a drive.
+    """Watches a drive and decides when it ends.
 
     Attributes:
         progress: where the car is along the course.
-        over: why the drive has ended; empty while it has not.
-        frames: how many were handed over.
+        end_reason: why the drive has ended; empty while it has not.
+        frames: number of frames that were handed over.
     """
 
-    def __init__(self, engine: Engine, vehicle: Vehicle, rules: Rules) -> None:
+    def __init__(self, engine: Engine, vehicle: Vehicle, limits: DriveLimits) -> None:
         """Watch from the start.
+
+        Args:
+            engine: has the scene and the car.
+            vehicle: the car; its wheelbase counts.
+            limits: when the drive ends.
 
         Raises:
             SimjudgeError: the scene has no course.
         """
-        self._engine, self._rules = engine, rules
-        self._start = self._moving = engine.time
-        self.progress = Progress(course_of(engine.scene))
+        self._engine, self._limits = engine, limits
+        self._start = self._last_motion = engine.time
+        self.progress = CourseProgress(scene_course(engine.scene))
         # The front axle passes the end.
         self._end = self.progress.length - vehicle.wheelbase
-        self._beside: list[float] = []
-        self.over, self.frames = "", 0
+        self._offsets: list[float] = []
+        self.end_reason, self.frames = "", 0
 
-    def look(self, moved: Moved) -> None:
-        """See how the car has moved."""
-        time, state, rules = moved.time / SECOND, moved.state, self._rules
-        self.progress.at(*state.pose.position[:2])
-        self._beside.append(abs(self.progress.beside))
-        if np.hypot(*state.velocity[:2]) > 0.02:
-            self._moving = time
-        if self.progress.way >= self._end:
-            self.over = "finished"
-        elif abs(self.progress.beside) > rules.beside:
-            self.over = f"{abs(self.progress.beside):.1f} m beside the course"
-        elif time - self._moving > rules.still:
-            self.over = f"stood still for {rules.still:g} s"
-        elif time - self._start > rules.limit:
-            self.over = f"took longer than {rules.limit:g} s"
+    def update(self, sample: MotionSample) -> None:
+        """Take note of how the car has moved.
 
-    def outcome(self) -> Outcome:
+        Args:
+            sample: the car's motion now.
+        """
+        time, state, limits = sample.time / SECOND, sample.state, self._limits
+        self.progress.advance_to(*state.pose.position[:2])
+        offset = abs(self.progress.offset)
+        self._offsets.append(offset)
+        if np.hypot(*state.velocity[:2]) > _STANDING_SPEED:
+            self._last_motion = time
+        if self.progress.distance >= self._end:
+            self.end_reason = "finished"
+        elif offset > limits.offset:
+            self.end_reason = f"{offset:.1f} m beside the course"
+        elif time - self._last_motion > limits.standstill:
+            self.end_reason = f"stood still for {limits.standstill:g} s"
+        elif time - self._start > limits.duration:
+            self.end_reason = f"took longer than {limits.duration:g} s"
+
+    def outcome(self) -> DriveOutcome:
         """How the drive went so far."""
-        beside = np.array(self._beside or [0.0])
-        return Outcome(
-            self.over == "finished",
-            self.over or "stopped",
+        offsets = np.array(self._offsets or [0.0])
+        return DriveOutcome(
+            self.end_reason == "finished",
+            self.end_reason or "stopped",
             tuple(sorted(self._engine.touched_things())),
             self._engine.time - self._start,
-            self.progress.way,
+            self.progress.distance,
             self.progress.length,
-            float(beside.mean()),
-            float(beside.max()),
+            float(offsets.mean()),
+            float(offsets.max()),
             self.frames,
         )

@@ -8,15 +8,15 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.frames import BoolArray, FloatArray, IntArray
-from simjudge.driving.cones import Sightings
-from simjudge.driving.view import View
+from simjudge.driving.camera_model import CameraModel
+from simjudge.driving.cones import ConeObservations
 from simjudge.geometry.poses import Pose
 
 _FAR = 1e6
 
 
 @dataclass(frozen=True)
-class Memory:
+class ConeMapParameters:
     """How cones are remembered.
 
     Attributes:
@@ -52,14 +52,14 @@ class ConeMap:
         votes: float64 (N, 2), scores that spoke for each of the two classes.
     """
 
-    def __init__(self, classes: tuple[int, int], memory: Memory | None = None) -> None:
+    def __init__(self, classes: tuple[int, int], memory: ConeMapParameters | None = None) -> None:
         """Know nothing yet.
 
         Args:
             classes: ids of the two classes that count; others are not remembered.
             memory: how cones are remembered.
         """
-        self._classes, self._memory = np.array(classes), memory or Memory()
+        self._classes, self._memory = np.array(classes), memory or ConeMapParameters()
         self.position, self.covariance = np.empty((0, 2)), np.empty((0, 2, 2))
         self.votes = np.empty((0, 2))
         self._trust: FloatArray = np.empty(0)
@@ -73,7 +73,7 @@ class ConeMap:
         enough: BoolArray = self._trust >= self._memory.trust
         return enough
 
-    def doubt(self) -> FloatArray:
+    def weighted_covariance(self) -> FloatArray:
         """Covariance (N, 2, 2) of each place, square metres, larger the less a cone is trusted."""
         little: FloatArray = self._memory.most_trust / self._trust
         return self.covariance * little[:, None, None]
@@ -83,13 +83,13 @@ class ConeMap:
         ids: IntArray = self._classes[np.argmax(self.votes, 1)] if len(self) else np.empty(0, np.int64)
         return ids
 
-    def moved(self, distance: float, car: Pose) -> None:
+    def predict(self, distance: float, car: Pose) -> None:
         """The car has gone on: doubt grows with the way, and what is far away is forgotten."""
         self.covariance = self.covariance + (self._memory.drift**2 * abs(distance)) * np.eye(2)
         away = np.linalg.norm(self.position - np.array(car.position[:2]), axis=1)
         self._keep(away <= self._memory.reach)
 
-    def saw(self, seen: Sightings, view: View, camera: Pose) -> None:
+    def update(self, seen: ConeObservations, view: CameraModel, camera: Pose) -> None:
         """Take in what one picture shows.
 
         Args:
@@ -116,7 +116,7 @@ class ConeMap:
         self._keep(self._trust > 0)
         self._keep(self._alone())
 
-    def _pairs(self, seen: Sightings, known: IntArray) -> tuple[IntArray, IntArray]:
+    def _pairs(self, seen: ConeObservations, known: IntArray) -> tuple[IntArray, IntArray]:
         """Cones and the sightings of them: the assignment with the least Mahalanobis distances, within the gate."""
         if not len(self) or not len(known):
             return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -148,12 +148,12 @@ class ConeMap:
         self.position[row] += gain @ (position - self.position[row])
         self.covariance[row] = (np.eye(2) - gain) @ self.covariance[row]
 
-    def _vote(self, seen: Sightings, number: int) -> FloatArray:
+    def _vote(self, seen: ConeObservations, number: int) -> FloatArray:
         # A score of 0 is a vote, too.
         vote: FloatArray = np.where(self._classes == seen.class_id[number], max(float(seen.score[number]), 0.01), 0.0)
         return vote
 
-    def _expected(self, view: View, camera: Pose) -> BoolArray:
+    def _expected(self, view: CameraModel, camera: Pose) -> BoolArray:
         """Which cones stand near and well inside the picture."""
         foot = np.column_stack([self.position, np.zeros(len(self))])
         inside = camera.to_body(foot)

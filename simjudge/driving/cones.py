@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.frames import BoolArray, FloatArray, IntArray
-from simjudge.driving.view import View
+from simjudge.driving.camera_model import CameraModel
 from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
 
@@ -30,7 +30,7 @@ class ConeShape:
 
 
 @dataclass(frozen=True)
-class Sight:
+class DetectionUncertainty:
     """What is believed of a detector's boxes.
 
     Attributes:
@@ -54,7 +54,7 @@ class Sight:
 
 
 @dataclass(frozen=True)
-class Sightings:
+class ConeObservations:
     """N cones as one picture shows them, in the frame that the camera's pose was given in.
 
     Attributes:
@@ -74,7 +74,7 @@ class Sightings:
         return len(self.position)
 
 
-def floor_points(view: View, camera: Pose, pixels: npt.ArrayLike) -> FloatArray:
+def floor_points(view: CameraModel, camera: Pose, pixels: npt.ArrayLike) -> FloatArray:
     """Where the rays of pixels (lens coordinates, (N, 2)) meet the floor, the plane z = 0: float64 (N, 2), metres.
 
     Args:
@@ -94,8 +94,12 @@ def floor_points(view: View, camera: Pose, pixels: npt.ArrayLike) -> FloatArray:
 
 
 def locate_cones(
-    found: Detections, view: View, camera: Pose, shape: ConeShape | None = None, sight: Sight | None = None
-) -> Sightings:
+    found: Detections,
+    view: CameraModel,
+    camera: Pose,
+    shape: ConeShape | None = None,
+    sight: DetectionUncertainty | None = None,
+) -> ConeObservations:
     """Where the detected cones stand.
 
     Args:
@@ -106,7 +110,7 @@ def locate_cones(
         shape: of the cones.
         sight: what is believed of the boxes.
     """
-    shape, sight = shape or ConeShape(), sight or Sight()
+    shape, sight = shape or ConeShape(), sight or DetectionUncertainty()
     whole = _whole(found, view, sight)
     box, class_id, score = found.box[whole], found.class_id[whole], found.score[whole]
     # Box coordinates have a pixel's edges at whole numbers, lens coordinates its centre.
@@ -135,11 +139,11 @@ def locate_cones(
         good = np.isfinite(distance) & (distance <= sight.farthest)
         for ratio in (from_height / from_floor, wide * np.hypot(distance, height) / (2 * shape.radius)):
             good &= (ratio < sight.disagreement) & (ratio > 1 / sight.disagreement)
-    turned = np.stack([bearing, np.stack([-bearing[:, 1], bearing[:, 0]], 1)], 2)
-    spread = np.stack([along, across], 1)[:, None, :] * turned
+    rotate_points = np.stack([bearing, np.stack([-bearing[:, 1], bearing[:, 0]], 1)], 2)
+    spread = np.stack([along, across], 1)[:, None, :] * rotate_points
     covariance = spread @ spread.transpose(0, 2, 1)
     position = eye + bearing * distance[:, None]
-    return Sightings(position[good], covariance[good], class_id[good], score[good])
+    return ConeObservations(position[good], covariance[good], class_id[good], score[good])
 
 
 def filled_angle(distance: FloatArray, eye_height: float, shape: ConeShape) -> FloatArray:
@@ -166,7 +170,7 @@ def _distance_filling(angle: FloatArray, eye_height: float, shape: ConeShape) ->
     return distance, np.interp(distance, table, -np.gradient(filled, table))
 
 
-def _whole(found: Detections, view: View, sight: Sight) -> BoolArray:
+def _whole(found: Detections, view: CameraModel, sight: DetectionUncertainty) -> BoolArray:
     """Boxes that show all of a thing, and are surely one."""
     width, height = view.size
     x0, y0, x1, y1 = found.box.T
@@ -175,7 +179,7 @@ def _whole(found: Detections, view: View, sight: Sight) -> BoolArray:
     return good
 
 
-def _pixel_angle(view: View, pixels: FloatArray) -> FloatArray:
+def _pixel_angle(view: CameraModel, pixels: FloatArray) -> FloatArray:
     """The angle between rays one pixel apart, up and down, radians."""
     half = np.array([0.0, 0.5])
     return _angle_between(view.rays_at(pixels - half), view.rays_at(pixels + half))

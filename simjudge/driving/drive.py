@@ -1,22 +1,31 @@
-"""A drive put together from names: scene, camera, detector, vehicle, engine, seed."""
+"""A drive of a scene's course in closed loop, from the names of its scene, camera, detector, vehicle and engine."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+import json
+import math
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from simjudge.capture.eye import Eye
+from simjudge.capture.capture import Capture
 from simjudge.capture.ground_truth import Labelling
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
+from simjudge.core.files import atomic_file
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.version import version
-from simjudge.driving.closed_loop import ClosedLoop, Rules
-from simjudge.driving.driver import Driver, Manner
-from simjudge.driving.finders import GROUND_TRUTH, load_finder
-from simjudge.driving.lane import course_of, sides_of, start_of
+from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.driving.closed_loop import ClosedLoop, DriveLimits, DriveOutcome
+from simjudge.driving.driver import Driver, DriverParameters
+from simjudge.driving.frame_detectors import GROUND_TRUTH, load_frame_detector
+from simjudge.driving.lane import lane_classes, scene_course, start_pose
+from simjudge.driving.recorder import DriveRecorder
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
-from simjudge.perception.detector import DEFAULT_MIN_SCORE
+from simjudge.perception.detector import DEFAULT_MIN_SCORE, Detector
 from simjudge.scene.model import Scene
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
@@ -26,37 +35,41 @@ from simjudge.vehicle.vehicle_file import read_vehicle
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DriveOptions:
     """What is to be driven.
 
     Attributes:
-        scene, camera, vehicle: files, or names of those that come with simjudge.
-        detector: the same, or GROUND_TRUTH.
+        scene: file, or name of a scene that comes with simjudge.
+        camera: file or name of the car's camera, or a camera.
+        detector: file or name of a detector, GROUND_TRUTH, or a detector.
+        vehicle: file or name of the car.
         engine: one of `simjudge.engines.registry.ENGINES`.
-        seed: of the scene's placements, the camera's noise and where the car starts.
-        rate: pictures a second; None: the camera's own.
-        pictures: whether pictures are made also where the detector needs none.
-        min_score: of the detector.
+        seed: seed of the scene's placements, the camera's noise and the car's start.
+        rate: frames a second; None for the camera's own.
+        images: whether images are made also where the detector needs none.
+        min_score: detections below this score do not count, 0 to 1.
     """
 
-    scene: str
-    camera: str
-    detector: str = GROUND_TRUTH
-    vehicle: str = "art1"
+    scene: str | Path
+    camera: str | Path | Camera
+    detector: str | Path | Detector = GROUND_TRUTH
+    vehicle: str | Path = "art1"
     engine: str = "default"
     seed: int = 0
     rate: float | None = None
-    pictures: bool = True
+    images: bool = True
     min_score: float = DEFAULT_MIN_SCORE
 
 
 @dataclass(frozen=True)
-class Stage:
+class DriveSetup:
     """What a simulated drive needs, whoever drives.
 
     Attributes:
-        scene, vehicle, camera: as read.
-        start: of the car's base_link.
+        scene: the scene with its course.
+        vehicle: the car.
+        camera: the car's camera, at the rate of the drive.
+        start: pose of the car's base_link in the world.
     """
 
     scene: Scene
@@ -65,57 +78,172 @@ class Stage:
     start: Pose
 
 
-def read_stage(wanted: Wanted) -> Stage:
+@dataclass(frozen=True)
+class DriveResult:
+    """How a drive went, and where it was recorded.
+
+    Attributes:
+        outcome: how the drive went.
+        path: the recording; None where none was made.
+        record_path: the JSON file that says what was done; None without a recording.
+        wall_seconds: time that the drive took, seconds of the wall clock.
+    """
+
+    outcome: DriveOutcome
+    path: Path | None
+    record_path: Path | None
+    wall_seconds: float
+
+    def __str__(self) -> str:
+        """One line for people."""
+        outcome = self.outcome
+        touched = f", touched {', '.join(outcome.touched)}" if outcome.touched else ""
+        return f"{outcome.reason} after {outcome.distance:.1f} of {outcome.length:.1f} m{touched}"
+
+
+def drive(  # noqa: PLR0913 - the options of the command
+    scene: str | Path,
+    out: str | Path | None = None,
+    *,
+    camera: str | Path | Camera,
+    detector: str | Path | Detector = GROUND_TRUTH,
+    vehicle: str | Path = "art1",
+    seed: int = 0,
+    rate: float | None = None,
+    min_score: float = DEFAULT_MIN_SCORE,
+    limit: float = 180.0,
+    engine: str = "default",
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> DriveResult:
+    """Drive a scene's course in closed loop: camera, detector, driver, physics, and again.
+
+    Simulated time waits for the detector: the same call gives the same drive on any machine.
+
+    Args:
+        scene: file of a scene with a course, or the name of one that comes with simjudge.
+        out: the recording to write: x.mcap, x.db3, or a folder; None for none.
+        camera: file or name of the car's camera, or a camera.
+        detector: finds the cones: file or name of a detector, a detector, or "ground_truth".
+        vehicle: file or name of the car.
+        seed: seed of the scene, the camera's noise and the car's start.
+        rate: frames a second; None for the camera's own.
+        min_score: detections below this score do not count, 0 to 1; the driver itself counts from 0.25 on.
+        limit: the drive ends after this many simulated seconds.
+        engine: "default" or "chrono".
+        log: receives lines that a person should read.
+        progress: opens a progress bar.
+
+    Returns:
+        How the drive went; a drive that does not finish is a result too.
+
+    Raises:
+        UsageError: options do not go together, or a name is unknown.
+        SimjudgeError: something cannot be read or written, or `out` exists.
+    """
+    target = None if out is None else Path(out)
+    options = DriveOptions(scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score)
+    loop = make_closed_loop(options, DriveLimits(duration=limit))
+    about = describe_drive(options, loop)
+    begin = time.monotonic()
+    with ExitStack() as stack:
+        stack.callback(loop.engine.close)
+        log(f"{loop.camera.name} at {loop.camera.rate:g} Hz, {loop.detector.name}, {loop.engine.variant}")
+        recorder = None
+        if target is not None:
+            recording = stack.enter_context(record_messages(target, {"simjudge": json.dumps(about, indent=2)}))
+            recorder = DriveRecorder(recording, loop)
+        try:
+            _run(loop, recorder, progress)
+        finally:
+            outcome = loop.outcome()
+            if not outcome.finished:
+                way = f"{outcome.distance:.1f} of {outcome.length:.1f} m"
+                log(f"{outcome.reason} after {way}, {outcome.frames} frames")
+    if target is None:
+        return DriveResult(outcome, None, None, time.monotonic() - begin)
+    record_path = target.with_name(f"{target.name}.drive.json")
+    with atomic_file(record_path) as file:
+        file.write_text(json.dumps({**about, "outcome": outcome.as_record()}, indent=2) + "\n", encoding="utf-8")
+    return DriveResult(outcome, target, record_path, time.monotonic() - begin)
+
+
+def _run(loop: ClosedLoop, recorder: DriveRecorder | None, progress: ProgressBar) -> None:
+    """Drive to the end."""
+    with progress("driving, metres") as advance:
+        for event in loop.run():
+            if recorder is not None:
+                recorder.record(event)
+            if loop.progress is not None:
+                advance(max(math.floor(loop.progress.distance), 0), math.ceil(loop.progress.length))
+
+
+def read_drive_setup(options: DriveOptions) -> DriveSetup:
     """Read scene, vehicle and camera.
 
+    Args:
+        options: what is to be driven.
+
     Raises:
-        UsageError: there is none of a name, the vehicle has no camera, or the rate is none.
+        UsageError: a name is unknown, the vehicle has no camera, or the rate cannot be had.
         SimjudgeError: a file cannot be read, or the scene has no course.
     """
-    vehicle, camera = read_vehicle(wanted.vehicle), read_camera(wanted.camera)
+    vehicle = read_vehicle(options.vehicle)
+    camera = options.camera if isinstance(options.camera, Camera) else read_camera(options.camera)
     if "camera" not in vehicle.mounts:
-        raise UsageError(f"{wanted.vehicle}: has no mount called camera; give one under mounts")
-    if wanted.rate is not None:
-        if not wanted.rate > 0 or camera.exposure_time > 1 / wanted.rate:
+        raise UsageError(f"{options.vehicle}: has no mount called camera; give one under mounts")
+    if options.rate is not None:
+        if not options.rate > 0 or camera.exposure_time > 1 / options.rate:
             most = f", and at most {1 / camera.exposure_time:g} for its exposure" if camera.exposure_time else ""
-            raise UsageError(f"{wanted.rate:g} pictures a second of camera {camera.name}: more than 0{most}")
-        camera = replace(camera, rate=wanted.rate)
-    scene = read_scene(wanted.scene, wanted.seed)
-    return Stage(scene, vehicle, camera, start_of(course_of(scene), wanted.seed))
+            raise UsageError(f"{options.rate:g} pictures a second of camera {camera.name}: more than 0{most}")
+        camera = replace(camera, rate=options.rate)
+    scene = read_scene(options.scene, options.seed)
+    return DriveSetup(scene, vehicle, camera, start_pose(scene_course(scene), options.seed))
 
 
-def make_loop(wanted: Wanted, rules: Rules | None = None) -> ClosedLoop:
-    """Put a drive together; whoever takes it closes its engine.
+def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -> ClosedLoop:
+    """Put a drive together. The caller closes the loop's engine.
+
+    Args:
+        options: what is to be driven.
+        limits: when the drive ends; None for the defaults.
 
     Raises:
-        UsageError: see `read_stage`.
+        UsageError: as `read_drive_setup`.
         SimjudgeError: something cannot be read or made.
     """
-    stage = read_stage(wanted)
-    finder = load_finder(wanted.detector, stage.scene, wanted.min_score)
-    course, sides = course_of(stage.scene), sides_of(stage.scene)
-    manner = Manner(lane_width=course.width, right_class=sides.right, left_class=sides.left)
-    engine = make_engine(wanted.engine, stage.scene, stage.vehicle, stage.start)
+    setup = read_drive_setup(options)
+    detector = load_frame_detector(options.detector, setup.scene, options.min_score)
+    course, classes = scene_course(setup.scene), lane_classes(setup.scene)
+    parameters = DriverParameters(lane_width=course.width, right_class=classes.right, left_class=classes.left)
+    engine = make_engine(options.engine, setup.scene, setup.vehicle, setup.start)
     return ClosedLoop(
-        engine,
-        stage.vehicle,
-        stage.camera,
-        Eye(engine, stage.camera, Labelling(), wanted.seed),
-        finder,
-        Driver(stage.vehicle, stage.camera.lens, manner),
-        rules or Rules(),
-        pictures=wanted.pictures or finder.needs_pictures,
+        setup.vehicle,
+        Capture(engine, setup.camera, Labelling(), options.seed),
+        detector,
+        Driver(setup.vehicle, setup.camera.lens, parameters),
+        limits or DriveLimits(),
+        images=options.images or detector.needs_images,
     )
 
 
-def described(wanted: Wanted, loop: ClosedLoop) -> dict[str, Any]:
-    """All that a drive depends on, as JSON has it."""
+def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
+    """All that a drive depends on, as JSON has it.
+
+    Args:
+        options: what is driven.
+        loop: the drive.
+    """
     scene, camera = loop.engine.scene, loop.camera
     return {
         "version": version(),
-        **asdict(wanted),
         "scene": {"name": scene.name, "path": str(scene.path), "seed": scene.seed, "sha256": hash_value(scene)},
         "camera": {"name": camera.name, "path": str(camera.path), "sha256": hash_value(camera)},
+        "detector": str(options.detector) if isinstance(options.detector, str | Path) else options.detector.name,
         "vehicle": {"name": loop.vehicle.name, "sha256": hash_value(loop.vehicle)},
         "engine": {"name": loop.engine.name, "variant": loop.engine.variant},
+        "seed": options.seed,
+        "rate": options.rate,
+        "pictures": options.images,
+        "min_score": options.min_score,
     }

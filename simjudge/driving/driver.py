@@ -11,19 +11,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from simjudge.core.frames import FloatArray
+from simjudge.driving.camera_model import CameraModel
 from simjudge.driving.centre_line import (
     LEFT,
     RIGHT,
     LineModel,
-    carried,
     fit_centre_line,
+    move_line,
+    rotate_points,
     straight_line,
-    turned,
 )
-from simjudge.driving.cone_map import ConeMap, Memory
-from simjudge.driving.cones import ConeShape, Sight, locate_cones
-from simjudge.driving.steering import Gains, LookAhead, Pace, Pid
-from simjudge.driving.view import View
+from simjudge.driving.cone_map import ConeMap, ConeMapParameters
+from simjudge.driving.cones import ConeShape, DetectionUncertainty, locate_cones
+from simjudge.driving.steering import LookAhead, Pid, PidGains, SpeedController
 from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
@@ -33,7 +33,7 @@ _KEPT = 2.0
 
 
 @dataclass(frozen=True)
-class Manner:
+class DriverParameters:
     """How it drives.
 
     Attributes:
@@ -50,12 +50,12 @@ class Manner:
     left_class: int = 2
     patience: float = 0.5
     giving_up: float = 4.0
-    steering: Gains = field(default_factory=lambda: Gains(1.0, 0.05, 0.02))
-    speed: Gains = field(default_factory=lambda: Gains(0.4, 0.3))
-    pace: Pace = field(default_factory=Pace)
+    steering: PidGains = field(default_factory=lambda: PidGains(1.0, 0.05, 0.02))
+    speed: PidGains = field(default_factory=lambda: PidGains(0.4, 0.3))
+    pace: SpeedController = field(default_factory=SpeedController)
     look_ahead: LookAhead = field(default_factory=LookAhead)
-    sight: Sight = field(default_factory=Sight)
-    memory: Memory = field(default_factory=Memory)
+    sight: DetectionUncertainty = field(default_factory=DetectionUncertainty)
+    memory: ConeMapParameters = field(default_factory=ConeMapParameters)
     line: LineModel = field(default_factory=LineModel)
     cone: ConeShape = field(default_factory=ConeShape)
 
@@ -69,7 +69,7 @@ class Driver:
         base: pose of the car, in the odometry's frame, for which the line was worked out.
     """
 
-    def __init__(self, vehicle: Vehicle, view: View, manner: Manner | None = None) -> None:
+    def __init__(self, vehicle: Vehicle, view: CameraModel, manner: DriverParameters | None = None) -> None:
         """Know the car and the camera, and nothing of the course.
 
         Args:
@@ -77,7 +77,7 @@ class Driver:
             view: the camera's lens.
             manner: how to drive.
         """
-        self._vehicle, self._view, self._manner = vehicle, view, manner or Manner()
+        self._vehicle, self._view, self._manner = vehicle, view, manner or DriverParameters()
         self._mount = vehicle.mounts["camera"].optical_frame()
         manner = self._manner
         self.cones = ConeMap((manner.right_class, manner.left_class), manner.memory)
@@ -90,7 +90,7 @@ class Driver:
         self._last_told: float | None = None
         self._last_command: float | None = None
 
-    def moved(self, state: VehicleState) -> None:
+    def update_odometry(self, state: VehicleState) -> None:
         """Take note of how the car moves: the more often, the better it is known where a late picture was taken.
 
         Args:
@@ -103,7 +103,7 @@ class Driver:
             if state.time < last.time:
                 self._odometry.clear()
             else:
-                self.cones.moved(math.dist(state.pose.position, last.pose.position), state.pose)
+                self.cones.predict(math.dist(state.pose.position, last.pose.position), state.pose)
         self._odometry.append(state)
         while state.time - self._odometry[0].time > _KEPT:
             self._odometry.popleft()
@@ -116,7 +116,7 @@ class Driver:
             stamp: seconds, when that picture was taken, on the odometry's clock.
             state: how the car moves now; only what odometry tells is used: time, pose and velocity.
         """
-        self.moved(state)
+        self.update_odometry(state)
         if found is not None:
             self._see(found, stamp)
         self._follow(state, looked=found is not None)
@@ -132,14 +132,14 @@ class Driver:
     def _see(self, found: Detections, stamp: float) -> None:
         camera = pose_at(self._odometry, stamp) @ self._mount
         seen = locate_cones(found, self._view, camera, self._manner.cone, self._manner.sight)
-        self.cones.saw(seen, self._view, camera)
+        self.cones.update(seen, self._view, camera)
 
     def _follow(self, state: VehicleState, *, looked: bool) -> None:
         """Carry the line along, and fit it anew where there was a picture."""
         base = state.pose
         if self.base is not None:
             step = self.base.inverse() @ base
-            self.line = carried(self.line, (*step.position[:2], step.angles()[0]), self._model)
+            self.line = move_line(self.line, (*step.position[:2], step.angles()[0]), self._model)
         self.base = base
         if self._last_told is None:
             self._last_told = state.time
@@ -149,10 +149,10 @@ class Driver:
         if not trusted.any():
             return
         yaw, x, y = base.angles()[0], *base.position[:2]
-        cones = turned(self.cones.position[trusted] - np.array([x, y]), -yaw)
+        cones = rotate_points(self.cones.position[trusted] - np.array([x, y]), -yaw)
         side = np.where(self.cones.class_id()[trusted] == self._manner.left_class, LEFT, RIGHT).astype(np.float64)
         turn = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]])
-        error = turn @ self.cones.doubt()[trusted] @ turn.T
+        error = turn @ self.cones.weighted_covariance()[trusted] @ turn.T
         line = fit_centre_line(cones, side, error, self.line, self._model)
         if line.cones:
             self.line = line

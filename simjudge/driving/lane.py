@@ -8,65 +8,76 @@ from typing import NamedTuple
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.driving.progress import Progress
+from simjudge.driving.course_progress import CourseProgress
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Course, Scene
 
-_BEYOND = 1.3
-"""Half widths of the lane beside its line within which things count as its cones."""
+_LANE_REACH = 1.3
+"""Things count as the lane's cones up to this many half widths of the lane beside its line."""
+_START_STREAM = 0x57A27
+"""Separates the random numbers of the start from others with the same seed."""
+_MOST_SIGMAS = 2.0
+"""Errors of the start are cut off at this many standard deviations."""
 
 
-class Sides(NamedTuple):
-    """Class ids of what stands on either side."""
+class LaneClasses(NamedTuple):
+    """Class ids of the cones on either side of the lane."""
 
     right: int
     left: int
 
 
-def course_of(scene: Scene) -> Course:
+def scene_course(scene: Scene) -> Course:
     """The scene's course.
 
+    Args:
+        scene: the scene.
+
     Raises:
-        SimjudgeError: it has none.
+        SimjudgeError: the scene has no course.
     """
     if scene.course is None:
         raise SimjudgeError(f"{scene.path or scene.name}: has no course to drive; give it a placement along a path")
     return scene.course
 
 
-def sides_of(scene: Scene) -> Sides:
-    """Which classes stand to the right and to the left of the course.
+def lane_classes(scene: Scene) -> LaneClasses:
+    """The classes that stand to the right and to the left of the course.
+
+    Args:
+        scene: a scene with a course.
 
     Raises:
         SimjudgeError: there is no course, or no class is typical for a side.
     """
-    course = course_of(scene)
+    course = scene_course(scene)
     counts: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
     for thing in scene.labelled():
         x, y = thing.pose.position[:2]
-        progress = Progress(course)
-        progress.anywhere(x, y)
-        if abs(progress.beside) <= _BEYOND * course.width / 2:
-            counts[progress.beside > 0][thing.class_id] += 1
+        progress = CourseProgress(course)
+        progress.locate(x, y)
+        if abs(progress.offset) <= _LANE_REACH * course.width / 2:
+            counts[progress.offset > 0][thing.class_id] += 1
     best = [max(count, key=lambda number: (count[number], -number), default=None) for count in counts]
     if None in best or best[0] == best[1]:
         raise SimjudgeError(
             f"{scene.path or scene.name}: cannot be driven: things of one class to the right of its course and of"
             " another to the left are needed"
         )
-    return Sides(int(best[0] or 0), int(best[1] or 0))
+    return LaneClasses(int(best[0] or 0), int(best[1] or 0))
 
 
-def start_of(course: Course, seed: int | None, offset: float = 0.06, angle: float = 0.05) -> Pose:
-    """Where the car starts: at the line's first point, or, with a seed, a little beside it and askew.
+def start_pose(course: Course, seed: int | None, offset: float = 0.06, angle: float = 0.05) -> Pose:
+    """Pose of the car's base_link at the start: at the line's first point, or, with a seed, a little off it.
 
     Args:
-        course: where it drives.
-        seed: of the errors; None for none.
+        course: the course.
+        seed: seed of the errors; None for none.
         offset: standard deviation across the line, metres; twice that at most.
         angle: standard deviation of the heading, radians; twice that at most.
     """
     if seed is None:
         return course.start()
-    drawn = np.clip(np.random.default_rng((seed, 0x57A27)).normal(size=2), -2, 2) * (offset, angle)
-    return course.start() @ Pose.from_euler(0.0, float(drawn[0]), yaw=float(drawn[1]))
+    drawn = np.random.default_rng((seed, _START_STREAM)).normal(size=2)
+    across, heading = np.clip(drawn, -_MOST_SIGMAS, _MOST_SIGMAS) * (offset, angle)
+    return course.start() @ Pose.from_euler(0.0, float(across), yaw=float(heading))

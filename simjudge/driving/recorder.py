@@ -1,4 +1,4 @@
-"""A drive as one recording that the judge takes as it is: pictures, ground truth, detections, odometry, transforms."""
+"""A drive as one recording that the judge reads as it is: images, ground truth, detections, odometry, transforms."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.capture.exposure import Shot
-from simjudge.capture.lock_step import Moved
+from simjudge.capture.exposure import CapturedImage
+from simjudge.capture.lock_step import MotionSample
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.images import EncodedImage, RgbImage
 from simjudge.data.rosbag2.interfaces import DETECTIONS, LABELS, standard_types
 from simjudge.data.rosbag2.message_recording import MessageRecording
 from simjudge.data.rosbag2.messages import MessageMaker
 from simjudge.data.rosbag2.writing import DEFAULT_TOPICS
-from simjudge.driving.closed_loop import ClosedLoop, Driven
+from simjudge.driving.closed_loop import ClosedLoop, DrivenFrame
 from simjudge.sensors.camera.camera_messages import CAMERA_INFO_TOPIC, TF_TOPIC, CameraMessages
 from simjudge.vehicle.vehicle_messages import INPUT_TOPIC, ODOMETRY_TOPIC, VehicleMessages
 
@@ -23,7 +23,11 @@ class DriveRecorder:
     """Writes what happens in a closed loop; everything at the simulated time at which it was there to be recorded."""
 
     def __init__(self, recording: MessageRecording, loop: ClosedLoop) -> None:
-        """Begin with what stays: where the sensors sit.
+        """Begin with the transforms that stay: the poses of the sensors on the car.
+
+        Args:
+            recording: receives the messages.
+            loop: the drive.
 
         Raises:
             UsageError: no camera_info can be made of the lens.
@@ -36,21 +40,24 @@ class DriveRecorder:
         start = round(loop.engine.time * 1e9)
         recording.write("/tf_static", start, self._car.fixed(start, loop.vehicle.mounts), latched=True)
 
-    def take(self, event: Moved | Driven) -> None:
+    def record(self, event: MotionSample | DrivenFrame) -> None:
         """Write an event of the loop.
+
+        Args:
+            event: a motion sample or a frame.
 
         Raises:
             SimjudgeError: the disk is full.
         """
-        if isinstance(event, Moved):
+        if isinstance(event, MotionSample):
             self._recording.write(f"/{ODOMETRY_TOPIC}", event.time, self._car.odometry(event.time, event.state))
             self._recording.write(TF_TOPIC, event.time, self._car.moving(event.time, event.state))
         else:
             self._frame(event)
 
-    def _frame(self, driven: Driven) -> None:
-        time, stamp = driven.taken.time, driven.taken.stamp
-        frames = one_frame(driven, self._loop)
+    def _frame(self, driven: DrivenFrame) -> None:
+        time, stamp = driven.event.time, driven.event.stamp
+        frames = single_frame_set(driven, self._loop)
         maker = MessageMaker(standard_types(), frames, np.array([stamp]))
         self._recording.write(CAMERA_INFO_TOPIC, time, self._camera.info(stamp))
         image = maker.image(0)
@@ -61,40 +68,45 @@ class DriveRecorder:
         self._recording.write(f"/{INPUT_TOPIC}", time, self._car.input(time, driven.command))
 
 
-def one_frame(driven: Driven, loop: ClosedLoop) -> FrameSet:
-    """A frame of a drive as a set of one."""
-    found, objects = driven.found, driven.seen.truth.objects
+def single_frame_set(driven: DrivenFrame, loop: ClosedLoop) -> FrameSet:
+    """A frame of a drive as a set of one frame.
+
+    Args:
+        driven: the frame.
+        loop: the drive.
+    """
+    found, objects = driven.detections, driven.captured.truth.objects
     return FrameSet.build(
         loop.engine.scene.name,
         [loop.camera.lens.size],
         Objects.build(objects.frame, objects.class_id, objects.box, objects.instance),
         Predictions.build(np.zeros(len(found)), found.class_id, found.box, found.score),
-        stamp=[driven.taken.stamp],
+        stamp=[driven.event.stamp],
         class_names=dict(loop.engine.scene.class_names),
-        images=_OneShot(driven.seen.shot),
+        images=_SingleImage(driven.captured.image),
     )
 
 
 @dataclass(frozen=True)
-class _OneShot:
-    """The picture of a set of one."""
+class _SingleImage:
+    """The image of a set of one frame."""
 
-    shot: Shot | None
+    image: CapturedImage | None
 
     def __len__(self) -> int:
         return 1
 
     def has(self, index: int) -> bool:
-        """Whether it was made."""
-        return index == 0 and self.shot is not None
+        """Whether the image was made."""
+        return index == 0 and self.image is not None
 
     def read(self, index: int) -> RgbImage:
         """Its pixels."""
         del index
-        assert self.shot is not None  # noqa: S101 - has() says so
-        return self.shot.pixels
+        assert self.image is not None  # noqa: S101 - has() says so
+        return self.image.pixels
 
     def read_encoded(self, index: int) -> EncodedImage | None:
         """The camera's JPEG, else a PNG."""
         del index
-        return None if self.shot is None else self.shot.stored()
+        return None if self.image is None else self.image.stored()

@@ -11,7 +11,7 @@ from simjudge.driving.centre_line import CentreLine
 
 
 @dataclass(frozen=True)
-class Gains:
+class PidGains:
     """Of a PID: share of the output per unit of error, per unit and second, and per unit a second."""
 
     proportional: float
@@ -22,7 +22,7 @@ class Gains:
 class Pid:
     """A PID controller whose integral stops growing while its output is at a limit."""
 
-    def __init__(self, gains: Gains, low: float, high: float) -> None:
+    def __init__(self, gains: PidGains, low: float, high: float) -> None:
         """Start with no error.
 
         Args:
@@ -57,7 +57,7 @@ class Pid:
 
 
 @dataclass(frozen=True)
-class Pace:
+class SpeedController:
     """How fast to go.
 
     Attributes:

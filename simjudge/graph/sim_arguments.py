@@ -111,15 +111,15 @@ def _detector(values: Values) -> Process:
 
 def _driver(values: Values) -> Process:
     """The driver, who is told how wide the lane is and which cones stand where."""
-    from simjudge.driving.lane import course_of, sides_of  # noqa: PLC0415 - slow to import
+    from simjudge.driving.lane import lane_classes, scene_course  # noqa: PLC0415 - slow to import
     from simjudge.scene.read import read_scene  # noqa: PLC0415
 
     scene = read_scene(values["scene"], parse_int("seed", values["seed"]))
-    sides = sides_of(scene)
+    sides = lane_classes(scene)
     parameters: dict[str, Value] = {
         "vehicle": values["vehicle"],
         "camera": values["camera"],
-        "lane_width": float(course_of(scene).width),
+        "lane_width": float(scene_course(scene).width),
         "right": scene.class_names.get(sides.right, str(sides.right)),
         "left": scene.class_names.get(sides.left, str(sides.left)),
         "input_type": values["input_type"],

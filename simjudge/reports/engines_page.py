@@ -18,7 +18,7 @@ from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.core.version import version
 from simjudge.reports.words import Names, verdict_sentence
 from simjudge.results.saved_result import Result
-from simjudge.studies.side_by_side import CORNER_LIMIT, LONELY_LIMIT, BoxDifference, Sight, difference
+from simjudge.studies.side_by_side import CORNER_LIMIT, LONELY_LIMIT, BoxDifference, EngineView, image_difference
 
 _WIDEST, _SHOWN, _QUALITY = 640, 24, 85
 _COLOURS = {1: (220, 40, 40), 2: (30, 150, 60)}
@@ -37,7 +37,7 @@ def write_page(
     out: Path,
     title: str,
     engines: tuple[tuple[str, str], tuple[str, str]],
-    sights: tuple[Sequence[Sight], Sequence[Sight]],
+    views: tuple[Sequence[EngineView], Sequence[EngineView]],
     boxes: BoxDifference,
     found: dict[str, Any],
     result: Result | None,
@@ -48,9 +48,9 @@ def write_page(
         out: the file.
         title: scene and camera.
         engines: name and variant of both.
-        sights: what both saw.
+        views: what both saw.
         boxes: how their boxes differ.
-        found: as `side_by_side.numbers` gives it.
+        found: as `side_by_side.comparison_numbers` gives it.
         result: the judge's, where a detector was run.
     """
     environment = Environment(
@@ -60,7 +60,7 @@ def write_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    picked = np.unique(np.linspace(0, len(sights[0]) - 1, min(_SHOWN, len(sights[0]))).round().astype(int))
+    picked = np.unique(np.linspace(0, len(views[0]) - 1, min(_SHOWN, len(views[0]))).round().astype(int))
     verdicts = []
     if result is not None:
         names = Names.of(result)
@@ -71,8 +71,8 @@ def write_page(
     page = environment.get_template("engines.html").render(
         title=title,
         engines=engines,
-        rows=[_row(sights, number, found["picture_rms"][number]) for number in picked.tolist()],
-        of=len(sights[0]),
+        rows=[_row(views, number, found["picture_rms"][number]) for number in picked.tolist()],
+        of=len(views[0]),
         found=found,
         boxes=boxes,
         median=None if math.isnan(boxes.median) else boxes.median,
@@ -84,16 +84,16 @@ def write_page(
         temporary.write_text(page, encoding="utf-8")
 
 
-def _row(sights: tuple[Sequence[Sight], Sequence[Sight]], number: int, rms: float) -> Row:
-    a, b = sights[0][number], sights[1][number]
-    drawn = (_boxed(a), _boxed(b), difference(a.picture, b.picture))
+def _row(views: tuple[Sequence[EngineView], Sequence[EngineView]], number: int, rms: float) -> Row:
+    a, b = views[0][number], views[1][number]
+    drawn = (_boxed(a), _boxed(b), image_difference(a.image, b.image))
     return Row(f"pose {number}", (_uri(drawn[0]), _uri(drawn[1]), _uri(drawn[2])), rms)
 
 
-def _boxed(sight: Sight) -> RgbImage:
-    picture = sight.picture.copy()
+def _boxed(view: EngineView) -> RgbImage:
+    picture = view.image.copy()
     for class_id, (x0, y0, x1, y1) in zip(
-        sight.objects.class_id.tolist(), sight.objects.box.astype(int).tolist(), strict=True
+        view.objects.class_id.tolist(), view.objects.box.astype(int).tolist(), strict=True
     ):
         cv2.rectangle(picture, (x0 - 1, y0 - 1), (x1, y1), _COLOURS.get(class_id, (240, 200, 40)), 1)
     return picture

@@ -1,41 +1,49 @@
-"""Two engines side by side: the same scene, poses and camera; pictures, differences, boxes and speed.
+"""Two engines side by side: the same scene, poses and camera; images, differences, boxes and speed.
 
-The boxes are each engine's own ground truth. Engines agree where the things that both label have their corners within
-a pixel, and none above 12 pixels is labelled by one engine alone.
+The boxes are each engine's own ground truth. Engines agree where the corners of the things that both label differ by
+less than a pixel, and no thing above 12 pixels is labelled by one engine alone.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from simjudge.capture.exposure import gather, shot_of
-from simjudge.capture.ground_truth import Labelling, ground_truth
+from simjudge.capture.capture import Capture
+from simjudge.capture.exposure import Exposure, exposure_at
+from simjudge.capture.ground_truth import Labelling
 from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet, Objects
 from simjudge.core.images import ArrayImages, RgbImage
-from simjudge.engines.contract import Engine, SceneState
+from simjudge.core.progress import Advance
+from simjudge.engines.contract import Engine, Poses
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import Camera
 
-CORNER_LIMIT, LONELY_LIMIT = 1.0, 12.0
-"""Pixels: the median difference of corners, and the smaller side of a box that only one engine has."""
+CORNER_LIMIT = 1.0
+"""Median difference of corners below which engines agree, pixels."""
+LONELY_LIMIT = 12.0
+"""Smaller side, pixels, from which on a box that only one engine has is a disagreement."""
+_AMPLIFICATION = 4
+"""How many times stronger a difference of images is shown."""
+_FULL = 255
+"""Full scale of an image."""
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
-    """What one engine saw from one place.
+class EngineView:
+    """What one engine showed from one pose.
 
     Attributes:
-        picture: through the camera's whole chain.
+        image: (H, W, 3), uint8 RGB, through the camera's whole chain.
         objects: boxes of everything labelled, by instance; all of frame 0.
-        light_seconds, label_seconds: how long radiance and labels took.
+        light_seconds: time that the light took, seconds.
+        label_seconds: time that the labels took, seconds.
     """
 
-    picture: RgbImage
+    image: RgbImage
     objects: Objects
     light_seconds: float
     label_seconds: float
@@ -66,35 +74,40 @@ class BoxDifference:
         return bool(self.corners.size) and self.median < CORNER_LIMIT and not self.lonely
 
 
-def look_around(
-    engine: Engine, camera: Camera, poses: Sequence[Pose], seed: int, advance: Callable[[int, int], None]
-) -> list[Sight]:
-    """See a scene from every pose, the scene as it stands.
+def capture_views(
+    engine: Engine, camera: Camera, poses: Sequence[Pose], seed: int, advance: Advance
+) -> list[EngineView]:
+    """Capture a scene from every pose, the scene as the engine has it now.
 
     Args:
-        engine: that sees.
-        camera: with its chain; its random filters are seeded by the pose's number.
-        poses: of the optical frame.
-        seed: of the camera.
-        advance: told (done, all) after every pose.
+        engine: the engine.
+        camera: the camera with its chain; its random filters are seeded by the pose's number.
+        poses: poses of the optical frame in the world.
+        seed: seed of the camera's noise.
+        advance: receives how many poses are done, and how many there are.
     """
-    seen = []
+    capture = Capture(engine, camera, Labelling(min_size=1, min_visible=0), seed)
+    views = []
     for number, pose in enumerate(poses):
-        scene_state = SceneState(pose, engine.poses())
-        begin = time.perf_counter()
-        radiance = gather(engine, camera, [scene_state])
-        lit = time.perf_counter()
-        labels = engine.labels(camera.lens, scene_state)
-        done = time.perf_counter()
-        truth = ground_truth(engine.scene, camera.lens, scene_state, labels, Labelling(min_size=1, min_visible=0))
-        picture = shot_of(camera, radiance, frame_name(number), seed).pixels
-        seen.append(Sight(picture, truth.objects, lit - begin, done - lit))
+        exposure = _still_exposure(camera, frame_name(number), pose, engine.poses())
+        raw = capture.observe(exposure)
+        frame = capture.finish(raw)
+        views.append(EngineView(frame.pixels(), frame.truth.objects, raw.light_seconds, raw.label_seconds))
         advance(number + 1, len(poses))
-    return seen
+    return views
 
 
-def compare_boxes(a: Sequence[Sight], b: Sequence[Sight]) -> BoxDifference:
-    """The boxes of two engines, thing by thing."""
+def _still_exposure(camera: Camera, name: str, pose: Pose, bodies: Poses) -> Exposure:
+    return exposure_at(camera, 0, name, lambda stamps: [pose] * len(stamps), bodies)
+
+
+def compare_boxes(a: Sequence[EngineView], b: Sequence[EngineView]) -> BoxDifference:
+    """Compare the boxes of two engines, thing by thing.
+
+    Args:
+        a: views of one engine.
+        b: views of the other, from the same poses.
+    """
     corners, lonely, small = [], [], 0
     for number, (one, other) in enumerate(zip(a, b, strict=True)):
         boxes = [dict(zip(s.objects.instance.tolist(), s.objects.box, strict=True)) for s in (one, other)]
@@ -112,32 +125,51 @@ def compare_boxes(a: Sequence[Sight], b: Sequence[Sight]) -> BoxDifference:
     return BoxDifference(np.array(corners, np.float64).reshape(-1, 4), lonely, small)
 
 
-def difference(a: RgbImage, b: RgbImage) -> RgbImage:
-    """Absolute difference of two pictures, four times as strong, full where it is 64 levels or more."""
-    return np.asarray(np.minimum(np.abs(a.astype(np.int16) - b) * 4, 255), np.uint8)
+def image_difference(a: RgbImage, b: RgbImage) -> RgbImage:
+    """Absolute difference of two images, four times as strong; white where they differ by 64 levels or more.
+
+    Args:
+        a: (H, W, 3), uint8 RGB.
+        b: likewise.
+    """
+    return np.asarray(np.minimum(np.abs(a.astype(np.int16) - b) * _AMPLIFICATION, _FULL), np.uint8)
 
 
 def root_mean_square(a: RgbImage, b: RgbImage) -> float:
-    """Of the difference of two pictures, levels of 255."""
+    """Root mean square of the difference of two images, levels of 255.
+
+    Args:
+        a: (H, W, 3), uint8 RGB.
+        b: likewise.
+    """
     return float(np.sqrt(np.mean((a.astype(np.float64) - b) ** 2)))
 
 
-def frames_of(name: str, sights: Sequence[Sight], class_names: dict[int, str], labelling: Labelling) -> FrameSet:
-    """What an engine saw as a data set; boxes smaller than the labelling's least are left out."""
+def views_as_frames(
+    name: str, views: Sequence[EngineView], class_names: dict[int, str], labelling: Labelling
+) -> FrameSet:
+    """The views of an engine as a labelled data set.
+
+    Args:
+        name: name of the set.
+        views: at least one view.
+        class_names: names of the scene's classes, by class id.
+        labelling: boxes below its `min_size` are left out.
+    """
     frame, rows = [], []
-    for number, sight in enumerate(sights):
-        for row, box in enumerate(sight.objects.box):
+    for number, view in enumerate(views):
+        for row, box in enumerate(view.objects.box):
             if min(box[2] - box[0], box[3] - box[1]) >= labelling.min_size:
                 frame.append(number)
-                rows.append((sight.objects, row))
+                rows.append((view.objects, row))
     objects = Objects.build(
         frame,
         [table.class_id[row] for table, row in rows],
         [table.box[row] for table, row in rows],
         [table.instance[row] for table, row in rows],
     )
-    count = len(sights)
-    height, width = sights[0].picture.shape[:2]
+    count = len(views)
+    height, width = views[0].image.shape[:2]
     return FrameSet(
         name=name,
         frame_name=[frame_name(number) for number in range(count)],
@@ -148,18 +180,24 @@ def frames_of(name: str, sights: Sequence[Sight], class_names: dict[int, str], l
         predictions=None,
         predicted=np.zeros(count, bool),
         class_names=class_names,
-        images=ArrayImages([sight.picture for sight in sights]),
+        images=ArrayImages([view.image for view in views]),
     )
 
 
-def numbers(a: Sequence[Sight], b: Sequence[Sight], boxes: BoxDifference) -> dict[str, Any]:
-    """What was found, for a file: seconds a picture, differences, and whether the engines agree."""
+def comparison_numbers(a: Sequence[EngineView], b: Sequence[EngineView], boxes: BoxDifference) -> dict[str, Any]:
+    """The comparison for a file: seconds an image, differences, and whether the engines agree.
+
+    Args:
+        a: views of one engine.
+        b: views of the other, from the same poses.
+        boxes: from `compare_boxes`.
+    """
     absolute = np.abs(boxes.corners)
     return {
         "poses": len(a),
         "seconds_light": [float(np.mean([s.light_seconds for s in side])) for side in (a, b)],
         "seconds_labels": [float(np.mean([s.label_seconds for s in side])) for side in (a, b)],
-        "picture_rms": [root_mean_square(x.picture, y.picture) for x, y in zip(a, b, strict=True)],
+        "picture_rms": [root_mean_square(x.image, y.image) for x, y in zip(a, b, strict=True)],
         "things_in_both": len(boxes.corners),
         "corner_median_px": boxes.median if boxes.corners.size else None,
         "corner_worst_px": float(absolute.max()) if boxes.corners.size else None,
@@ -173,5 +211,9 @@ def numbers(a: Sequence[Sight], b: Sequence[Sight], boxes: BoxDifference) -> dic
 
 
 def frame_name(number: int) -> str:
-    """Of a pose."""
+    """Name of a pose's frame.
+
+    Args:
+        number: number of the pose, from 0.
+    """
     return f"pose_{number:05d}"

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from simjudge.capture.camera_path import CameraPath, parse_mount, parse_place
+from simjudge.capture.camera_path import CameraPath, parse_mount, parse_pose
 from simjudge.core.errors import UsageError
 from simjudge.geometry.pose_noise import PoseNoise
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, Trajectory
@@ -77,12 +77,12 @@ def test_noise_is_the_frames_own_and_stays_for_its_exposure():
     ],
 )
 def test_places_as_text(text, pose):
-    np.testing.assert_allclose(parse_place("align", text).matrix(), pose.matrix(), atol=1e-12)
+    np.testing.assert_allclose(parse_pose("align", text).matrix(), pose.matrix(), atol=1e-12)
 
 
 @pytest.mark.parametrize("text", ["", "1,2", "1,2,3,4,5", "a,b,c", "1,2,nan", "1,2,3,inf"])
 def test_texts_that_are_no_place(text):
     with pytest.raises(UsageError, match=r"--align .*: give x,y,z or x,y,z,yaw or x,y,z,yaw,pitch,roll in metres"):
-        parse_place("align", text)
+        parse_pose("align", text)
     with pytest.raises(UsageError, match="or body or optical"):
         parse_mount(text)

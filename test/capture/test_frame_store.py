@@ -71,11 +71,11 @@ def test_what_is_missing_is_filled_and_told(tmp_path):
     add(store, 2)
     looked, told = [], []
 
-    def look(index):
+    def observe(index):
         looked.append(index)
         return lambda: add(store, index)
 
-    store.fill(4, look, lambda done, total: told.append((done, total)))
+    store.fill(4, observe, lambda done, total: told.append((done, total)))
     assert looked == [0, 1, 3]
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
@@ -83,13 +83,13 @@ def test_what_is_missing_is_filled_and_told(tmp_path):
 def test_an_end_in_the_middle_keeps_what_was_looked_at(tmp_path):
     store = FrameStore.beside(tmp_path / "out", PLAN)
 
-    def look(index):
+    def observe(index):
         if index == 2:
             raise KeyboardInterrupt
         return lambda: add(store, index)
 
     with pytest.raises(KeyboardInterrupt):
-        store.fill(4, look, lambda *_: None)
+        store.fill(4, observe, lambda *_: None)
     assert [store.has(index) for index in range(4)] == [True, True, False, False]
 
 

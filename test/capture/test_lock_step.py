@@ -6,7 +6,7 @@ from itertools import takewhile
 import numpy as np
 import pytest
 
-from simjudge.capture.lock_step import LockStep, Moved, Taken
+from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample, interpolate_pose
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera_file import read_camera
@@ -65,7 +65,7 @@ CAMERAS = {
 def test_every_due_frame_comes_once_with_its_stamp_and_not_before_its_time(name):
     camera = CAMERAS[name]
     _, events = run(camera, 2.0)
-    frames = [event for event in events if isinstance(event, Taken)]
+    frames = [event for event in events if isinstance(event, FrameEvent)]
     assert [frame.number for frame in frames] == list(range(len(frames)))
     for frame in frames:
         assert frame.stamp == round((frame.number + 1) * SECOND / camera.rate)
@@ -83,12 +83,12 @@ def test_time_never_goes_back_and_each_sample_comes_once(name):
     _, events = run(camera, 1.0)
     times = [event.time for event in events]
     assert times == sorted(times)
-    samples = [event.time for event in events if isinstance(event, Moved)]
+    samples = [event.time for event in events if isinstance(event, MotionSample)]
     assert len(set(samples)) == len(samples)
     assert samples[0] == 0
     assert np.max(np.diff(samples)) <= 20_000_000
     for event in events:
-        if isinstance(event, Taken):
+        if isinstance(event, FrameEvent):
             assert event.stamp in samples, "odometry at every stamp"
             assert event.time in samples, "and at every handing over"
 
@@ -98,15 +98,15 @@ def test_the_world_is_where_it_was_at_the_scene_states_of_the_exposure(name):
     camera = CAMERAS[name]
     engine, events = run(camera, 1.0)
     error = 0.8 * 0.002**2 / 8 + 1e-9
-    for frame in (event for event in events if isinstance(event, Taken)):
+    for frame in (event for event in events if isinstance(event, FrameEvent)):
         stamp = frame.stamp / SECOND
         assert frame.state.time == pytest.approx(stamp, abs=1e-9)
         assert frame.state.pose.position[0] == pytest.approx(engine.x(stamp), abs=error)
         assert frame.state.velocity[0] == pytest.approx(1.5 + 0.8 * stamp, abs=1e-9)
         exposure = camera.exposure_time
         shares = (np.arange(camera.exposure_samples) + 0.5) / camera.exposure_samples
-        scene_states = zip(frame.scene_states, stamp + shares * exposure, strict=True)
-        for scene_state, time in [*scene_states, (frame.middle, stamp + exposure / 2)]:
+        scene_states = zip(frame.exposure.scene_states, stamp + shares * exposure, strict=True)
+        for scene_state, time in [*scene_states, (frame.exposure.middle, stamp + exposure / 2)]:
             seat = Pose((engine.x(time), 0, 0)) @ MOUNT.optical_frame()
             np.testing.assert_allclose(scene_state.camera.position, seat.position, atol=error)
             np.testing.assert_allclose(scene_state.camera.orientation, seat.orientation, atol=1e-12)
@@ -117,7 +117,7 @@ def test_the_world_is_where_it_was_at_the_scene_states_of_the_exposure(name):
 def test_samples_of_the_motion_are_what_the_engine_says_then():
     engine, events = run(CAMERAS["30 Hz"], 0.5)
     for event in events:
-        if isinstance(event, Moved):
+        if isinstance(event, MotionSample):
             assert event.state.pose.position[0] == pytest.approx(engine.x(event.time / SECOND), abs=1e-6)
 
 
@@ -132,5 +132,14 @@ def test_the_world_stands_still_while_an_event_is_taken():
 def test_it_begins_where_the_engine_is():
     engine = Slide()
     engine.step(0.5)
-    frames = (event for event in LockStep(engine, CAMERAS["10 Hz, no lag"], MOUNT).events() if isinstance(event, Taken))
+    frames = (
+        event for event in LockStep(engine, CAMERAS["10 Hz, no lag"], MOUNT).events() if isinstance(event, FrameEvent)
+    )
     assert next(frames).stamp == 600_000_000
+
+
+def test_poses_turn_the_short_way():
+    begin, end = Pose.from_euler(0, 0, yaw=3.0), Pose.from_euler(0, 0, yaw=-3.0)
+    yaw = interpolate_pose(begin, end, 0.25).angles()[0]
+    assert yaw == pytest.approx(3.0 + 0.25 * (2 * np.pi - 6))
+    assert interpolate_pose(begin, begin, 0.7) == begin

@@ -1,11 +1,10 @@
 """Which frames are replayed: those of the real camera that have poses, or a steady rate where there are no pictures."""
 
-
 import numpy as np
 import pose_samples as samples
 import pytest
 
-from simjudge.capture.replay_source import Wanted, read_source
+from simjudge.capture.replay_source import ReplayOptions, read_source
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
@@ -31,8 +30,8 @@ def drive(folder, pictures, poses=POSES, delay=0, camera="/cam"):
     return samples.write_messages(folder / "drive", rows)
 
 
-def read(path, camera_rate=10.0, around=(0, 0), limits=None, **wanted):
-    return read_source(Wanted(path, **wanted), camera_rate, around, limits or MotionLimits())
+def read(path, camera_rate=10.0, around=(0, 0), limits=None, **options):
+    return read_source(ReplayOptions(path, **options), camera_rate, around, limits or MotionLimits())
 
 
 def test_one_frame_for_each_picture(tmp_path):

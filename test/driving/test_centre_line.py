@@ -11,10 +11,10 @@ from simjudge.driving.centre_line import (
     LineModel,
     _beside,
     _Curve,
-    carried,
     fit_centre_line,
+    move_line,
+    rotate_points,
     straight_line,
-    turned,
 )
 
 MODEL = LineModel()
@@ -136,8 +136,8 @@ def test_a_line_carried_along_stays_where_it_is():
     truth, cones, side = course(0.5, 0.1, 0.1)
     line = fit(cones, side)
     moved = (0.8, 0.25, 0.3)
-    new = carried(line, moved, MODEL)
-    back = turned(new.points, moved[2]) + np.array(moved[:2])
+    new = move_line(line, moved, MODEL)
+    back = rotate_points(new.points, moved[2]) + np.array(moved[:2])
     for way in np.arange(0.0, 2.5, 0.25):
         point = back[np.argmin(np.abs(new.way - way))]
         assert np.min(np.hypot(*(line.points - point).T)) < 0.03
@@ -169,4 +169,4 @@ def test_slopes_are_the_derivatives():
 
 
 def test_points_turn_to_the_left():
-    np.testing.assert_allclose(turned(np.array([[1.0, 0.0]]), math.pi / 2), [[0.0, 1.0]], atol=1e-15)
+    np.testing.assert_allclose(rotate_points(np.array([[1.0, 0.0]]), math.pi / 2), [[0.0, 1.0]], atol=1e-15)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from toy_world import GREEN, LENSES, RED, detect
 
-from simjudge.driving.cone_map import ConeMap, Memory
-from simjudge.driving.cones import Sightings, locate_cones
+from simjudge.driving.cone_map import ConeMap, ConeMapParameters
+from simjudge.driving.cones import ConeObservations, locate_cones
 from simjudge.geometry.poses import Pose
 from simjudge.vehicle.vehicle_file import read_vehicle
 
@@ -17,7 +17,7 @@ CLASSES = np.array([GREEN, RED, GREEN, RED])
 
 def look(cones, x=0.0, rng=None, classes=CLASSES, where=CONES, **detector):
     camera = (Pose.from_euler(x, 0) @ MOUNT).optical_frame()
-    cones.saw(locate_cones(detect(where, classes, VIEW, camera, rng, **detector), VIEW, camera), VIEW, camera)
+    cones.update(locate_cones(detect(where, classes, VIEW, camera, rng, **detector), VIEW, camera), VIEW, camera)
 
 
 def test_many_pictures_of_four_cones_are_four_cones_each_better_known():
@@ -36,14 +36,14 @@ def test_many_pictures_of_four_cones_are_four_cones_each_better_known():
 
 
 def test_what_has_left_the_view_is_still_known_until_it_is_far():
-    cones = ConeMap((RED, GREEN), Memory(reach=4.0))
+    cones = ConeMap((RED, GREEN), ConeMapParameters(reach=4.0))
     for x in (0.0, 0.1, 0.2):
         look(cones, x)
     for x in (3.0, 3.1, 3.2, 3.3):
-        cones.moved(0.1, Pose.from_euler(x, 0))
+        cones.predict(0.1, Pose.from_euler(x, 0))
         look(cones, x)
     assert len(cones) == 4
-    cones.moved(0.1, Pose.from_euler(6.0, 0))
+    cones.predict(0.1, Pose.from_euler(6.0, 0))
     assert np.all(cones.position[:, 0] > 2.0)
     assert len(cones) == 2
 
@@ -71,7 +71,7 @@ def test_what_is_near_and_in_view_and_not_seen_again_is_forgotten():
 
 def test_what_is_seen_from_afar_is_trusted_little():
     def looks_until_trusted(distance):
-        cones = ConeMap((RED, GREEN), Memory(sure=2.0, trust=1.5))
+        cones = ConeMap((RED, GREEN), ConeMapParameters(sure=2.0, trust=1.5))
         for count in range(1, 100):
             look(cones, where=np.array([[0.4365 + distance, 0.2]]), classes=np.array([GREEN]), farthest=9)
             if cones.trusted().any():
@@ -84,12 +84,12 @@ def test_what_is_seen_from_afar_is_trusted_little():
 
 
 def test_doubt_is_larger_where_there_is_little_trust():
-    cones = ConeMap((RED, GREEN), Memory(sure=10.0, most_trust=4.0))
+    cones = ConeMap((RED, GREEN), ConeMapParameters(sure=10.0, most_trust=4.0))
     look(cones)
-    np.testing.assert_allclose(cones.doubt(), 4 * cones.covariance)
+    np.testing.assert_allclose(cones.weighted_covariance(), 4 * cones.covariance)
     for _ in range(5):
         look(cones)
-    np.testing.assert_allclose(cones.doubt(), cones.covariance)
+    np.testing.assert_allclose(cones.weighted_covariance(), cones.covariance)
 
 
 def test_two_cones_cannot_stand_in_one_place():
@@ -97,8 +97,8 @@ def test_two_cones_cannot_stand_in_one_place():
     for _ in range(3):
         look(cones)
     place = cones.position[0]
-    off = Sightings(place[None] + [0.0, 0.15], 1e-6 * np.eye(2)[None], np.array([RED]), np.ones(1))
-    cones.saw(off, VIEW, (Pose.from_euler(20, 0) @ MOUNT).optical_frame())
+    off = ConeObservations(place[None] + [0.0, 0.15], 1e-6 * np.eye(2)[None], np.array([RED]), np.ones(1))
+    cones.update(off, VIEW, (Pose.from_euler(20, 0) @ MOUNT).optical_frame())
     assert len(cones) == 4
     np.testing.assert_array_equal(cones.position[0], place)
 
@@ -110,20 +110,20 @@ def test_other_classes_are_no_cones_of_the_lane():
 
 
 def test_doubt_grows_with_the_way():
-    cones = ConeMap((RED, GREEN), Memory(drift=0.1))
+    cones = ConeMap((RED, GREEN), ConeMapParameters(drift=0.1))
     look(cones)
     before = cones.covariance.copy()
-    cones.moved(0.5, Pose.from_euler(0.5, 0))
+    cones.predict(0.5, Pose.from_euler(0.5, 0))
     np.testing.assert_allclose(cones.covariance - before, np.broadcast_to(0.005 * np.eye(2), before.shape))
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 0, 2]])
 def test_the_order_of_sightings_does_not_matter(order):
     cones = ConeMap((RED, GREEN))
-    full = Sightings(CONES, np.broadcast_to(0.01 * np.eye(2), (4, 2, 2)), CLASSES, np.ones(4))
-    part = Sightings(CONES[order], full.covariance, CLASSES[order], np.ones(4))
+    full = ConeObservations(CONES, np.broadcast_to(0.01 * np.eye(2), (4, 2, 2)), CLASSES, np.ones(4))
+    part = ConeObservations(CONES[order], full.covariance, CLASSES[order], np.ones(4))
     camera = (Pose() @ MOUNT).optical_frame()
     for seen in (full, part):
-        cones.saw(seen, VIEW, camera)
+        cones.update(seen, VIEW, camera)
     np.testing.assert_allclose(cones.position, CONES)
     np.testing.assert_allclose(cones.covariance, np.broadcast_to(0.005 * np.eye(2), (4, 2, 2)))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_world import GREEN, HEIGHT, LENSES, RADIUS, RED, boxes, detect
 
-from simjudge.driving.cones import ConeShape, Sight, filled_angle, floor_points, locate_cones
+from simjudge.driving.cones import ConeShape, DetectionUncertainty, filled_angle, floor_points, locate_cones
 from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
 from simjudge.vehicle.vehicle_file import read_vehicle
@@ -41,7 +41,9 @@ def test_the_middle_of_a_lower_edge_is_half_a_pixel_off_in_lens_coordinates():
     camera = Pose.from_euler(0, 0, 1.0).optical_frame()
     (focal, _), (cx, cy) = lens.focal, lens.centre
     box = [[cx + 0.5 - 5, 250, cx + 0.5 + 5, cy + 0.5 + focal * 1.0 / (4.0 - RADIUS)]]
-    seen = locate_cones(Detections.build([RED], box, [1]), lens, camera, sight=Sight(disagreement=1e9, tilt_error=0))
+    seen = locate_cones(
+        Detections.build([RED], box, [1]), lens, camera, sight=DetectionUncertainty(disagreement=1e9, tilt_error=0)
+    )
     by_floor = floor_points(lens, camera, [[cx, box[0][3] - 0.5]])
     np.testing.assert_allclose(by_floor, [[4.0 - RADIUS, 0.0]], atol=1e-12)
     assert seen.position[0, 1] == pytest.approx(0, abs=1e-12)
@@ -69,8 +71,10 @@ def test_errors_are_as_large_as_their_covariance_says(error):
     for _ in range(400):
         camera = CAMERA
         if error == "pitch":
-            camera = Pose.from_euler(0.4365, 0, 0.185, pitch=0.1 + rng.normal(0, Sight.tilt_error)).optical_frame()
-        found = detect(place, np.array([RED]), view, camera, rng, noise=Sight.pixel_error)
+            camera = Pose.from_euler(
+                0.4365, 0, 0.185, pitch=0.1 + rng.normal(0, DetectionUncertainty.tilt_error)
+            ).optical_frame()
+        found = detect(place, np.array([RED]), view, camera, rng, noise=DetectionUncertainty.pixel_error)
         seen = locate_cones(found, view, CAMERA)
         off = seen.position[0] - place[0]
         shares.append(off @ np.linalg.inv(seen.covariance[0]) @ off)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from toy_world import GREEN, LENSES, RED, Bicycle, detect, drive_course, s_course
 
-from simjudge.driving.driver import Driver, Manner, pose_at
+from simjudge.driving.driver import Driver, DriverParameters, pose_at
 from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
 from simjudge.vehicle.vehicle import VehicleState
@@ -48,9 +48,9 @@ def test_straight_ahead_between_two_rows():
 @pytest.mark.parametrize("side", [1, -1])
 def test_a_lane_to_one_side_is_steered_for(side):
     shifted = commands(Driver(CAR, VIEW), LANE + np.array([0, 0.2 * side]), speed=1.0)[-1]
-    turned = commands(Driver(CAR, VIEW), LANE, yaw=-0.15 * side, speed=1.0)[-1]
+    rotate_points = commands(Driver(CAR, VIEW), LANE, yaw=-0.15 * side, speed=1.0)[-1]
     assert shifted.steering * side > 0.1, "left is positive"
-    assert turned.steering * side > 0.1
+    assert rotate_points.steering * side > 0.1
 
 
 POOR = {"noise": 1.0, "missed": 0.3, "wrong": 0.1, "farthest": 3.0}
@@ -92,7 +92,9 @@ def test_one_row_of_cones_is_enough(missing):
 def test_a_wider_course_than_it_was_told_of():
     rng = np.random.default_rng(6)
     line, cones, classes = s_course(rng, width=1.3)
-    finished, touched, *_ = drive_course(Driver(CAR, VIEW, Manner(lane_width=1.0)), line, cones, classes, rng, VIEW)
+    finished, touched, *_ = drive_course(
+        Driver(CAR, VIEW, DriverParameters(lane_width=1.0)), line, cones, classes, rng, VIEW
+    )
     assert finished
     assert not touched
 
@@ -117,7 +119,7 @@ def test_blind_it_slows_down_keeps_the_line_and_stops():
     assert speeds[-1] == 0
     assert command.throttle == 0
     assert command.braking == 1
-    pace, patience = Manner().pace, Manner().giving_up
+    pace, patience = DriverParameters().pace, DriverParameters().giving_up
     assert 1.0 < way < 2.8 + patience * pace.slowest, "as far as it knew the line, and its patience"
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simjudge.driving.centre_line import LineModel, _Curve, straight_line
-from simjudge.driving.steering import Gains, LookAhead, Pace, Pid
+from simjudge.driving.steering import LookAhead, Pid, PidGains, SpeedController
 
 MODEL = LineModel()
 
@@ -32,7 +32,7 @@ def test_a_line_on_the_left_wants_steering_to_the_left():
 
 
 def test_pid_against_its_formula():
-    pid = Pid(Gains(2.0, 0.5, 0.1), -100, 100)
+    pid = Pid(PidGains(2.0, 0.5, 0.1), -100, 100)
     errors, total, last = [1.0, 0.5, -0.25, 0.0], 0.0, None
     for error in errors:
         total += error * 0.1
@@ -44,7 +44,7 @@ def test_pid_against_its_formula():
 
 
 def test_the_integral_does_not_wind_up():
-    pid = Pid(Gains(0.1, 1.0), -1, 1)
+    pid = Pid(PidGains(0.1, 1.0), -1, 1)
     for _ in range(1000):
         assert pid(5.0, 0.1) <= 1
     outs = [pid(-5.0, 0.1) for _ in range(4)]
@@ -52,7 +52,7 @@ def test_the_integral_does_not_wind_up():
 
 
 def test_the_pace_suits_curves_and_what_is_known():
-    pace = Pace(fastest=2.0, slowest=0.4, sideways=1.0, slowing=0.5)
+    pace = SpeedController(fastest=2.0, slowest=0.4, sideways=1.0, slowing=0.5)
     assert pace.speed(bent(0.0), 2.0) == 2.0
     assert pace.speed(bent(1.0), 2.0) == pytest.approx(1.0)
     assert pace.speed(bent(-0.5), 2.0) == pytest.approx(math.sqrt(2))

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 
+from simjudge.capture.exposure import CapturedImage
 from simjudge.core.frames import Objects
 from simjudge.core.images import EncodedImage, encode_jpeg
 from simjudge.engines.contract import Labels
@@ -34,8 +35,9 @@ class SimulatedSource(SimjudgeNode):
 
     def publish_all(self):
         while not self.ended:
-            self.camera.publish(1_500_000_000, PICTURE, OBJECTS, LABELS, frame_name="first")
-            self.camera.publish(2_000_000_000, PICTURE, Objects.empty(), None, EncodedImage(JPEG, ".jpg"))
+            self.camera.publish(1_500_000_000, CapturedImage(PICTURE), OBJECTS, LABELS, frame_name="first")
+            with_jpeg = CapturedImage(PICTURE, EncodedImage(JPEG, ".jpg"))
+            self.camera.publish(2_000_000_000, with_jpeg, Objects.empty())
             time.sleep(0.5)
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from simjudge.engines.registry import make_engine
-from simjudge.studies.driving_tests import as_numbers, drive_tests, flat_scene
+from simjudge.studies.driving_tests import flat_scene, measure_driving
 from simjudge.vehicle.vehicle_file import read_vehicle
 
 
@@ -15,7 +15,7 @@ def test_the_default_car():
     pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
     car = read_vehicle("art1")
     engine = make_engine("default", flat_scene(), car)
-    figures = drive_tests(engine, car, (1.0, -1.0))
+    figures = measure_driving(engine, car, (1.0, -1.0))
     engine.close()
     assert 0.5 * car.top_wheel_speed * car.wheel_radius < figures.speed < car.top_wheel_speed * car.wheel_radius
     assert 0 < figures.to_half < 3
@@ -26,4 +26,4 @@ def test_the_default_car():
     assert left[0] == pytest.approx(-right[0], rel=0.05)
     assert left[0] == pytest.approx(left[1], rel=0.2)
     assert left[1] == pytest.approx(car.wheelbase / math.tan(car.steering_limit), rel=0.1)
-    assert as_numbers(figures)["circles"]["+1.0"] == list(left)
+    assert figures.as_record()["circles"]["+1.0"] == list(left)

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("pychrono", reason="PyChrono is not installed")
 
-from simjudge.capture.exposure import gather
+from simjudge.capture.exposure import gather_light
 from simjudge.engines.chrono.lenses import Asked
 from simjudge.engines.chrono.other_sensors import EARTH, Sensors
 from simjudge.engines.chrono.probe import DISTANCE, plate, probe
@@ -93,7 +93,9 @@ def own_camera(own):
 
 
 def test_chronos_own_noise_has_its_deviation(target):
-    quiet, noisy = (gather(target, own_camera(ChronoNoise("constant", 0.0, d)), [AT])[4, 280:, 1] for d in (0.0, 0.04))
+    quiet, noisy = (
+        gather_light(target, own_camera(ChronoNoise("constant", 0.0, d)), [AT])[4, 280:, 1] for d in (0.0, 0.04)
+    )
     assert (noisy ** (1 / 2.2)).std() == pytest.approx(0.04, rel=0.5)
     assert (quiet ** (1 / 2.2)).std() < 0.01
 
@@ -102,7 +104,7 @@ def test_the_physical_camera_sees_the_target(target):
     if not target.release.phys_camera:
         pytest.skip("ChPhysCameraSensor came with release 10.0.0")
     lens = own_camera(None).lens
-    picture = gather(target, own_camera(ChronoPhysical()), [AT])
+    picture = gather_light(target, own_camera(ChronoPhysical()), [AT])
     edge = lens.project([TARGET, (4 - lens.centre[1]) / lens.focal[1], 1])[0] + 0.5
     assert np.flatnonzero(picture[4, :, 1] > picture.max() / 2)[0] == pytest.approx(edge, abs=1.1)
 

@@ -8,7 +8,8 @@ import pytest
 from scipy.spatial import ConvexHull
 from solid_scenes import AT_ORIGIN, RADIAL, box, cone, labels_of, random_scene, scene_of
 
-from simjudge.capture.exposure import develop, gather, scene_states_between
+from simjudge.capture.exposure import develop, gather_light
+from simjudge.capture.lock_step import interpolate_pose
 from simjudge.engines.contract import SceneState
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
@@ -39,6 +40,18 @@ def engine_of():
     yield make
     for engine in made:
         engine.close()
+
+
+def instants(begin, end, count):
+    """Middles of `count` equal parts of an exposure that begins and ends so."""
+    shares = [(2 * i + 1) / (2 * count) for i in range(count)]
+    return [
+        SceneState(
+            interpolate_pose(begin.camera, end.camera, share),
+            {name: interpolate_pose(pose, end.bodies[name], share) for name, pose in begin.bodies.items()},
+        )
+        for share in shares
+    ]
 
 
 def outline(corners, info):
@@ -87,7 +100,7 @@ def bright_panel(y):
 
 def profile(engine, camera, scene_states):
     """Radiance along the picture's middle row, red."""
-    return gather(engine, camera, scene_states)[camera.lens.size[1] // 2, :, 0]
+    return gather_light(engine, camera, scene_states)[camera.lens.size[1] // 2, :, 0]
 
 
 def smear(row, still):
@@ -127,7 +140,7 @@ def test_motion_blur_is_as_long_as_speed_times_exposure(engine_of, what, speed):
         begin, end = (
             SceneState(Pose().optical_frame(), {"panel": Pose((at[0], y, at[2]))}) for y in (-way / 2, way / 2)
         )
-    row = profile(engine, camera, scene_states_between(begin, end, camera.exposure_samples))
+    row = profile(engine, camera, instants(begin, end, camera.exposure_samples))
     still = profile(engine, camera, [SceneState(Pose().optical_frame())])
     expected = camera.lens.focal[0] * way / (2.0 - 0.0005)
     assert smear(row, still) == pytest.approx(expected, rel=0.02, abs=0.25)
@@ -144,7 +157,7 @@ def test_noise_of_a_rendered_surface_lies_on_the_line(engine_of):
     camera = replace(CAMERA, lens=lens, supersampling=1)
     for brightness in (0.1, 0.4, 0.9):
         engine = engine_of(replace(scene_of(wall), ambient=(brightness,) * 3))
-        light = gather(engine, camera, [SceneState(Pose().optical_frame())])
+        light = gather_light(engine, camera, [SceneState(Pose().optical_frame())])
         level = float(light.mean())
         assert light.std() < 1e-3
         noisy = (shot_noise(light, shot=12, read=3, seed=5) - light) * 255
@@ -154,8 +167,6 @@ def test_noise_of_a_rendered_surface_lies_on_the_line(engine_of):
 def test_the_same_call_gives_the_same_bytes(engine_of):
     camera = replace(read_camera("reference"), lens=LENSES["radial"])
     scene = replace(random_scene(1), ambient=(0.5, 0.5, 0.5))
-    scene_states = scene_states_between(
-        SceneState(Pose().optical_frame()), SceneState(Pose((0.1, 0, 0)).optical_frame()), 2
-    )
-    first, again = (develop(camera, gather(engine_of(scene), camera, scene_states), "a", 7) for _ in range(2))
-    assert np.array_equal(first, again)
+    scene_states = instants(SceneState(Pose().optical_frame()), SceneState(Pose((0.1, 0, 0)).optical_frame()), 2)
+    first, again = (develop(camera, gather_light(engine_of(scene), camera, scene_states), "a", 7) for _ in range(2))
+    assert np.array_equal(first.pixels, again.pixels)

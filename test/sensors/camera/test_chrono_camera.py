@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from simjudge.capture.exposure import gather
+from simjudge.capture.exposure import gather_light
 from simjudge.core.errors import SimjudgeError
 from simjudge.engines.contract import SceneState
 from simjudge.geometry.poses import Pose
@@ -59,7 +59,7 @@ def test_what_is_asked(tmp_path, text, own):
             r"dark current.* is 30 times the light of white",
         ),
         ("chrono: {physical: {}}\ngain: 2", r"gain: chrono\.physical has aperture"),
-        ("chrono: {physical: {}}\nexposure_time: 0.01", "exposure_time: Chrono's own camera takes one instant"),
+        ("chrono: {physical: {}}\nexposure_time: 0.01", "exposure_time: Chrono's own camera takes one moment"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, text, says):
@@ -71,11 +71,11 @@ def test_what_is_wrong_is_named(tmp_path, text, says):
 
 def test_an_engine_without_them_refuses_the_camera(tmp_path):
     with pytest.raises(SimjudgeError, match=r"own\.yaml: chrono: engine default has none"):
-        gather(SimpleNamespace(name="default"), camera(tmp_path, "chrono: {physical: {}}"), [HERE])
+        gather_light(SimpleNamespace(name="default"), camera(tmp_path, "chrono: {physical: {}}"), [HERE])
 
 
 def test_an_engine_that_has_them_takes_the_picture(tmp_path):
     asked = camera(tmp_path, "chrono: {physical: {}}")
     light = np.ones((48, 64, 3), np.float32)
     engine = SimpleNamespace(name="chrono", render_own=lambda *given: light if given == (asked, HERE) else None)
-    assert gather(engine, asked, [HERE]) is light
+    assert gather_light(engine, asked, [HERE]) is light

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from toy_world import LENSES
 
-from simjudge.driving.view import CalibratedView, view_of
+from simjudge.driving.camera_model import OpenCvCameraModel, camera_model_of
 from simjudge.sensors.camera.lens import Lens
 
 PIXELS = np.stack(np.meshgrid(np.linspace(0, 1279, 9), np.linspace(0, 719, 7)), -1)
@@ -16,7 +16,7 @@ PIXELS = np.stack(np.meshgrid(np.linspace(0, 1279, 9), np.linspace(0, 719, 7)), 
 @pytest.mark.parametrize(("lens", "tolerance"), [("pinhole", 1e-9), ("radial", 1e-6), ("fov", 2e-3)])
 def test_opencv_and_the_lens_agree(lens, tolerance):
     exact = LENSES[lens]
-    view = CalibratedView(exact.camera_info().calibration)
+    view = OpenCvCameraModel(exact.camera_info().calibration)
     assert view.size == exact.size
     pixels = PIXELS[:, :5] if lens == "pinhole" else PIXELS
     rays = view.rays_at(pixels)
@@ -26,7 +26,7 @@ def test_opencv_and_the_lens_agree(lens, tolerance):
 
 def test_fisheye_is_equidistant():
     calibration = LENSES["pinhole"].camera_info().calibration
-    view = CalibratedView(replace(calibration, model="equidistant", distortion=np.zeros(4)))
+    view = OpenCvCameraModel(replace(calibration, model="equidistant", distortion=np.zeros(4)))
     angle = 0.6
     pixel = view.project([math.sin(angle), 0.0, math.cos(angle)])
     cx, cy = LENSES["pinhole"].centre
@@ -35,11 +35,11 @@ def test_fisheye_is_equidistant():
 
 
 def test_what_is_behind_is_not_seen():
-    view = CalibratedView(LENSES["radial"].camera_info().calibration)
+    view = OpenCvCameraModel(LENSES["radial"].camera_info().calibration)
     assert np.all(np.isnan(view.project([[0, 0, -1.0], [1, 1, 0.0]])))
     assert view.rays_at(np.empty((0, 2))).shape == (0, 3)
 
 
 def test_a_lens_is_taken_where_there_is_one():
-    assert isinstance(view_of(LENSES["radial"].camera_info().calibration), Lens)
-    assert isinstance(view_of(LENSES["fov"].camera_info().calibration), CalibratedView)
+    assert isinstance(camera_model_of(LENSES["radial"].camera_info().calibration), Lens)
+    assert isinstance(camera_model_of(LENSES["fov"].camera_info().calibration), OpenCvCameraModel)

@@ -17,7 +17,7 @@ _STEPS = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 100, 1e-12)
 _BEHIND = 1e-6
 
 
-class View(Protocol):
+class CameraModel(Protocol):
     """A lens, as `sensors.camera.lens.Lens` is one: optical frame, pixel (0, 0) the upper left pixel's centre."""
 
     @property
@@ -31,7 +31,7 @@ class View(Protocol):
         """Pixel coordinates (..., 2) of points (..., 3), metres; NaN behind the camera."""
 
 
-class CalibratedView:
+class OpenCvCameraModel:
     """A camera whose calibration no lens of simjudge's has, by OpenCV's formulas."""
 
     def __init__(self, calibration: Calibration) -> None:
@@ -73,9 +73,9 @@ class CalibratedView:
         return out.reshape(*given.shape[:-1], 2)
 
 
-def view_of(calibration: Calibration) -> View:
+def camera_model_of(calibration: Calibration) -> CameraModel:
     """What a calibrated camera sees: an exact lens where there is one, else OpenCV's formulas."""
     try:
         return lens_of(calibration)
     except UsageError:
-        return CalibratedView(calibration)
+        return OpenCvCameraModel(calibration)

@@ -1,18 +1,18 @@
-"""Way and distance beside a course, against shapely-free geometry by hand."""
+"""Distance along and beside a course, against shapely-free geometry by hand."""
 
 import math
 
 import numpy as np
 import pytest
 
-from simjudge.driving.progress import Progress
+from simjudge.driving.course_progress import CourseProgress
 from simjudge.scene.model import Course
 
 BEND = Course(np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 3.0]]), 1.0)
 
 
 @pytest.mark.parametrize(
-    ("place", "way", "beside"),
+    ("position", "distance", "offset"),
     [
         ((0.5, 0.2), 0.5, 0.2),
         ((0.5, -0.2), 0.5, -0.2),
@@ -24,23 +24,23 @@ BEND = Course(np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 3.0]]), 1.0)
     ],
     ids=["left", "right", "before the start", "round the corner", "right of it", "behind the finish", "in the corner"],
 )
-def test_places(place, way, beside):
-    progress = Progress(BEND)
+def test_positions(position, distance, offset):
+    progress = CourseProgress(BEND)
     assert progress.length == 5.0
-    for x in np.linspace(0, 2, 9)[1:] if way > 2 else []:
-        progress.at(x, 0.0)
-    progress.at(*place)
-    assert progress.way == pytest.approx(way)
-    assert progress.beside == pytest.approx(beside)
+    for x in np.linspace(0, 2, 9)[1:] if distance > 2 else []:
+        progress.advance_to(x, 0.0)
+    progress.advance_to(*position)
+    assert progress.distance == pytest.approx(distance)
+    assert progress.offset == pytest.approx(offset)
 
 
 def test_a_line_that_passes_itself_is_followed_in_order():
     turn = np.linspace(0, 2 * math.pi, 400)
     eight = Course(np.stack([4 * np.sin(turn), 4 * np.sin(turn) * np.cos(turn)], 1), 1.0)
-    progress = Progress(eight)
-    ways = []
+    progress = CourseProgress(eight)
+    distances = []
     for point in eight.centre_line[:-1]:
-        progress.at(*point)
-        ways.append(progress.way)
-    assert np.all(np.diff(ways) > 0)
-    assert ways[-1] == pytest.approx(progress.length, abs=0.2)
+        progress.advance_to(*point)
+        distances.append(progress.distance)
+    assert np.all(np.diff(distances) > 0)
+    assert distances[-1] == pytest.approx(progress.length, abs=0.2)

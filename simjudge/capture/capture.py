@@ -1,0 +1,166 @@
+"""A camera in a scene: from an engine to labelled frames, by one way for all users.
+
+`simjudge render`, `replay`, `drive`, `engines compare`, `sim_node` and `replay_node` all take their frames from
+`Capture`. What differs between them is the `Exposure`: where the camera and the bodies are while a frame is exposed.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.capture.exposure import CapturedImage, Exposure, develop, gather_light
+from simjudge.capture.ground_truth import GroundTruth, Labelling, ground_truth
+from simjudge.core.images import EncodedImage, RgbImage
+from simjudge.engines.contract import Engine, Labels
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Scene
+from simjudge.sensors.camera.camera import Camera
+
+
+@dataclass(frozen=True, eq=False)
+class RawFrame:
+    """What an engine gave for one frame, before the camera's electronics.
+
+    Attributes:
+        exposure: where the camera and the bodies were.
+        scene: the scene that the engine had then.
+        light: linear radiance (H, W, 3) on the sensor; None where no image is wanted.
+        labels: class, instance and depth (H, W) in the middle of the exposure.
+        light_seconds: time that the light took, seconds of the wall clock.
+        label_seconds: time that the labels took, likewise.
+    """
+
+    exposure: Exposure
+    scene: Scene
+    light: npt.NDArray[np.float32] | None
+    labels: Labels
+    light_seconds: float
+    label_seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class CapturedFrame:
+    """A labelled frame.
+
+    Attributes:
+        exposure: where the camera and the bodies were.
+        image: what the camera made of the light; None where no image was wanted.
+        labels: class (semantic), instance and depth images, (H, W) each, in the middle of the exposure.
+        truth: the labelled objects, with their visible pixels and shares.
+    """
+
+    exposure: Exposure
+    image: CapturedImage | None
+    labels: Labels
+    truth: GroundTruth
+
+    @property
+    def frame_name(self) -> str:
+        """The frame's name."""
+        return self.exposure.frame_name
+
+    @property
+    def stamp(self) -> int:
+        """Start of the exposure, nanoseconds."""
+        return self.exposure.stamp
+
+    @property
+    def camera_pose(self) -> Pose:
+        """The optical frame in the world, in the middle of the exposure."""
+        return self.exposure.middle.camera
+
+    def pixels(self) -> RgbImage:
+        """The image's pixels, (H, W, 3), uint8 RGB.
+
+        Raises:
+            ValueError: no image was wanted.
+        """
+        return self._image().pixels
+
+    def stored_image(self) -> EncodedImage:
+        """The image as a file: the camera's JPEG, else a PNG.
+
+        Raises:
+            ValueError: no image was wanted.
+        """
+        return self._image().stored()
+
+    def _image(self) -> CapturedImage:
+        if self.image is None:
+            raise ValueError(f"{self.frame_name}: was captured without an image")
+        return self.image
+
+
+class Capture:
+    """A camera before an engine; it turns exposures into labelled frames.
+
+    Attributes:
+        engine: has the scene.
+        camera: lens, exposure and chain of filters.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        camera: Camera,
+        labelling: Labelling | None = None,
+        seed: int = 0,
+        *,
+        masks: bool = False,
+    ) -> None:
+        """Put a camera before an engine.
+
+        Args:
+            engine: the engine with the scene.
+            camera: the camera that sees the scene.
+            labelling: which objects are labelled; None for the defaults.
+            seed: seed of the camera's noise.
+            masks: whether the objects get pixel masks too.
+        """
+        self.engine, self.camera = engine, camera
+        self._labelling, self._seed, self._masks = labelling or Labelling(), seed, masks
+
+    def observe(self, exposure: Exposure, *, image: bool = True) -> RawFrame:
+        """Take light and labels of an exposure from the engine. This is all of a frame that needs the engine.
+
+        Args:
+            exposure: where the camera and the bodies are.
+            image: whether an image is wanted; without one, only labels are made.
+
+        Raises:
+            SimjudgeError: the camera asks for something that the engine has not.
+        """
+        begin = time.perf_counter()
+        light = gather_light(self.engine, self.camera, exposure.scene_states) if image else None
+        lit = time.perf_counter()
+        labels = self.engine.labels(self.camera.lens, exposure.middle)
+        return RawFrame(exposure, self.engine.scene, light, labels, lit - begin, time.perf_counter() - lit)
+
+    def finish(self, raw: RawFrame) -> CapturedFrame:
+        """Develop the image of an observed frame and find its objects. This may run beside the next `observe`.
+
+        Args:
+            raw: an observed frame; the engine may have another scene by now.
+        """
+        camera, exposure = self.camera, raw.exposure
+        truth = ground_truth(raw.scene, camera.lens, exposure.middle, raw.labels, self._labelling, masks=self._masks)
+        if raw.light is None:
+            return CapturedFrame(exposure, None, raw.labels, truth)
+        image = develop(camera, raw.light, exposure.frame_name, self._seed)
+        return CapturedFrame(exposure, image, raw.labels, truth)
+
+    def capture(self, exposure: Exposure, *, image: bool = True) -> CapturedFrame:
+        """Make the labelled frame of an exposure.
+
+        Args:
+            exposure: where the camera and the bodies are.
+            image: whether an image is wanted; without one, only labels are made.
+
+        Raises:
+            SimjudgeError: the camera asks for something that the engine has not.
+        """
+        return self.finish(self.observe(exposure, image=image))

@@ -1,0 +1,56 @@
+"""The camera poses that a word or a file asks for: `random`, `path`, or a TUM or CSV file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simjudge.capture.camera_poses import CameraPoses, CoursePoses, FilePoses, RandomPoses
+from simjudge.core.errors import Losses, UsageError
+from simjudge.data.pose_text import SUFFIXES, read_pose_text
+from simjudge.geometry.poses import Pose
+from simjudge.scene.read import read_scene
+from simjudge.sensors.camera.camera import Camera
+
+
+def choose_camera_poses(
+    poses: str | Path,
+    scene: str | Path,
+    camera: Camera,
+    count: int | None,
+    seed: int,
+    mount: Pose,
+) -> tuple[CameraPoses, Losses]:
+    """The camera poses that a word or a file asks for.
+
+    Args:
+        poses: "random", "path", or a TUM or CSV file.
+        scene: file or name of the scene; "path" needs its course.
+        camera: its rate and its field of view count.
+        count: number of frames; None for all of a course or a file.
+        seed: seed of random poses.
+        mount: the optical frame in the body that moves; see `camera_mount`.
+
+    Returns:
+        The poses, and the rows of a file that could not be used.
+
+    Raises:
+        UsageError: these poses cannot be had from this scene or file.
+        SimjudgeError: a file cannot be read.
+    """
+    if str(poses) == "random":
+        if count is None:
+            raise UsageError("--poses random: how many? give -n")
+        field = camera.lens.horizontal_field()
+        return RandomPoses(Path(scene).stem, count, camera.rate, mount, field, seed), Losses()
+    if str(poses) == "path":
+        course = read_scene(scene, seed).course
+        if course is None:
+            raise UsageError(
+                f"--poses path: scene {scene} has no course to drive along; a path in its placements is one"
+            )
+        return CoursePoses(course, mount, camera.rate, count), Losses()
+    path = Path(poses)
+    if not path.is_file() or path.suffix not in SUFFIXES:
+        raise UsageError(f"--poses {poses}: random, path, or a file ({', '.join(SUFFIXES)}) is needed")
+    trajectory, lost = read_pose_text(path)
+    return FilePoses.of(trajectory, mount, count), lost

@@ -1,0 +1,88 @@
+"""Writing rendered frames: a recording or a data set, and beside it OUT.render.json, which says what was done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.capture.frame_store import FrameStore
+from simjudge.capture.render_plan import RenderPlan
+from simjudge.core.errors import Losses
+from simjudge.core.files import atomic_file
+from simjudge.core.frames import FrameSet
+from simjudge.data.formats.yolo.dataset import write_yolo
+from simjudge.data.rosbag2.writing import write_recording
+from simjudge.geometry.poses import Pose
+from simjudge.sensors.camera.camera_messages import CameraMessages
+
+RECORDING_SUFFIXES = (".mcap", ".db3")
+"""Endings of an output that becomes a recording; an output without ending becomes a data set."""
+_FIXED_FRAME = "map"
+
+
+def write_rendering(
+    plan: RenderPlan,
+    store: FrameStore,
+    class_names: Mapping[int, str],
+    out: Path,
+    about: Mapping[str, Any],
+    sides: Sequence[str] = (),
+) -> Losses:
+    """Write all frames, and OUT.render.json, which says what was done and what each frame shows.
+
+    Args:
+        plan: what was rendered.
+        store: holds all frames of the plan.
+        class_names: names of the scene's classes, by class id.
+        out: x.mcap or x.db3, or the folder of a YOLO data set.
+        about: from `describe_rendering`; goes into the recording's metadata or the data set's data.yaml too.
+        sides: from `assign_sides`, for a data set.
+
+    Returns:
+        What the format could not hold.
+
+    Raises:
+        SimjudgeError: the output cannot be written.
+    """
+    stamps = np.array(plan.poses.stamp, np.int64)
+    frames = store.frames(out.name, plan.poses.frame_name, stamps, plan.camera.lens.size, dict(class_names))
+    lost = Losses()
+    if out.suffix in RECORDING_SUFFIXES:
+        lost = _write_recording(plan, store, frames, out, about)
+    else:
+        write_yolo(frames, out, sides, {"rendered": dict(about)})
+    head = json.dumps({**about, "frames": []}, indent=2).removesuffix("[]\n}")
+    rows = ",\n".join(f"    {json.dumps(frame)}" for frame in _describe_frames(plan, store))
+    with atomic_file(render_record_path(out)) as temporary:
+        temporary.write_text(f"{head}[\n{rows}\n  ]\n}}\n", encoding="utf-8")
+    return lost
+
+
+def render_record_path(out: Path) -> Path:
+    """Path of the file that says what was rendered.
+
+    Args:
+        out: the rendered recording or data set.
+    """
+    return out.with_name(out.name + ".render.json")
+
+
+def _describe_frames(plan: RenderPlan, store: FrameStore) -> list[dict[str, Any]]:
+    """Of each frame: its name, its placement's seed, the camera's pose, and the visible share of each object."""
+    return [{"name": name, **store.about(index)} for index, name in enumerate(plan.poses.frame_name)]
+
+
+def _write_recording(
+    plan: RenderPlan, store: FrameStore, frames: FrameSet, out: Path, about: Mapping[str, Any]
+) -> Losses:
+    messages = CameraMessages(plan.camera.lens.camera_info(plan.camera.name).calibration, _FIXED_FRAME)
+
+    def camera_messages(index: int) -> Iterator[tuple[str, Any]]:
+        x, y, z, *quaternion = store.about(index)["camera"]
+        return messages.at(plan.poses.stamp[index], Pose((x, y, z), tuple(quaternion)))
+
+    return write_recording(frames, out, extra_messages=camera_messages, custom_data={"simjudge": json.dumps(about)})

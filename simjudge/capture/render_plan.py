@@ -1,0 +1,170 @@
+"""What a rendering consists of: scene, camera, poses and placements; the engine for each frame; sides of a data set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.capture.camera_poses import CameraPoses
+from simjudge.capture.ground_truth import Labelling
+from simjudge.core.digest import hash_value
+from simjudge.core.errors import UsageError
+from simjudge.core.version import version
+from simjudge.engines.contract import Engine
+from simjudge.engines.registry import make_engine
+from simjudge.scene.model import Scene
+from simjudge.scene.read import read_scene
+from simjudge.sensors.camera.camera import Camera
+
+
+@dataclass(frozen=True)
+class RenderPlan:
+    """What is to be rendered.
+
+    Attributes:
+        scene: file or name of the scene.
+        camera: the camera that sees the scene.
+        poses: poses of the camera, one for each frame.
+        placements: number of placements of the scene's random things; each is seen in a run of frames.
+        labelling: which objects are labelled.
+        seed: seed of the placements and of the camera's noise.
+        engine: name of the engine.
+    """
+
+    scene: str | Path
+    camera: Camera
+    poses: CameraPoses
+    placements: int = 1
+    labelling: Labelling = field(default_factory=Labelling)
+    seed: int = 0
+    engine: str = "default"
+
+    def __post_init__(self) -> None:
+        """Check that there are frames for all placements."""
+        if not 1 <= self.placements <= len(self):
+            raise UsageError(f"{self.placements} placements for {len(self)} frames: 1 to {len(self)} are needed")
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return len(self.poses.stamp)
+
+    def placement(self, index: int) -> int:
+        """Number of the placement that a frame sees.
+
+        Args:
+            index: index of the frame.
+        """
+        return index * self.placements // len(self)
+
+    def scene_seed(self, placement: int) -> int:
+        """The scene's seed for a placement: the seed itself where there is one placement, else drawn from it.
+
+        Args:
+            placement: number of the placement, from 0.
+        """
+        if self.placements == 1:
+            return self.seed
+        return int(np.random.SeedSequence((self.seed, placement)).generate_state(1)[0])
+
+
+class PlacedScene:
+    """An engine with the scene as the frames see it, one placement at a time.
+
+    Attributes:
+        engine: the engine with the placement of the last frame that was asked for.
+    """
+
+    def __init__(self, plan: RenderPlan) -> None:
+        """Set up the first placement.
+
+        Args:
+            plan: what is to be rendered.
+
+        Raises:
+            SimjudgeError: the scene cannot be read, or the engine cannot run here.
+        """
+        self._plan, self._placement = plan, 0
+        self.engine: Engine = make_engine(plan.engine, self._read(0))
+        self._digest = hash_value((self.engine.scene.things, self.engine.scene.lights))
+
+    def close(self) -> None:
+        """Close the engine."""
+        self.engine.close()
+
+    def engine_for(self, index: int) -> Engine:
+        """The engine with the placement that a frame sees; the engine of another placement is closed.
+
+        Args:
+            index: index of the frame.
+
+        Raises:
+            SimjudgeError: the placement cannot be made.
+        """
+        placement = self._plan.placement(index)
+        if placement != self._placement:
+            scene = self._read(placement)
+            digest = hash_value((scene.things, scene.lights))
+            if digest != self._digest:  # a scene without anything random stays as it is
+                self.engine.close()
+                self.engine, self._digest = make_engine(self._plan.engine, scene), digest
+            self._placement = placement
+        return self.engine
+
+    def _read(self, placement: int) -> Scene:
+        return read_scene(self._plan.scene, self._plan.scene_seed(placement))
+
+
+def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, Any]:
+    """All that the frames depend on, as JSON has it.
+
+    Args:
+        plan: what is rendered.
+        engine: the engine with the first placement.
+    """
+    camera, scene = plan.camera, engine.scene
+    return {
+        "version": version(),
+        "scene": {
+            "name": scene.name,
+            "path": str(scene.path),
+            "sha256": hash_value(scene),
+            "placements": plan.placements,
+        },
+        "camera": {"name": camera.name, "path": str(camera.path), "sha256": hash_value(camera)},
+        "poses": {"kind": type(plan.poses).__name__, "frames": len(plan), "sha256": hash_value(plan.poses)},
+        "labelling": {"min_size": plan.labelling.min_size, "min_visible": plan.labelling.min_visible},
+        "engine": {"name": engine.name, "variant": engine.variant},
+        "seed": plan.seed,
+    }
+
+
+def assign_sides(plan: RenderPlan, valid: float, test: float) -> list[str]:
+    """The side of a data set that each frame is on: "train", "valid" or "test".
+
+    Frames of one placement stay together where there are several placements.
+
+    Args:
+        plan: what is rendered.
+        valid: share of the placements, or of the frames, for validation, 0 to 1.
+        test: share that training never sees, 0 to 1.
+
+    Returns:
+        One side for each frame; nothing where all frames are for training.
+
+    Raises:
+        UsageError: there are too few placements or frames for these shares.
+    """
+    if not valid and not test:
+        return []
+    groups = plan.placements if plan.placements > 1 else len(plan)
+    counts = [max(round(share * groups), 1) if share else 0 for share in (valid, test)]
+    if sum(counts) >= groups:
+        what = "placements (--scenes)" if plan.placements > 1 else "frames"
+        raise UsageError(f"--valid {valid:g}, --test {test:g}: {groups} {what} leave nothing to train on")
+    order = np.random.default_rng(plan.seed).permutation(groups)
+    side = np.full(groups, "train", dtype="<U5")
+    side[order[: counts[0]]], side[order[counts[0] : sum(counts)]] = "valid", "test"
+    return [str(side[plan.placement(index) if plan.placements > 1 else index]) for index in range(len(plan))]

@@ -1,0 +1,61 @@
+"""Writing a replay: a recording, and beside it OUT.replay.json, which says what was done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from simjudge.capture.frame_store import FrameStore
+from simjudge.capture.replay_plan import ReplayPlan
+from simjudge.core.errors import Losses
+from simjudge.core.files import atomic_file
+from simjudge.data.rosbag2.writing import write_recording
+from simjudge.sensors.camera.camera_messages import CameraMessages
+
+FIXED_FRAME = "map"
+"""Name of the fixed frame where the poses do not say it."""
+
+
+def write_replay(
+    plan: ReplayPlan, store: FrameStore, class_names: Mapping[int, str], out: Path, about: Mapping[str, Any]
+) -> Losses:
+    """Write the recording of all frames, and OUT.replay.json.
+
+    Args:
+        plan: what was replayed.
+        store: holds all frames of the plan.
+        class_names: names of the scene's classes, by class id.
+        out: a name ending in .mcap or .db3, or a folder's.
+        about: from `describe_replay`; kept in the recording's metadata too.
+
+    Returns:
+        What the recording could not hold.
+
+    Raises:
+        SimjudgeError: the recording cannot be written.
+    """
+    source = plan.source
+    frames = store.frames(out.name, source.frame_name, source.stamp, plan.camera.lens.size, dict(class_names))
+    info = plan.camera.lens.camera_info(plan.camera.name)
+    messages = CameraMessages(info.calibration, source.trajectory.frame_id or FIXED_FRAME)
+
+    def camera_messages(index: int) -> Iterator[tuple[str, Any]]:
+        stamp = int(source.stamp[index])
+        return messages.at(stamp, plan.path.recorded([stamp], source.frame_name[index])[0])
+
+    text = json.dumps(about, indent=2)
+    lost = write_recording(frames, out, extra_messages=camera_messages, custom_data={"simjudge": text})
+    with atomic_file(replay_record_path(out)) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
+    return lost
+
+
+def replay_record_path(out: Path) -> Path:
+    """Path of the file that says what a recording shows.
+
+    Args:
+        out: the replayed recording.
+    """
+    return out.with_name(out.name + ".replay.json")

@@ -1,0 +1,76 @@
+"""How far along a course a car is, and how far beside its line."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simjudge.core.frames import FloatArray, IntArray
+from simjudge.scene.model import Course
+
+_SEARCH_BACK = 1.0
+"""Metres of line before the last position within which the car is searched: a line may pass itself nearby."""
+_SEARCH_AHEAD = 3.0
+"""Metres of line after the last position, likewise."""
+_SMALLEST_SQUARE = 1e-18
+"""Square metres; keeps a piece of line without length from dividing by zero."""
+
+
+class CourseProgress:
+    """Follows a car along a course.
+
+    Attributes:
+        distance: metres from the start to the point of the line that the car is beside.
+        offset: metres between the car and the line, left positive.
+        length: metres from start to finish.
+    """
+
+    def __init__(self, course: Course) -> None:
+        """Stand at the start.
+
+        Args:
+            course: the course with its centre line.
+        """
+        self._points: FloatArray = np.asarray(course.centre_line, np.float64)
+        self._steps = np.diff(self._points, axis=0)
+        self._lengths = np.linalg.norm(self._steps, axis=1)
+        self._distances = np.concatenate([[0.0], np.cumsum(self._lengths)])
+        self.length = float(self._distances[-1])
+        self.distance = self.offset = 0.0
+
+    def advance_to(self, x: float, y: float) -> None:
+        """Move on to a position near the last one.
+
+        Args:
+            x: position in the world, metres.
+            y: likewise.
+        """
+        near = (self._distances[1:] >= self.distance - _SEARCH_BACK) & (
+            self._distances[:-1] <= self.distance + _SEARCH_AHEAD
+        )
+        self._project(np.array([x, y]), np.flatnonzero(near))
+
+    def locate(self, x: float, y: float) -> None:
+        """Move to a position anywhere, beside the nearest part of the line.
+
+        Args:
+            x: position in the world, metres.
+            y: likewise.
+        """
+        self._project(np.array([x, y]), np.arange(len(self._steps)))
+
+    def _project(self, position: FloatArray, rows: IntArray) -> None:
+        """Take the nearest point on some pieces of the line."""
+        steps, starts = self._steps[rows], self._points[rows]
+        squares = np.maximum(self._lengths[rows] ** 2, _SMALLEST_SQUARE)
+        share = np.einsum("ij,ij->i", position - starts, steps) / squares
+        # Before the start and after the finish the line goes on straight.
+        low = np.where(rows == 0, -np.inf, 0.0)
+        high = np.where(rows == len(self._steps) - 1, np.inf, 1.0)
+        share = np.clip(share, low, high)
+        away = position - (starts + share[:, None] * steps)
+        best = int(np.argmin(np.einsum("ij,ij->i", away, away)))
+        row = int(rows[best])
+        self.distance = float(self._distances[row] + share[best] * self._lengths[row])
+        left = np.array([-self._steps[row, 1], self._steps[row, 0]])
+        sign = 1.0 if float(left @ away[best]) >= 0 else -1.0
+        self.offset = sign * float(np.linalg.norm(away[best]))

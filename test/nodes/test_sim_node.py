@@ -24,7 +24,7 @@ from simjudge.capture.lock_step import MotionSample  # noqa: E402
 from simjudge.driving.closed_loop import DrivenFrame  # noqa: E402
 from simjudge.driving.drive import DriveOptions, make_closed_loop  # noqa: E402
 from simjudge.nodes.image_messages import message_stamp, to_rgb  # noqa: E402
-from simjudge.nodes.qos import latched, reliable, sensor_data  # noqa: E402
+from simjudge.nodes.qos import latched_qos, reliable_qos, sensor_data_qos  # noqa: E402
 
 SLOW_LIMIT = 120
 
@@ -37,9 +37,9 @@ def heard(graph):
             (LabelledObjectArray, "camera/ground_truth", out.truth), (VehicleInput, "vehicle/input", out.inputs),
             (DetectionArray, "camera/detections", out.detections))  # fmt: skip
     for kind, topic, into in ends:
-        graph.node.create_subscription(kind, topic, into.append, reliable(5000))
-    graph.node.create_subscription(CameraInfo, "camera/camera_info", out.info.append, sensor_data(1000))
-    graph.node.create_subscription(TFMessage, "/tf_static", out.fixed.append, latched(10))
+        graph.node.create_subscription(kind, topic, into.append, reliable_qos(5000))
+    graph.node.create_subscription(CameraInfo, "camera/camera_info", out.info.append, sensor_data_qos(1000))
+    graph.node.create_subscription(TFMessage, "/tf_static", out.fixed.append, latched_qos(10))
     return out
 
 
@@ -89,7 +89,7 @@ def test_in_lock_step_the_nodes_drive_as_the_library_does(graph, heard, tmp_path
 
 def test_in_lock_step_time_stands_still_until_a_frame_is_answered(graph, heard, tmp_path):
     sim = start(graph, tmp_path, patience=60.0, limit=1.0)
-    answers = graph.node.create_publisher(VehicleInput, "vehicle/input", reliable(10))
+    answers = graph.node.create_publisher(VehicleInput, "vehicle/input", reliable_qos(10))
     assert graph.until(lambda: heard.truth), graph.output(sim)
     for number in range(5):
         graph.until(lambda: False, timeout=0.6)
@@ -122,7 +122,7 @@ def test_a_frame_that_nobody_answers_is_counted_and_time_goes_on(graph, heard, t
 
 def test_free_running_keeps_pace_with_the_wall(graph, heard, tmp_path):
     factors = []
-    graph.node.create_subscription(Float64, "sim/real_time_factor", lambda m: factors.append(m.data), reliable())
+    graph.node.create_subscription(Float64, "sim/real_time_factor", lambda m: factors.append(m.data), reliable_qos())
     sim = start(graph, tmp_path, lock_step=False, speed=0.5, limit=100.0)
     assert graph.until(lambda: times(heard.clock)[-1:] > [2 * 10**9], 60), graph.output(sim)
     assert graph.until(lambda: factors and factors[-1] > 0)
@@ -134,7 +134,7 @@ def test_free_running_keeps_pace_with_the_wall(graph, heard, tmp_path):
 
 def test_pause_and_reset(graph, heard, tmp_path):
     sim = start(graph, tmp_path, lock_step=False, speed=1.0, once=False)
-    go = graph.node.create_publisher(VehicleInput, "vehicle/input", reliable(10))
+    go = graph.node.create_publisher(VehicleInput, "vehicle/input", reliable_qos(10))
     assert graph.until(lambda: len(heard.truth) > 2), graph.output(sim)
     go.publish(VehicleInput(throttle=1.0))
     assert graph.until(lambda: heard.odometry[-1].pose.pose.position.x > 0.3), graph.output(sim)
@@ -156,7 +156,7 @@ def test_pictures_are_made_where_somebody_looks(graph, heard, tmp_path):
     pictures, semantic, instance = [], [], []
     ends = (("image_raw", pictures), ("semantic", semantic), ("instance", instance))
     for topic, into in ends:
-        graph.node.create_subscription(Image, f"camera/{topic}", into.append, reliable(100))
+        graph.node.create_subscription(Image, f"camera/{topic}", into.append, reliable_qos(100))
     sim = start(graph, tmp_path, lock_step=False, reliability="reliable")
     assert graph.until(lambda: len(pictures) > 1 and len(semantic) > 1 and len(instance) > 1), graph.output(sim)
     picture = to_rgb(pictures[-1])
@@ -172,7 +172,7 @@ def test_pictures_are_made_where_somebody_looks(graph, heard, tmp_path):
 
 def test_senseless_commands_are_not_obeyed(graph, heard, tmp_path):
     sim = start(graph, tmp_path, lock_step=False, speed=1.0)
-    go = graph.node.create_publisher(VehicleInput, "vehicle/input", reliable(10))
+    go = graph.node.create_publisher(VehicleInput, "vehicle/input", reliable_qos(10))
     assert graph.until(lambda: len(heard.truth) > 1), graph.output(sim)
     for bad in (VehicleInput(throttle=2.0), VehicleInput(steering=float("nan"), throttle=1.0)):
         go.publish(bad)
@@ -186,8 +186,8 @@ def test_senseless_commands_are_not_obeyed(graph, heard, tmp_path):
 
 def test_the_driver_shows_its_cones_and_its_line(graph, tmp_path):
     paths, cones = [], []
-    graph.node.create_subscription(Path, "drive/path", paths.append, reliable())
-    graph.node.create_subscription(MarkerArray, "drive/cones", cones.append, reliable())
+    graph.node.create_subscription(Path, "drive/path", paths.append, reliable_qos())
+    graph.node.create_subscription(MarkerArray, "drive/cones", cones.append, reliable_qos())
     driver = graph.start("drive_node")
     assert graph.until(lambda: graph.node.count_publishers("drive/path") and graph.node.count_publishers("drive/cones"))
     sim = start(graph, tmp_path, wait_for=["drive_node camera/detections", "drive_node camera/camera_info"])
@@ -233,7 +233,7 @@ def test_what_cannot_be_is_refused_in_one_line(graph, node, parameters, reason):
 def test_art_inputs_are_taken_where_they_are_installed(graph, heard, tmp_path):
     art = pytest.importorskip("art_msgs.msg", reason="art_msgs is not installed").VehicleInput
     sim = start(graph, tmp_path, lock_step=False, input_type="art_msgs/msg/VehicleInput")
-    go = graph.node.create_publisher(art, "vehicle/input", reliable(10))
+    go = graph.node.create_publisher(art, "vehicle/input", reliable_qos(10))
     assert graph.until(lambda: len(heard.truth) > 1), graph.output(sim)
     go.publish(art(throttle=1.0))
     assert graph.until(lambda: heard.odometry[-1].pose.pose.position.x > 0.2)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from simjudge.perception.detector import Detections as Detections
     from simjudge.perception.detector import Detector as Detector
     from simjudge.perception.loading import load_detector as load_detector
+    from simjudge.perception.training import TrainedDetector as TrainedDetector
+    from simjudge.perception.training import train as train
     from simjudge.reports.contents import Contents as Contents
     from simjudge.reports.contents import info as info
     from simjudge.sensors.camera import filtering
@@ -52,6 +54,7 @@ _HOMES = {
     "SimjudgeError": "simjudge.core.errors",
     "Split": "simjudge.data.splits",
     "Topics": "simjudge.data.sets",
+    "TrainedDetector": "simjudge.perception.training",
     "UsageError": "simjudge.core.errors",
     "convert": "simjudge.data.conversion",
     "detect": "simjudge.perception.detection",
@@ -61,6 +64,7 @@ _HOMES = {
     "load_detector": "simjudge.perception.loading",
     "read": "simjudge.data.sets:read_set",
     "split": "simjudge.data.splits",
+    "train": "simjudge.perception.training",
     "write": "simjudge.data.sets:write_set",
 }
 """By the name here, its module, and behind a colon the name there where it is another.

@@ -11,8 +11,8 @@ from typing import Any
 
 from simjudge.core.files import atomic_file, hash_files
 from simjudge.core.version import version
-from simjudge.perception.train import Training, TrainingOptions
 from simjudge.perception.training_data import TrainingSplit
+from simjudge.perception.ultralytics_training import Training, TrainingOptions
 
 
 def card(

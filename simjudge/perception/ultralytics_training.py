@@ -10,6 +10,7 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import yaml
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.progress import Advance
 from simjudge.perception.crops import windows_of
 from simjudge.perception.export import export_onnx
 from simjudge.perception.training_data import TrainingSplit, write_working_folder
@@ -94,18 +96,21 @@ class Training:
     versions: dict[str, str] = field(default_factory=dict)
 
 
-class Watcher:
-    """Told what goes on in a training; the default does nothing with it."""
+@dataclass(frozen=True)
+class TrainingCallbacks:
+    """What is called while a training runs.
 
-    def epoch_done(self, epoch: Epoch, of: int) -> None:
-        """An epoch is done."""
+    Attributes:
+        epoch_done: receives every finished epoch and how many there are to be.
+        batch_done: receives how many batches are done, counted over all epochs, and how many there are to be.
+    """
 
-    def batch_done(self, done: int, total: int) -> None:
-        """A batch is done, counted over all epochs."""
+    epoch_done: Callable[[Epoch, int], None]
+    batch_done: Advance
 
 
-def train(
-    split: TrainingSplit, out: Path, options: TrainingOptions, watcher: Watcher | None = None
+def train_with_ultralytics(
+    split: TrainingSplit, out: Path, options: TrainingOptions, callbacks: TrainingCallbacks
 ) -> tuple[Training, Losses]:
     """Train, and export the weights that did best on the validation side.
 
@@ -115,7 +120,7 @@ def train(
         split: what to learn from, and what to watch.
         out: the ONNX file to write.
         options: how.
-        watcher: told of every batch and epoch.
+        callbacks: called at every batch and epoch.
 
     Returns:
         What came out, and the pictures left out.
@@ -137,7 +142,7 @@ def train(
         # Ultralytics prints to stdout, which is for results.
         with contextlib.redirect_stdout(sys.stderr):
             run = (options.keep or folder / "run").resolve()
-            _run(ultralytics, folder, run, options, training, watcher or Watcher())
+            _run(ultralytics, folder, run, options, training, callbacks)
             best = run / "weights" / "best.pt"
             if not best.exists():
                 raise SimjudgeError("training was stopped before the first epoch was done; there is nothing to export")
@@ -155,11 +160,16 @@ def _windowed(split: TrainingSplit, options: TrainingOptions) -> TrainingSplit:
 
 
 def _run(
-    ultralytics: Any, folder: Path, run: Path, options: TrainingOptions, training: Training, watcher: Watcher
+    ultralytics: Any,
+    folder: Path,
+    run: Path,
+    options: TrainingOptions,
+    training: Training,
+    callbacks: TrainingCallbacks,
 ) -> None:
     """Train on what lies in `folder`; the best weights end up in `run`."""
     model = _model(ultralytics, folder, options)
-    _watch(model, training, watcher)
+    _watch(model, training, callbacks)
     begin = time.monotonic()
     try:
         model.train(
@@ -206,13 +216,13 @@ def _model(ultralytics: Any, folder: Path, options: TrainingOptions) -> Any:
     return ultralytics.YOLO(str(file), task="detect", verbose=False)
 
 
-def _watch(model: Any, training: Training, watcher: Watcher) -> None:
+def _watch(model: Any, training: Training, callbacks: TrainingCallbacks) -> None:
     batches, trained = 0, 0
 
     def batch_done(trainer: Any) -> None:
         nonlocal batches, trained
         batches, trained = batches + 1, trainer.epoch + 1
-        watcher.batch_done(batches, len(trainer.train_loader) * trainer.epochs)
+        callbacks.batch_done(batches, len(trainer.train_loader) * trainer.epochs)
 
     def epoch_done(trainer: Any) -> None:
         if len(training.epochs) == trained:  # called once more after the last, for the best weights
@@ -226,7 +236,7 @@ def _watch(model: Any, training: Training, watcher: Watcher) -> None:
             float(metrics.get("metrics/mAP50-95(B)", 0.0)),
         )
         training.epochs.append(epoch)
-        watcher.epoch_done(epoch, trainer.epochs)
+        callbacks.epoch_done(epoch, trainer.epochs)
 
     model.add_callback("on_train_batch_end", batch_done)
     model.add_callback("on_fit_epoch_end", epoch_done)

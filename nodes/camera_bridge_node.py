@@ -30,33 +30,33 @@ _DEPTH = 30
 
 @dataclass(frozen=True)
 class _Camera:
-    """What is said of pictures of one size."""
+    """What is said of images of one size."""
 
     info: CameraInfo
     undistortion: Undistortion
 
 
 class CameraBridgeNode(SimjudgeNode):
-    """Takes a real camera's pictures over: image[/compressed] in; camera/image_raw, camera_info, image_rect out."""
+    """Takes a real camera's images over: image[/compressed] in; camera/image_raw, camera_info, image_rect out."""
 
     NAME = "camera_bridge_node"
     INTERFACE = NODES["camera_bridge_node"]
     PARAMETERS = (
-        Parameter("transport", "auto", "which pictures: the raw ones (image), the compressed ones (image/compressed),"
+        Parameter("transport", "auto", "which images: the raw ones (image), the compressed ones (image/compressed),"
                   " or those that come", choices=TRANSPORTS),
-        Parameter("reliability", "auto", "of the pictures taken: auto takes what is offered", choices=RELIABILITIES),
-        Parameter("publish_reliability", "auto", "of the pictures published: auto is best effort where large shared"
+        Parameter("reliability", "auto", "of the images taken: auto takes what is offered", choices=RELIABILITIES),
+        Parameter("publish_reliability", "auto", "of the images published: auto is best effort where large shared"
                   " memory is set up, else reliable", choices=RELIABILITIES),
         Parameter("calibration", "", "YAML file of ROS's camera_calibration; without one there is neither camera_info"
                   " nor image_rect"),
         Parameter("calibration_check", "refuse", "what to do about a principal point that does not suit the size that"
                   " the calibration claims", choices=("refuse", "warn")),
-        Parameter("scale_calibration", default=False, description="scale the calibration to pictures of another size"
+        Parameter("scale_calibration", default=False, description="scale the calibration to images of another size"
                   " and the same shape"),
         Parameter("frame_id", "", "coordinate frame of the headers; empty: as they come"),
-        Parameter("restamp", "never", "arrival: stamp pictures when they come, for cameras without a clock",
+        Parameter("restamp", "never", "arrival: stamp images when they come, for cameras without a clock",
                   choices=("never", "arrival")),
-        Parameter("upside_down", default=False, description="turn raw pictures over that come with the bottom row"
+        Parameter("upside_down", default=False, description="turn raw images over that come with the bottom row"
                   " first, as Chrono::ROS's do"),
     )  # fmt: skip
 
@@ -82,7 +82,7 @@ class CameraBridgeNode(SimjudgeNode):
         loop = mine & set(self._input.topic.split(" or "))
         if loop:
             raise SimjudgeError(f"{min(loop)} is both taken and published; remap one of them")
-        self.diagnostics.watch("bridge", self._report)
+        self.diagnostics.add_task("bridge", self._report)
 
     def _read_calibration(self) -> Calibration | None:
         if not self.settings["calibration"]:
@@ -91,12 +91,12 @@ class CameraBridgeNode(SimjudgeNode):
         calibration = read_calibration(path)
         doubt = calibration.doubt()
         if doubt is None:
-            self.diagnostics.report("calibration", OK, f"{path}: {calibration.name}")
+            self.diagnostics.set_state("calibration", OK, f"{path}: {calibration.name}")
         elif doubt.wrong and self.settings["calibration_check"] == "refuse":
             remedy = "correct the file, or set calibration_check:=warn if the lens is really mounted so"
             raise SimjudgeError(f"{path}: {doubt.message}; {remedy}")
         else:
-            self.diagnostics.report("calibration", WARN, f"{path}: {doubt.message}")
+            self.diagnostics.set_state("calibration", WARN, f"{path}: {doubt.message}")
         return calibration
 
     def _take(self, message: Any) -> None:
@@ -136,19 +136,19 @@ class CameraBridgeNode(SimjudgeNode):
         if not wants_raw and not wants_rect:
             return
         try:
-            picture = to_rgb(message, self._input.topic)
+            image = to_rgb(message, self._input.topic)
         except ImageError as error:
-            self.losses.add("damaged pictures, not decoded", str(error))
+            self.losses.add("damaged images, not decoded", str(error))
             self._throughput.dropped += 1
             return
         self._decoded += 1
         if wants_raw:
-            self._raw.publish(image_message(picture, message.header))
+            self._raw.publish(image_message(image, message.header))
         if wants_rect and camera is not None and self._rect is not None:
-            self._rect.publish(image_message(camera.undistortion(picture), message.header))
+            self._rect.publish(image_message(camera.undistortion(image), message.header))
 
     def _camera(self, message: Any) -> _Camera | None:
-        """The calibration for a picture; None where there is none that fits."""
+        """The calibration for an image; None where there is none that fits."""
         size = _size(message)
         if self._calibration is None or size is None:
             return None
@@ -157,26 +157,26 @@ class CameraBridgeNode(SimjudgeNode):
         return self._cameras[size]
 
     def _fitted(self, calibration: Calibration, size: tuple[int, int]) -> _Camera | None:
-        """The calibration for pictures of a size, scaled where that is wanted; else it is said what is wrong."""
+        """The calibration for images of a size, scaled where that is wanted; else it is said what is wrong."""
         have, want = (f"{width}x{height}" for width, height in (calibration.size, size))
         if size != calibration.size:
             task = f"calibration for {want}"
             if not self.settings["scale_calibration"]:
-                self.diagnostics.report(
-                    task, ERROR, f"the calibration is for {have} and the pictures are {want}: no camera_info for them; "
+                self.diagnostics.set_state(
+                    task, ERROR, f"the calibration is for {have} and the images are {want}: no camera_info for them; "
                     "calibrate at this size, or set scale_calibration:=true if they show the same scene, resized",
                 )  # fmt: skip
                 return None
             try:
                 calibration = calibration.scaled(size)
             except SimjudgeError as error:
-                self.diagnostics.report(task, ERROR, str(error))
+                self.diagnostics.set_state(task, ERROR, str(error))
                 return None
-            self.diagnostics.report(task, OK, f"the calibration is scaled from {have} to {want}")
+            self.diagnostics.set_state(task, OK, f"the calibration is scaled from {have} to {want}")
         return _Camera(camera_info_message(calibration), calibration.undistortion())
 
     def _report(self) -> TaskState:
-        values = self._throughput.values()
+        values = self._throughput.diagnostic_values()
         values.update({
             "decoded": self._decoded,
             "lost before arrival": self._input.lost,
@@ -186,22 +186,22 @@ class CameraBridgeNode(SimjudgeNode):
         for kind, count in self.losses.counts.items():
             values[kind] = count
         if self._unstamped:
-            return TaskState(WARN, "pictures come without a stamp: set restamp:=arrival", values)
+            return TaskState(WARN, "images come without a stamp: set restamp:=arrival", values)
         if self._backward:
             return TaskState(WARN, f"stamps jump back ({self._backward} times): a clock was set, or a recording loops",
                           values)  # fmt: skip
         if self.losses:
             return TaskState(WARN, "; ".join(self.losses.lines()), values)
-        return TaskState(OK, f"pictures of {self._input.topic} are taken over", values)
+        return TaskState(OK, f"images of {self._input.topic} are taken over", values)
 
 
 def _size(message: Any) -> tuple[int, int] | None:
-    """Width and height of a picture, from its message or its file's header; None where that is damaged."""
+    """Width and height of an image, from its message or its file's header; None where that is damaged."""
     if isinstance(message, Image):
         return int(message.width), int(message.height)
     try:
-        with PillowImage.open(io.BytesIO(bytes(message.data))) as picture:
-            return picture.size
+        with PillowImage.open(io.BytesIO(bytes(message.data))) as image:
+            return image.size
     except (OSError, SyntaxError, ValueError):
         return None
 

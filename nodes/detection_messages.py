@@ -32,13 +32,13 @@ def vision_types() -> VisionTypes | None:
 def detection_array(
     found: Detections, class_names: dict[int, str], header: Any, size: tuple[int, int]
 ) -> DetectionArray:
-    """Detections in one picture as simjudge_msgs/DetectionArray.
+    """Detections in one image as simjudge_msgs/DetectionArray.
 
     Args:
-        found: boxes in pixels of the picture.
+        found: boxes in pixels of the image.
         class_names: all that the detector names.
-        header: the picture's own; it is taken over as it is.
-        size: width and height of the picture, pixels.
+        header: the image's own; it is taken over as it is.
+        size: width and height of the image, pixels.
     """
     out = DetectionArray(header=header, image_width=size[0], image_height=size[1])
     out.class_names = [ClassName(id=number, name=name) for number, name in sorted(class_names.items())]

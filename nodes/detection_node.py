@@ -1,4 +1,4 @@
-"""Runs a detector over pictures as they come."""
+"""Runs a detector over images as they come."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _LIVE_DEPTH, _BAG_DEPTH = 5, 100
 _RECENT = 10.0
 _POLL = 0.002
 _SANE = 3600.0
-"""A picture older than this, in seconds, is not late: its stamp is from another clock."""
+"""An image older than this, in seconds, is not late: its stamp is from another clock."""
 
 
 class DetectionNode(SimjudgeNode):
-    """Finds things in a camera's pictures: camera/image_raw[/compressed] in, camera/detections out."""
+    """Finds things in a camera's images: camera/image_raw[/compressed] in, camera/detections out."""
 
     NAME = "detection_node"
     INTERFACE = NODES["detection_node"]
@@ -48,14 +48,14 @@ class DetectionNode(SimjudgeNode):
         Parameter("imgsz", 0, "side of the net's input in pixels, where the model leaves it open; 0: as the model says",
                   low=0, high=8192),
         Parameter("device", "", "for .pt: cpu, 0, ..."),
-        Parameter("every_frame", default=False, description="false: always the newest picture, for live work;"
-                  " true: every picture in order, for recordings"),
-        Parameter("queue_mb", 1000.0, "every_frame: memory for pictures that wait, MB", low=1, high=1e6),
-        Parameter("drain", 3.0, "every_frame: seconds that pictures which wait are still worked on when the node is"
+        Parameter("every_frame", default=False, description="false: always the newest image, for live work;"
+                  " true: every image in order, for recordings"),
+        Parameter("queue_mb", 1000.0, "every_frame: memory for images that wait, MB", low=1, high=1e6),
+        Parameter("drain", 3.0, "every_frame: seconds that images which wait are still worked on when the node is"
                   " told to end", low=0, high=1e6),
-        Parameter("transport", "auto", "which pictures: the raw ones, the compressed ones, or those that come",
+        Parameter("transport", "auto", "which images: the raw ones, the compressed ones, or those that come",
                   choices=TRANSPORTS),
-        Parameter("reliability", "auto", "of the pictures: auto takes what is offered", choices=RELIABILITIES),
+        Parameter("reliability", "auto", "of the images: auto takes what is offered", choices=RELIABILITIES),
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class DetectionNode(SimjudgeNode):
             has_room=self._queue.has_room,
             on_lost=self._lost,
         )
-        self.diagnostics.watch("detection", self._report)
+        self.diagnostics.add_task("detection", self._report)
         self._thread = Thread(target=self._work, name="detection", daemon=True)
         self._thread.start()
 
@@ -105,15 +105,15 @@ class DetectionNode(SimjudgeNode):
         self._queue.close()
         while left := self._queue.clear():
             for item in left:
-                self.losses.add("pictures that still waited when the node was ended", place(item.message))
+                self.losses.add("images that still waited when the node was ended", place(item.message))
             self._pump()
         self._thread.join()
         self._detections.wait_for_all_acked(Duration(seconds=1))
 
     def _pump(self) -> None:
-        """Take over what the middleware still holds; in live work the newest picture is as good as any."""
+        """Take over what the middleware still holds; in live work the newest image is as good as any."""
         if self._every:
-            self._input.pump()
+            self._input.take_arrived()
         else:
             self._queue.clear()
 
@@ -139,7 +139,7 @@ class DetectionNode(SimjudgeNode):
         thread = Thread(target=load, name="loading", daemon=True)
         thread.start()
         while thread.is_alive():
-            self._input.pump()
+            self._input.take_arrived()
             thread.join(_POLL)
         outcome = result[0]
         if isinstance(outcome, SimjudgeError):
@@ -149,7 +149,7 @@ class DetectionNode(SimjudgeNode):
         return outcome
 
     def _swap(self, parameters: list[Any]) -> None:
-        """Use what was accepted, from the next picture on."""
+        """Use what was accepted, from the next image on."""
         detector = self._detector
         names = {parameter.name for parameter in parameters}
         if "model" in names and self._candidate is not None:
@@ -165,36 +165,36 @@ class DetectionNode(SimjudgeNode):
             self._last_full = time.monotonic()
 
     def _lost(self, topic: str, count: int) -> None:
-        """Pictures that never arrived; in live work a few always do not."""
+        """Images that never arrived; in live work a few always do not."""
         if self._every:
-            self._lose("pictures lost on the way here", topic, count)
+            self._lose("images lost on the way here", topic, count)
 
     def _work(self) -> None:
         while (item := self._queue.take()) is not None:
             detector = self._detector
             try:
-                picture = to_rgb(item.message, self._input.topic)
+                image = to_rgb(item.message, self._input.topic)
             except ImageError as error:
-                self._lose("damaged pictures, not looked at", str(error))
+                self._lose("damaged images, not looked at", str(error))
                 continue
             try:
-                found = detector([picture])[0]
-            except Exception as error:  # noqa: BLE001 - whatever a net raises for one picture
+                found = detector([image])[0]
+            except Exception as error:  # noqa: BLE001 - whatever a net raises for one image
                 where = place(item.message, self._input.topic)
-                self._lose("pictures on which the detector failed", f"{where}: {_first_line(error)}")
+                self._lose("images on which the detector failed", f"{where}: {_first_line(error)}")
                 continue
-            self._publish(item, picture, found, detector.class_names)
+            self._publish(item, image, found, detector.class_names)
 
-    def _publish(self, item: QueuedImage, picture: RgbImage, found: Detections, names: dict[int, str]) -> None:
+    def _publish(self, item: QueuedImage, image: RgbImage, found: Detections, names: dict[int, str]) -> None:
         header = item.message.header
-        height, width, _ = picture.shape
+        height, width, _ = image.shape
         self._detections.publish(detection_array(found, names, header, (width, height)))
         if self._vision_detections is not None and self._vision is not None:
             self._vision_detections.publish(vision_array(self._vision, found, names, header))
         self._delays.append((self.get_clock().now().nanoseconds - message_stamp(item.message)) / 1e9)
         self._throughput.add(time.monotonic() - item.arrived)
         if self._overlay.get_subscription_count():
-            self._overlay.publish(image_message(_drawn(picture, found, names), header))
+            self._overlay.publish(image_message(_drawn(image, found, names), header))
 
     def _lose(self, kind: str, where: str, count: int = 1) -> None:
         self.losses.add(kind, where, count)
@@ -204,7 +204,7 @@ class DetectionNode(SimjudgeNode):
             self.get_logger().warning(f"{kind}, the first one: {where}")
 
     def _report(self) -> TaskState:
-        values = self._throughput.values()
+        values = self._throughput.diagnostic_values()
         values["stamp to detections mean (ms)"] = self._stamp_delay()
         values["waiting"] = f"{len(self._queue)} ({self._queue.megabytes:.1f} MB)"
         values["skipped for a newer one"] = self._skipped
@@ -217,7 +217,7 @@ class DetectionNode(SimjudgeNode):
             return TaskState(WARN, "; ".join(f"{n} {kind}" for kind, n in list(self.losses.counts.items())), values)
         if time.monotonic() - self._last_full < _RECENT:
             text = (
-                f"pictures come faster than {detector.name} works: queue_mb is used up, and newer ones wait in the "
+                f"images come faster than {detector.name} works: queue_mb is used up, and newer ones wait in the "
                 "middleware until it drops them; play more slowly or raise queue_mb"
             )
             return TaskState(WARN, text, values)
@@ -231,11 +231,11 @@ class DetectionNode(SimjudgeNode):
         return f"{1e3 * mean:.1f}" if abs(mean) < _SANE else "unknown: the stamps are not of this node's clock"
 
 
-def _drawn(picture: RgbImage, found: Detections, names: dict[int, str]) -> RgbImage:
+def _drawn(image: RgbImage, found: Detections, names: dict[int, str]) -> RgbImage:
     ids, scores = found.class_id.tolist(), found.score.tolist()
     colours = [class_colour(number, names.get(number, "")) for number in ids]
     labels = [f"{names.get(number, number)} {score:.2f}" for number, score in zip(ids, scores, strict=True)]
-    return draw_boxes(picture, found.box, colours, labels)
+    return draw_boxes(image, found.box, colours, labels)
 
 
 def _first_line(error: BaseException) -> str:

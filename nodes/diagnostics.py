@@ -37,7 +37,7 @@ class Diagnostics:
         self._publisher = node.create_publisher(DiagnosticArray, DIAGNOSTICS.topic, DIAGNOSTICS.depth)
         node.create_timer(_PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def report(self, task: str, level: bytes, message: str, values: Mapping[str, object] | None = None) -> None:
+    def set_state(self, task: str, level: bytes, message: str, values: Mapping[str, object] | None = None) -> None:
         """Set the state of a task; a change for the worse is logged too, and published at once."""
         before = self._reports.get(task)
         self._reports[task] = TaskState(level, message, values or {})
@@ -46,7 +46,7 @@ class Diagnostics:
             log.error(message) if level == ERROR else log.warning(message)
             self.publish()
 
-    def watch(self, task: str, source: Callable[[], TaskState]) -> None:
+    def add_task(self, task: str, source: Callable[[], TaskState]) -> None:
         """Ask for the state of a task whenever it is published."""
         self._sources[task] = source
 
@@ -77,7 +77,7 @@ class ThroughputCounter:
         self.done += 1
         self._recent.append((time.monotonic(), latency))
 
-    def values(self) -> dict[str, object]:
+    def diagnostic_values(self) -> dict[str, object]:
         """Counts, the rate in Hz and the latency in milliseconds over the last seconds, at most 100 pieces."""
         now = time.monotonic()
         recent = [(at, latency) for at, latency in self._recent if now - at <= 5 * _PERIOD]

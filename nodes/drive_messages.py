@@ -63,7 +63,7 @@ def side_detections(message: Any, sides: Mapping[str, int]) -> Detections:
     """The detections of a simjudge_msgs/DetectionArray that are of a side's class.
 
     Args:
-        message: the detections of a picture.
+        message: the detections of an image.
         sides: by a class's name or number, as text, the number it has here; others are left out.
     """
     rows = [

@@ -95,7 +95,7 @@ class DriveNode(SimjudgeNode):
         if self._driver is None:
             declared_subscription(self, "camera/camera_info", self._calibrated)
         self._listen("camera/detections", self._detected)
-        self.diagnostics.watch("driving", self._report)
+        self.diagnostics.add_task("driving", self._report)
 
     def _manner_wanted(self) -> DriverParameters:
         numbers = self.settings
@@ -121,9 +121,9 @@ class DriveNode(SimjudgeNode):
         try:
             self._see_with(camera_model_of(camera_calibration(message)))
         except SimjudgeError as error:
-            self.diagnostics.report("camera", WARN, str(error))
+            self.diagnostics.set_state("camera", WARN, str(error))
             return
-        self.diagnostics.report("camera", OK, f"lens of {message.header.frame_id or 'camera_info'}")
+        self.diagnostics.set_state("camera", OK, f"lens of {message.header.frame_id or 'camera_info'}")
         self._serve()
 
     def _moved(self, message: Odometry) -> None:
@@ -147,7 +147,7 @@ class DriveNode(SimjudgeNode):
         self._heard["camera/detections"] = time.monotonic()
         self._throughput.received += 1
         self._waiting.append(message)
-        # Odometry of before the picture was handed over may still wait behind it.
+        # Odometry of before the image was handed over may still wait behind it.
         self._take_waiting_odometry()
         self._serve()
 
@@ -161,7 +161,7 @@ class DriveNode(SimjudgeNode):
             self._moved(taken[0])
 
     def _serve(self) -> None:
-        """Answer the pictures for which it is known how the car moved."""
+        """Answer the images for which it is known how the car moved."""
         while self._waiting and self._driver is not None and self._now is not None:
             stamp = message_stamp(self._waiting[0])
             if self._now.time * 1e9 < stamp - 1:
@@ -183,7 +183,7 @@ class DriveNode(SimjudgeNode):
 
     def _report(self) -> TaskState:
         driver = self._driver
-        values = self._throughput.values()
+        values = self._throughput.diagnostic_values()
         values.update(waiting=len(self._waiting))
         if driver is not None:
             values.update(

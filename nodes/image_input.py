@@ -1,4 +1,4 @@
-"""Pictures from a topic: raw or compressed, whichever is published, with whatever QoS they are offered."""
+"""Images from a topic: raw or compressed, whichever is published, with whatever QoS they are offered."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .runtime import SimjudgeNode
 
 TRANSPORTS = ("auto", "raw", "compressed")
 PATIENCE = 5.0
-"""Seconds without a picture until the node says what it waits for."""
+"""Seconds without an image until the node says what it waits for."""
 _PERIOD = 0.1
 _OVERLAP = 1.0
 _KINDS = {"raw": Image, "compressed": CompressedImage}
@@ -29,15 +29,15 @@ _MOST_NAMED = 5
 
 
 class ImageInput:
-    """The pictures of one camera, raw or compressed.
+    """The images of one camera, raw or compressed.
 
-    With transport "auto" both topics are listened to until one of them brings a picture. With reliability "auto" it
+    With transport "auto" both topics are listened to until one of them brings an image. With reliability "auto" it
     asks for best effort, which fits every publisher, and for reliable as soon as every publisher is known to offer it.
 
     Attributes:
-        received: pictures that came.
-        lost: pictures that publishers sent and that did not come: the gaps in the numbers that the middleware gives
-            them. Before the first picture nothing counts as lost.
+        received: images that came.
+        lost: images that publishers sent and that did not come: the gaps in the numbers that the middleware gives
+            them. Before the first image nothing counts as lost.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class ImageInput:
 
         Args:
             node: with the parameters `transport` and `reliability`.
-            topic: of the raw pictures; the compressed ones are on "{topic}/compressed".
+            topic: of the raw images; the compressed ones are on "{topic}/compressed".
             take: given every message.
             depth: messages that the middleware keeps.
-            has_room: while it says False, pictures are left in the middleware.
-            on_lost: told of topic and number where pictures are found missing.
+            has_room: while it says False, images are left in the middleware.
+            on_lost: told of topic and number where images are found missing.
         """
         self.received = self.lost = 0
         self._node, self._take, self._depth, self._on_lost = node, take, depth, on_lost
@@ -80,17 +80,17 @@ class ImageInput:
 
     @property
     def topic(self) -> str:
-        """Where the pictures come from, or are waited for."""
+        """Where the images come from, or are waited for."""
         if self._chosen is not None:
             return self._topics[self._chosen]
         return " or ".join(self._topics[kind] for kind in self._wanted)
 
-    def values(self) -> dict[str, object]:
+    def diagnostic_values(self) -> dict[str, object]:
         """What is to be said of it in diagnostics."""
         return {"topic": self.topic, "received": self.received, "lost before arrival": self.lost,
                 "reliability": ", ".join(self._reliability[kind] for kind in self._subscriptions)}  # fmt: skip
 
-    def pump(self) -> None:
+    def take_arrived(self) -> None:
         """Take what has arrived, from a callback that keeps the executor busy for long, or after the last spin."""
         subscription: Any
         for subscription in [*(leaving for _, leaving in self._leaving), *self._subscriptions.values()]:
@@ -117,7 +117,7 @@ class ImageInput:
     def _receive(self, kind: str, message: Any, info: Any) -> None:
         if self._chosen is None:
             self._chosen = kind
-            self._node.get_logger().info(f"pictures come from {self.topic}")
+            self._node.get_logger().info(f"images come from {self.topic}")
         if kind != self._chosen or not self._is_new(kind, info):
             return
         self.received += 1
@@ -163,9 +163,9 @@ class ImageInput:
         if self._chosen is not None and not silent:
             for kind in set(self._subscriptions) - {self._chosen}:
                 self._node.destroy_subscription(self._subscriptions.pop(kind))
-            self._node.diagnostics.report("pictures", OK, f"pictures come from {self.topic}", self.values())
+            self._node.diagnostics.set_state("images", OK, f"images come from {self.topic}", self.diagnostic_values())
         elif silent:
-            self._node.diagnostics.report("pictures", WARN, self._silence(), self.values())
+            self._node.diagnostics.set_state("images", WARN, self._silence(), self.diagnostic_values())
             self._listen_again()
 
     def _listen_again(self) -> None:
@@ -176,7 +176,7 @@ class ImageInput:
 
     def _silence(self) -> str:
         """What is waited for, and what else there is."""
-        waited = "no picture yet" if not self.received else f"no picture for {PATIENCE:g} s"
+        waited = "no image yet" if not self.received else f"no image for {PATIENCE:g} s"
         published = [kind for kind in self._wanted if self._node.count_publishers(self._topics[kind])]
         if set(published) - set(self._subscriptions):
             return f"{waited} from {self.topic}: trying the other transport"
@@ -187,7 +187,7 @@ class ImageInput:
         return f"{waited}: waiting for {self.topic}, which nobody publishes; {hint}"
 
     def _others(self) -> str:
-        """Topics with pictures that somebody else publishes, the most similar names first."""
+        """Topics with images that somebody else publishes, the most similar names first."""
         names = {f"sensor_msgs/msg/{kind.__name__}" for kind in _KINDS.values()}
         own = {name for name, _ in self._node.get_publisher_names_and_types_by_node(
             self._node.get_name(), self._node.get_namespace())}  # fmt: skip
@@ -197,10 +197,10 @@ class ImageInput:
             if names & set(types) and name not in own and self._node.count_publishers(name)
         ]
         if not found:
-            return "nobody publishes pictures at all (another ROS_DOMAIN_ID, or the camera is off?)"
+            return "nobody publishes images at all (another ROS_DOMAIN_ID, or the camera is off?)"
         target = self._topics[self._wanted[0]]
         found.sort(key=lambda name: difflib.SequenceMatcher(None, name, target).ratio(), reverse=True)
-        return f"pictures are published on {', '.join(found[:_MOST_NAMED])}: remap with -r {target}:={found[0]}"
+        return f"images are published on {', '.join(found[:_MOST_NAMED])}: remap with -r {target}:={found[0]}"
 
 
 class _WhileRoom(CallbackGroup):

@@ -22,7 +22,7 @@ def to_rgb(message: Any, topic: str = "") -> RgbImage:
         topic: names the culprit, together with the stamp, where the message is damaged.
 
     Raises:
-        ImageError: there is no whole picture in it, or not one that can be read.
+        ImageError: there is no whole image in it, or not one that can be read.
     """
     where = place(message, topic)
     return compressed_to_rgb(message, where) if isinstance(message, CompressedImage) else raw_to_rgb(message, where)
@@ -62,4 +62,4 @@ def message_stamp(message: Any) -> int:
 
 def place(message: Any, topic: str = "") -> str:
     """How to name a message to a person: its topic and stamp."""
-    return f"{topic or 'a picture'} at {format_seconds(message_stamp(message))}"
+    return f"{topic or 'an image'} at {format_seconds(message_stamp(message))}"

@@ -73,7 +73,7 @@ class PlayNode(SimjudgeNode):
         self._count = self._rounds = 0
         self._ticker = declared_publisher(self, "/clock") if self.settings["clock"] > 0 else None
         declared_service(self, "~/pause", self._pause)
-        self.diagnostics.watch("playing", self._report)
+        self.diagnostics.add_task("playing", self._report)
         self._thread = Thread(target=self._play_all, name="playing", daemon=True)
         self._thread.start()
 

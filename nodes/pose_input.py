@@ -75,15 +75,15 @@ class PoseInput:
         with self.change:
             return self._buffer.newest_stamp()
 
-    def between(self, begin: int, end: int) -> TrajectoryInterpolator | str | None:
+    def poses_between(self, begin: int, end: int) -> TrajectoryInterpolator | str | None:
         """The poses of an interval: see `exposure_poses`."""
         with self.change:
             return exposure_poses(self._buffer, begin, end, self._limits)
 
-    def forget(self, before: int) -> None:
+    def drop_before(self, stamp: int) -> None:
         """Drop what is older than a time."""
         with self.change:
-            self._buffer.forget(before)
+            self._buffer.forget(stamp)
 
     def _take_pose(self, poses: LivePoses, plain: bool, message: Any) -> None:  # noqa: FBT001 - bound once
         pose = message.pose if plain else message.pose.pose

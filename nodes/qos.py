@@ -40,7 +40,7 @@ def latched_qos(depth: int = 1) -> QoSProfile:
 
 
 def image_qos(reliability: str = "auto", depth: int = 5) -> QoSProfile:
-    """For pictures, which the default transport loses where they are best effort.
+    """For images, which the default transport loses where they are best effort.
 
     Args:
         reliability: "best_effort", "reliable", or "auto": best effort where the shared-memory profile is loaded,
@@ -109,7 +109,7 @@ def _tell(
     why = _REMEDIES.get(kind, f"their {_name(kind)} do not fit")
     total = getattr(event, "total_count", 0)
     message = f"{topic}: nothing can arrive from or at {who}, incompatible QoS ({_name(kind)}): {why}; {fix}"
-    diagnostics.report(f"QoS of {topic}", ERROR, message, {"policy": _name(kind), "endpoints": total})
+    diagnostics.set_state(f"QoS of {topic}", ERROR, message, {"policy": _name(kind), "endpoints": total})
 
 
 def _kind(event: object) -> QoSPolicyKind:

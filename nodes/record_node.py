@@ -60,7 +60,7 @@ class RecordNode(SimjudgeNode):
         self._count = 0
         self._taken: set[str] = set()
         self._recording: LiveRecording | None = LiveRecording(Path(self.settings["out"]), self.settings["storage"])
-        self.diagnostics.watch("recording", self._report)
+        self.diagnostics.add_task("recording", self._report)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(_LOOK, self._look, clock=steady)
         self.create_timer(_FLUSH, self._recording.flush, clock=steady)
@@ -135,7 +135,7 @@ class RecordNode(SimjudgeNode):
 
     def _refuse(self, name: str, why: str) -> None:
         self._refused.add(name)
-        self.diagnostics.report(f"topic {name}", WARN, f"{name} cannot be recorded: {why}")
+        self.diagnostics.set_state(f"topic {name}", WARN, f"{name} cannot be recorded: {why}")
 
     def _report(self) -> TaskState:
         counts = {} if self._recording is None else self._recording.counts

@@ -1,4 +1,4 @@
-"""A simulated camera that rides where the real one does, as pictures and poses come in."""
+"""A simulated camera that rides where the real one does, as images and poses come in."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from .simulated_camera import SimulatedCamera
 _DEPTH = 100
 _RECENT, _EVERY, _POLL = 10.0, 1.0, 0.02
 _KEPT = 30_000_000_000
-"""Nanoseconds of poses that are kept for pictures that come late."""
+"""Nanoseconds of poses that are kept for images that come late."""
 
 
-class _Waiting(NamedTuple):
+class _PendingFrame(NamedTuple):
     """A real frame that waits for its poses: its stamp, when it came, and how to name it."""
 
     stamp: int
@@ -60,7 +60,7 @@ class ReplayNode(SimjudgeNode):
                   required=True),
         Parameter("camera", "", "the camera that sees it: a file, or the name of one that comes with simjudge",
                   required=True),
-        Parameter("trigger", "image", "what tells that the real camera took a picture: image, or camera_info, which is"
+        Parameter("trigger", "image", "what tells that the real camera took an image: image, or camera_info, which is"
                   " much less to carry", choices=("image", "camera_info")),
         *POSE_PARAMETERS,
         Parameter("vehicle", "", "the car whose base_link the poses are of, file or name; art1 without a mount"),
@@ -69,22 +69,22 @@ class ReplayNode(SimjudgeNode):
         Parameter("align", "0,0,0", "the poses' fixed frame in the scene: x,y,z or x,y,z,yaw"),
         Parameter("cones", "", "table of measured cones, id colour x y, in place of the scene's own"),
         Parameter("cone_kinds", "", "the scene's kinds for the table's colours; empty: 0=red_cone,1=green_cone"),
-        Parameter("time_offset", 0.0, "seconds added to a picture's stamp to find its pose"),
+        Parameter("time_offset", 0.0, "seconds added to an image's stamp to find its pose"),
         Parameter("noise_angle", 0.0, "degrees of pose noise, yaw, pitch and roll each", low=0, high=180),
         Parameter("noise_position", 0.0, "metres of pose noise, x, y and z each", low=0, high=1e3),
         Parameter("min_size", 5.0, "pixels: smaller things are not labelled", low=0, high=1e5),
         Parameter("min_visible", 0.25, "things seen by a smaller share are not labelled", low=0, high=1),
         Parameter("seed", 0, "of the scene, the camera's noise and the poses' noise", low=0),
         Parameter("engine", "default", "that moves and lights the scene", choices=ENGINES),
-        Parameter("every_frame", default=False, description="false: the newest picture that has poses, for live work;"
-                  " true: every picture in order, for recordings"),
-        Parameter("wait", 2.0, "seconds that a picture waits for its poses", low=0, high=1e6),
-        Parameter("drain", 3.0, "every_frame: seconds that pictures which wait are still worked on when the node is"
+        Parameter("every_frame", default=False, description="false: the newest image that has poses, for live work;"
+                  " true: every image in order, for recordings"),
+        Parameter("wait", 2.0, "seconds that an image waits for its poses", low=0, high=1e6),
+        Parameter("drain", 3.0, "every_frame: seconds that images which wait are still worked on when the node is"
                   " told to end", low=0, high=1e6),
         Parameter("frame_id", FRAME_ID, "of the simulated camera's optical frame, in all headers"),
-        Parameter("transport", "auto", "which pictures are listened to: raw, compressed, or those that come",
+        Parameter("transport", "auto", "which images are listened to: raw, compressed, or those that come",
                   choices=TRANSPORTS),
-        Parameter("reliability", "auto", "of the pictures listened to: auto takes what is offered",
+        Parameter("reliability", "auto", "of the images listened to: auto takes what is offered",
                   choices=RELIABILITIES),
     )  # fmt: skip
 
@@ -111,21 +111,21 @@ class ReplayNode(SimjudgeNode):
         self._throughput = ThroughputCounter()
         self._skipped = 0
         self._last_loss = float("-inf")
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_PendingFrame] = deque()
         self._draining = self._stopped = False
         self._forgot = time.monotonic()
         self._out = SimulatedCamera(self, self._camera, scene.class_names, frame_id=given["frame_id"])
         self._poses = PoseInput(self, self._limits, self._lose)
         self._input = self._listen()
         self.get_logger().info(f"camera {self._camera.name} {seated}, in {scene.name}; {self._engine.variant}")
-        self.diagnostics.watch("replay", self._report)
+        self.diagnostics.add_task("replay", self._report)
         self._thread = Thread(target=self._work, name="replaying", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """Finish what waits, if that is quick; what is not finished is counted."""
         if self._input is not None:
-            self._input.pump()
+            self._input.take_arrived()
         self._draining, every = True, self.settings["every_frame"]
         end = time.monotonic() + (self.settings["drain"] if every else 0)
         while self._waiting and self._thread.is_alive() and time.monotonic() < end and not self.hurried:
@@ -133,11 +133,11 @@ class ReplayNode(SimjudgeNode):
         self._stopped = True
         self._thread.join()
         while self._waiting and every:
-            self._lose("pictures that still waited when the node was ended", self._waiting.popleft().place)
+            self._lose("images that still waited when the node was ended", self._waiting.popleft().place)
         self._engine.close()
 
     def _listen(self) -> ImageInput | None:
-        """Subscribe to what tells that the real camera took a picture."""
+        """Subscribe to what tells that the real camera took an image."""
         if self.settings["trigger"] == "image":
             taken = ImageInput(self, "image", self._take, depth=_DEPTH, on_lost=self._lost)
             mine = {self.resolve_topic_name(name) for name in ("camera/image_raw", "camera/image_raw/compressed")}
@@ -152,12 +152,12 @@ class ReplayNode(SimjudgeNode):
 
     def _take(self, message: Any) -> None:
         self._throughput.received += 1
-        self._waiting.append(_Waiting(message_stamp(message), time.monotonic(), place(message)))
+        self._waiting.append(_PendingFrame(message_stamp(message), time.monotonic(), place(message)))
 
     def _lost(self, topic: str, count: int) -> None:
-        """Pictures that never arrived; in live work a few always do not."""
+        """Images that never arrived; in live work a few always do not."""
         if self.settings["every_frame"]:
-            self._lose("pictures lost on the way here", topic, count)
+            self._lose("images lost on the way here", topic, count)
 
     def _work(self) -> None:
         try:
@@ -171,13 +171,13 @@ class ReplayNode(SimjudgeNode):
         except Exception as error:  # noqa: BLE001 - handed to the main thread, which raises it
             self.fail(error)
 
-    def _next(self) -> tuple[_Waiting, TrajectoryInterpolator] | None:
-        """The picture to work on: the first that waits, or the newest that has poses."""
+    def _next(self) -> tuple[_PendingFrame, TrajectoryInterpolator] | None:
+        """The image to work on: the first that waits, or the newest that has poses."""
         self._forget()
         every = self.settings["every_frame"]
         for item in list(self._waiting)[:1] if every else reversed(list(self._waiting)):
             at = item.stamp + self._offset
-            found = self._poses.between(at - self._around[0], at + self._around[1])
+            found = self._poses.poses_between(at - self._around[0], at + self._around[1])
             if isinstance(found, TrajectoryInterpolator):
                 self._waiting.remove(item)
                 while not every and self._waiting and self._waiting[0].stamp < item.stamp:
@@ -189,7 +189,7 @@ class ReplayNode(SimjudgeNode):
                 continue
             self._waiting.remove(item)
             kind = "that no poses came for" if found is None else found
-            self._lose(f"pictures {kind}", item.place)
+            self._lose(f"images {kind}", item.place)
         return None
 
     def _forget(self) -> None:
@@ -197,9 +197,9 @@ class ReplayNode(SimjudgeNode):
         if newest is not None and time.monotonic() - self._forgot > _EVERY:
             self._forgot = time.monotonic()
             oldest = min((item.stamp + self._offset for item in list(self._waiting)), default=newest)
-            self._poses.forget(min(newest - _KEPT, oldest - self._around[0]))
+            self._poses.drop_before(min(newest - _KEPT, oldest - self._around[0]))
 
-    def _replay(self, item: _Waiting, poses: TrajectoryInterpolator) -> None:
+    def _replay(self, item: _PendingFrame, poses: TrajectoryInterpolator) -> None:
         name = stamp_to_name(item.stamp)
         path = CameraPath(poses, self._mount, self._alignment, self._offset, self._noise, self.settings["seed"])
         exposure = exposure_at(self._camera, item.stamp, name, lambda stamps: path.in_scene(stamps, name))
@@ -216,7 +216,7 @@ class ReplayNode(SimjudgeNode):
 
     def _report(self) -> TaskState:
         newest = self._poses.newest_stamp()
-        values = self._throughput.values()
+        values = self._throughput.diagnostic_values()
         values["waiting"] = len(self._waiting)
         values["skipped for a newer one"] = self._skipped
         values["poses"] = f"{self._poses.received} from {self._poses.topic}"
@@ -227,7 +227,7 @@ class ReplayNode(SimjudgeNode):
             return TaskState(WARN, self._without_poses(), values)
         if time.monotonic() - self._last_loss < _RECENT:
             return TaskState(WARN, "; ".join(f"{n} {kind}" for kind, n in list(self.losses.counts.items())), values)
-        return TaskState(OK, f"replaying {self._out.published} pictures so far", values)
+        return TaskState(OK, f"replaying {self._out.published} images so far", values)
 
     def _without_poses(self) -> str:
         kind = self.settings["pose_type"]

@@ -43,7 +43,7 @@ _LATE = 200_000_000
 
 
 class SimNode(SimjudgeNode):
-    """Simulates a car with a camera on a course: vehicle/input in; pictures, labels, odometry, tf and /clock out."""
+    """Simulates a car with a camera on a course: vehicle/input in; images, labels, odometry, tf and /clock out."""
 
     NAME = "sim_node"
     INTERFACE = NODES["sim_node"]
@@ -56,7 +56,7 @@ class SimNode(SimjudgeNode):
         Parameter("sensors", "", "lidar, GPS and inertial sensors on the car, with engine chrono: a file, or the name"
                   " of one that comes with simjudge; empty: none"),
         Parameter("seed", 0, "of the scene's placements, the camera's noise and where the car starts", low=0),
-        Parameter("camera_rate", 0.0, "pictures a second; 0: the camera's own", low=0, high=1000),
+        Parameter("camera_rate", 0.0, "images a second; 0: the camera's own", low=0, high=1000),
         Parameter("lock_step", default=True, description="true: time stands still until a frame has been answered by a"
                   " command; false: time goes on, as fast as `speed` says"),
         Parameter("patience", 10.0, "lock_step: seconds of the wall that a frame's answer may take; then time goes on"
@@ -66,7 +66,7 @@ class SimNode(SimjudgeNode):
         Parameter("ground_truth_detections", default=False, description="publish the ground truth as camera/detections,"
                   " score 1, in a detector's place"),
         Parameter("input_type", INPUT_TYPE, "of vehicle/input; or art_msgs/msg/VehicleInput"),
-        Parameter("reliability", "auto", "of pictures and camera_info: auto is reliable in lock_step, else best effort"
+        Parameter("reliability", "auto", "of images and camera_info: auto is reliable in lock_step, else best effort"
                   " where large shared memory is set up", choices=RELIABILITIES),
         Parameter("odom_frame", "odom", "frame of the odometry; it is the scene's own"),
         Parameter("wait_for", [], "start once these subscriptions are there, each as `NODE TOPIC`"),
@@ -112,7 +112,7 @@ class SimNode(SimjudgeNode):
         self._progress: deque[tuple[float, int]] = deque(maxlen=200)
         declared_service(self, "~/reset", self._reset)
         declared_service(self, "~/pause", self._pause)
-        self.diagnostics.watch("simulation", self._report)
+        self.diagnostics.add_task("simulation", self._report)
         self.create_timer(1.0, self._tell_factor, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._thread = Thread(target=self._work, name="simulation", daemon=True)
         self._thread.start()
@@ -146,8 +146,8 @@ class SimNode(SimjudgeNode):
         self._resets_done = round_number
         rules = DriveLimits(duration=self.settings["limit"], standstill=self.settings["still"])
         referee = Referee(self._engine, setup.vehicle, rules)
-        self._inputs.forget()
-        self._car.fix(self._offset + round(self._engine.time * 1e9))
+        self._inputs.clear()
+        self._car.publish_static_transforms(self._offset + round(self._engine.time * 1e9))
         self._playback.start(self._offset)
         self._state = "driving"
         for event in LockStep(self._engine, setup.camera, setup.vehicle.mounts["camera"]).events():
@@ -155,7 +155,7 @@ class SimNode(SimjudgeNode):
                 break
             self._progress.append((time.monotonic(), event.time))
             if isinstance(event, MotionSample):
-                self._car.moved(self._offset + event.time, event.state)
+                self._car.publish_state(self._offset + event.time, event.state)
                 self._sensors.publish_due(self._offset)
                 referee.update(event)
                 if referee.end_reason:
@@ -190,13 +190,13 @@ class SimNode(SimjudgeNode):
     def _hand_over(self, event: FrameEvent) -> None:
         """Publish a frame; in lock-step, let nothing happen until it is answered."""
         stamp = self._offset + event.stamp
-        frame = self._capture.capture(event.exposure, image=self._camera.listeners > 0)
+        frame = self._capture.capture(event.exposure, image=self._camera.image_subscriber_count > 0)
         self._camera.publish(stamp, frame.image, frame.truth.objects, frame.labels)
         if self._detections is not None:
             self._detections.publish(self._truth_as_detections(stamp, frame))
         if not self._lock_step:
             return
-        command = self._inputs.answer(stamp, self.settings["patience"], lambda: self.ended)
+        command = self._inputs.wait_for_answer(stamp, self.settings["patience"], lambda: self.ended)
         if command is not None:
             self._engine.drive(command)
         elif not self.ended:

@@ -1,9 +1,9 @@
-"""The topics of a simulated camera: pictures, camera_info, labels, class and instance images, under one stamp each.
+"""The topics of a simulated camera: images, camera_info, labels, class and instance images, under one stamp each.
 
     camera = SimulatedCamera(node, read_camera("art1"), scene.class_names)
     camera.publish(stamp, frame.image, frame.truth.objects, frame.labels)
 
-`publish` may be called from any thread. Ground truth and camera_info always go out; pictures and label images are made
+`publish` may be called from any thread. Ground truth and camera_info always go out; images and label images are made
 into messages only where somebody subscribes. QoS is that of a real camera's topics (see `qos.image_qos`) but for the
 ground truth, which is reliable.
 """
@@ -61,7 +61,7 @@ class SimulatedCamera:
             camera: whose lens makes the camera_info.
             class_names: of the scene, by class id.
             frame_id: the optical frame's name in tf, for all headers.
-            reliability: of pictures and camera_info: "auto", "best_effort" or "reliable" (see `qos.image_qos`).
+            reliability: of images and camera_info: "auto", "best_effort" or "reliable" (see `qos.image_qos`).
 
         Raises:
             UsageError: no camera_info can be made of the lens.
@@ -98,7 +98,7 @@ class SimulatedCamera:
             frame_name: what the frame is called; by its stamp if not given.
         """
         header = self.header(stamp)
-        # Labels first: who waits for the picture of a stamp then has all of it.
+        # Labels first: who waits for the image of a stamp then has all of it.
         self._truth.publish(self._truth_message(header, objects, frame_name or stamp_to_name(stamp)))
         info = camera_info_message(self._calibration)
         info.header = header
@@ -114,8 +114,8 @@ class SimulatedCamera:
         self.published += 1
 
     @property
-    def listeners(self) -> int:
-        """How many subscriptions the pictures have, raw and compressed."""
+    def image_subscriber_count(self) -> int:
+        """How many subscriptions the images have, raw and compressed."""
         return self._image.get_subscription_count() + self._compressed.get_subscription_count()
 
     def _publisher(self, topic: str) -> Publisher[Any]:

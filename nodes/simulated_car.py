@@ -32,18 +32,18 @@ class SimulatedCar:
         self._transforms = declared_publisher(node, "/tf")
         self._fixed = declared_publisher(node, "/tf_static")
 
-    def fix(self, stamp: int) -> None:
+    def publish_static_transforms(self, stamp: int) -> None:
         """Publish where the sensors sit; nanoseconds."""
         self._fixed.publish(self._messages.fixed(stamp, self._mounts))
 
-    def tick(self, time: int) -> None:
+    def publish_clock(self, time: int) -> None:
         """Publish the time alone, nanoseconds."""
         message = Clock()
         message.clock.sec, message.clock.nanosec = divmod(time, 1_000_000_000)
         self._clock.publish(message)
 
-    def moved(self, time: int, state: VehicleState) -> None:
+    def publish_state(self, time: int, state: VehicleState) -> None:
         """Publish the time, and how the car moves then."""
-        self.tick(time)
+        self.publish_clock(time)
         self._odometry.publish(self._messages.odometry(time, state))
         self._transforms.publish(self._messages.moving(time, state))

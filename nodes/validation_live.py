@@ -68,12 +68,12 @@ class LiveValidation:
         self._node, settings = node, node.settings
         self._plan = live_options(settings)
         self._topics = tuple(node.resolve_topic_name(name) for name in TOPICS)
-        self._maker = LiveFrameBuilder((self._topics[0], self._topics[1]), image_size(settings))
+        self._builder = LiveFrameBuilder((self._topics[0], self._topics[1]), image_size(settings))
         self._session: LiveSession | None = None
         self._matcher = StreamMatcher(matching_limits(settings))
         self._throughput, self._counts, self._arrived = ThroughputCounter(), dict[str, object](), [0, 0]
         self._last = [time.monotonic()] * 2
-        self._unstamped, self._turn = 0, 0
+        self._unstamped, self._lap = 0, 0
         self._head = header(0, settings["frame_id"])
         self._changed = self._summing = False
         self._apart: tuple[Apart, int] | None = None
@@ -89,7 +89,7 @@ class LiveValidation:
         node.create_timer(_LOOK, self._look, clock=steady)
         if settings["certainty_period"] > 0:
             node.create_timer(settings["certainty_period"], self._ask_certainty, clock=steady)
-        node.diagnostics.watch("validation", self._report)
+        node.diagnostics.add_task("validation", self._report)
         given = optional_path(settings["predictions"])
         node.worker.post(lambda: self._load(Path(settings["reference"]), given))
 
@@ -136,21 +136,21 @@ class LiveValidation:
                 self._tell_jump(event)
             elif isinstance(event, UnmatchedMessage):
                 self._node.worker.post(partial(self._leave, event))
-            elif event.turn >= self._turn or self._plan.on_jump != RESET:
+            elif event.lap >= self._lap or self._plan.on_jump != RESET:
                 self._throughput.received += 1
                 self._node.worker.post(partial(self._judge, event, time.monotonic()))
 
     def _tell_jump(self, jump: BackwardJump) -> None:
         policy = self._plan.on_jump
-        self._node.diagnostics.report(
+        self._node.diagnostics.set_state(
             "stamps", WARN,
             f"{self._topics[jump.side]}: stamps jumped back from {format_seconds(jump.before)} to"
             f" {format_seconds(jump.stamp)}:"
             f" a looped recording, or time was set back; {_MEANING[policy]}",
-            {"pass": jump.turn + 1},
+            {"pass": jump.lap + 1},
         )  # fmt: skip
-        if jump.turn > self._turn:
-            self._turn = jump.turn
+        if jump.lap > self._lap:
+            self._lap = jump.lap
             if policy == RESET:
                 self._node.worker.post(self._forget)
 
@@ -165,7 +165,7 @@ class LiveValidation:
 
     def _report(self) -> TaskState:
         worker, matcher = self._node.worker, self._matcher
-        values: dict[str, object] = {**self._throughput.values(), "queue": worker.waiting}
+        values: dict[str, object] = {**self._throughput.diagnostic_values(), "queue": worker.waiting}
         for side, name in enumerate(SIDES):
             values[f"{name} received"] = self._arrived[side]
             values[f"{name} waiting"] = matcher.waiting(side)
@@ -229,7 +229,7 @@ class LiveValidation:
         node, before = self._node, self._session
         side = load_reference(path, predictions, self._plan, node.tell, node.progress)
         if before is None:
-            self._session = LiveSession(self._plan, side, self._maker, node.tell)
+            self._session = LiveSession(self._plan, side, self._builder, node.tell)
         else:
             self._session = before.with_reference(side)
             self._drop_certainty()
@@ -323,9 +323,9 @@ class LiveValidation:
 
     def _take_certainty(self, apart: Apart, frames: int) -> None:
         if apart.numbers is None:
-            self._node.diagnostics.report("certainty", WARN, f"certainty could not be computed: {apart.problem}")
+            self._node.diagnostics.set_state("certainty", WARN, f"certainty could not be computed: {apart.problem}")
             return
-        self._node.diagnostics.report("certainty", OK, f"computed after {frames} frames")
+        self._node.diagnostics.set_state("certainty", OK, f"computed after {frames} frames")
         self._sure = apart.numbers, frames
         self._publish_summary()
 

@@ -58,7 +58,7 @@ class ValidationNode(SimjudgeNode):
             self.live = LiveValidation(self)
         else:
             sets = f"{self.settings['a']} and {self.settings['b']}"
-            self.diagnostics.watch("validation", lambda: TaskState(OK, f"{self._state} {sets}"))
+            self.diagnostics.add_task("validation", lambda: TaskState(OK, f"{self._state} {sets}"))
             compared_with = compare_settings(self.settings)
             self.worker.post(lambda: self._compare(compared_with))
 

@@ -1,4 +1,4 @@
-"""The camera picture with the boxes coloured by their context's W1; made only while somebody looks at it."""
+"""The camera image with the boxes coloured by their context's W1; made only while somebody looks at it."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from .qos import image_qos
 from .runtime import SimjudgeNode
 
 _LOOK = 0.5
-_KEPT_PICTURES, _KEPT_FRAMES = 30, 120
+_KEPT_IMAGES, _KEPT_FRAMES = 30, 120
 
 
 class ValidationOverlay:
-    """Pictures and judged frames, brought together by stamp."""
+    """Images and judged frames, brought together by stamp."""
 
     def __init__(self, node: SimjudgeNode, post: Callable[[Callable[[], None]], None]) -> None:
         """Publish `validation/overlay`.
 
         Args:
-            node: with the parameters `transport` and `reliability` of the pictures.
-            post: has something done on the thread that judges, which is where pictures are drawn.
+            node: with the parameters `transport` and `reliability` of the images.
+            post: has something done on the thread that judges, which is where images are drawn.
         """
         self._node, self._post = node, post
         self._publisher = node.create_publisher(Image, "validation/overlay", image_qos(depth=2))
         self._input: ImageInput | None = None
-        self._pictures: dict[int, Any] = {}
+        self._images: dict[int, Any] = {}
         self._frames: dict[int, JudgedFrame] = {}
         self._lock = Lock()
         node.create_timer(_LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -48,16 +48,16 @@ class ValidationOverlay:
         return bool(self._publisher.get_subscription_count())
 
     def add(self, judged: JudgedFrame) -> None:
-        """Take a judged frame in; its picture may have come before it or come after it."""
+        """Take a judged frame in; its image may have come before it or come after it."""
         if self._input is None or not self.wanted:
             return
         stamp = int(judged.frames.stamp[0])
         with self._lock:
-            picture = self._pictures.pop(stamp, None)
-            if picture is None:
+            image = self._images.pop(stamp, None)
+            if image is None:
                 _keep(self._frames, stamp, judged, _KEPT_FRAMES)
-        if picture is not None:
-            self._draw(picture, judged)
+        if image is not None:
+            self._draw(image, judged)
 
     def _look(self) -> None:
         if self._input is None and self.wanted:
@@ -70,18 +70,18 @@ class ValidationOverlay:
         with self._lock:
             judged = self._frames.pop(stamp, None)
             if judged is None:
-                _keep(self._pictures, stamp, message, _KEPT_PICTURES)
+                _keep(self._images, stamp, message, _KEPT_IMAGES)
         if judged is not None:
             frame = judged
             self._post(lambda: self._draw(message, frame))
 
     def _draw(self, message: Any, judged: JudgedFrame) -> None:
         try:
-            picture = to_rgb(message, "camera/image_raw")
+            image = to_rgb(message, "camera/image_raw")
         except (ImageError, SimjudgeError) as error:
             self._node.get_logger().warning(f"no overlay: {error}")
             return
-        self._publisher.publish(image_message(draw_contexts(picture, judged), message.header))
+        self._publisher.publish(image_message(draw_contexts(image, judged), message.header))
 
 
 def _keep(kept: dict[int, Any], stamp: int, item: Any, most: int) -> None:

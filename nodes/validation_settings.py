@@ -48,14 +48,14 @@ LIVE = (
               " live work; 0: only at the end", low=0, high=86_400),
     Parameter("resume", default=True, description="go on where a killed run ended, by the journal beside out; false:"
               " begin anew"),
-    Parameter("image_size", "", "WIDTHxHEIGHT of the pictures, where the messages do not say it"),
+    Parameter("image_size", "", "WIDTHxHEIGHT of the images, where the messages do not say it"),
     Parameter("ground_truth_type", "simjudge_msgs/msg/LabelledObjectArray",
               "of camera/ground_truth; or vision_msgs/msg/Detection2DArray"),
     Parameter("detections_type", "simjudge_msgs/msg/DetectionArray",
               "of camera/detections; or vision_msgs/msg/Detection2DArray"),
     Parameter("boxes_reliability", "reliable", "of ground truth and detections", choices=("reliable", "best_effort")),
-    Parameter("transport", "auto", "which pictures the overlay is drawn on", choices=TRANSPORTS),
-    Parameter("reliability", "auto", "of those pictures: auto takes what is offered", choices=RELIABILITIES),
+    Parameter("transport", "auto", "which images the overlay is drawn on", choices=TRANSPORTS),
+    Parameter("reliability", "auto", "of those images: auto takes what is offered", choices=RELIABILITIES),
 )  # fmt: skip
 
 
@@ -103,10 +103,10 @@ def live_options(settings: Settings) -> LiveOptions:
 def matching_limits(settings: Settings) -> MatchingLimits:
     """How the streams are to be matched."""
     return MatchingLimits(
-        tolerance=round(settings["tolerance"] * 1e9),
+        tolerance_ns=round(settings["tolerance"] * 1e9),
         wait=settings["wait"],
-        most=settings["wait_count"],
-        jump=round(settings["jump_back"] * 1e9),
+        max_waiting=settings["wait_count"],
+        jump_ns=round(settings["jump_back"] * 1e9),
     )
 
 

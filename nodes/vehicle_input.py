@@ -53,7 +53,7 @@ class VehicleInputs:
         with self._changed:
             return None if self._latest is None else self._latest[1]
 
-    def answer(self, stamp: int, seconds: float, given_up: Callable[[], bool]) -> Command | None:
+    def wait_for_answer(self, stamp: int, seconds: float, given_up: Callable[[], bool]) -> Command | None:
         """Wait for the command that answers a frame: whose stamp is not before the frame's, or that has none.
 
         Args:
@@ -75,7 +75,7 @@ class VehicleInputs:
                 self._changed.wait(min(left, _WAKE))
         return None
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Commands so far were meant for something else."""
         with self._changed:
             self._latest = None

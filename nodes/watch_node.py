@@ -1,4 +1,4 @@
-"""Shows live work with rerun: pictures with boxes, W1 and overlap over time."""
+"""Shows live work with rerun: images with boxes, W1 and overlap over time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ALL = "all classes"
 
 
 class WatchNode(SimjudgeNode):
-    """Shows pictures, labels, detections, contexts and the summary in rerun: a window, a browser, or a file."""
+    """Shows images, labels, detections, contexts and the summary in rerun: a window, a browser, or a file."""
 
     NAME = "watch_node"
     INTERFACE = NODES["watch_node"]
@@ -36,10 +36,10 @@ class WatchNode(SimjudgeNode):
         Parameter("save", "", "save what is shown to this .rrd file; there is no window then"),
         Parameter("where", "auto", "auto: a file where `save` is given, else a window where there is a screen, else a"
                   " browser", choices=("auto", *(each.value for each in Where))),
-        Parameter("quality", 80, "of the JPEG pictures that are made of raw ones, percent", low=1, high=100),
-        Parameter("transport", "auto", "which pictures: the raw ones, the compressed ones, or those that come",
+        Parameter("quality", 80, "of the JPEG images that are made of raw ones, percent", low=1, high=100),
+        Parameter("transport", "auto", "which images: the raw ones, the compressed ones, or those that come",
                   choices=TRANSPORTS),
-        Parameter("reliability", "auto", "of the pictures: auto takes what is offered", choices=RELIABILITIES),
+        Parameter("reliability", "auto", "of the images: auto takes what is offered", choices=RELIABILITIES),
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class WatchNode(SimjudgeNode):
         super().__init__()
         where, save = self._place()
         self._screen = Screen(where, save, quality=self.settings["quality"])
-        self._pictures = ImageInput(self, "camera/image_raw", self._picture, depth=_DEEP)
+        self._images = ImageInput(self, "camera/image_raw", self._image, depth=_DEEP)
         declared_subscription(self, "camera/ground_truth", self._ground_truth)
         declared_subscription(self, "camera/detections", self._detections)
         declared_subscription(self, "validation/contexts", self._contexts)
@@ -61,7 +61,7 @@ class WatchNode(SimjudgeNode):
 
     def close(self) -> None:
         """Finish the file, if there is one."""
-        self._pictures.pump()
+        self._images.take_arrived()
         saved = self._screen.close()
         if saved is not None:
             self.get_logger().info(f"saved {saved}; to look at it: rerun {saved}")
@@ -76,7 +76,7 @@ class WatchNode(SimjudgeNode):
         has_screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
         return (Where.WINDOW if has_screen else Where.BROWSER), None
 
-    def _picture(self, message: Any) -> None:
+    def _image(self, message: Any) -> None:
         if isinstance(message, CompressedImage):
             kind = message.format.lower()
             media = next((f"image/{name}" for name in ("jpeg", "png") if name in kind.replace("jpg", "jpeg")), "")
@@ -84,9 +84,9 @@ class WatchNode(SimjudgeNode):
                 self._screen.encoded_picture(message_stamp(message), bytes(message.data), media)
                 return
         try:
-            self._screen.picture(message_stamp(message), to_rgb(message, self._pictures.topic))
+            self._screen.picture(message_stamp(message), to_rgb(message, self._images.topic))
         except ImageError as error:
-            self.losses.add("damaged pictures, not shown", str(error))
+            self.losses.add("damaged images, not shown", str(error))
 
     def _ground_truth(self, message: Any) -> None:
         labels = [each.class_name or str(each.class_id) for each in message.objects]

@@ -1,4 +1,4 @@
-"""`simjudge watch`: the live pictures, W1 and overlap, where RViz cannot be had."""
+"""`simjudge watch`: the live images, W1 and overlap, where RViz cannot be had."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def watch(
     robot: str = typer.Option("", "--robot", help="YAML file of a robot's own topic names, or one by name: art1."),
     robot_ns: str = typer.Option("", "--robot-ns", help="Namespace of the robot's topics."),
 ) -> None:
-    """Show what runs now: pictures with boxes, W1 and overlap over time; Ctrl-C ends it (and writes the file)."""
+    """Show what runs now: images with boxes, W1 and overlap over time; Ctrl-C ends it (and writes the file)."""
     from simjudge.commands.run import line_printer, need_ros
     from simjudge.core.errors import SimjudgeError, UsageError
     from simjudge.graph.description import Process, Value, normalize_namespace

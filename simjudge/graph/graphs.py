@@ -22,17 +22,17 @@ from simjudge.graph.description import (
     parse_float,
 )
 from simjudge.graph.installed_files import named_file
-from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, LABELS, PICTURES, PlayedTopics, choose_played_topics
+from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS, PlayedTopics, choose_played_topics
 from simjudge.graph.robot_file import Robot, read_robot
 from simjudge.graph.setting_arguments import argument, given_parameters
-from simjudge.graph.viewers import SIM_LAYOUT, WATCH, rviz_arguments, viewers
+from simjudge.graph.viewers import SIM_LAYOUT, WATCH, rviz_arguments, viewer_processes
 from simjudge.studies.compare_settings import CompareSettings
 
 _YES_NO = ("true", "false")
 _OF_SETS = chosen(CompareSettings, method.OF_SETS)
 _CLOCK = 50.0
 _DRAIN = 3600.0
-"""Seconds that pictures of a recording which still wait are given after its end."""
+"""Seconds that images of a recording which still wait are given after its end."""
 _WAITING = 100_000
 """Frames of a recording that may wait for their detections."""
 _PATIENCE = 120.0
@@ -41,12 +41,12 @@ _REPORT = 600.0
 """Seconds that the resampling and the report at the end are given."""
 
 _MODEL = Argument("model", None, "the detector: a .onnx, .pt or .yaml file, or one that comes with simjudge by name")
-_BAG = Argument("bag", "", "play this recording; empty: pictures come from a camera")
+_BAG = Argument("bag", "", "play this recording; empty: images come from a camera")
 _RATE = Argument("rate", "1.0", "with bag: seconds of the recording played in a second")
 _LOOP = Argument("loop", "false", "with bag: start again at its end", _YES_NO)
-_EVERY = Argument("every_frame", "auto", "detect on every picture, in order; auto: with a bag that does not loop",
+_EVERY = Argument("every_frame", "auto", "detect on every image, in order; auto: with a bag that does not loop",
                   ("auto", *_YES_NO))  # fmt: skip
-_CAMERA = Argument("camera", "", "the topic of a real camera, to be taken over by camera_bridge_node; empty: pictures"
+_CAMERA = Argument("camera", "", "the topic of a real camera, to be taken over by camera_bridge_node; empty: images"
                    " are on camera/image_raw already, or the robot's file says where")  # fmt: skip
 _CALIBRATION = Argument("calibration", "", "YAML of ROS's camera_calibration, or the name of one in config/: adds"
                         " camera_info and image_rect")  # fmt: skip
@@ -62,16 +62,16 @@ def _detect(values: Values) -> tuple[Process, ...]:
         raise UsageError("out:= with loop:=true would record without an end")
     robot = read_robot(values["robot"])
     played = _played(values)
-    sources, detection = _pictures_and_detector(values, robot, played)
+    sources, detection = _images_and_detector(values, robot, played)
     recorder = (_recorder(values, played),) if values["out"] else ()
-    return _finished(values, robot, (*sources, detection, *recorder, *viewers(values)), played)
+    return _finished(values, robot, (*sources, detection, *recorder, *viewer_processes(values)), played)
 
 
 def _recorder(values: Values, played: PlayedTopics | None) -> Process:
     topics = ["camera/detections", LABELS, CAMERA_INFO]
     wanted = values["record"] if played is None else "compressed" if played.compressed else "raw"
     topics += [COMPRESSED] if wanted != "raw" else []
-    topics += [PICTURES] if wanted != "compressed" else []
+    topics += [IMAGES] if wanted != "compressed" else []
     return Process("record_node", "record_node", parameters={"out": values["out"], "topics": topics})
 
 
@@ -82,18 +82,18 @@ def _validate(values: Values) -> tuple[Process, ...]:
     once = not parse_bool("stay", values["stay"])
     judge = Process("validation_node", "validation_node", leads=once, patience=_REPORT,
                     parameters={**parameters, "once": once, **method.parameters(values)})  # fmt: skip
-    return _finished(values, read_robot(values["robot"]), (judge, *viewers(values)))
+    return _finished(values, read_robot(values["robot"]), (judge, *viewer_processes(values)))
 
 
 def _live(values: Values) -> tuple[Process, ...]:
     if bool(values["a"]) == bool(values["b"]):
-        raise UsageError("live needs either a:=REFERENCE, usually a real recording, which the live pictures predict, or"
-                         " b:=REFERENCE, which predicts the live pictures")  # fmt: skip
+        raise UsageError("live needs either a:=REFERENCE, usually a real recording, which the live images predict, or"
+                         " b:=REFERENCE, which predicts the live images")  # fmt: skip
     robot = read_robot(values["robot"])
     played = _played(values)
     if played is not None and not played.labels:
         raise SimjudgeError(f"{values['bag']}: has no labels; without ground truth nothing can be compared")
-    sources, detection = _pictures_and_detector(values, robot, played)
+    sources, detection = _images_and_detector(values, robot, played)
     side = "a" if values["a"] else "b"
     parameters: dict[str, Value] = {"reference": values[side], "live_is": "b" if side == "a" else "a"}
     parameters |= {"predictions": values["reference_predictions"]} if values["reference_predictions"] else {}
@@ -105,13 +105,13 @@ def _live(values: Values) -> tuple[Process, ...]:
     parameters |= {"out": values["out"]} if values["out"] else {}
     judge = Process("validation_node", "validation_node", patience=_REPORT,
                     parameters={**parameters, **method.parameters(values)})  # fmt: skip
-    return _finished(values, robot, (*sources, detection, judge, *viewers(values)), played)
+    return _finished(values, robot, (*sources, detection, judge, *viewer_processes(values)), played)
 
 
 def _replay(values: Values) -> tuple[Process, ...]:
     robot = read_robot(values["robot"])
     played = replaying.choose_replayed_topics(values) if values["bag"] else None
-    parameters = replaying.parameters(values, played)
+    parameters = replaying.replay_parameters(values, played)
     pairs: tuple[tuple[str, str], ...] = ()
     if played is None:
         seen = "camera_info" if parameters["trigger"] == "camera_info" else "image"
@@ -122,8 +122,8 @@ def _replay(values: Values) -> tuple[Process, ...]:
         parameters |= {"wait": _DRAIN, "drain": _DRAIN}
     patience = Process.patience if played is None else _DRAIN
     node = Process("replay_node", "replay_node", parameters=parameters, remappings=pairs, patience=patience)
-    pictures = {"raw": [PICTURES], "compressed": [COMPRESSED], "both": [PICTURES, COMPRESSED]}[values["record"]]
-    recorded = [*pictures, LABELS, CAMERA_INFO] if values["out"] else []
+    images = {"raw": [IMAGES], "compressed": [COMPRESSED], "both": [IMAGES, COMPRESSED]}[values["record"]]
+    recorded = [*images, LABELS, CAMERA_INFO] if values["out"] else []
     recorder = (Process("record_node", "record_node", parameters={"out": values["out"], "topics": recorded}),)
     processes = (node, *(recorder if recorded else ()))
     if played is None:
@@ -143,20 +143,21 @@ def _replay(values: Values) -> tuple[Process, ...]:
 
 
 def _sim(values: Values) -> tuple[Process, ...]:
-    return _finished(values, read_robot(values["robot"]), simulated.programs(values, viewers(values, SIM_LAYOUT)))
+    processes = simulated.sim_processes(values, viewer_processes(values, SIM_LAYOUT))
+    return _finished(values, read_robot(values["robot"]), processes)
 
 
 def _played(values: Values) -> PlayedTopics | None:
-    """What is played of the recording, None where pictures come from a camera."""
+    """What is played of the recording, None where images come from a camera."""
     if not values["bag"]:
         return None
     return choose_played_topics(Path(values["bag"]), absolute=not normalize_namespace(values["robot_ns"]))
 
 
-def _pictures_and_detector(
+def _images_and_detector(
     values: Values, robot: Robot, played: PlayedTopics | None
 ) -> tuple[tuple[Process, ...], Process]:
-    """What brings pictures, and the detector on them."""
+    """What brings images, and the detector on them."""
     loops = parse_bool("loop", values["loop"])
     every = values["every_frame"]
     ordered = played is not None and not loops if every == "auto" else parse_bool("every_frame", every)
@@ -179,7 +180,7 @@ def _pictures_and_detector(
 def _player(values: Values, robot: Robot, played: PlayedTopics, *, into_bridge: bool) -> Process:
     pairs = dict(played.remappings)
     if into_bridge:
-        pairs[played.pictures] = "image/compressed" if played.compressed else "image"
+        pairs[played.images] = "image/compressed" if played.compressed else "image"
     # Where the robot's file renames what the other nodes take, the recording must be played there.
     names = {topic: pairs.get(topic, topic.lstrip("/")) for topic in played.topics}
     pairs |= {topic: robot.remappings[name] for topic, name in names.items() if name in robot.remappings}
@@ -208,14 +209,14 @@ def _bridge(values: Values) -> Process:
 
 def _awaited(processes: Sequence[Process], played: PlayedTopics, robot: Robot) -> list[str]:
     """Which subscriptions a recording waits for, so that nothing of it is missed: nodes and topics."""
-    pictures = COMPRESSED if played.compressed else PICTURES
+    images = COMPRESSED if played.compressed else IMAGES
     labels = [LABELS] if played.labels else []
     takes = {
         "camera_bridge_node": ["image/compressed" if played.compressed else "image"],
-        "detection_node": [pictures],
+        "detection_node": [images],
         "validation_node": [*labels, "camera/detections"],
-        "record_node": [pictures, *labels, "camera/detections"],
-        "watch_node": [pictures, *labels, "camera/detections"],
+        "record_node": [images, *labels, "camera/detections"],
+        "watch_node": [images, *labels, "camera/detections"],
     }
     return [
         f"{process.name} {robot.remappings.get(topic, topic)}"
@@ -247,10 +248,10 @@ def _finished(
 
 DETECT = Graph(
     "detect",
-    "pictures from a camera or a recording, and a detector on them",
+    "images from a camera or a recording, and a detector on them",
     (
-        _MODEL, _BAG, Argument("out", "", "record pictures, labels and detections into this folder"),
-        Argument("record", "both", "of a camera, with out: the raw pictures, the compressed ones, or both",
+        _MODEL, _BAG, Argument("out", "", "record images, labels and detections into this folder"),
+        Argument("record", "both", "of a camera, with out: the raw images, the compressed ones, or both",
                  ("both", "raw", "compressed")),
         _RATE, _LOOP, _EVERY, Argument("detector_min_score", "", "detections below are not published"), _CAMERA,
         _CALIBRATION, *rviz_arguments("false"), *WATCH, *_COMMON,
@@ -273,11 +274,11 @@ VALIDATE = Graph(
 )  # fmt: skip
 LIVE = Graph(
     "live",
-    "pictures, a detector, and the gap to a reference while they run",
+    "images, a detector, and the gap to a reference while they run",
     (
         _MODEL,
-        Argument("a", "", "the reference: a labelled and predicted set, usually real; the live pictures are B"),
-        Argument("b", "", "the reference, where the live pictures are A"),
+        Argument("a", "", "the reference: a labelled and predicted set, usually real; the live images are B"),
+        Argument("b", "", "the reference, where the live images are A"),
         Argument("reference_predictions", "", "predictions for the reference, made before"),
         Argument("detect_reference", "false", "run the detector on the reference too, in place of its own predictions",
                  _YES_NO),

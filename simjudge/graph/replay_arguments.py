@@ -18,29 +18,29 @@ POSE_TYPES = {
 ARGUMENTS = (
     Argument("scene", None, "what stands where: a scene's file, or one that comes with simjudge by name"),
     Argument("camera", None, "the simulated camera: a file, or one that comes with simjudge by name"),
-    Argument("bag", "", "play this recording; empty: pictures and poses come from elsewhere"),
+    Argument("bag", "", "play this recording; empty: images and poses come from elsewhere"),
     Argument("poses", "", "the topic of the poses; empty: the recording's, or poses"),
     Argument("pose_type", "auto", "what that is; auto: as the recording has it, else pose",
              ("auto", *POSE_TYPES.values())),
     Argument("parent", "", "of tf: the fixed frame; empty: the root of the tree"),
     Argument("child", "", "of tf: the body's frame; empty: base_link or base_footprint"),
     Argument("image", "", "the topic of the real camera; empty: the recording's, or image"),
-    Argument("trigger", "auto", "what tells that the real camera took a picture; auto: camera_info where a"
-             " recording has no pictures", ("auto", "image", "camera_info")),
+    Argument("trigger", "auto", "what tells that the real camera took an image; auto: camera_info where a"
+             " recording has no images", ("auto", "image", "camera_info")),
     Argument("vehicle", "", "the car whose base_link the poses are of; empty: art1, unless mount:= is given"),
     Argument("mount", "", "the camera on the body: x,y,z[,yaw,pitch,roll] in metres and degrees, body or optical"),
     Argument("align", "0,0,0", "the poses' fixed frame in the scene: x,y,z[,yaw]"),
     Argument("cones", "", "table of measured cones, id colour x y, in place of the scene's own"),
     Argument("cone_kinds", "", "the scene's kinds for its colours; empty: 0=red_cone,1=green_cone"),
-    Argument("time_offset", "0.0", "seconds added to a picture's stamp to find its pose"),
+    Argument("time_offset", "0.0", "seconds added to an image's stamp to find its pose"),
     Argument("max_gap", "0.5", "seconds: poses further apart are not believed"),
     Argument("noise", "false", "pose noise of 1 degree and 1 cm", _YES_NO),
     Argument("seed", "0", "of the scene, the camera's noise and the poses' noise"),
     Argument("engine", "default", "that moves and lights the scene", ("default", "chrono")),
     Argument("out", "", "record what the simulated camera sees into this folder"),
-    Argument("record", "raw", "with out: raw pictures, compressed ones, or both", ("raw", "compressed", "both")),
+    Argument("record", "raw", "with out: raw images, compressed ones, or both", ("raw", "compressed", "both")),
     Argument("rate", "1.0", "with bag: seconds of the recording played in a second"),
-    Argument("every_frame", "auto", "a frame for every picture, in order; auto: with a bag", ("auto", *_YES_NO)),
+    Argument("every_frame", "auto", "a frame for every image, in order; auto: with a bag", ("auto", *_YES_NO)),
 )  # fmt: skip
 _SAME = ("scene", "camera", "parent", "child", "vehicle", "mount", "align", "cones", "cone_kinds", "engine")
 _NOISE: dict[str, Value] = {"noise_angle": 1.0, "noise_position": 0.01}
@@ -55,7 +55,7 @@ class ReplayedTopics(NamedTuple):
         remappings: from them to what replay_node takes.
         pose_type: as replay_node has it.
         trigger: "image" or "camera_info".
-        compressed: whether the pictures are.
+        compressed: whether the images are.
     """
 
     topics: list[str]
@@ -70,7 +70,7 @@ class ReplayedTopics(NamedTuple):
         return [seen, _TF if self.pose_type == "tf" else "poses"]
 
 
-def parameters(values: Values, played: ReplayedTopics | None) -> dict[str, Value]:
+def replay_parameters(values: Values, played: ReplayedTopics | None) -> dict[str, Value]:
     """The parameters of replay_node that were given.
 
     Raises:
@@ -94,10 +94,10 @@ def parameters(values: Values, played: ReplayedTopics | None) -> dict[str, Value
 
 
 def choose_replayed_topics(values: Values) -> ReplayedTopics:
-    """One camera's pictures (or its camera_info), and the poses, onto the names that replay_node takes.
+    """One camera's images (or its camera_info), and the poses, onto the names that replay_node takes.
 
     Raises:
-        UsageError: the recording has no such pictures, or its poses are of another type than is asked for.
+        UsageError: the recording has no such images, or its poses are of another type than is asked for.
         SimjudgeError: it cannot be read, or the poses cannot be told.
     """
     from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE  # noqa: PLC0415 - slow to import
@@ -112,13 +112,13 @@ def choose_replayed_topics(values: Values) -> ReplayedTopics:
     kind = POSE_TYPES[types[poses]]
     if values["pose_type"] not in ("auto", kind):
         raise UsageError(f"pose_type:={values['pose_type']}: {poses} of {bag} is a {types[poses]}")
-    has_pictures = any(name.endswith(("/Image", "/CompressedImage")) for name in types.values())
+    has_images = any(name.endswith(("/Image", "/CompressedImage")) for name in types.values())
     infos = [name for name, its in types.items() if its == CAMERA_INFO]
-    trigger = values["trigger"] if values["trigger"] != "auto" else "image" if has_pictures else "camera_info"
+    trigger = values["trigger"] if values["trigger"] != "auto" else "image" if has_images else "camera_info"
     if trigger == "image":
-        if not has_pictures:
+        if not has_images:
             raise SimjudgeError(
-                f"{bag}: holds no pictures to make frames for; simjudge replay makes them at a steady rate"
+                f"{bag}: holds no images to make frames for; simjudge replay makes them at a steady rate"
             )
         seen = choose_topics(str(bag), types, values["image"] or None, None, None).images[0]
     elif len(infos) == 1 or values["image"] in infos:

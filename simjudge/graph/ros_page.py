@@ -1,4 +1,4 @@
-"""The parts of docs/ros.md that are made from the description: picture, topics, services, arguments, parameters."""
+"""The parts of docs/ros.md that are made from the description: image, topics, services, arguments, parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _QOS_LABELS = {
     RECORDED: "as recorded",
 }
 _ELSEWHERE = ("record_node",)
-"""Nodes that take what is named, which would tie every topic to them in the picture."""
+"""Nodes that take what is named, which would tie every topic to them in the image."""
 
 
 def regenerate_parts(text: str) -> str:
@@ -142,7 +142,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 _MAKERS: dict[str, Callable[[], str]] = {
-    "picture": flow_chart,
+    "flow-chart": flow_chart,
     "topics": topics_table,
     "services": services_table,
     "parameters": parameters,

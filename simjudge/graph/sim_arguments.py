@@ -7,7 +7,7 @@ from dataclasses import replace
 from simjudge.core.errors import UsageError
 from simjudge.graph import method_arguments as method
 from simjudge.graph.description import Argument, Process, Value, Values, parse_bool, parse_float, parse_int
-from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, LABELS, PICTURES
+from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS
 
 _YES_NO = ("true", "false")
 _GROUND_TRUTH = "ground_truth"
@@ -31,17 +31,17 @@ ARGUMENTS = (
     Argument("sensors", "", "lidar, GPS and inertial sensors on the car, with engine:=chrono: a file, or one that comes"
              " with simjudge by name"),
     Argument("seed", "0", "of the scene, the camera's noise, where the car starts, and the resampling"),
-    Argument("camera_rate", "", "pictures a second; empty: the camera's own"),
-    Argument("lock_step", "true", "time stands still until the driver has answered a picture; false: it goes on",
+    Argument("camera_rate", "", "images a second; empty: the camera's own"),
+    Argument("lock_step", "true", "time stands still until the driver has answered an image; false: it goes on",
              _YES_NO),
     Argument("speed", "1.0", "without lock_step: simulated seconds in a second; 0: as fast as it goes"),
     Argument("patience", "60.0", "with lock_step: seconds that an answer may take"),
     Argument("limit", "180.0", "simulated seconds that the drive may take"),
     Argument("drive", "true", "drive_node drives; false: somebody else publishes vehicle/input", _YES_NO),
     Argument("input_type", _INPUT_TYPE, "of vehicle/input; or art_msgs/msg/VehicleInput"),
-    Argument("out", "", "record the drive into this folder: pictures, labels, detections, odometry, tf, input,"
+    Argument("out", "", "record the drive into this folder: images, labels, detections, odometry, tf, input,"
              " sensors"),
-    Argument("record", "raw", "with out: the raw pictures, the compressed ones (JPEG), or both",
+    Argument("record", "raw", "with out: the raw images, the compressed ones (JPEG), or both",
              ("raw", "compressed", "both")),
     Argument("reference", "", "judge live: a labelled and predicted recording, usually real, which the drive predicts"),
     Argument("reference_predictions", "", "predictions for the reference, made before"),
@@ -52,7 +52,7 @@ ARGUMENTS = (
 )  # fmt: skip
 
 
-def programs(values: Values, viewers: tuple[Process, ...]) -> tuple[Process, ...]:
+def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process, ...]:
     """World, detector, driver, judge and recorder, and who else looks, in the order in which they end.
 
     Raises:
@@ -76,7 +76,7 @@ def programs(values: Values, viewers: tuple[Process, ...]) -> tuple[Process, ...
 
 def _world(values: Values, others: tuple[Process, ...], *, told: bool) -> Process:
     takes = {
-        "detection_node": [PICTURES],
+        "detection_node": [IMAGES],
         "drive_node": [_DETECTIONS, _ODOMETRY],
         "validation_node": [LABELS, _DETECTIONS],
         "record_node": _recorded(values),
@@ -150,10 +150,10 @@ def _recorder(values: Values) -> Process:
 
 
 def _recorded(values: Values) -> list[str]:
-    pictures = {"raw": [PICTURES], "compressed": [COMPRESSED], "both": [PICTURES, COMPRESSED]}[values["record"]]
+    images = {"raw": [IMAGES], "compressed": [COMPRESSED], "both": [IMAGES, COMPRESSED]}[values["record"]]
     driving = [_INPUT] if parse_bool("drive", values["drive"]) else []
     sensors = _sensor_topics(values["sensors"]) if values["sensors"] else []
-    return [*pictures, CAMERA_INFO, LABELS, _DETECTIONS, _ODOMETRY, *driving, *sensors, "/tf", "/tf_static"]
+    return [*images, CAMERA_INFO, LABELS, _DETECTIONS, _ODOMETRY, *driving, *sensors, "/tf", "/tf_static"]
 
 
 def _sensor_topics(given: str) -> list[str]:

@@ -30,7 +30,7 @@ CAMERA_LAYOUT = RvizLayout(
     "simjudge.rviz",
     ("validation/overlay", "camera/detections/overlay", "validation/markers"),
     "camera_optical_frame",
-    "that of the pictures' headers",
+    "that of the images' headers",
 )
 SIM_LAYOUT = RvizLayout(
     "sim.rviz",
@@ -52,7 +52,7 @@ def rviz_arguments(default: str, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Ar
     )
 
 
-def viewers(values: Values, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Process, ...]:
+def viewer_processes(values: Values, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Process, ...]:
     """The programs that show what goes on."""
     out = []
     if has_rviz() if values["rviz"] == "auto" else parse_bool("rviz", values["rviz"]):

@@ -170,7 +170,7 @@ def executable(pid):
 @pytest.mark.usefixtures("domain")
 def test_one_ctrl_c_ends_all_with_everything_written(running, tmp_path):
     process, log = running("detect", bag=BAG, model=MODEL, out=tmp_path / "out", **NO_SCREEN)
-    wait_for(log, "pictures come from", process)
+    wait_for(log, "images come from", process)
     nodes = children(process)
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0, log.read_text()
@@ -183,7 +183,7 @@ def test_one_ctrl_c_ends_all_with_everything_written(running, tmp_path):
 @pytest.mark.usefixtures("domain")
 def test_a_node_that_is_killed_ends_the_run(running):
     process, log = running("detect", bag=BAG, model=MODEL, **NO_SCREEN)
-    wait_for(log, "pictures come from", process)
+    wait_for(log, "images come from", process)
     nodes = children(process)
     victim = next(pid for pid in nodes if executable(pid) == "detection_node")
     os.kill(victim, signal.SIGKILL)

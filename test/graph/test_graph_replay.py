@@ -20,7 +20,7 @@ def processes(**given):
     return {each.name: each for each in GRAPHS["replay"].processes({**GIVEN, **given})}
 
 
-def picture(compressed=False):
+def image(compressed=False):
     if compressed:
         kind = "sensor_msgs/msg/CompressedImage"
         return samples.new(kind, header=samples.header(START), format="jpeg", data=np.zeros(4, np.uint8))
@@ -44,9 +44,9 @@ MESSAGES = {
     "/car/tf": samples.transforms((START, "odom", "base_link", Pose())),
     "/car/tf_static": samples.transforms((START, "base_link", "lens", Pose())),
     "/tf": samples.transforms((START, "odom", "base_link", Pose())),
-    "/cam": picture(),
-    "/cam/compressed": picture(compressed=True),
-    "/other": picture(),
+    "/cam": image(),
+    "/cam/compressed": image(compressed=True),
+    "/other": image(),
     "/info": info(),
 }
 
@@ -75,7 +75,7 @@ def bag(tmp_path):
          {"/info": "camera_info", "/odom": "poses"}, "odometry"),
     ],
 )  # fmt: skip
-def test_pictures_and_poses_are_played_onto_what_the_node_takes(bag, topics, given, played, pairs, kind):
+def test_images_and_poses_are_played_onto_what_the_node_takes(bag, topics, given, played, pairs, kind):
     found = processes(bag=bag(*topics), **given)
     assert list(found) == ["play_node", "replay_node"]
     play, node = found.values()
@@ -99,7 +99,7 @@ def test_what_is_recorded_is_waited_for(bag):
     assert {f"record_node {topic}" for topic in topics} <= set(found["play_node"].parameters["wait_for"])
 
 
-def test_live_names_are_remapped_and_the_newest_picture_counts():
+def test_live_names_are_remapped_and_the_newest_image_counts():
     node = processes(image="/front/image_raw/compressed", poses="/where", pose_type="odometry")["replay_node"]
     assert node.remappings == (("image", "/front/image_raw"), ("poses", "/where"))
     assert node.parameters["every_frame"] is False
@@ -122,7 +122,7 @@ def test_pose_noise():
     [
         (["/cam"], {}, SimjudgeError, "holds no poses"),
         (["/odom"], {}, SimjudgeError, "one camera_info to make frames for is needed; it holds none"),
-        (["/odom"], {"trigger": "image"}, SimjudgeError, "holds no pictures to make frames for; simjudge replay makes"),
+        (["/odom"], {"trigger": "image"}, SimjudgeError, "holds no images to make frames for; simjudge replay makes"),
         (["/odom", "/amcl", "/cam"], {}, SimjudgeError, "several topics of poses; choose one with --poses TOPIC"),
         (["/odom", "/cam", "/other"], {}, SimjudgeError, "several image topics"),
         (["/odom", "/cam"], {"pose_type": "tf"}, UsageError, "pose_type:=tf: /odom of "),

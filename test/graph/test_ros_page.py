@@ -22,7 +22,7 @@ def test_the_page_is_up_to_date():
 
 def test_the_page_has_every_part():
     parts = set(re.findall(r"<!-- made: ([\w-]+) -->", PAGE.read_text()))
-    assert parts == {"picture", "topics", "services", "parameters", *(f"arguments-{name}" for name in GRAPHS)}
+    assert parts == {"flow-chart", "topics", "services", "parameters", *(f"arguments-{name}" for name in GRAPHS)}
 
 
 def test_a_part_that_nobody_makes():
@@ -30,7 +30,7 @@ def test_a_part_that_nobody_makes():
         regenerate_parts("<!-- made: weather -->\n<!-- end -->")
 
 
-def test_every_topic_is_in_the_picture_and_the_table():
+def test_every_topic_is_in_the_image_and_the_table():
     for node in NODES.values():
         for end in (*node.publishes, *node.subscribes):
             assert f'(["{end.topic.removesuffix("/compressed")}"])' in flow_chart()

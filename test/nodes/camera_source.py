@@ -1,4 +1,4 @@
-"""A camera for tests: a red box that moves a pixel to the right with every picture, stamped 1 s, 2 s, 3 s, ..."""
+"""A camera for tests: a red box that moves a pixel to the right with every image, stamped 1 s, 2 s, 3 s, ..."""
 
 import threading
 import time
@@ -14,14 +14,14 @@ from simjudge.nodes.runtime import SimjudgeNode, run_node
 
 
 class CameraSource(SimjudgeNode):
-    """Publishes pictures once somebody subscribes."""
+    """Publishes images once somebody subscribes."""
 
     NAME = "camera_source"
     PARAMETERS = (
-        Parameter("topic", "camera/image_raw", "of the raw pictures"),
+        Parameter("topic", "camera/image_raw", "of the raw images"),
         Parameter("compressed", default=False, description="JPEG on {topic}/compressed instead"),
         Parameter("reliability", "reliable", "", choices=("reliable", "best_effort")),
-        Parameter("count", 90, "pictures"),
+        Parameter("count", 90, "images"),
         Parameter("rate", 30.0, "Hz"),
         Parameter("width", 320, "pixels"),
         Parameter("height", 240, "pixels"),
@@ -51,16 +51,16 @@ class CameraSource(SimjudgeNode):
         self.get_logger().info("all published")
 
     def message(self, number):
-        picture = np.full((self.settings["height"], self.settings["width"], 3), 128, np.uint8)
-        picture[80:120, number + 20 : number + 40] = (0, 0, 255)
+        image = np.full((self.settings["height"], self.settings["width"], 3), 128, np.uint8)
+        image[80:120, number + 20 : number + 40] = (0, 0, 255)
         if self.settings["compressed"]:
-            data = bytes(cv2.imencode(".jpg", picture)[1])
+            data = bytes(cv2.imencode(".jpg", image)[1])
             damaged = self.settings["damaged"] and number % self.settings["damaged"] == 0
             message = CompressedImage(format="jpeg", data=array("B", data[: len(data) // 2] if damaged else data))
         else:
-            height, width = picture.shape[:2]
+            height, width = image.shape[:2]
             message = Image(height=height, width=width, step=3 * width, encoding="bgr8")
-            message.data = array("B", picture.tobytes())
+            message.data = array("B", image.tobytes())
         message.header.stamp.sec = number if self.settings["stamped"] else 0
         message.header.frame_id = "lens"
         return message

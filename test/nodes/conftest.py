@@ -19,5 +19,5 @@ def repository():
 
 
 @pytest.fixture
-def pictures(tmp_path):
-    return write_images(tmp_path / "pictures", 20)
+def images(tmp_path):
+    return write_images(tmp_path / "images", 20)

@@ -143,7 +143,7 @@ def _yaml(value):
 
 
 def write_images(path, count, size=(64, 48), period=100_000_000, topic="/camera/image_raw", storage="mcap"):
-    """A recording of raw pictures, each with its own number in it, and of one text message a picture on /note."""
+    """A recording of raw images, each with its own number in it, and of one text message an image on /note."""
     types = standard_types()
     new = types.types
     recording = LiveRecording(path, storage)
@@ -161,7 +161,7 @@ def write_images(path, count, size=(64, 48), period=100_000_000, topic="/camera/
             header=header, height=height, width=width, encoding="bgr8", is_bigendian=0, step=3 * width, data=pixels
         )
         recording.write(topic, stamp, bytes(types.serialize_cdr(image, "sensor_msgs/msg/Image")))
-        note = new["std_msgs/msg/String"](data=f"picture {index}")
+        note = new["std_msgs/msg/String"](data=f"image {index}")
         recording.write("/note", stamp + 1000, bytes(types.serialize_cdr(note, "std_msgs/msg/String")))
     recording.close()
     return path

@@ -27,7 +27,7 @@ class SmallNode(SimjudgeNode):
     def __init__(self):
         super().__init__()
         self.flow = ThroughputCounter()
-        self.diagnostics.watch("hearing", lambda: TaskState(OK, "listening", self.flow.values()))
+        self.diagnostics.add_task("hearing", lambda: TaskState(OK, "listening", self.flow.diagnostic_values()))
         profile = reliable_qos() if ReliabilityPolicy[self.settings["reliability"].upper()] == 1 else sensor_data_qos()
         events = subscription_events(self.diagnostics, "/heard", "reliability")
         self.create_subscription(String, "/heard", self.hear, profile, event_callbacks=events)

@@ -104,7 +104,7 @@ def test_damaged_jpeg_passes_too_and_is_counted_where_it_must_be_decoded(graph, 
     assert graph.until(lambda: len(passed) == 6 and len(raw) == 4), graph.output(bridge)
     assert [m.header.stamp.sec for m in raw] == [1, 2, 4, 5]
     assert graph.stop(bridge) == 3
-    assert "left out 2 damaged pictures, not decoded: /usb_cam/image/compressed at 3.000 s" in graph.output(bridge)
+    assert "left out 2 damaged images, not decoded: /usb_cam/image/compressed at 3.000 s" in graph.output(bridge)
 
 
 def test_raw_720p_reaches_the_detector_through_the_bridge_without_loss(graph):
@@ -123,7 +123,7 @@ def test_raw_720p_reaches_the_detector_through_the_bridge_without_loss(graph):
     assert graph.stop(detector) == 0
 
 
-def test_pictures_without_a_stamp_are_told_and_stamped_on_arrival_if_asked(graph, listen, diagnostics):
+def test_images_without_a_stamp_are_told_and_stamped_on_arrival_if_asked(graph, listen, diagnostics):
     stamped = listen(Image, "/stamped")
     bridges = [
         graph.start("camera_bridge_node", "--ros-args", "-r", "image:=/front/raw", "-r", f"__node:={name}",
@@ -138,19 +138,19 @@ def test_pictures_without_a_stamp_are_told_and_stamped_on_arrival_if_asked(graph
     assert all(0 < later - earlier < 5 for earlier, later in pairwise(stamps))
     assert stamps[-1] == pytest.approx(time.time(), abs=5)
     assert graph.until(lambda: "without a stamp: set restamp:=arrival" in diagnostics["unstamped: bridge"].message)
-    assert diagnostics["stamped: bridge"].message == "pictures of /front/raw are taken over"
+    assert diagnostics["stamped: bridge"].message == "images of /front/raw are taken over"
 
 
 @pytest.mark.parametrize("scale", [False, True])
 def test_a_calibration_for_another_size_is_scaled_only_if_asked(graph, listen, diagnostics, tmp_path, scale):
-    pictures, info = listen(Image, "/camera/image_raw"), listen(CameraInfo, "/camera/camera_info")
+    images, info = listen(Image, "/camera/image_raw"), listen(CameraInfo, "/camera/camera_info")
     path = calibration(tmp_path, (640, 480))
     bridge = graph.start("camera_bridge_node", "--ros-args", "-r", "image:=/front/raw", "--",
                          calibration=path, scale_calibration=scale)  # fmt: skip
     assert graph.until(lambda: graph.node.count_publishers("/camera/camera_info"))
     graph.start(SOURCE, topic="/front/raw", count=60, rate=20.0)
     name = "camera_bridge_node: calibration for 320x240"
-    assert graph.until(lambda: len(pictures) > 5 and name in diagnostics), graph.output(bridge)
+    assert graph.until(lambda: len(images) > 5 and name in diagnostics), graph.output(bridge)
     if scale:
         assert graph.until(lambda: info)
         assert (info[0].width, info[0].height) == (320, 240)
@@ -158,14 +158,14 @@ def test_a_calibration_for_another_size_is_scaled_only_if_asked(graph, listen, d
         return
     assert not info
     assert diagnostics[name].level == ERROR
-    assert "for 640x480 and the pictures are 320x240" in diagnostics[name].message
+    assert "for 640x480 and the images are 320x240" in diagnostics[name].message
     assert "set scale_calibration:=true" in diagnostics[name].message
 
 
 def test_what_cannot_be_is_refused_in_one_line(graph, tmp_path):
     odd = calibration(tmp_path, centre=(80.0, 60.0))
     for given, reason in (
-        ({"calibration": odd}, "the principal point (80.0, 60.0) is 25% off the middle of the 320x240 pictures"),
+        ({"calibration": odd}, "the principal point (80.0, 60.0) is 25% off the middle of the 320x240 images"),
         ({"calibration": tmp_path / "absent.yaml"}, "absent.yaml: cannot be read"),
         ({"restamp": "sometimes"}, "must be one of never, arrival"),
     ):

@@ -17,11 +17,11 @@ WIDTH, HEIGHT = 160, 120
 
 
 def published(number):
-    picture = np.full((HEIGHT, WIDTH, 4), 120, np.uint8)
-    picture[80:110, 60:80] = (220, 10, 10, 255)
+    image = np.full((HEIGHT, WIDTH, 4), 120, np.uint8)
+    image[80:110, 60:80] = (220, 10, 10, 255)
     header = Header(frame_id="Camera Sensor")
     header.stamp.sec = number
-    data = array("B", picture[::-1].tobytes())
+    data = array("B", image[::-1].tobytes())
     return Image(header=header, width=WIDTH, height=HEIGHT, step=4 * WIDTH, encoding="rgba8", data=data)
 
 

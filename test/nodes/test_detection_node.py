@@ -96,7 +96,7 @@ def test_nothing_of_720p_at_30_hz_is_lost(graph, detections, diagnostics, reliab
     assert [m.header.stamp.sec for m in detections] == list(range(1, 91)), graph.output(node) + graph.output(source)
     assert [boxes(m) for m in detections] == [[(i + 20, 80, i + 40, 120)] for i in range(1, 91)]
     assert graph.until(lambda: diagnostics.value("detection_node: detection", "done") == "90")
-    name = "detection_node: pictures"
+    name = "detection_node: images"
     assert graph.until(lambda: diagnostics.value(name, "received") == "90")
     assert diagnostics.value(name, "lost before arrival") == "0"
     assert diagnostics.value(name, "reliability") == reliability
@@ -143,7 +143,7 @@ def test_the_model_is_swapped_while_it_runs_and_a_bad_one_refused(graph, detecti
     assert graph.stop(node) == 0, graph.output(node)
 
 
-def test_live_work_looks_at_the_newest_picture(graph, detections, diagnostics):
+def test_live_work_looks_at_the_newest_image(graph, detections, diagnostics):
     node = started(graph, model=NET, transport="raw")
     graph.start(SOURCE, count=200, rate=100.0, width=240)
     assert graph.until(lambda: detections and detections[-1].header.stamp.sec == 200), graph.output(node)
@@ -159,17 +159,17 @@ def test_live_work_looks_at_the_newest_picture(graph, detections, diagnostics):
     assert graph.stop(node) == 0, "what is skipped in live work is no loss"
 
 
-def test_a_slow_detector_makes_pictures_wait_and_loses_none(graph, detections, diagnostics, tmp_path):
+def test_a_slow_detector_makes_images_wait_and_loses_none(graph, detections, diagnostics, tmp_path):
     node = started(graph, model=slow_detector(tmp_path), every_frame=True, queue_mb=1.0)
     graph.start(SOURCE, count=40, rate=200.0)
     name = "detection_node: detection"
     graph.until(lambda: len(detections) == 40)
     assert [m.header.stamp.sec for m in detections] == list(range(1, 41)), graph.output(node)
-    assert graph.until(lambda: "pictures come faster than slow works" in diagnostics[name].message)
+    assert graph.until(lambda: "images come faster than slow works" in diagnostics[name].message)
     assert graph.stop(node) == 0, graph.output(node)
 
 
-def test_pictures_that_still_wait_at_the_end_are_worked_on_or_counted(graph, detections, tmp_path):
+def test_images_that_still_wait_at_the_end_are_worked_on_or_counted(graph, detections, tmp_path):
     node = started(graph, model=slow_detector(tmp_path), every_frame=True)
     source = graph.start(SOURCE, count=200, rate=100.0)
     graph.wait_for(source, "all published")
@@ -179,10 +179,10 @@ def test_pictures_that_still_wait_at_the_end_are_worked_on_or_counted(graph, det
     assert 0 < len(seen) < 200
     assert seen == list(range(1, len(seen) + 1))
     assert code == 3
-    assert f"{200 - len(seen)} pictures that still waited when the node was ended" in graph.output(node)
+    assert f"{200 - len(seen)} images that still waited when the node was ended" in graph.output(node)
 
 
-def test_damaged_pictures_are_counted_and_never_published_as_empty(graph, detections, diagnostics):
+def test_damaged_images_are_counted_and_never_published_as_empty(graph, detections, diagnostics):
     node = started(graph, model=RED, every_frame=True)
     source = graph.start(SOURCE, compressed=True, count=9, damaged=3)
     graph.wait_for(source, "all published")
@@ -190,9 +190,9 @@ def test_damaged_pictures_are_counted_and_never_published_as_empty(graph, detect
     name = "detection_node: detection"
     assert graph.until(lambda: diagnostics[name].level == WARN and diagnostics.value(name, "received") == "9")
     assert [m.header.stamp.sec for m in detections] == [1, 2, 4, 5, 7, 8]
-    assert diagnostics.value(name, "damaged pictures, not looked at") == "3"
+    assert diagnostics.value(name, "damaged images, not looked at") == "3"
     assert graph.stop(node) == 3
-    assert "left out 3 damaged pictures, not looked at: /camera/image_raw/compressed at 3.000 s" in graph.output(node)
+    assert "left out 3 damaged images, not looked at: /camera/image_raw/compressed at 3.000 s" in graph.output(node)
 
 
 def test_unfitting_qos_is_a_diagnostic_that_names_the_fix(graph, diagnostics):
@@ -207,7 +207,7 @@ def test_unfitting_qos_is_a_diagnostic_that_names_the_fix(graph, diagnostics):
 def test_silence_is_explained_and_similar_topics_are_named(graph, diagnostics):
     graph.start(SOURCE, topic="/front/camera/image", alone=True, count=1)
     node = started(graph, model=RED)
-    name = "detection_node: pictures"
+    name = "detection_node: images"
     assert graph.until(lambda: name in diagnostics, timeout=20), graph.output(node)
     assert diagnostics[name].level == WARN
     assert "waiting for /camera/image_raw or /camera/image_raw/compressed, which nobody publishes" in (

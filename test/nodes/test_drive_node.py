@@ -83,7 +83,7 @@ def test_detections_wait_for_odometry_and_for_the_lens(graph, driven):
     driven.detections.publish(seen_cones(1.0, shift=0.2))
     driven.odometry.publish(odometry(0.9))
     graph.until(lambda: False, timeout=0.5)
-    assert not driven.inputs, "it is not known yet how the car moved when the picture was taken"
+    assert not driven.inputs, "it is not known yet how the car moved when the image was taken"
     driven.odometry.publish(odometry(1.02))
     graph.until(lambda: False, timeout=0.5)
     assert not driven.inputs, "nor what the camera's lens is"

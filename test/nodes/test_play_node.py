@@ -28,12 +28,12 @@ def texts(notes):
     return [text for text, _ in notes]
 
 
-def test_a_played_recording_is_recorded_again_message_by_message(graph, pictures, tmp_path):
+def test_a_played_recording_is_recorded_again_message_by_message(graph, images, tmp_path):
     recorder = graph.start("record_node", out=tmp_path / "again", pattern="/camera/.*|/note")
-    code, output = graph.run("play_node", bag=pictures, rate=2.0, wait_for_subscribers=ALL)
+    code, output = graph.run("play_node", bag=images, rate=2.0, wait_for_subscribers=ALL)
     assert code == 0, output
     assert graph.stop(recorder) == 0, graph.output(recorder)
-    assert content(tmp_path / "again") == content(pictures)
+    assert content(tmp_path / "again") == content(images)
 
 
 @pytest.mark.parametrize("sample", ["sim.mcap", "real_stand_in.mcap"])
@@ -45,23 +45,23 @@ def test_the_sample_recordings_arrive_whole(graph, sample, tmp_path, repository)
     assert content(tmp_path / "again") == content(repository / "bags" / sample)
 
 
-def test_the_pace_is_the_recordings_times_the_rate(graph, notes, pictures):
-    code, output = graph.run_serving("play_node", bag=pictures, rate=2.0, wait_for_subscribers=["note"])
+def test_the_pace_is_the_recordings_times_the_rate(graph, notes, images):
+    code, output = graph.run_serving("play_node", bag=images, rate=2.0, wait_for_subscribers=["note"])
     assert code == 0, output
-    assert texts(notes) == [f"picture {i}" for i in range(20)]
+    assert texts(notes) == [f"image {i}" for i in range(20)]
     assert notes[-1][1] - notes[0][1] == pytest.approx(19 * 0.1 / 2, abs=0.3)
 
 
-def test_only_chosen_topics_from_an_offset_on(graph, pictures, tmp_path):
+def test_only_chosen_topics_from_an_offset_on(graph, images, tmp_path):
     recorder = graph.start("record_node", out=tmp_path / "again", pattern="/camera/.*|/note")
     code, output = graph.run(
-        "play_node", bag=pictures, topics=["/note"], start_offset=1.05, rate=4.0, wait_for_subscribers=ALL
+        "play_node", bag=images, topics=["/note"], start_offset=1.05, rate=4.0, wait_for_subscribers=ALL
     )
     assert code == 0, output
     assert graph.stop(recorder) == 0
     held = content(tmp_path / "again")
     assert list(held) == ["/note"]
-    assert held["/note"] == content(pictures)["/note"][11:]
+    assert held["/note"] == content(images)["/note"][11:]
 
 
 def test_a_loop_starts_again_and_the_clock_jumps_back(graph, notes, tmp_path):
@@ -71,15 +71,15 @@ def test_a_loop_starts_again_and_the_clock_jumps_back(graph, notes, tmp_path):
     player = graph.start("play_node", bag=short, loop=True, clock=100.0, wait_for_subscribers=["/note"])
     assert graph.until(lambda: len(notes) >= 13), graph.output(player)
     assert graph.stop(player, signal.SIGTERM) == 0
-    assert texts(notes)[:13] == [f"picture {i % 5}" for i in range(13)]
+    assert texts(notes)[:13] == [f"image {i % 5}" for i in range(13)]
     backwards = [later - earlier for earlier, later in pairwise(clock) if later < earlier]
     assert len(backwards) >= 2
     assert all(jump < -300_000_000 for jump in backwards), "but for the loop, the clock never goes back"
     assert {10**18, 10**18 + 400_001_000} <= set(clock)
 
 
-def test_pause_and_go_on(graph, notes, pictures):
-    player = graph.start("play_node", bag=pictures, start_paused=True, wait_for_subscribers=["/note"])
+def test_pause_and_go_on(graph, notes, images):
+    player = graph.start("play_node", bag=images, start_paused=True, wait_for_subscribers=["/note"])
     assert graph.call(SetBool, "/play_node/pause", SetBool.Request(data=False)).success
     assert graph.until(lambda: len(notes) >= 5)
     assert "paused" in graph.call(SetBool, "/play_node/pause", SetBool.Request(data=True)).message
@@ -90,19 +90,19 @@ def test_pause_and_go_on(graph, notes, pictures):
     graph.call(SetBool, "/play_node/pause", SetBool.Request(data=False))
     assert graph.until(lambda: player.poll() is not None)
     assert player.returncode == 0
-    assert texts(notes) == [f"picture {i}" for i in range(20)]
+    assert texts(notes) == [f"image {i}" for i in range(20)]
 
 
-def test_a_signal_ends_it_at_once_even_when_paused(graph, pictures):
-    player = graph.start("play_node", bag=pictures, start_paused=True)
+def test_a_signal_ends_it_at_once_even_when_paused(graph, images):
+    player = graph.start("play_node", bag=images, start_paused=True)
     graph.call(SetBool, "/play_node/pause", SetBool.Request(data=True))
     started = time.monotonic()
     assert graph.stop(player, signal.SIGINT) == 0
     assert time.monotonic() - started < 10
 
 
-def test_nobody_subscribes(graph, pictures):
-    code, output = graph.run("play_node", bag=pictures, wait_for_subscribers=["/note"], wait_timeout=0.5)
+def test_nobody_subscribes(graph, images):
+    code, output = graph.run("play_node", bag=images, wait_for_subscribers=["/note"], wait_timeout=0.5)
     assert code == 1
     assert "error: play_node: nobody subscribed to /note within 0.5 s" in output
     assert "Traceback" not in output
@@ -119,8 +119,8 @@ def test_nobody_subscribes(graph, pictures):
         ({"bag": "HERE", "reliability": "perhaps"}, "must be one of recorded, reliable, best_effort, not 'perhaps'"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(graph, pictures, parameters, said):
-    given = {name: pictures if value == "HERE" else value for name, value in parameters.items()}
+def test_what_cannot_be_done_is_one_line(graph, images, parameters, said):
+    given = {name: images if value == "HERE" else value for name, value in parameters.items()}
     code, output = graph.run("play_node", **given)
     assert code == 1
     errors = [line for line in output.splitlines() if line.startswith("error: ")]
@@ -129,13 +129,13 @@ def test_what_cannot_be_done_is_one_line(graph, pictures, parameters, said):
     assert "Traceback" not in output
 
 
-def test_a_damaged_recording_is_played_as_far_as_it_goes(graph, notes, pictures):
-    file = pictures / "pictures.mcap"
+def test_a_damaged_recording_is_played_as_far_as_it_goes(graph, notes, images):
+    file = images / "images.mcap"
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     code, output = graph.run_serving("play_node", bag=file, rate=10.0, wait_for_subscribers=["/note"])
     assert code == 3, output
     assert "warning: left out" in output
-    assert texts(notes) == [f"picture {i}" for i in range(len(notes))]
+    assert texts(notes) == [f"image {i}" for i in range(len(notes))]
 
 
 def test_types_that_are_not_installed_or_differ_are_left_out(graph, notes, tmp_path):

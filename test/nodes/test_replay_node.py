@@ -1,4 +1,4 @@
-"""replay_node on real DDS: the pictures of `simjudge replay`, live; what cannot be replayed is counted and said."""
+"""replay_node on real DDS: the images of `simjudge replay`, live; what cannot be replayed is counted and said."""
 
 import os
 import subprocess
@@ -62,7 +62,7 @@ def poses(kind):
 
 
 def recording(path, kind, seen=image):
-    """Pictures at STAMPS, one before the first pose and one long after the last."""
+    """Images at STAMPS, one before the first pose and one long after the last."""
     rows = [("/cam", stamp, seen(stamp)) for stamp in (START - SECOND, *STAMPS, LATE)]
     return samples.write_messages(path, sorted([*rows, *poses(kind)], key=lambda row: row[1]))
 
@@ -90,7 +90,7 @@ def test_the_graph_gives_what_the_command_gives(graph, tmp_path, camera, kind):
         capture_output=True, text=True, check=False, env=os.environ | graph.environment, timeout=200,
     )  # fmt: skip
     assert live.returncode == 3, live.stderr
-    assert "left out 1 pictures before the first pose: a picture at 1699999999.000 s" in live.stderr
+    assert "left out 1 images before the first pose: an image at 1699999999.000 s" in live.stderr
     expected, got = read_recording(tmp_path / "sim.mcap"), read_recording(tmp_path / "live")
     assert expected.stamp.tolist() == got.stamp.tolist() == STAMPS
     assert list(got.frame_name) == list(expected.frame_name)
@@ -107,19 +107,19 @@ def heard(graph, kind, topic):
     return out
 
 
-def test_camera_info_is_enough_and_labels_come_as_pictures_too(graph, tmp_path, camera):
+def test_camera_info_is_enough_and_labels_come_as_images_too(graph, tmp_path, camera):
     bag = recording(tmp_path / "real", "odometry", info)
     semantic, instance = heard(graph, Image, "camera/semantic"), heard(graph, Image, "camera/instance")
-    pictures, truth = heard(graph, Image, "camera/image_raw"), heard(graph, LabelledObjectArray, "camera/ground_truth")
+    images, truth = heard(graph, Image, "camera/image_raw"), heard(graph, LabelledObjectArray, "camera/ground_truth")
     infos = heard(graph, CameraInfo, "camera/camera_info")
     states = States(graph.node)
     node = graph.start("replay_node", "--ros-args", "-r", "poses:=/where", "-r", "camera_info:=/cam", "--", scene="lab",
                        camera=camera, trigger="camera_info", pose_type="odometry", pose_reliability="reliable",
                        reliability="reliable", every_frame=True, wait=3.0)  # fmt: skip
     graph.start("play_node", bag=bag, reliability="reliable", wait_for_subscribers=["/where", "/cam"])
-    everything = (semantic, instance, pictures, truth, infos)
+    everything = (semantic, instance, images, truth, infos)
     assert graph.until(lambda: all(set(each) == set(STAMPS) for each in everything), 60), graph.output(node)
-    assert graph.until(lambda: states.value("replay_node: replay", "pictures that no poses came for") == "1", 20)
+    assert graph.until(lambda: states.value("replay_node: replay", "images that no poses came for") == "1", 20)
     assert states.value("replay_node: replay", "done") == "4"
     for stamp in STAMPS:
         ids = np.frombuffer(instance[stamp].data, np.uint16).reshape(96, 160)
@@ -131,17 +131,17 @@ def test_camera_info_is_enough_and_labels_come_as_pictures_too(graph, tmp_path, 
             box = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
             assert (each.box.x0, each.box.y0, each.box.x1, each.box.y1) == box
             assert set(classes[rows, columns]) == {each.class_id}
-        assert to_rgb(pictures[stamp]).shape == (96, 160, 3)
+        assert to_rgb(images[stamp]).shape == (96, 160, 3)
         assert infos[stamp].width == 160
     assert graph.stop(node) == 3
     said = graph.output(node)
-    assert "left out 1 pictures before the first pose" in said
-    assert "left out 1 pictures that no poses came for" in said
+    assert "left out 1 images before the first pose" in said
+    assert "left out 1 images that no poses came for" in said
 
 
-def test_live_the_newest_picture_that_has_poses_is_seen(graph, camera):
-    """Pictures and poses far faster than frames can be made: none is waited for, none is a loss."""
-    pictures = heard(graph, Image, "camera/image_raw")
+def test_live_the_newest_image_that_has_poses_is_seen(graph, camera):
+    """Images and poses far faster than frames can be made: none is waited for, none is a loss."""
+    images = heard(graph, Image, "camera/image_raw")
     states = States(graph.node)
     node = graph.start("replay_node", scene="lab", camera=camera, reliability="reliable")
     images = graph.node.create_publisher(Image, "image", 100)
@@ -152,19 +152,19 @@ def test_live_the_newest_picture_that_has_poses_is_seen(graph, camera):
 
     def send():
         stamp = START + len(sent) * 20_000_000
-        pose, picture = PoseStamped(), Image(height=1, width=1, encoding="mono8", step=1, data=[0])
-        for message in (pose, picture):
+        pose, image = PoseStamped(), Image(height=1, width=1, encoding="mono8", step=1, data=[0])
+        for message in (pose, image):
             message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, SECOND)
         pose.pose.position.x, pose.pose.position.y, pose.pose.orientation.w = -3.3, -1.2 + 0.01 * len(sent), 1.0
         where.publish(pose)
-        images.publish(picture)
+        images.publish(image)
         sent.append(stamp)
 
     timer = graph.node.create_timer(0.02, send)
-    assert graph.until(lambda: len(pictures) >= 5, 60), graph.output(node)
+    assert graph.until(lambda: len(images) >= 5, 60), graph.output(node)
     timer.cancel()
-    assert sorted(pictures) == list(pictures)
-    assert set(pictures) <= set(sent)
+    assert sorted(images) == list(images)
+    assert set(images) <= set(sent)
     assert graph.until(lambda: int(states.value("replay_node: replay", "skipped for a newer one") or 0) > 0)
     assert graph.stop(node) in (0, 3), graph.output(node)
 
@@ -174,12 +174,12 @@ def test_without_poses_it_is_said_what_to_do(graph, camera):
     node = graph.start("replay_node", scene="lab", camera=camera, wait=0.5, reliability="reliable")
     images = graph.node.create_publisher(Image, "image", 10)
     assert graph.until(images.get_subscription_count)
-    picture = Image(height=1, width=1, encoding="mono8", step=1, data=[0])
-    picture.header.stamp.sec = 5
-    graph.node.create_timer(0.2, lambda: images.publish(picture))
+    image = Image(height=1, width=1, encoding="mono8", step=1, data=[0])
+    image.header.stamp.sec = 5
+    graph.node.create_timer(0.2, lambda: images.publish(image))
     said = "no poses come on /poses (pose_type pose); remap poses, or set pose_type"
     assert graph.until(lambda: states["replay_node: replay"].message == said, 60), graph.output(node)
-    assert graph.until(lambda: states.value("replay_node: replay", "pictures that no poses came for") not in ("", "0"))
+    assert graph.until(lambda: states.value("replay_node: replay", "images that no poses came for") not in ("", "0"))
     assert graph.stop(node) == 3
 
 

@@ -1,4 +1,4 @@
-"""Readings as standard messages, and pictures that come upside down."""
+"""Readings as standard messages, and images that come upside down."""
 
 from array import array
 

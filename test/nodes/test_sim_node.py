@@ -152,16 +152,16 @@ def test_pause_and_reset(graph, heard, tmp_path):
     assert graph.stop(sim) == 0
 
 
-def test_pictures_are_made_where_somebody_looks(graph, heard, tmp_path):
-    pictures, semantic, instance = [], [], []
-    ends = (("image_raw", pictures), ("semantic", semantic), ("instance", instance))
+def test_images_are_made_where_somebody_looks(graph, heard, tmp_path):
+    images, semantic, instance = [], [], []
+    ends = (("image_raw", images), ("semantic", semantic), ("instance", instance))
     for topic, into in ends:
         graph.node.create_subscription(Image, f"camera/{topic}", into.append, reliable_qos(100))
     sim = start(graph, tmp_path, lock_step=False, reliability="reliable")
-    assert graph.until(lambda: len(pictures) > 1 and len(semantic) > 1 and len(instance) > 1), graph.output(sim)
-    picture = to_rgb(pictures[-1])
-    assert picture.shape == (270, 480, 3)
-    assert picture.std() > 10
+    assert graph.until(lambda: len(images) > 1 and len(semantic) > 1 and len(instance) > 1), graph.output(sim)
+    image = to_rgb(images[-1])
+    assert image.shape == (270, 480, 3)
+    assert image.std() > 10
     assert (semantic[0].encoding, instance[0].encoding) == ("8UC1", "16UC1")
     assert set(np.frombuffer(semantic[0].data, np.uint8)) == {0, 1, 2}
     by_stamp = {message_stamp(message): message for message in heard.truth}

@@ -180,11 +180,11 @@ def test_a_played_recording_gives_the_result_of_compare(graph, sets, expected, t
     node = graph.start("validation_node", reference=sets[0], out=tmp_path / "out", summary_period=0.2,
                        certainty_period=1.0, **FEW)  # fmt: skip
     ears = Ears(graph)
-    contexts, markers, pictures = [], [], []
+    contexts, markers, images = [], [], []
     graph.node.create_subscription(ContextPerformanceArray, "/validation/contexts", contexts.append, 100)
     graph.node.create_subscription(MarkerArray, "/validation/markers", markers.append, LATCHED)
     lossy = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-    graph.node.create_subscription(Image, "/validation/overlay", pictures.append, lossy)
+    graph.node.create_subscription(Image, "/validation/overlay", images.append, lossy)
     graph.wait_for(node, "reference ")
     graph.until(lambda: False, timeout=1)
     wanted = [LABELS, DETECTIONS, "/camera/image_raw/compressed"]
@@ -201,8 +201,8 @@ def test_a_played_recording_gives_the_result_of_compare(graph, sets, expected, t
     assert all(c.contexts[0].set == 1 and not c.contexts[0].compared for c in contexts)
     assert any(not math.isnan(c.contexts[0].w1_around) for c in contexts[20:])
     assert "W1" in markers[-1].markers[1].text
-    assert graph.until(lambda: len(pictures) >= 20), len(pictures)
-    assert (pictures[-1].width, pictures[-1].height, pictures[-1].encoding) == (640, 360, "rgb8")
+    assert graph.until(lambda: len(images) >= 20), len(images)
+    assert (images[-1].width, images[-1].height, images[-1].encoding) == (640, 360, "rgb8")
     ears.summaries.clear()
     node.send_signal(signal.SIGTERM)
     assert graph.until(lambda: node.poll() is not None, 60)

@@ -22,14 +22,14 @@ class LiveFrameBuilder:
 
     Args:
         topics: of ground truth and detections, to name a culprit.
-        size: width and height of the pictures where the messages do not say it; (0, 0) for unknown.
+        size: width and height of the images where the messages do not say it; (0, 0) for unknown.
     """
 
     def __init__(self, topics: tuple[str, str], size: tuple[int, int] = _NO_SIZE) -> None:
         """Remember what the messages do not say."""
         self._topics, self._size = topics, size
 
-    def frame(self, stamp: int, labels: Any, detections: Any, losses: Losses) -> FrameSet | None:
+    def build(self, stamp: int, labels: Any, detections: Any, losses: Losses) -> FrameSet | None:
         """A labelled and predicted frame.
 
         Args:

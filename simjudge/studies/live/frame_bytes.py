@@ -17,7 +17,7 @@ _WIDE = {"box": 4, "origin": 2, "shape": 2}
 
 
 def pack(frame: FrameSet, **notes: Any) -> bytes:
-    """A frame (labelled and predicted, without its picture) and notes that JSON can hold."""
+    """A frame (labelled and predicted, without its image) and notes that JSON can hold."""
     predictions = Predictions.empty() if frame.predictions is None else frame.predictions
     parts: list[bytes] = []
     layout: list[list[tuple[str, int]]] = []

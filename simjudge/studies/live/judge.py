@@ -85,7 +85,7 @@ class LiveJudge:
         """Take a live frame in.
 
         Args:
-            frame: a set of exactly one frame, labelled and predicted; its picture is not kept.
+            frame: a set of exactly one frame, labelled and predicted; its image is not kept.
 
         Raises:
             SimjudgeError: it is not one frame, or has no labels or predictions.

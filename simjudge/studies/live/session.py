@@ -24,7 +24,7 @@ from simjudge.studies.live.frame_builder import LIVE, LiveFrameBuilder
 from simjudge.studies.live.frame_bytes import pack, unpack
 from simjudge.studies.live.journal import Journal
 from simjudge.studies.live.judge import JudgedFrame, LiveJudge
-from simjudge.studies.live.stream_matching import ALONE, DUPLICATE, UNSTAMPED, MatchedMessages, UnmatchedMessage
+from simjudge.studies.live.stream_matching import DUPLICATE, NO_PARTNER, UNSTAMPED, MatchedMessages, UnmatchedMessage
 from simjudge.studies.pair import PairResult, compare_pair
 from simjudge.studies.saving import false_positives, parameters_of
 
@@ -68,7 +68,7 @@ class LiveSession:
         Raises:
             SimjudgeError: the reference has no labels or no predictions; the journal is damaged or another's.
         """
-        self.plan, self._maker, self._say = plan, maker, say
+        self.plan, self._builder, self._say = plan, maker, say
         self.judge = LiveJudge(side.frames, plan.settings.method, metric=plan.settings.metric, live_is_a=plan.live_is_a)
         self._side = side
         self.described = side.described(self.judge.reference.frames, false_positives(self.judge.reference))
@@ -87,9 +87,9 @@ class LiveSession:
 
     def add(self, match: MatchedMessages) -> JudgedFrame | None:
         """Take a matched pair of messages in; None where the frame does not count (again)."""
-        key = (match.turn if self.plan.on_jump == COUNT else 0, match.stamp)
+        key = (match.lap if self.plan.on_jump == COUNT else 0, match.stamp)
         lost = Losses()
-        frame = self._maker.frame(match.stamp, match.first, match.second, lost)
+        frame = self._builder.build(match.stamp, match.first, match.second, lost)
         if key in self._done:
             self.repeated += 1
             self.changed += frame is not None and _print(frame) != self._done[key]
@@ -126,7 +126,7 @@ class LiveSession:
         Raises:
             SimjudgeError: the other set has no labels or no predictions.
         """
-        new = LiveSession(replace(self.plan, journal=None), side, self._maker, self._say)
+        new = LiveSession(replace(self.plan, journal=None), side, self._builder, self._say)
         new.plan = self.plan
         new._key = new._journal_key()
         new._journal, self._journal = self._journal, None
@@ -175,9 +175,9 @@ class LiveSession:
 
     def unmatched(self) -> dict[str, int]:
         """How many messages of each kind found no partner, or came twice."""
-        out = {_kind(side, reason): 0 for side in (0, 1) for reason in (ALONE, DUPLICATE, UNSTAMPED)}
+        out = {_kind(side, reason): 0 for side in (0, 1) for reason in (NO_PARTNER, DUPLICATE, UNSTAMPED)}
         for side, stamp, reason in self._left:
-            out[_kind(side, reason)] += reason != ALONE or stamp not in self._stamps
+            out[_kind(side, reason)] += reason != NO_PARTNER or stamp not in self._stamps
         return out
 
     def job(self, *, both: bool) -> Job:
@@ -225,7 +225,7 @@ class LiveSession:
         out.extend(self._lost)
         for side, stamp, reason in self._left:
             # What came in the end, in another pass of a looped recording, is not lost.
-            if reason != ALONE or stamp not in self._stamps:
+            if reason != NO_PARTNER or stamp not in self._stamps:
                 out.add(_kind(side, reason), format_seconds(stamp))
         return out
 

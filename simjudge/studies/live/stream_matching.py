@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from simjudge.data.pairing import pair_stamps
 
-ALONE, DUPLICATE, UNSTAMPED = "alone", "duplicate", "unstamped"
+NO_PARTNER, DUPLICATE, UNSTAMPED = "alone", "duplicate", "unstamped"
 _REMEMBERED = 200_000
 _SIDES = (0, 1)
 
@@ -23,12 +23,12 @@ class MatchedMessages:
 
     Attributes:
         stamp: of the first stream's message, nanoseconds.
-        turn: which pass over a looped recording it is of, from 0.
+        lap: which pass over a looped recording it is of, from 0.
         first, second: the messages.
     """
 
     stamp: int
-    turn: int
+    lap: int
     first: Any
     second: Any
 
@@ -40,7 +40,7 @@ class UnmatchedMessage:
     Attributes:
         side: its stream.
         stamp: nanoseconds; only a count where it has none.
-        reason: ALONE (no partner), DUPLICATE (its stream had the stamp before) or UNSTAMPED.
+        reason: NO_PARTNER (no partner), DUPLICATE (its stream had the stamp before) or UNSTAMPED.
     """
 
     side: int
@@ -50,19 +50,19 @@ class UnmatchedMessage:
 
 @dataclass(frozen=True)
 class BackwardJump:
-    """A stream's stamps jumped back: from `before` to `stamp`; its messages are of pass `turn` from here on."""
+    """A stream's stamps jumped back: from `before` to `stamp`; its messages are of pass `lap` from here on."""
 
     side: int
     before: int
     stamp: int
-    turn: int
+    lap: int
 
 
 Event: TypeAlias = "MatchedMessages | UnmatchedMessage | BackwardJump"
 
 
 @dataclass
-class _Waiting:
+class _PendingMessage:
     item: Any
     arrived: float
 
@@ -71,11 +71,11 @@ class _Waiting:
 class _Stream:
     """One stream: its pass, its newest stamp (of this pass, and before its last jump), what waits, what was there."""
 
-    turn: int = 0
+    lap: int = 0
     newest: int | None = None
     before: int | None = None
     last: float = 0.0
-    waiting: dict[tuple[int, int], _Waiting] = field(default_factory=dict)
+    waiting: dict[tuple[int, int], _PendingMessage] = field(default_factory=dict)
     seen: dict[tuple[int, int], None] = field(default_factory=dict)
 
 
@@ -84,29 +84,29 @@ class MatchingLimits:
     """How messages are matched.
 
     Attributes:
-        tolerance: largest difference of stamps, nanoseconds.
+        tolerance_ns: largest difference of stamps, nanoseconds.
         wait: seconds that a message waits for its partner.
-        most: messages of a stream that wait at most; the longest waiting goes first.
-        jump: nanoseconds that a stamp must lie before the newest one to be a jump back; less is out of order.
+        max_waiting: messages of a stream that wait at most; the longest waiting goes first.
+        jump_ns: nanoseconds that a stamp must lie before the newest one to be a jump back; less is out of order.
     """
 
-    tolerance: int = 0
+    tolerance_ns: int = 0
     wait: float = 5.0
-    most: int = 1000
-    jump: int = 1_000_000_000
+    max_waiting: int = 1000
+    jump_ns: int = 1_000_000_000
 
 
 @dataclass
 class _Cluster:
     """Stamps of a pass, of both sides, that are near each other."""
 
-    turn: int
+    lap: int
     first: int
     last: int
     stamps: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
 
     def holds(self, key: tuple[int, int]) -> bool:
-        return key[0] == self.turn and self.first <= key[1] <= self.last
+        return key[0] == self.lap and self.first <= key[1] <= self.last
 
 
 class StreamMatcher:
@@ -140,11 +140,11 @@ class StreamMatcher:
         """
         mine, other = self._streams[side], self._streams[1 - side]
         events: list[Event] = list(self._order(side, stamp, now))
-        key = (mine.turn, stamp)
-        newer = (other.turn, stamp)
-        if mine.turn < other.turn and key not in other.waiting and newer in other.waiting:
+        key = (mine.lap, stamp)
+        newer = (other.lap, stamp)
+        if mine.lap < other.lap and key not in other.waiting and newer in other.waiting:
             # This stream's own jump was not noticeable: its partner shows which pass it is in.
-            mine.turn, mine.newest, key = other.turn, stamp, newer
+            mine.lap, mine.newest, key = other.lap, stamp, newer
         if key in mine.seen:
             return [*events, UnmatchedMessage(side, stamp, DUPLICATE)]
         mine.seen[key] = None
@@ -154,10 +154,10 @@ class StreamMatcher:
         if partner is not None:
             events.append(_match(key, side, item, partner.item))
         else:
-            mine.waiting[key] = _Waiting(item, now)
+            mine.waiting[key] = _PendingMessage(item, now)
         events += self._settle()
         for each in _SIDES:
-            while len(self._streams[each].waiting) > self.limits.most:
+            while len(self._streams[each].waiting) > self.limits.max_waiting:
                 events += self._give_up(each, next(iter(self._streams[each].waiting)))
         return events + self.expire(now)
 
@@ -190,79 +190,79 @@ class StreamMatcher:
         """Follow a stream's newest stamp, and its pass."""
         mine, other = self._streams[side], self._streams[1 - side]
         silent = now - mine.last >= self.limits.wait
-        if mine.turn < other.turn and (mine.newest is None or silent):
+        if mine.lap < other.lap and (mine.newest is None or silent):
             # It was not there when the other one jumped.
-            mine.turn, mine.newest = other.turn, None
+            mine.lap, mine.newest = other.lap, None
         mine.last = now
-        if mine.turn > other.turn and mine.before is not None and stamp > mine.before:
+        if mine.lap > other.lap and mine.before is not None and stamp > mine.before:
             # It has caught up with itself while the other one went on: one wrong stamp, not a new pass.
-            self._rejoin(mine.turn)
+            self._rejoin(mine.lap)
             mine.newest, mine.before = stamp, None
         if mine.newest is None or stamp > mine.newest:
             mine.newest = stamp
-        elif stamp < mine.newest - self.limits.jump:
+        elif stamp < mine.newest - self.limits.jump_ns:
             before = mine.before = mine.newest
             mine.newest = stamp
-            mine.turn += 1
+            mine.lap += 1
             mine.seen = dict.fromkeys(mine.waiting)
-            yield BackwardJump(side, before, stamp, mine.turn)
+            yield BackwardJump(side, before, stamp, mine.lap)
         elif stamp < mine.newest:
             self.out_of_order[side] += 1
 
-    def _rejoin(self, turn: int) -> None:
+    def _rejoin(self, lap: int) -> None:
         """Put both streams into one pass, with all that waits."""
         for stream in self._streams:
-            stream.turn = turn
-            stream.waiting = {(turn, key[1]): each for key, each in stream.waiting.items()}
-            stream.seen = {(turn, key[1]): None for key in stream.seen}
+            stream.lap = lap
+            stream.waiting = {(lap, key[1]): each for key, each in stream.waiting.items()}
+            stream.seen = {(lap, key[1]): None for key in stream.seen}
 
     def _settle(self) -> list[Event]:
         """Match, within the tolerance, what no later message can come nearer to while stamps are in order."""
         events: list[Event] = []
-        if self.limits.tolerance > 0:
+        if self.limits.tolerance_ns > 0:
             for cluster in self._clusters():
-                if all(self._is_past(side, cluster.turn, cluster.last + self.limits.tolerance) for side in _SIDES):
+                if all(self._is_past(side, cluster.lap, cluster.last + self.limits.tolerance_ns) for side in _SIDES):
                     events += self._pair(cluster)
                     events += self._alone(cluster)
         return events
 
-    def _is_past(self, side: int, turn: int, stamp: int) -> bool:
+    def _is_past(self, side: int, lap: int, stamp: int) -> bool:
         stream = self._streams[side]
-        return stream.turn > turn or (stream.turn == turn and stream.newest is not None and stream.newest > stamp)
+        return stream.lap > lap or (stream.lap == lap and stream.newest is not None and stream.newest > stamp)
 
     def _clusters(self) -> list[_Cluster]:
         """What waits, in groups that nothing within the tolerance leads out of."""
         out: list[_Cluster] = []
         everything = [(*key, side) for side in _SIDES for key in self._streams[side].waiting]
-        for turn, stamp, each in sorted(everything):
-            if not out or out[-1].turn != turn or stamp - out[-1].last > self.limits.tolerance:
-                out.append(_Cluster(turn, stamp, stamp))
+        for lap, stamp, each in sorted(everything):
+            if not out or out[-1].lap != lap or stamp - out[-1].last > self.limits.tolerance_ns:
+                out.append(_Cluster(lap, stamp, stamp))
             out[-1].last = stamp
             out[-1].stamps[each].append(stamp)
         return out
 
     def _pair(self, cluster: _Cluster) -> list[Event]:
         events: list[Event] = []
-        for pair in zip(*pair_stamps(*cluster.stamps, self.limits.tolerance), strict=True):
-            keys = [(cluster.turn, cluster.stamps[side][int(pair[side])]) for side in _SIDES]
+        for pair in zip(*pair_stamps(*cluster.stamps, self.limits.tolerance_ns), strict=True):
+            keys = [(cluster.lap, cluster.stamps[side][int(pair[side])]) for side in _SIDES]
             items = [self._streams[side].waiting.pop(keys[side]).item for side in _SIDES]
-            events.append(MatchedMessages(keys[0][1], cluster.turn, *items))
+            events.append(MatchedMessages(keys[0][1], cluster.lap, *items))
         return events
 
     def _alone(self, cluster: _Cluster) -> list[Event]:
         left = []
         for side in _SIDES:
             waiting = self._streams[side].waiting
-            left += [(side, stamp) for stamp in cluster.stamps[side] if waiting.pop((cluster.turn, stamp), None)]
-        return [UnmatchedMessage(side, stamp, ALONE) for side, stamp in left]
+            left += [(side, stamp) for stamp in cluster.stamps[side] if waiting.pop((cluster.lap, stamp), None)]
+        return [UnmatchedMessage(side, stamp, NO_PARTNER) for side, stamp in left]
 
     def _give_up(self, side: int, key: tuple[int, int]) -> list[Event]:
         """Settle one message now, with the best partner there is so far."""
         events: list[Event] = []
-        if self.limits.tolerance > 0:
+        if self.limits.tolerance_ns > 0:
             events += self._pair(next(each for each in self._clusters() if each.holds(key)))
         if self._streams[side].waiting.pop(key, None) is not None:
-            events.append(UnmatchedMessage(side, key[1], ALONE))
+            events.append(UnmatchedMessage(side, key[1], NO_PARTNER))
         return events
 
 

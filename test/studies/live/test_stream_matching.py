@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from simjudge.data.pairing import pair_stamps
 from simjudge.studies.live.stream_matching import (
-    ALONE,
     DUPLICATE,
+    NO_PARTNER,
     BackwardJump,
     MatchedMessages,
     MatchingLimits,
@@ -15,7 +15,7 @@ from simjudge.studies.live.stream_matching import (
     UnmatchedMessage,
 )
 
-FOREVER = MatchingLimits(wait=1e9, most=10**6, jump=10**12)
+FOREVER = MatchingLimits(wait=1e9, max_waiting=10**6, jump_ns=10**12)
 
 
 def run(arrivals, limits=FOREVER, step=0.0):
@@ -31,7 +31,7 @@ def pairs(events):
     return sorted((e.first[1], e.second[1]) for e in events if isinstance(e, MatchedMessages))
 
 
-def left(events, reason=ALONE):
+def left(events, reason=NO_PARTNER):
     return sorted((e.side, e.stamp) for e in events if isinstance(e, UnmatchedMessage) and e.reason == reason)
 
 
@@ -65,8 +65,8 @@ def test_the_first_message_of_a_stamp_counts(given_arrivals):
 def test_streams_in_order_are_paired_as_the_batch_does_it(first, second, tolerance, turns):
     queues = [sorted(first), sorted(second)]
     mixed = []
-    for turn in turns:
-        side = int(turn) if queues[int(turn)] else 1 - int(turn)
+    for lap in turns:
+        side = int(lap) if queues[int(lap)] else 1 - int(lap)
         if queues[side]:
             mixed.append((side, queues[side].pop(0)))
     events, _ = run(mixed, MatchingLimits(tolerance, 1e9, 10**6, 10**12))
@@ -86,7 +86,7 @@ def test_nothing_is_lost_or_used_twice_with_little_room(given_arrivals, toleranc
 
 
 def test_waiting_is_bounded_by_count():
-    matcher = StreamMatcher(MatchingLimits(wait=1e9, most=3))
+    matcher = StreamMatcher(MatchingLimits(wait=1e9, max_waiting=3))
     events = [e for stamp in range(1, 10) for e in matcher.add(0, stamp, None, 0.0)]
     assert left(events) == [(0, s) for s in range(1, 7)]
     assert matcher.waiting(0) == 3
@@ -97,8 +97,8 @@ def test_waiting_is_bounded_by_time():
     matcher.add(0, 100, None, 0.0)
     matcher.add(0, 200, None, 1.0)
     assert matcher.expire(1.9) == []
-    assert matcher.expire(2.5) == [UnmatchedMessage(0, 100, ALONE)]
-    assert matcher.expire(3.0) == [UnmatchedMessage(0, 200, ALONE)]
+    assert matcher.expire(2.5) == [UnmatchedMessage(0, 100, NO_PARTNER)]
+    assert matcher.expire(3.0) == [UnmatchedMessage(0, 200, NO_PARTNER)]
 
 
 def test_out_of_order_is_counted_and_still_matched():
@@ -117,13 +117,13 @@ def test_a_jump_back_begins_a_new_pass_and_passes_never_mix():
     order += [(1, s) for s in stamps[3:]] + [(1, s) for s in stamps]
     events, _ = run(order, MatchingLimits(wait=1e9))
     jumps = [e for e in events if isinstance(e, BackwardJump)]
-    assert [(j.side, j.turn, j.before, j.stamp) for j in jumps] == [
+    assert [(j.side, j.lap, j.before, j.stamp) for j in jumps] == [
         (0, 1, 5 * SECOND, SECOND), (1, 1, 5 * SECOND, SECOND),
     ]  # fmt: skip
     matched = [e for e in events if isinstance(e, MatchedMessages)]
-    assert [(m.turn, m.stamp) for m in matched if m.turn == 0] == [(0, s) for s in stamps]
-    assert [(m.turn, m.stamp) for m in matched if m.turn == 1] == [(1, s) for s in stamps[:4]]
-    assert all((m.first[2] >= 8) == (m.turn == 1) for m in matched)
+    assert [(m.lap, m.stamp) for m in matched if m.lap == 0] == [(0, s) for s in stamps]
+    assert [(m.lap, m.stamp) for m in matched if m.lap == 1] == [(1, s) for s in stamps[:4]]
+    assert all((m.first[2] >= 8) == (m.lap == 1) for m in matched)
     assert left(events) == [(1, 5 * SECOND)]
 
 
@@ -131,7 +131,7 @@ def test_a_stream_that_begins_after_the_jump_joins_the_pass():
     stamps = [s * SECOND for s in range(1, 6)]
     events, _ = run([(0, s) for s in stamps] + [(0, stamps[0]), (1, stamps[0]), (0, stamps[1]), (1, stamps[1])],
                     MatchingLimits(wait=1e9))  # fmt: skip
-    assert [(m.turn, m.stamp) for m in events if isinstance(m, MatchedMessages)] == [(1, SECOND), (1, 2 * SECOND)]
+    assert [(m.lap, m.stamp) for m in events if isinstance(m, MatchedMessages)] == [(1, SECOND), (1, 2 * SECOND)]
 
 
 def test_a_jump_that_one_stream_does_not_notice_does_not_part_them_for_good():

@@ -17,7 +17,7 @@ from simjudge.studies.inputs import read_side
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.journal import Journal
 from simjudge.studies.live.session import COUNT, IGNORE, LiveOptions, LiveSession
-from simjudge.studies.live.stream_matching import ALONE, MatchedMessages, UnmatchedMessage
+from simjudge.studies.live.stream_matching import NO_PARTNER, MatchedMessages, UnmatchedMessage
 from simjudge.studies.pair import compare_pair
 
 SETTINGS = CompareSettings(theta=0.3, bootstrap=20, permutations=20)
@@ -57,8 +57,8 @@ def messages(frames, index):
     return labels, SimpleNamespace(**head, detections=list(items(frames.predictions)))
 
 
-def match(index, frames=LIVE, turn=0):
-    return MatchedMessages(int(frames.stamp[index]), turn, *messages(frames, index))
+def match(index, frames=LIVE, lap=0):
+    return MatchedMessages(int(frames.stamp[index]), lap, *messages(frames, index))
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +92,10 @@ def test_the_result_is_the_batch_result_whatever_the_order(side, live_is_a):
 
 def test_repeats_count_once_or_again_as_asked(side):
     once, again = session(side, on_jump=IGNORE), session(side, on_jump=COUNT)
-    for turn in (0, 1):
+    for lap in (0, 1):
         for index in range(6):
-            once.add(match(index, turn=turn))
-            again.add(match(index, turn=turn))
+            once.add(match(index, lap=lap))
+            again.add(match(index, lap=lap))
     assert (once.judge.frame_count, once.repeated, once.changed) == (6, 6, 0)
     assert (again.judge.frame_count, again.repeated) == (12, 0)
     assert again.compared().result.numbers["overall"]["n_b"] == 48
@@ -111,7 +111,7 @@ def test_repeats_count_once_or_again_as_asked(side):
 def test_resumed_after_any_frame_and_any_cut_it_ends_the_same(tmp_path_factory, side, order, killed_after, cut):
     journal = tmp_path_factory.mktemp("journal") / "x.journal"
     first = session(side, journal=journal)
-    first.leave(UnmatchedMessage(0, 77, ALONE))
+    first.leave(UnmatchedMessage(0, 77, NO_PARTNER))
     for index in order[:killed_after]:
         first.add(match(index))
     first.close(finished=False)
@@ -120,7 +120,7 @@ def test_resumed_after_any_frame_and_any_cut_it_ends_the_same(tmp_path_factory, 
     said = []
     second = session(side, said, journal=journal)
     assert second.resumed in (killed_after, max(killed_after - 1, 0))
-    second.leave(UnmatchedMessage(0, 77, ALONE))
+    second.leave(UnmatchedMessage(0, 77, NO_PARTNER))
     for index in range(6):
         second.add(match(index))
     assert second.compared().result.numbers == batch(side, LIVE)
@@ -178,8 +178,8 @@ def test_what_is_left_out_is_counted_and_what_came_later_is_not(side):
     labels, boxes = messages(LIVE, 2)
     labels.class_names[0].name = "traffic light"
     live.add(MatchedMessages(7, 0, labels, boxes))
-    live.leave(UnmatchedMessage(1, 8, ALONE))
-    live.leave(UnmatchedMessage(1, int(LIVE.stamp[3]), ALONE))
+    live.leave(UnmatchedMessage(1, 8, NO_PARTNER))
+    live.leave(UnmatchedMessage(1, int(LIVE.stamp[3]), NO_PARTNER))
     live.add(match(3))
     kinds = {line.partition(":")[0] for line in live.losses().lines()}
     assert kinds == {
@@ -190,7 +190,7 @@ def test_what_is_left_out_is_counted_and_what_came_later_is_not(side):
     assert sum(live.unmatched().values()) == 1
 
 
-def test_messages_without_a_picture_size(side):
+def test_messages_without_a_image_size(side):
     def vision(table):
         detections = []
         for row in np.flatnonzero(table.frame == 0):
@@ -204,7 +204,7 @@ def test_messages_without_a_picture_size(side):
 
     pair = (vision(LIVE.objects), vision(LIVE.predictions))
     losses = Losses()
-    assert LiveFrameBuilder(("labels", "boxes")).frame(5, *pair, losses) is None
+    assert LiveFrameBuilder(("labels", "boxes")).build(5, *pair, losses) is None
     assert "image_size" in losses.lines()[0]
     live = session(side, size=(640, 480))
     judged = live.add(MatchedMessages(int(LIVE.stamp[0]), 0, *pair))

@@ -1,4 +1,4 @@
-"""A Formula Student drive in the FSKITTI layout, made ready for `simjudge replay`; docs/replay.md tells how to use it.
+"""A Formula Student drive in the FSKITTI layout, made ready for `simjudge replay`; docs/measurements/replay.md uses it.
 
     python scripts/formula_drive.py FOLDER OUT
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.results.saved_result import OVERALL, Contexts, Curve, Entry
+from simjudge.core.errors import SimjudgeError
+from simjudge.results.saved_result import Contexts, Entry
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -24,14 +24,12 @@ CONTEXTS_PER_CELL = 6
 """The number of contexts that a cell of a context map holds on average."""
 SIZE_BINS = 6
 """Bins of the box height."""
-DEFAULT_THETA = 0.8
-"""Similarity threshold that a sweep marks as the default."""
-DEFAULT_PATCH = (120, 120)
-"""Patch height and width in pixels that a sweep marks as the default."""
-MAX_SWEEP_CLASSES = 8
-"""The most entries that a sweep draws."""
 PERFORMANCE_GRID = np.linspace(0.0, 1.0, 101)
 """Performances at which the cumulative distribution is drawn."""
+
+
+class NothingToDrawError(SimjudgeError):
+    """A figure that was asked for has no data: nothing was compared, or the set has no contexts."""
 
 
 def cumulative_shares(values: FloatArray) -> FloatArray:
@@ -111,6 +109,36 @@ def round_up(value: float) -> float:
     """
     power = 10.0 ** math.floor(math.log10(value))
     return next(m * power for m in (1.0, 2.0, 2.5, 5.0, 10.0) if m * power >= value * (1 - 1e-9))
+
+
+def axis_ticks(end: float) -> list[float]:
+    """Choose the numbers of an axis from 0.
+
+    Args:
+        end: where the axis ends, as `round_up` gives it.
+
+    Returns:
+        Four or five equal steps, the ends among them.
+    """
+    steps = 4 if f"{end:e}".startswith("2.0") else 5
+    return [end * step / steps for step in range(steps + 1)]
+
+
+@dataclass(frozen=True)
+class OverlapPoint:
+    """A point of W1 against overlap.
+
+    Attributes:
+        entry: its numbers.
+        label: what it is called.
+        colour: name of a colour of the palette.
+        small: whether it is secondary: drawn small, without its name, interval and floor.
+    """
+
+    entry: Entry
+    label: str
+    colour: str
+    small: bool = False
 
 
 @dataclass(frozen=True)
@@ -215,84 +243,6 @@ def bins_by_height(contexts: Contexts, entry: Entry, bins: int = SIZE_BINS) -> l
         means = _mean(performance[a]), _mean(performance[b]), _mean(w1[a])
         out.append(SizeBin(float(low), float(high), int(a.sum()), int(b.sum()), *means))
     return out
-
-
-@dataclass(frozen=True)
-class SweepAxis:
-    """A setting that a sweep varies.
-
-    Attributes:
-        label: what it is called.
-        default: its default.
-        value: gets it from a point of the sweep.
-        held: says in words what the other setting of this point is.
-    """
-
-    label: str
-    default: float
-    value: Callable[[Curve], float]
-    held: Callable[[Curve], str]
-
-
-THETA_AXIS = SweepAxis("theta", DEFAULT_THETA, lambda c: c.theta, lambda c: f"patch {c.patch[1]} × {c.patch[0]}")
-PATCH_AXIS = SweepAxis(
-    "patch height", float(DEFAULT_PATCH[0]), lambda c: float(c.patch[0]), lambda c: f"theta {c.theta:g}"
-)
-_DEFAULTS_HELD = (f"patch {DEFAULT_PATCH[1]} × {DEFAULT_PATCH[0]}", f"theta {DEFAULT_THETA:g}")
-
-
-@dataclass(frozen=True)
-class SweepLine:
-    """Points of a sweep along one setting, by rising value; the other setting is held.
-
-    Attributes:
-        axis: the setting that varies.
-        points: at least two points.
-    """
-
-    axis: SweepAxis
-    points: tuple[Curve, ...]
-
-    @property
-    def heading(self) -> str:
-        """Which setting varies, and what is held."""
-        return f"{self.axis.label} varied, {self.axis.held(self.points[0])}"
-
-
-def sweep_lines(curves: Sequence[Curve]) -> list[SweepLine]:
-    """Find what a sweep can draw.
-
-    Args:
-        curves: all points of the sweep.
-
-    Returns:
-        A line for each setting along which two points or more share the other setting. Among several such lines it is
-        the fullest one; among equally full ones the one that holds the other setting's default.
-    """
-    out = []
-    for axis in (THETA_AXIS, PATCH_AXIS) if curves else ():
-        groups: dict[str, dict[float, Curve]] = {}
-        for curve in curves:
-            groups.setdefault(axis.held(curve), {})[axis.value(curve)] = curve
-        line = groups[max(groups, key=lambda held: (len(groups[held]), held in _DEFAULTS_HELD))]
-        if len(line) > 1:
-            out.append(SweepLine(axis, tuple(line[x] for x in sorted(line))))
-    return out
-
-
-def sweep_entries(curves: Sequence[Curve]) -> list[Entry]:
-    """Choose the entries that a sweep draws.
-
-    Args:
-        curves: all points of the sweep, at least one.
-
-    Returns:
-        All classes together and the classes with most contexts in A, MAX_SWEEP_CLASSES at most, in the file's order.
-    """
-    entries = curves[0].entries
-    ranked = sorted(entries, key=lambda e: (e.key != OVERALL, -e.count("n_a")))[:MAX_SWEEP_CLASSES]
-    kept = {e.key for e in ranked}
-    return [e for e in entries if e.key in kept]
 
 
 def _mean(values: FloatArray) -> float | None:

@@ -14,11 +14,11 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 from matplotlib.container import BarContainer
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from simjudge.core.errors import SimjudgeError
 from simjudge.reports.chart_data import (
     HISTOGRAM_BINS,
     PERFORMANCE_GRID,
     CellMeans,
+    NothingToDrawError,
     SizeBin,
     compared_values,
     cumulative_shares,
@@ -27,9 +27,10 @@ from simjudge.reports.chart_data import (
     round_up,
     tenth_above,
 )
+from simjudge.reports.number_format import format_number, format_percent, format_short
 from simjudge.reports.palette import LIGHT
-from simjudge.reports.report_figure import ReportFigure, plain_text
-from simjudge.reports.words import Names, number, percent
+from simjudge.reports.report_figure import ReportFigure, axes_size, plain_text
+from simjudge.reports.sentences import SetNames
 from simjudge.results.saved_result import Contexts, Entry
 
 FEW_CONTEXTS = 5
@@ -41,14 +42,12 @@ DASHED = (0, (3.0, 2.0))
 MAX_NAME = 26
 """The most characters of a name in a legend."""
 _COLOUR_BAR_STEPS = 40
+_Y_LABEL_DISTANCE = 46.0
+"""From the axes to the name of the vertical one, points: beyond "100 %"."""
 _DIFFERENCE_COLOURS = LinearSegmentedColormap.from_list(
     "simjudge_difference", ["#ce5f0e", "#e8b080", "#c8c8c8", "#80b0e8", "#1868c8"]
 )
 """Orange where B is better, grey at 0, blue where A is better: the colours of the two sets."""
-
-
-class NothingToDrawError(SimjudgeError):
-    """A figure that was asked for has no data: nothing was compared, or the set has no contexts."""
 
 
 def draw_w1_histogram(axes: Axes, contexts: Contexts, entry: Entry) -> None:
@@ -71,16 +70,16 @@ def draw_w1_histogram(axes: Axes, contexts: Contexts, entry: Entry) -> None:
     floor, quantile, mean = (entry.number(f) for f in ("floor_mean", "floor_q95", "mean_w1"))
     if floor is not None and quantile is not None:
         band = axes.axvspan(0.0, min(quantile, top), color=LIGHT["band"], alpha=0.6, linewidth=0, zorder=1.5)
-        _tips(axes, band, f"chance: mean W1 up to {number(quantile)} (95 %)")
+        _tips(axes, band, f"chance: mean W1 up to {format_number(quantile)} (95 %)")
         line = axes.axvline(min(floor, top), color=LIGHT["floor"], zorder=2.5)
-        _tips(axes, line, f"floor {number(floor)}: mean W1 if the sets did not differ")
+        _tips(axes, line, f"floor {format_number(floor)}: mean W1 if the sets did not differ")
     _bars(axes, edges, counts, LIGHT["w1"])
     if mean is not None:
         line = axes.axvline(min(mean, top), color=LIGHT["ink"], linestyle=DASHED, linewidth=1.5)
-        _tips(axes, line, f"mean W1 {number(mean)}")
+        _tips(axes, line, f"mean W1 {format_number(mean)}")
 
 
-def draw_performances(axes: Axes, contexts: Contexts, entry: Entry, names: Names) -> None:
+def draw_performances(axes: Axes, contexts: Contexts, entry: Entry, names: SetNames) -> None:
     """Draw the cumulative distributions of the detector's performance in A and in B.
 
     Args:
@@ -98,13 +97,13 @@ def draw_performances(axes: Axes, contexts: Contexts, entry: Entry, names: Names
         if len(values):
             shares = np.concatenate([[0.0], cumulative_shares(values)])
             (line,) = axes.step([0.0, *PERFORMANCE_GRID], shares, where="post", color=LIGHT[which], label=_named(name))
-            tip = f"{name}: mean performance {values.mean():.2f}, {percent(missed_share(values))} at 0"
+            tip = f"{name}: mean performance {values.mean():.2f}, {format_percent(missed_share(values))} at 0"
             _tips(axes, line, tip)
     if not axes.lines:
         raise NothingToDrawError(f"{entry.label}: neither set has contexts: there is no performance to draw")
 
 
-def draw_difference_histogram(axes: Axes, contexts: Contexts, entry: Entry, names: Names) -> None:
+def draw_difference_histogram(axes: Axes, contexts: Contexts, entry: Entry, names: SetNames) -> None:
     """Draw the signed differences of mean performance, A minus B, over the compared contexts.
 
     Args:
@@ -128,10 +127,10 @@ def draw_difference_histogram(axes: Axes, contexts: Contexts, entry: Entry, name
     axes.axvline(0.0, color=LIGHT["soft"], linewidth=1)
     mean = float(values.mean())
     line = axes.axvline(mean, color=LIGHT["ink"], linestyle=DASHED, linewidth=1.5)
-    _tips(axes, line, f"mean difference {number(mean)}")
+    _tips(axes, line, f"mean difference {format_number(mean)}")
 
 
-def draw_sizes(axes: Axes, bins: Sequence[SizeBin], names: Names) -> None:
+def draw_sizes(axes: Axes, bins: Sequence[SizeBin], names: SetNames) -> None:
     """Draw mean performance in A and in B and mean W1 against box height.
 
     Args:
@@ -163,7 +162,7 @@ def draw_sizes(axes: Axes, bins: Sequence[SizeBin], names: Names) -> None:
                     [n + 0.5 for n, _ in drawn], [v for _, v in drawn], 40, LIGHT[colour],
                     alpha=FADED if few else None, linewidths=0, zorder=3,
                 )  # fmt: skip
-                _tips(axes, dots, *(f"{name}: {number(v)}, {counts[n]} contexts" for n, v in drawn))
+                _tips(axes, dots, *(f"{name}: {format_number(v)}, {counts[n]} contexts" for n, v in drawn))
 
 
 def draw_cells(
@@ -186,7 +185,7 @@ def draw_cells(
         raise NothingToDrawError(f"{label}: no context of A has a known position and value: the map is empty")
     rows, columns = cells.mean.shape
     reach = top or round_up(max(float(np.nanmax(np.abs(cells.mean))), 0.05))
-    axes.set(xlim=(0, columns), ylim=(rows, 0), xticks=[], yticks=[], facecolor=LIGHT["grid"])
+    axes.set(xlim=(0, columns), ylim=(rows, 0), xticks=[], yticks=[], facecolor=LIGHT["plane"])
     where = np.argwhere(cells.count > 0)
     corners = where[:, None, ::-1] + np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     values, counts = cells.mean[cells.count > 0], cells.count[cells.count > 0]
@@ -197,7 +196,8 @@ def draw_cells(
     )  # fmt: skip
     axes.add_collection(drawn, autolim=False)
     few = [", too few to rely on" if n < FEW_CONTEXTS else "" for n in counts]
-    _tips(axes, drawn, *(f"{number(v)}: mean of {n} contexts{f}" for v, n, f in zip(values, counts, few, strict=True)))
+    cells_drawn = zip(values, counts, few, strict=True)
+    _tips(axes, drawn, *(f"{format_number(value)}: mean of {n} contexts{note}" for value, n, note in cells_drawn))
     _draw_colour_bar(colour_bar, colours, -reach if signed else 0.0, reach, label)
 
 
@@ -220,29 +220,18 @@ def set_axes(
         x_percent, y_percent: whether the numbers are shares, to be written in percent.
     """
     axes.set(xlim=x_range, ylim=y_range, xlabel=x_label, ylabel=y_label)
+    axes.yaxis.set_label_coords(-_Y_LABEL_DISTANCE / axes_size(axes)[0], 0.5)
     for axis, in_percent in ((axes.xaxis, x_percent), (axes.yaxis, y_percent)):
         axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
         axis.set_major_formatter(FuncFormatter(_percent_text if in_percent else _number_text))
 
 
-def number_text(value: float) -> str:
-    """Write the number of an axis as short as it can be written.
-
-    Args:
-        value: any number.
-
-    Returns:
-        Such as 0.25, 1 or 1,500.
-    """
-    return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value + 0.0:.4g}").replace("-", "−")
-
-
 def _percent_text(value: float, _position: int | None = None) -> str:
-    return percent(round(value, 6))
+    return format_percent(round(value, 6))
 
 
 def _number_text(value: float, _position: int | None = None) -> str:
-    return number_text(value)
+    return format_short(value)
 
 
 def _named(name: str) -> str:
@@ -266,16 +255,16 @@ def _bars(
     low, high = edges[:-1][used], edges[1:][used]
     bars: BarContainer = axes.bar(low, counts[used], high - low, align="edge", color=colour, zorder=2)
     for bar, x0, x1, n in zip(bars, low, high, counts[used], strict=True):
-        _tips(axes, bar, f"{before}{number_text(float(x0))} to {number_text(float(x1))}: {n} contexts")
+        _tips(axes, bar, f"{before}{format_short(float(x0))} to {format_short(float(x1))}: {n} contexts")
 
 
 def _draw_colour_bar(axes: Axes, colours: Colormap, low: float, high: float, label: str) -> None:
     edges = np.linspace(low, high, _COLOUR_BAR_STEPS + 1)
     corners = [[(x0, 0), (x1, 0), (x1, 1), (x0, 1)] for x0, x1 in pairwise(edges)]
     shares = (np.arange(_COLOUR_BAR_STEPS) + 0.5) / _COLOUR_BAR_STEPS
-    steps = PolyCollection(corners, facecolors=colours(shares), edgecolors=colours(shares), linewidths=0.3)
+    steps = PolyCollection(corners, facecolors=colours(shares), edgecolors=colours(shares), linewidths=0.6)
     axes.add_collection(steps, autolim=False)
     axes.set(xlim=(low, high), ylim=(0, 1), yticks=[], xlabel=label)
     axes.grid(visible=False)
     ticks = [low, (low + high) / 2, high]
-    axes.set_xticks(ticks, [number_text(t) for t in ticks])
+    axes.set_xticks(ticks, [format_short(t) for t in ticks])

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.core.version import version
-from simjudge.reports.words import Names, verdict_sentence
+from simjudge.reports.sentences import SetNames, verdict_sentence
 from simjudge.results.saved_result import Result
 from simjudge.studies.side_by_side import CORNER_LIMIT, LONELY_LIMIT, BoxDifference, EngineView, image_difference
 
@@ -63,7 +63,7 @@ def write_page(
     picked = np.unique(np.linspace(0, len(views[0]) - 1, min(_SHOWN, len(views[0]))).round().astype(int))
     verdicts = []
     if result is not None:
-        names = Names.of(result)
+        names = SetNames.of_result(result)
         permutations = result.header.get("parameters", {}).get("permutations")
         verdicts = [
             (entry.label, entry.verdict, verdict_sentence(entry, names, permutations)) for entry in result.entries

@@ -13,7 +13,7 @@ from simjudge.results.saved_result import OVERALL, Entry
 
 LIGHT = {
     "page": "#f6f7f9", "panel": "#ffffff", "ink": "#1b2430", "soft": "#566173", "line": "#d9dee6", "grid": "#e8ebf0",
-    "a": "#1f6fc4", "b": "#d06010", "w1": "#7a4fb5", "band": "#c4cad4", "floor": "#6b7686",
+    "plane": "#e9ecf1", "a": "#1f6fc4", "b": "#d06010", "w1": "#7a4fb5", "band": "#c4cad4", "floor": "#6b7686",
     "gap": "#b3261e", "gap-tint": "#fbeae8", "no-gap": "#1b6e57", "no-gap-tint": "#e6f3ee",
     "none": "#5d4a8a", "none-tint": "#eeeaf7", "open": "#6a5b00", "open-tint": "#f7f1d2",
     "blue": "#1f6fc4", "orange": "#d06010", "green": "#1b8a5a", "magenta": "#a8327e", "yellow": "#a07c00",
@@ -22,7 +22,7 @@ LIGHT = {
 """CSS variable name to colour, on a light ground and on paper."""
 DARK = {
     "page": "#12161c", "panel": "#1b2129", "ink": "#e6eaf0", "soft": "#9fabbb", "line": "#36404d", "grid": "#2a323d",
-    "a": "#6fb1f5", "b": "#f59a4a", "w1": "#b998ee", "band": "#454f5d", "floor": "#a9b4c3",
+    "plane": "#79838f", "a": "#6fb1f5", "b": "#f59a4a", "w1": "#b998ee", "band": "#454f5d", "floor": "#a9b4c3",
     "gap": "#ff8a80", "gap-tint": "#3a2020", "no-gap": "#6fd1b0", "no-gap-tint": "#17322a",
     "none": "#b8a6e8", "none-tint": "#2a2440", "open": "#e3cd5c", "open-tint": "#34301a",
     "blue": "#6fb1f5", "orange": "#f59a4a", "green": "#63d09a", "magenta": "#f08cc8", "yellow": "#e8c93a",

@@ -147,7 +147,7 @@ class ReportFigure(Figure):  # type: ignore[misc] # matplotlib has other types w
 def add_axes(
     figure: ReportFigure,
     box: tuple[float, float, float, float],
-    margins: tuple[float, float, float, float] = (54.0, 18.0, 12.0, 42.0),
+    margins: tuple[float, float, float, float] = (64.0, 18.0, 12.0, 42.0),
 ) -> Axes:
     """Add axes at a fixed position: no layout engine, which would draw everything twice.
 

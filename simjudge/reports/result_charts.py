@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from simjudge.reports.chart_data import SweepLine, round_up
-from simjudge.reports.class_charts import DASHED, number_text, set_axes
+from simjudge.reports.chart_data import OverlapPoint, round_up
+from simjudge.reports.class_charts import DASHED, set_axes
+from simjudge.reports.number_format import format_number, format_short
 from simjudge.reports.palette import LIGHT, VERDICT_COLOURS
 from simjudge.reports.report_figure import ReportFigure, axes_size, plain_text
-from simjudge.reports.words import interval, number, p_text, percent
+from simjudge.reports.sweep_lines import SweepLine
+from simjudge.reports.verdict_rows import entry_tooltip, w1_axis_end
 from simjudge.results.saved_result import Entry
 
 MAX_LABELLED = 14
@@ -33,55 +35,6 @@ _CORNERS = (
     (1, 0, "B predicts A", "like contexts, like performance"),
 )
 """Right or left, top or bottom, what the corner of W1 against overlap means."""
-
-
-@dataclass(frozen=True)
-class OverlapPoint:
-    """A point of W1 against overlap.
-
-    Attributes:
-        entry: its numbers.
-        label: what it is called.
-        colour: name of a colour of the palette.
-        small: whether it is secondary: drawn small, without its name, interval and floor.
-    """
-
-    entry: Entry
-    label: str
-    colour: str
-    small: bool = False
-
-
-def tooltip(entry: Entry, label: str) -> str:
-    """Write an entry's numbers on a line, W1 with everything that must stand beside it.
-
-    Args:
-        entry: its numbers.
-        label: what it is called.
-
-    Returns:
-        The line.
-    """
-    spread = f" [{interval(entry)}]" if interval(entry) else ""
-    return (
-        f"{label}: {entry.verdict}; mean W1 {number(entry.number('mean_w1'))}{spread}, floor "
-        f"{number(entry.number('floor_mean'))} (95 % quantile {number(entry.number('floor_q95'))}), "
-        f"p = {p_text(entry.number('p_value'))}; overlap O_A {percent(entry.number('overlap_a'))}, "
-        f"O_B {percent(entry.number('overlap_b'))}"
-    )
-
-
-def w1_axis_end(entries: Sequence[Entry]) -> float:
-    """Choose where the axis of W1 against its floor ends.
-
-    Args:
-        entries: everything that is drawn along this axis.
-
-    Returns:
-        A round number above all their means, intervals and floors.
-    """
-    values = [e.number(f) for e in entries for f in ("mean_w1", "w1_high", "floor_q95", "floor_mean")]
-    return round_up(max((v for v in values if v), default=0.1) * 1.04)
 
 
 def draw_floors(axes: Axes, entries: Sequence[Entry]) -> None:
@@ -110,7 +63,7 @@ def draw_floors(axes: Axes, entries: Sequence[Entry]) -> None:
         if w1 is None:
             axes.text(0.01, row, "undefined", color=LIGHT["soft"], va="center", transform=axes.get_yaxis_transform())
         else:
-            _dots(axes, [w1], [row], POINT_AREA, colour, [tooltip(entry, entry.label)])
+            _dots(axes, [w1], [row], POINT_AREA, colour, [entry_tooltip(entry, entry.label)])
 
 
 def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
@@ -128,8 +81,8 @@ def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
     axes.set_yticks([k * top / 5 for k in range(6)])
     for right, upper, word, meaning in _CORNERS:
         side = "right" if right else "left"
-        at, down = (-8 if right else 8, 0), -4 if upper else 26
-        for text, size, weight, offset in ((word, 13, "bold", down), (meaning, 11, "normal", down - 14)):
+        at, down = (-8 if right else 8, 0), -4 if upper else 34
+        for text, size, weight, offset in ((word, 13, "bold", down), (meaning, 11, "normal", down - 17)):
             axes.annotate(
                 text, (right, upper), (at[0], offset), "axes fraction", "offset points", ha=side, va="top",
                 fontsize=size, fontweight=weight, color=LIGHT["soft"],
@@ -150,7 +103,7 @@ def _draw_point(axes: Axes, point: OverlapPoint) -> None:
         half = 7.0 / axes_size(axes)[0]
         axes.plot([x - half, x + half], [floor, floor], color=LIGHT["floor"])
     area = SMALL_POINT_AREA if point.small else POINT_AREA
-    _dots(axes, [x], [entry.number("mean_w1") or 0.0], area, colour, [tooltip(entry, point.label)])
+    _dots(axes, [x], [entry.number("mean_w1") or 0.0], area, colour, [entry_tooltip(entry, point.label)])
 
 
 def _label_points(axes: Axes, points: Sequence[OverlapPoint]) -> None:
@@ -257,7 +210,7 @@ def draw_sweep(
     limits = (xs[0] - margin, xs[-1] + margin)
     set_axes(axes, limits, (0.0, top), line.axis.label, panel.label, y_percent=panel.in_percent)
     shown = xs if len(xs) <= 9 else xs[:: (len(xs) + 8) // 9]
-    axes.set_xticks(shown, [number_text(x) for x in shown])
+    axes.set_xticks(shown, [format_short(x) for x in shown])
     if xs[0] <= line.axis.default <= xs[-1]:
         default = axes.axvline(line.axis.default, color=LIGHT["soft"], linestyle=DASHED, linewidth=1.5)
         if isinstance(axes.figure, ReportFigure):
@@ -284,8 +237,10 @@ def _draw_sweep_line(axes: Axes, line: SweepLine, entry: Entry, field: str, colo
 def _sweep_tooltip(entry: Entry, field: str, value: float) -> str:
     if field == "mean_w1":
         floor = entry.number("floor_mean")
-        return f"mean W1 {number(value)}" + (f", floor {number(floor)}" if floor is not None else ", no floor computed")
-    return f"{field} {number(value)}"
+        return f"mean W1 {format_number(value)}" + (
+            f", floor {format_number(floor)}" if floor is not None else ", no floor computed"
+        )
+    return f"{field} {format_number(value)}"
 
 
 def _dots(axes: Axes, xs: Sequence[float], ys: Sequence[float], area: float, colour: str, tips: Sequence[str]) -> None:

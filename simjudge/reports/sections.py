@@ -2,32 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from simjudge.reports import words
-from simjudge.reports.cards import Gallery, Shelf
-from simjudge.reports.distributions import (
+from simjudge.reports.chart_data import NothingToDrawError, missed_share, performances
+from simjudge.reports.class_charts import FEW_CONTEXTS
+from simjudge.reports.figures import (
+    context_map,
     difference_histogram,
-    missed,
-    performance_curves,
-    performances,
+    performance_distributions,
+    performance_vs_size,
     w1_histogram,
 )
-from simjudge.reports.places import FEW, by_height, grid_shape, heat_map, in_cells, size_chart
-from simjudge.reports.verdicts import forest_row
+from simjudge.reports.gallery_cards import Gallery, Shelf
+from simjudge.reports.inline_svg import FigureEmbedder
+from simjudge.reports.number_format import format_percent
+from simjudge.reports.report_figure import ReportFigure
+from simjudge.reports.sentences import (
+    HEADLINES,
+    SetNames,
+    effect_size,
+    overlap_sentences,
+    verdict_numbers,
+    verdict_sentence,
+)
+from simjudge.reports.verdict_rows import verdict_row
 from simjudge.results.saved_result import OVERALL, Contexts, Entry, Result
 
-BY_NUMBER = 12
-"""Up to how many classes are listed by class id; more are listed by how far they stand above the floor."""
+SORTED_BY_ID = 12
+"""Up to how many classes are listed by class id; more are listed by how far their W1 lies above the floor."""
 OPEN_SECTIONS = 8
+"""How many sections after the first are unfolded when the page opens."""
 
 
 @dataclass(frozen=True)
-class Line:
-    """A verdict: of which result and class, its word, its numbers in words, its forest row."""
+class ClassVerdict:
+    """The verdict on one class, or on all classes together, as the page shows it.
+
+    Attributes:
+        result: name of the result.
+        label: what the class is called.
+        kind: the verdict as a CSS class.
+        headline: the verdict as words.
+        sentence: what it rests on.
+        size: how large the difference is, and for how much of A; empty without a floor.
+        numbers: its numbers on a line.
+        row: mean W1 and its interval over what chance gives.
+        strong: whether it is the verdict on all classes together.
+    """
 
     result: str
     label: str
@@ -36,13 +60,19 @@ class Line:
     sentence: str
     size: str
     numbers: str
-    forest: Markup
+    row: Markup
     strong: bool
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A chart with its name and what to see in it."""
+class PageFigure:
+    """A figure of the page.
+
+    Attributes:
+        name: its heading.
+        chart: its SVG.
+        note: what to see in it.
+    """
 
     name: str
     chart: Markup
@@ -51,45 +81,84 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """Charts and gallery of one class, or the charts of all classes together."""
+    """Charts and gallery of one class, or the charts of all classes together.
 
-    line: Line
+    Attributes:
+        verdict: its verdict.
+        facts: what its overlaps mean.
+        distributions: figures of W1 and performance.
+        where: figures by object size and by position in the image.
+        shelves: its gallery.
+        is_open: whether it is unfolded when the page opens.
+    """
+
+    verdict: ClassVerdict
     facts: list[str]
-    figures: list[Figure]
-    where: list[Figure]
+    distributions: list[PageFigure]
+    where: list[PageFigure]
     shelves: list[Shelf]
-    opened: bool
+    is_open: bool
 
 
-def ordered(result: Result) -> list[Entry]:
-    """All classes together, then class by class: by id where they are few, else by the excess over the floor.
+@dataclass(frozen=True)
+class ClassCharts:
+    """Which classes of a result get charts.
 
-    A single class is not shown a second time as all classes together.
+    Attributes:
+        charted: their keys.
+        maps: whether each of them gets context maps, not all classes together alone.
+        embedder: puts figures into the page.
+    """
+
+    charted: Collection[str]
+    maps: bool
+    embedder: FigureEmbedder
+
+
+def ordered_entries(result: Result) -> list[Entry]:
+    """Order the entries of a result for the page.
+
+    Args:
+        result: the result.
+
+    Returns:
+        All classes together, then class by class: by id where they are few, else by how far their W1 lies above the
+        floor. A single class is not shown a second time as all classes together.
     """
     entries = list(result.classes if len(result.classes) == 1 else result.entries)
-    if len(result.classes) > BY_NUMBER:
-        entries.sort(key=lambda e: (e.key != OVERALL, -_height(e)))
+    if len(result.classes) > SORTED_BY_ID:
+        entries.sort(key=lambda e: (e.key != OVERALL, -_excess(e)))
     return entries
 
 
-def _height(entry: Entry) -> float:
+def _excess(entry: Entry) -> float:
     """How far an entry's W1 stands above its floor; above 0 without a floor; entries without a W1 are last."""
     known = (entry.number(f) for f in ("excess_w1", "mean_w1"))
     return next((v for v in known if v is not None), -1e9)
 
 
-def verdict_line(entry: Entry, result: Result, names: words.Names, top: float) -> Line:
-    """The verdict of an entry; `top` is where the W1 axis of its forest row ends."""
+def class_verdict(entry: Entry, result: Result, axis_end: float) -> ClassVerdict:
+    """Put the verdict on an entry into words.
+
+    Args:
+        entry: a class, or all classes together.
+        result: the result it is of.
+        axis_end: where the axis of W1 ends (`w1_axis_end`).
+
+    Returns:
+        The verdict.
+    """
+    names = SetNames.of_result(result)
     permutations = (result.header.get("parameters") or {}).get("permutations")
-    return Line(
+    return ClassVerdict(
         result=result.name,
         label=entry.label,
         kind=entry.verdict.replace(" ", "-"),
-        headline=words.HEADLINES[entry.verdict],
-        sentence=words.verdict_sentence(entry, names, permutations),
-        size=words.size_words(entry),
-        numbers=words.verdict_numbers(entry, names),
-        forest=forest_row(entry, top),
+        headline=HEADLINES[entry.verdict],
+        sentence=verdict_sentence(entry, names, permutations),
+        size=effect_size(entry),
+        numbers=verdict_numbers(entry, names),
+        row=verdict_row(entry, axis_end),
         strong=entry.key == OVERALL,
     )
 
@@ -97,63 +166,86 @@ def verdict_line(entry: Entry, result: Result, names: words.Names, top: float) -
 def sections(
     result: Result,
     entries: Sequence[Entry],
-    names: words.Names,
     gallery: Gallery,
-    lines: Sequence[Line],
-    *,
-    heat_maps: bool,
+    verdicts: Sequence[ClassVerdict],
+    charts: ClassCharts,
 ) -> list[Section]:
-    """A section for each of some entries."""
+    """Make the sections of some entries.
+
+    Args:
+        result: the result; without contexts it has no sections.
+        entries: which classes.
+        gallery: their cards.
+        verdicts: the verdict of every entry of `ordered_entries`.
+        charts: which of them get charts.
+
+    Returns:
+        A section for each of the entries.
+    """
+    if result.contexts is None:
+        return []
+    names = SetNames.of_result(result)
+    by_key = dict(zip((e.key for e in ordered_entries(result)), verdicts, strict=False))
     out: list[Section] = []
-    by_label = dict(zip((e.key for e in ordered(result)), lines, strict=False))
     for entry in entries:
-        if result.contexts is None:
-            continue
-        with_maps = heat_maps or entry.key == OVERALL or len(result.classes) == 1
-        figures = _distributions(result.contexts, entry, names)
-        where = _where(result.contexts, entry, names, heat_maps=with_maps)
-        facts = words.overlap_sentences(entry, names) if entry.key != OVERALL else []
+        drawn = entry.key in charts.charted
+        distributions = _distributions(result, result.contexts, entry, charts.embedder) if drawn else []
+        maps = drawn and (charts.maps or entry.key == OVERALL or len(result.classes) == 1)
+        where = _where(result, entry, charts.embedder, maps=maps) if drawn else []
+        facts = overlap_sentences(entry, names) if entry.key != OVERALL else []
         shelves = gallery.shelves.get(entry.key, [])
-        out.append(Section(by_label[entry.key], facts, figures, where, shelves, len(out) <= OPEN_SECTIONS))
+        is_open = len(out) <= OPEN_SECTIONS
+        out.append(Section(by_key[entry.key], facts, distributions, where, shelves, is_open))
     return out
 
 
-def _distributions(contexts: Contexts, entry: Entry, names: words.Names) -> list[Figure]:
+def _distributions(result: Result, contexts: Contexts, entry: Entry, embedder: FigureEmbedder) -> list[PageFigure]:
+    key, names = entry.key, SetNames.of_result(result)
     return _drawn(
-        [
-            ("W1 of the contexts", w1_histogram(contexts, entry), "Dashed: mean W1. Grey: what it would be by chance."),
-            ("Performance", performance_curves(contexts, entry, names), _missed_note(contexts, entry, names)),
-            ("Differences of mean performance", difference_histogram(contexts, entry, names),
-             "Right of 0 the detector does better in A. Dashed: their mean."),
-        ]
+        embedder,
+        ("W1 of the contexts", lambda: w1_histogram(result, key), "Dashed: mean W1. Grey: what it would be by chance."),
+        ("Performance", lambda: performance_distributions(result, key, legend=False),
+         _missed_note(contexts, entry, names)),
+        ("Differences of mean performance", lambda: difference_histogram(result, key),
+         "Right of 0 the detector does better in A. Dashed: the mean."),
     )  # fmt: skip
 
 
-def _where(contexts: Contexts, entry: Entry, names: words.Names, *, heat_maps: bool) -> list[Figure]:
-    faded = f"Faded: fewer than {FEW} contexts."
-    chart = size_chart(by_height(contexts, entry), names)
-    figures: list[tuple[str, Markup | None, str]] = [("By object size", chart, faded)]
-    rows = contexts.of(entry) & contexts.is_a
-    shape = grid_shape(contexts, int(rows.sum()))
-    for name, column, signed, top, note in (
-        ("Where: mean W1", "w1", False, None, faded),
-        ("Where: performance, A less B", "mean_difference", True, None, f"Blue: better in A; orange: in B. {faded}"),
-        ("Where: overlap", "in_overlap", False, 1.0, f"Share of A's contexts that B shows. {faded}"),
-    ):  # fmt: skip
-        if heat_maps:
-            cells = in_cells(contexts, rows, column, shape)
-            figures.append((name, heat_map(cells, name, signed=signed, top=top), note))
-    return _drawn(figures)
+def _where(result: Result, entry: Entry, embedder: FigureEmbedder, *, maps: bool) -> list[PageFigure]:
+    key, faded = entry.key, f"Faded: fewer than {FEW_CONTEXTS} contexts."
+    figures: list[_Request] = [
+        ("By object size", lambda: performance_vs_size(result, key, legend=False), faded),
+    ]
+    if maps:
+        figures += [
+            ("Where in the image: W1", lambda: context_map(result, key, "w1"), faded),
+            ("Where: A minus B", lambda: context_map(result, key, "mean_difference"),
+             f"Blue: better in A. Orange: better in B. {faded}"),
+            ("Where: overlap", lambda: context_map(result, key, "in_overlap"), faded),
+        ]  # fmt: skip
+    return _drawn(embedder, *figures)
 
 
-def _drawn(figures: list[tuple[str, Markup | None, str]]) -> list[Figure]:
-    return [Figure(name, chart, note) for name, chart, note in figures if chart is not None]
+_Request = tuple[str, Callable[[], ReportFigure], str]
 
 
-def _missed_note(contexts: Contexts, entry: Entry, names: words.Names) -> str:
+def _drawn(embedder: FigureEmbedder, *requests: _Request) -> list[PageFigure]:
+    """Draw what has data."""
+    drawn = [(name, _figure_or_none(draw), note) for name, draw, note in requests]
+    return [PageFigure(name, embedder.embed(figure), note) for name, figure, note in drawn if figure is not None]
+
+
+def _figure_or_none(draw: Callable[[], ReportFigure]) -> ReportFigure | None:
+    try:
+        return draw()
+    except NothingToDrawError:
+        return None
+
+
+def _missed_note(contexts: Contexts, entry: Entry, names: SetNames) -> str:
     parts = []
     for which, name in (("a", names.a), ("b", names.b)):
         values = performances(contexts, entry, which)
         if len(values):
-            parts.append(f"{words.percent(missed(values))} in {name}")
+            parts.append(f"{format_percent(missed_share(values))} in {name}")
     return f"Missed altogether (performance 0): {', '.join(parts)}."

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.files import atomic_file
-from simjudge.reports.words import DASH, HEADLINES, count, number, p_text, percent, why_undefined
+from simjudge.reports.number_format import DASH, format_count, format_number, format_p, format_percent
+from simjudge.reports.sentences import HEADLINES, undefined_reason
 from simjudge.results.saved_result import Entry, Result
 
 QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
@@ -113,7 +114,7 @@ def cell(row: Row, entry: Entry, parameters: Mapping[str, Any], notes: Notes) ->
         texts.append(_text(value, field, row.kind))
         if value is None:
             source = "w1_quantiles" if field.startswith("q:") else field
-            marks.append(notes.number(why_undefined(entry, source, parameters)))
+            marks.append(notes.number(undefined_reason(entry, source, parameters)))
     plain = DASH if all(t == DASH for t in texts) else row.pattern.format(*texts)
     return Cell(plain, tuple(dict.fromkeys(marks)))
 
@@ -145,9 +146,9 @@ def _text(value: Any, field: str, kind: str) -> str:
     if kind == "verdict":
         return HEADLINES[value]
     if kind == "p":
-        return p_text(value)
+        return format_p(value)
     if kind == "share" and field.startswith("overlap"):
-        return percent(value)
+        return format_percent(value)
     if kind == "batch":
-        return number(value, 1)
-    return count(value) if kind in ("count", "share") else number(value)
+        return format_number(value, 1)
+    return format_count(value) if kind in ("count", "share") else format_number(value)

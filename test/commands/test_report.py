@@ -121,3 +121,11 @@ def test_the_page_is_the_same_every_time(place: Path) -> None:
         run("report", "with_sim", "-o", name, cwd=place)
         pages.append((place / name).read_bytes())
     assert pages[0] == pages[1]
+
+
+def test_figures_are_written_for_papers(place: Path) -> None:
+    done = run("report", "with_sim", "swept", "-o", "f.html", "--figures", "figures", cwd=place)
+    assert done.returncode == 0, done.stderr
+    written = {p.relative_to(place / "figures").as_posix() for p in (place / "figures").rglob("*.*")}
+    assert f"wrote {len(written)} files into figures" in done.stderr
+    assert {"with_sim/overview.svg", "with_sim/w1_histogram_all.pdf", "swept/sweep.svg"} <= written

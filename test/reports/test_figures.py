@@ -18,7 +18,9 @@ from matplotlib.colors import to_hex
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.reports import figures
-from simjudge.reports.class_charts import NothingToDrawError
+from simjudge.reports.chart_data import NothingToDrawError
+from simjudge.reports.class_figures import MAP_COLUMNS
+from simjudge.reports.figure_files import save_figures
 from simjudge.reports.palette import DARK, LIGHT, series_colours
 from simjudge.reports.report_figure import ReportFigure, plain_text
 from simjudge.reports.result_charts import spread_positions
@@ -119,7 +121,7 @@ def test_sizes_against_a_plain_loop(result: Result, table: pa.Table, key: str) -
     assert sorted(dots(figure)) == sorted(expected, key=lambda point: (point[0], point[1].expected))
 
 
-@pytest.mark.parametrize("column", list(figures.MAP_COLUMNS))
+@pytest.mark.parametrize("column", list(MAP_COLUMNS))
 def test_a_map_holds_the_means_of_its_cells(result: Result, table: pa.Table, column: str) -> None:
     figure = figures.context_map(result, column=column)
     plane = figure.axes[0]
@@ -205,7 +207,7 @@ def test_matplotlib_settings_of_the_user_do_not_matter(result: Result) -> None:
 
 
 def test_every_figure_is_saved_as_svg_and_pdf(tmp_path: Path, result: Result, empty: Result) -> None:
-    written = figures.save_figures([result, empty], tmp_path / "out")
+    written = save_figures([result, empty], tmp_path / "out")
     assert sorted(written) == sorted((tmp_path / "out").rglob("*.*"))
     names = {p.relative_to(tmp_path / "out").as_posix() for p in written}
     assert {"cones/overview.svg", "cones/overview.pdf", "cones/sweep.pdf", "cones/w1_histogram_1_red.svg"} <= names

@@ -14,13 +14,13 @@ from made_results import SIZE, made_contexts, made_set, write_result
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, decode_image
-from simjudge.reports.cards import make_gallery
-from simjudge.reports.words import Names
+from simjudge.reports.gallery_cards import make_gallery
+from simjudge.reports.sentences import SetNames
 from simjudge.results.gallery import LARGEST, SMALLEST, cut, save_gallery
 from simjudge.results.gallery_choice import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, choose, place_of
 from simjudge.results.saved_result import Contexts, load_results
 
-NAMES = Names("A", "B")
+NAMES = SetNames("A", "B")
 PATCH = (120, 100)
 
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from simjudge.reports.table import GROUPS, Notes, cell
-from simjudge.reports.words import (
-    Names,
-    chance_sentence,
-    number,
+from simjudge.reports.number_format import format_number, format_p, format_percent
+from simjudge.reports.sentences import (
+    SetNames,
+    correction_sentence,
     overlap_sentences,
-    p_text,
-    percent,
+    undefined_reason,
     verdict_numbers,
     verdict_sentence,
-    why_undefined,
 )
+from simjudge.reports.table import GROUPS, Notes, cell
 from simjudge.results.saved_result import Entry
 
-NAMES = Names("A (hall)", "B (sim)")
+NAMES = SetNames("A (hall)", "B (sim)")
 GAP = {
     "n_a": 117, "n_b": 108, "compared": 96, "mean_w1": 0.66, "w1_low": 0.62, "w1_high": 0.7, "floor_mean": 0.12,
     "floor_q95": 0.15, "excess_w1": 0.54, "p_value": 0.001, "verdict": "gap", "overlap_a": 96 / 117,
@@ -66,7 +64,7 @@ def test_a_w1_never_stands_alone(changes: dict) -> None:
      (0.0001, "under 0.1 %"), (None, "–")],
 )  # fmt: skip
 def test_a_share_is_never_rounded_to_all_or_nothing(share: float | None, said: str) -> None:
-    assert percent(share).replace("\u00a0", " ") == said
+    assert format_percent(share).replace("\u00a0", " ") == said
 
 
 @pytest.mark.parametrize(
@@ -74,12 +72,12 @@ def test_a_share_is_never_rounded_to_all_or_nothing(share: float | None, said: s
     [(0.001, "0.001"), (0.0496, "0.050"), (0.1, "0.10"), (0.5, "0.50"), (0.0001, "0.0001"), (None, "–")],
 )
 def test_p(value: float | None, said: str) -> None:
-    assert p_text(value) == said
+    assert format_p(value) == said
 
 
 def test_minus_is_a_minus_and_zero_has_no_sign() -> None:
-    assert number(-0.25) == "−0.250"
-    assert number(-0.0001) == "0.000"
+    assert format_number(-0.25) == "−0.250"
+    assert format_number(-0.0001) == "0.000"
 
 
 def test_overlap_says_what_is_missing() -> None:
@@ -91,8 +89,8 @@ def test_overlap_says_what_is_missing() -> None:
 
 def test_chance_counts_only_tested_classes() -> None:
     tested = [entry(), entry(verdict="no gap shown", p_value=0.5), Entry("3", "x", ABSENT | {"verdict": "no overlap"})]
-    assert chance_sentence(tested).startswith("1 of 2 tested classes show a gap")
-    assert chance_sentence(tested[:1]) == ""
+    assert correction_sentence(tested).startswith("1 of 2 tested classes show a gap")
+    assert correction_sentence(tested[:1]) == ""
 
 
 @pytest.mark.parametrize(
@@ -109,8 +107,8 @@ def test_chance_counts_only_tested_classes() -> None:
         ("median_w1", {}, {}, "not in this result file"),
     ],
 )
-def test_why_undefined(field: str, changes: dict, parameters: dict, said: str) -> None:
-    assert said in why_undefined(entry(**changes), field, parameters)
+def test_undefined_reason(field: str, changes: dict, parameters: dict, said: str) -> None:
+    assert said in undefined_reason(entry(**changes), field, parameters)
 
 
 def test_every_undefined_cell_has_a_footnote() -> None:

@@ -12,8 +12,9 @@ from typing import Any
 from markupsafe import Markup
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.reports.svg import tag, title
-from simjudge.reports.words import Names, number
+from simjudge.reports.number_format import format_number
+from simjudge.reports.sentences import SetNames
+from simjudge.reports.svg_elements import element
 from simjudge.results.gallery import Crop, bare_crops
 from simjudge.results.gallery_choice import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, Item, choose
 from simjudge.results.saved_result import Contexts, Result, read_json
@@ -67,7 +68,7 @@ class Gallery:
     pictures: int = 0
 
 
-def make_gallery(result: Result, names: Names, budget: int, losses: Losses, classes: set[str]) -> Gallery:
+def make_gallery(result: Result, names: SetNames, budget: int, losses: Losses, classes: set[str]) -> Gallery:
     """The cards of some classes, as many as fit into `budget` bytes: one of each kind and class, then the next."""
     out = Gallery()
     contexts = result.contexts
@@ -95,7 +96,13 @@ def make_gallery(result: Result, names: Names, budget: int, losses: Losses, clas
 
 class _CardMaker:
     def __init__(
-        self, result: Result, contexts: Contexts, crops: dict[int, Crop], names: Names, losses: Losses, count: Gallery
+        self,
+        result: Result,
+        contexts: Contexts,
+        crops: dict[int, Crop],
+        names: SetNames,
+        losses: Losses,
+        count: Gallery,
     ) -> None:
         self.contexts, self.crops, self.names, self.losses, self.gallery = contexts, crops, names, losses, count
         self.folder = result.folder / "gallery"
@@ -111,18 +118,18 @@ class _CardMaker:
         own = f"{'A' if self.contexts.is_a[row] else 'B'} {self._performed(row)}"
         if item.match_row is None:
             return [own]
-        lines = [f"W1 {number(float(column['w1'][row]))}", f"{own} · B {self._performed(item.match_row)}"]
+        lines = [f"W1 {format_number(float(column['w1'][row]))}", f"{own} · B {self._performed(item.match_row)}"]
         similarity, difference = float(column["match_similarity"][row]), float(column["mean_difference"][row])
         batches = column["batch_a"][row], column["batch_b"][row]
         if math.isfinite(similarity):
             lines[0] += f" · similarity {similarity:.2f}"
         if all(map(math.isfinite, (*batches, difference))):
-            lines.append(f"{batches[0]:.0f} + {batches[1]:.0f} similar · difference {number(difference, 2)}")
+            lines.append(f"{batches[0]:.0f} + {batches[1]:.0f} similar · difference {format_number(difference, 2)}")
         return lines
 
     def _performed(self, row: int) -> str:
         value = float(self.contexts["performance"][row])
-        return "missed (0)" if value == 0 else number(value if math.isfinite(value) else None, 2)
+        return "missed (0)" if value == 0 else format_number(value if math.isfinite(value) else None, 2)
 
     def _drawing(self, row: int, kind: str) -> Markup:
         crop = self.crops.get(row)
@@ -140,13 +147,13 @@ class _CardMaker:
         words = f"{letter}, frame {frame}, object {self.contexts['object'][row]:.0f}"
         side = min(width, height)
         parts = [
-            tag("rect", x=x0, y=y0, width=width, height=height, class_="paper"),
+            element("rect", x=x0, y=y0, width=width, height=height, class_="paper"),
             picture or Markup(""),
             *self._boxes(crop, row, filled=picture is None),
-            tag("text", letter, x=x0 + side * 0.04, y=y0 + side * 0.13, class_="letter", font_size=side * 0.12),
+            element("text", letter, x=x0 + side * 0.04, y=y0 + side * 0.13, class_="letter", font_size=side * 0.12),
         ]
         view = f"{x0} {y0} {width} {height}"
-        return tag("svg", title(words), *parts, viewBox=view, class_=f"crop {kind}", role="img")
+        return element("svg", element("title", words), *parts, viewBox=view, class_=f"crop {kind}", role="img")
 
     def _picture(self, crop: Crop) -> Markup | None:
         if crop.file is None:
@@ -163,7 +170,7 @@ class _CardMaker:
         x0, y0, x1, y1 = crop.place
         source = "data:image/jpeg;base64," + base64.b64encode(data).decode()
         size = {"width": x1 - x0, "height": y1 - y0}
-        return tag("image", href=source, x=x0, y=y0, preserveAspectRatio="none", **size)
+        return element("image", href=source, x=x0, y=y0, preserveAspectRatio="none", **size)
 
     def _boxes(self, crop: Crop, row: int, *, filled: bool) -> Iterable[Markup]:
         solid = " solid" if filled else ""
@@ -184,7 +191,9 @@ class _CardMaker:
 
 def _box(box: Iterable[float], css: str, hover: str) -> Markup:
     x0, y0, x1, y1 = (float(v) for v in box)
-    return tag("rect", title(hover), x=x0, y=y0, width=max(x1 - x0, 0.0), height=max(y1 - y0, 0.0), class_=css)
+    return element(
+        "rect", element("title", hover), x=x0, y=y0, width=max(x1 - x0, 0.0), height=max(y1 - y0, 0.0), class_=css
+    )
 
 
 def _load(result: Result, contexts: Contexts) -> tuple[list[Item], dict[int, Crop]]:

@@ -1,0 +1,94 @@
+"""Numbers as text: fixed digits, shares that are never rounded to all or nothing, a dash where a value is undefined."""
+
+from __future__ import annotations
+
+from simjudge.results.saved_result import Entry
+
+DASH = "–"
+"""What stands for an undefined value."""
+NO_BREAK_SPACE = "\u00a0"
+"""A space that no line breaks at."""
+
+
+def format_number(value: float | None, digits: int = 3) -> str:
+    """Write a number.
+
+    Args:
+        value: any number, None where undefined.
+        digits: digits behind the decimal point.
+
+    Returns:
+        The number with a typographic minus, without a sign where it rounds to 0; a dash where undefined.
+    """
+    if value is None:
+        return DASH
+    rounded = f"{value:.{digits}f}"
+    return rounded.replace("-", "−" if float(rounded) else "")
+
+
+def format_short(value: float) -> str:
+    """Write the number of an axis as short as it can be written.
+
+    Args:
+        value: any number.
+
+    Returns:
+        Such as 0.25, 1 or 1,500.
+    """
+    return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value + 0.0:.4g}").replace("-", "−")
+
+
+def format_percent(value: float | None) -> str:
+    """Write a share in percent.
+
+    Args:
+        value: a share in [0, 1], None where undefined.
+
+    Returns:
+        The share; never 0 % or 100 % where it is neither. A dash where undefined.
+    """
+    if value is None:
+        return DASH
+    rounded = f"{100 * value:.0f}"
+    if rounded in ("0", "100") and value not in (0, 1):
+        rounded = f"{100 * value:.1f}" if 0.0005 <= value <= 0.9995 else ("under 0.1" if value < 0.5 else "over 99.9")
+    return f"{rounded}{NO_BREAK_SPACE}%"
+
+
+def format_count(value: float | None) -> str:
+    """Write a count.
+
+    Args:
+        value: a whole number, None where undefined.
+
+    Returns:
+        The count with thousands set apart; a dash where undefined.
+    """
+    return DASH if value is None else f"{value:,.0f}"
+
+
+def format_p(value: float | None) -> str:
+    """Write a p value.
+
+    Args:
+        value: in [0, 1], None where undefined.
+
+    Returns:
+        The value with three digits below 0.1, two above, one significant digit below 0.001; a dash where undefined.
+    """
+    if value is None:
+        return DASH
+    return f"{value:.1g}" if value < 0.001 else f"{value:.{3 if value < 0.1 else 2}f}"
+
+
+def format_interval(entry: Entry) -> str:
+    """Write the 95 % bootstrap interval of the mean W1.
+
+    Args:
+        entry: a class, or all classes together.
+
+    Returns:
+        Such as "0.081 to 0.130"; empty where there is no interval.
+    """
+    low, high = entry.number("w1_low"), entry.number("w1_high")
+    return "" if low is None or high is None else f"{format_number(low)} to {format_number(high)}"

@@ -1,0 +1,242 @@
+"""What the page shows of one result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from simjudge.core.errors import Losses
+from simjudge.reports.figures import sweep_panels, w1_vs_overlap
+from simjudge.reports.gallery_cards import BUDGET, Gallery, make_gallery
+from simjudge.reports.inline_svg import FigureEmbedder
+from simjudge.reports.number_format import DASH
+from simjudge.reports.palette import entry_colours
+from simjudge.reports.sections import (
+    OPEN_SECTIONS,
+    SORTED_BY_ID,
+    ClassCharts,
+    ClassVerdict,
+    Section,
+    class_verdict,
+    ordered_entries,
+    sections,
+)
+from simjudge.reports.sentences import SetNames, correction_sentence, overlap_sentences, performance_sentence
+from simjudge.reports.sweep_lines import sweep_entries
+from simjudge.reports.table import GROUPS, Cell, Notes, cell
+from simjudge.reports.verdict_rows import verdict_axis, w1_axis_end
+from simjudge.results.saved_result import OVERALL, Entry, Result
+
+SECTIONS = 120
+"""How many classes get a section with their gallery, over all results."""
+CHARTED = 24
+"""How many classes get charts, over all results: the charts of a class take 0.2 s and 50 kB. If there are more classes,
+context maps are drawn for all classes together alone."""
+TABLE_COLUMNS = 8
+"""Columns of a table of numbers; more classes continue in a further table."""
+
+
+@dataclass(frozen=True)
+class NumberTable:
+    """All numbers of some classes.
+
+    Attributes:
+        heads: what the columns are called.
+        groups: heading of a group, and its rows: name, meaning, cells.
+    """
+
+    heads: list[str]
+    groups: list[tuple[str, list[tuple[str, str, list[Cell]]]]]
+
+
+@dataclass(frozen=True)
+class SweepCharts:
+    """How the answer depends on theta and on the patch.
+
+    Attributes:
+        axes: for each setting that was varied a heading, and its charts by name.
+        keys: label and colour name of each class that is drawn.
+        has_floor: whether floors were computed.
+    """
+
+    axes: list[tuple[str, list[tuple[str, Markup]]]]
+    keys: list[tuple[str, str]]
+    has_floor: bool
+
+
+@dataclass(frozen=True)
+class ResultView:
+    """Everything that the page shows of one result.
+
+    Attributes:
+        result, names: the result, and what its sets are called.
+        verdicts, axis: the rows of the verdict table, and their axis.
+        overlap: W1 against overlap.
+        facts: what the numbers of all classes together mean.
+        sections: class by class.
+        unsectioned: how many classes have no section.
+        uncharted: how many sections have no charts.
+        is_sorted: whether classes are ordered by how far their W1 lies above the floor.
+        maps: whether each class has context maps.
+        gallery: the cards.
+        tables, notes: all numbers, and their footnotes.
+        inputs, parameters: what was compared, and how.
+        losses: what was lost from the input.
+        sweep: the sweep, None without one.
+    """
+
+    result: Result
+    names: SetNames
+    verdicts: list[ClassVerdict]
+    axis: Markup
+    overlap: Markup
+    facts: list[str]
+    sections: list[Section]
+    unsectioned: int
+    uncharted: int
+    is_sorted: bool
+    maps: bool
+    gallery: Gallery
+    tables: list[NumberTable]
+    notes: list[str]
+    inputs: list[tuple[str, list[str]]]
+    parameters: list[tuple[str, str]]
+    losses: list[str]
+    sweep: SweepCharts | None
+
+
+@dataclass(frozen=True)
+class PageShare:
+    """What one of several results may take of the page.
+
+    Attributes:
+        results: how many results share the page.
+        maps: whether each class gets context maps.
+    """
+
+    results: int
+    maps: bool
+
+
+def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder, losses: Losses) -> ResultView:
+    """Gather what the page shows of one result.
+
+    Args:
+        result: the result.
+        share: what it may take of the page.
+        embedder: puts figures into the page.
+        losses: counts what could not be shown.
+
+    Returns:
+        The view.
+    """
+    names = SetNames.of_result(result)
+    parameters = result.header.get("parameters") or {}
+    entries = ordered_entries(result)
+    end = w1_axis_end(entries)
+    verdicts = [class_verdict(e, result, end) for e in entries] if result.contexts is not None else []
+    sectioned = _largest(result, max(OPEN_SECTIONS, SECTIONS // share.results))
+    charted = _largest(result, max(OPEN_SECTIONS, CHARTED // share.results))
+    gallery = make_gallery(result, names, BUDGET // share.results, losses, {e.key for e in sectioned})
+    tables, notes = _tables(entries, parameters) if result.contexts is not None else ([], [])
+    charts = ClassCharts({e.key for e in charted}, share.maps, embedder)
+    classes = len(result.classes)
+    return ResultView(
+        result=result,
+        names=names,
+        verdicts=verdicts,
+        axis=verdict_axis(end),
+        overlap=embedder.embed(w1_vs_overlap(result)) if verdicts else Markup(""),
+        facts=_facts(result, names),
+        sections=sections(result, sectioned, gallery, verdicts, charts),
+        unsectioned=classes - sum(e.key != OVERALL for e in sectioned),
+        uncharted=max(0, len(sectioned) - len(charted)),
+        is_sorted=classes > SORTED_BY_ID,
+        maps=share.maps,
+        gallery=gallery,
+        tables=tables,
+        notes=notes,
+        inputs=_inputs(result.header),
+        parameters=[(k, _parameter(v)) for k, v in parameters.items()],
+        losses=[str(line) for line in result.header.get("losses") or []],
+        sweep=_sweep(result, embedder),
+    )
+
+
+def _sweep(result: Result, embedder: FigureEmbedder) -> SweepCharts | None:
+    if not result.curves:
+        return None
+    shown = sweep_entries(result.curves)
+    axes = [
+        (heading, [(name, embedder.embed(figure)) for name, figure in drawn]) for heading, drawn in sweep_panels(result)
+    ]
+    keys = list(zip((e.label for e in shown), entry_colours(shown), strict=True))
+    has_floor = any(e.number("floor_mean") is not None for c in result.curves for e in c.entries)
+    return SweepCharts(axes, keys, has_floor)
+
+
+def _largest(result: Result, count: int) -> list[Entry]:
+    """All classes together, and the classes with most contexts, in the order of the page."""
+    if result.contexts is None:
+        return []
+    largest = sorted(result.classes, key=lambda e: -(e.count("n_a") + e.count("n_b")))[:count]
+    kept = {e.key for e in largest} | {OVERALL}
+    return [e for e in ordered_entries(result) if e.key in kept]
+
+
+def _facts(result: Result, names: SetNames) -> list[str]:
+    if result.overall is None:
+        return []
+    facts = overlap_sentences(result.overall, names)
+    facts += [performance_sentence(result.overall, names), correction_sentence(result.classes)]
+    return [f for f in facts if f]
+
+
+def _tables(entries: Sequence[Entry], parameters: Mapping[str, Any]) -> tuple[list[NumberTable], list[str]]:
+    notes = Notes()
+    tables = []
+    for start in range(0, len(entries), TABLE_COLUMNS):
+        part = entries[start : start + TABLE_COLUMNS]
+        groups = [
+            (name, [(r.label, r.meaning, [cell(r, e, parameters, notes) for e in part]) for r in rows])
+            for name, rows in GROUPS
+        ]
+        tables.append(NumberTable([e.label for e in part], groups))
+    return tables, notes.reasons
+
+
+def _inputs(header: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """List what was compared: rows of what it is, and its value for A and B."""
+    inputs = header.get("inputs") or {}
+    sides = [inputs.get("a") or {}, inputs.get("b") or {}]
+    rows = [
+        ("path", "path"), ("format", "format"), ("content (SHA-256)", "sha256"), ("frames", "frames"),
+        ("objects", "objects"), ("predictions", "predictions"), ("false positives", "false_positives"),
+        ("predictions from", "predictions_path"), ("their content", "predictions_sha256"),
+    ]  # fmt: skip
+    out = [(label, [_input(side.get(key), key) for side in sides]) for label, key in rows]
+    model = inputs.get("model")
+    if model:
+        content = model.get("sha256")
+        text = f"{model.get('path')} ({_input(content, 'sha256')})" if content else str(model.get("path"))
+        out.append(("model", [text, text]))
+    return [row for row in out if any(v != DASH for v in row[1])]
+
+
+def _input(value: Any, key: str) -> str:
+    if value is None:
+        return DASH
+    if key.endswith("sha256"):
+        return f"{str(value)[:12]}…"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _parameter(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return " × ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,49 @@
+"""Rows of the verdict table: marks stand where the numbers say."""
+
+from __future__ import annotations
+
+import pytest
+from made_results import made_contexts, made_entry, made_set
+
+from simjudge.reports.chart_data import axis_ticks, round_up
+from simjudge.reports.svg_elements import element
+from simjudge.reports.verdict_rows import verdict_axis, verdict_row, w1_axis_end
+from simjudge.results.saved_result import Entry
+
+
+@pytest.fixture(scope="module")
+def entry() -> Entry:
+    sets = (made_set(name, seed, 12, pictures=False) for name, seed in (("a", 1), ("b", 2)))
+    known = {"mean_w1": 0.25, "w1_low": 0.2, "w1_high": 0.3, "floor_mean": 0.1, "floor_q95": 0.125}
+    return Entry("1", "red", made_entry(made_contexts(*sets), 1) | known)
+
+
+def test_marks_stand_where_the_numbers_say(entry: Entry) -> None:
+    drawing = str(verdict_row(entry, 0.5))
+    assert 'cx="50.00%"' in drawing
+    assert 'width="25.00%"' in drawing
+    assert 'x1="40.00%" x2="60.00%"' in drawing
+    assert "mean W1 0.250 [0.200 to 0.300], floor 0.100" in drawing
+    assert w1_axis_end([entry]) == 0.5
+
+
+def test_an_undefined_w1_is_said() -> None:
+    assert "undefined" in str(verdict_row(Entry("2", "green", {"verdict": "no overlap"}), 0.5))
+
+
+@pytest.mark.parametrize(("value", "up"), [(0.11, 0.2), (0.2, 0.2), (0.21, 0.25), (0.6, 1.0), (7, 10), (1, 1)])
+def test_round_up(value: float, up: float) -> None:
+    assert round_up(value) == pytest.approx(up)
+
+
+@pytest.mark.parametrize(
+    ("end", "ticks"),
+    [(0.2, [0, 0.05, 0.1, 0.15, 0.2]), (0.25, [0, 0.05, 0.1, 0.15, 0.2, 0.25]), (5.0, [0, 1, 2, 3, 4, 5])],
+)
+def test_the_axis_has_round_numbers(end: float, ticks: list[float]) -> None:
+    assert axis_ticks(end) == pytest.approx(ticks)
+    assert str(verdict_axis(end)).count("<text") == len(ticks)
+
+
+def test_markup_is_escaped_once() -> None:
+    assert str(element("text", '<b> & "', class_="x<y")) == '<text class="x&lt;y">&lt;b&gt; &amp; &#34;</text>'

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from simjudge.context.method import Method
 from simjudge.results.saved_result import OVERALL, Curve, Entry
 
-DEFAULT_THETA = 0.8
+DEFAULT_THETA = Method.theta
 """Similarity threshold that a sweep marks as the default."""
-DEFAULT_PATCH = (120, 120)
+DEFAULT_PATCH = Method.patch
 """Patch height and width in pixels that a sweep marks as the default."""
 MAX_SWEEP_CLASSES = 8
 """The most entries that a sweep draws."""

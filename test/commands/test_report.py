@@ -128,4 +128,4 @@ def test_figures_are_written_for_papers(place: Path) -> None:
     assert done.returncode == 0, done.stderr
     written = {p.relative_to(place / "figures").as_posix() for p in (place / "figures").rglob("*.*")}
     assert f"wrote {len(written)} files into figures" in done.stderr
-    assert {"with_sim/overview.svg", "with_sim/w1_histogram_all.pdf", "swept/sweep.svg"} <= written
+    assert {"with_sim/overview.svg", "with_sim/w1_histogram_1_cone.pdf", "swept/sweep.svg"} <= written

@@ -47,7 +47,7 @@ class Fields(BaseModel):
             raise refusal(f"fields ({', '.join(known)})")
         unknown = [] if cls.model_config.get("extra") == "ignore" else [key for key in content if key not in known]
         if unknown:
-            raise conflict(f"no such field{nearest_name(unknown[0], known)}", unknown[0])
+            raise conflict(f"no such field{nearest_name(unknown[0], known)}", str(unknown[0]))
         return content
 
     def only(self, *names: str, subject: str) -> str:
@@ -165,7 +165,7 @@ def plain_content(content: Any, path: Path, sources: tuple[YamlFile, ...], locat
     """
     if isinstance(content, dict):
         return {
-            key: plain_content(value, path, sources, (*location, key))
+            key: plain_content(value, path, sources, (*location, str(key)))
             for key, value in content.items()
             if value is not None
         }
@@ -213,8 +213,8 @@ def _location(found: tuple[int | str, ...], content: Any) -> tuple[int | str, ..
             else isinstance(content, list) and isinstance(part, int) and part < len(content)
         )
         if inside:
+            location.append(str(part) if isinstance(content, dict) else part)
             content = content[part]
-            location.append(part)
     return tuple(location)
 
 

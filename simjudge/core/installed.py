@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,21 @@ def roots() -> list[Path]:
     prefixes += [Path(sys.prefix), *package.parents[:6]]
     shares = [prefix / "share" / "simjudge" for prefix in prefixes]
     return [package.parent, *(share for share in dict.fromkeys(shares) if share.is_dir())]
+
+
+def installed_file(name: str) -> Path:
+    """A file that comes with simjudge: in the checkout, else as pip or colcon installed it.
+
+    Args:
+        name: below the folder that has config/ and models/ in it, e.g. "config/art1.yaml".
+
+    Raises:
+        SimjudgeError: it is nowhere.
+    """
+    for root in roots():
+        if (root / name).is_file():
+            return root / name
+    raise SimjudgeError(f"{name} is not where simjudge is installed; install simjudge again")
 
 
 def shipped_files(kind: FileKind) -> dict[str, Path]:

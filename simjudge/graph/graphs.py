@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.installed import CALIBRATION, find_file
 from simjudge.core.settings import chosen
 from simjudge.graph import method_arguments as method
 from simjudge.graph import replay_arguments as replaying
@@ -21,8 +22,14 @@ from simjudge.graph.description import (
     parse_bool,
     parse_float,
 )
-from simjudge.graph.installed_files import named_file
-from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS, PlayedTopics, choose_played_topics
+from simjudge.graph.played_topics import (
+    CAMERA_INFO,
+    COMPRESSED,
+    IMAGES,
+    LABELS,
+    PlayedTopics,
+    choose_played_topics,
+)
 from simjudge.graph.robot_file import Robot, read_robot
 from simjudge.graph.setting_arguments import argument, given_parameters
 from simjudge.graph.viewers import SIM_LAYOUT, WATCH, rviz_arguments, viewer_processes
@@ -199,7 +206,7 @@ def _player(values: Values, robot: Robot, played: PlayedTopics, *, into_bridge: 
 def _bridge(values: Values) -> Process:
     parameters: dict[str, Value] = {}
     if values["calibration"]:
-        parameters["calibration"] = str(named_file(values["calibration"], "config", ".yaml"))
+        parameters["calibration"] = str(find_file(values["calibration"], CALIBRATION))
     camera = values["camera"]
     pairs = (("image", camera.removesuffix("/compressed")),) if camera else ()
     if camera.endswith("/compressed"):

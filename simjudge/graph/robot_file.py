@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import yaml
+from pydantic import Field
+from pydantic.json_schema import JsonSchemaValue
 
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.documents import Fields, read_document
+from simjudge.core.field_types import FieldType, Text, refusal
+from simjudge.core.installed import ROBOT, find_file
 from simjudge.graph.description import Process, Value
-from simjudge.graph.installed_files import named_file
-
-_KEYS = ("description", "remappings", "parameters")
 
 
 @dataclass(frozen=True)
@@ -29,41 +28,65 @@ class Robot:
     parameters: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
     def apply(self, process: Process) -> Process:
-        """A program as it runs on this robot."""
+        """A program as it runs on this robot.
+
+        Args:
+            process: as it runs with simjudge's own names; remappings of its own stay.
+        """
         pairs = [(name, to) for name, to in self.remappings.items() if name not in dict(process.remappings)]
         parameters = {**process.parameters, **self.parameters.get(process.name, {})}
         return replace(process, parameters=parameters, remappings=(*process.remappings, *pairs))
 
 
-def read_robot(spec: str) -> Robot:
-    """The robot of a YAML file, or of one that comes with simjudge by its name; "" for none.
+@dataclass(frozen=True)
+class ParameterType(FieldType):
+    """The value of a node's parameter."""
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return "a number, a text, a truth or a list of texts"
+
+    def read(self, value: Any) -> Value:
+        """The value."""
+        texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        if not texts and not isinstance(value, bool | int | float | str):
+            raise refusal(self.needed)
+        given: Value = value
+        return given
+
+    def schema(self) -> JsonSchemaValue:
+        """Any of them."""
+        scalars = [{"type": kind} for kind in ("boolean", "number", "string")]
+        return {"anyOf": [*scalars, {"type": "array", "items": {"type": "string"}}]}
+
+
+Name = Annotated[str, Text("a name")]
+Topic = Annotated[str, Text("a topic's name")]
+
+
+class RobotFile(Fields):
+    """What is different on a robot."""
+
+    description: Annotated[str, Text()] | None = None
+    """What the robot is, for people."""
+    remappings: dict[Topic, Topic] = Field(default_factory=dict)
+    """The robot's topics by simjudge's, both relative to the robot's namespace."""
+    parameters: dict[Name, dict[Name, Annotated[Any, ParameterType()]]] = Field(default_factory=dict)
+    """Parameters by node, over simjudge's own."""
+
+
+def read_robot(given: str) -> Robot:
+    """Read a robot's file, or the one of a name that comes with simjudge.
+
+    Args:
+        given: path or name; "" for no robot in particular.
 
     Raises:
-        SimjudgeError: there is no such file, or it does not say what a robot's file says.
+        UsageError: there is no such file, nor a robot of that name.
+        SimjudgeError: the file is no robot; the message names file and field.
     """
-    if not spec:
+    if not given:
         return Robot()
-    path = named_file(spec, "config", ".yaml")
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SimjudgeError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict) or not content or set(content) - set(_KEYS):
-        strange = ", ".join(sorted(map(str, set(content) - set(_KEYS)))) if isinstance(content, dict) else ""
-        what = f"has {strange}" if strange else "has none of them"
-        raise SimjudgeError(f"{path}: is no robot's file: it holds {', '.join(_KEYS)}, and this one {what}")
-    return Robot(_texts(path, content.get("remappings")), _parameters(path, content.get("parameters")))
-
-
-def _texts(path: Path, table: Any) -> dict[str, str]:
-    table = {} if table is None else table
-    if not isinstance(table, dict) or not all(isinstance(text, str) for pair in table.items() for text in pair):
-        raise SimjudgeError(f"{path}: remappings must be a table of topic names")
-    return table
-
-
-def _parameters(path: Path, table: Any) -> dict[str, dict[str, Value]]:
-    table = {} if table is None else table
-    if not isinstance(table, dict) or not all(isinstance(each, dict) for each in table.values()):
-        raise SimjudgeError(f"{path}: parameters must be a table of nodes, each with a table of its parameters")
-    return table
+    file = read_document(find_file(given, ROBOT), RobotFile, "robot").content
+    return Robot(file.remappings, file.parameters)

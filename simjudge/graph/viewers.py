@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from typing import NamedTuple
 
+from simjudge.core.installed import installed_file
 from simjudge.graph.description import Argument, Process, Value, Values, normalize_namespace, parse_bool
-from simjudge.graph.installed_files import has_rviz, installed_file
 
 _YES_NO = ("true", "false")
 
@@ -55,7 +57,7 @@ def rviz_arguments(default: str, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Ar
 def viewer_processes(values: Values, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Process, ...]:
     """The programs that show what goes on."""
     out = []
-    if has_rviz() if values["rviz"] == "auto" else parse_bool("rviz", values["rviz"]):
+    if _has_rviz() if values["rviz"] == "auto" else parse_bool("rviz", values["rviz"]):
         arguments = ("-d", str(installed_file(f"config/rviz/{layout.file}")), "-f", values["rviz_frame"])
         # The layout has absolute names.
         here = tuple((f"/{name}", name) for name in layout.topics) if normalize_namespace(values["robot_ns"]) else ()
@@ -64,3 +66,9 @@ def viewer_processes(values: Values, layout: RvizLayout = CAMERA_LAYOUT) -> tupl
         parameters: dict[str, Value] = {"save": values["save"]} if values["save"] else {}
         out.append(Process("watch_node", "watch_node", parameters=parameters))
     return tuple(out)
+
+
+def _has_rviz() -> bool:
+    """Whether RViz can be shown: it is installed, and there is a screen."""
+    screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(screen) and shutil.which("rviz2") is not None

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
-import yaml
 
-from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.core.masks import BoolImage
-from simjudge.perception.detector import DEFAULT_MIN_SCORE, Detections
+from simjudge.perception.detector import Detections
 
 
 @dataclass(frozen=True)
@@ -72,32 +69,6 @@ class ColourDetector:
     classes: dict[int, ColourClass]
     min_score: float
 
-    @classmethod
-    def load(cls, path: Path, *, min_score: float = DEFAULT_MIN_SCORE) -> ColourDetector:
-        """Read thresholds from a YAML file (see config/detectors/).
-
-        Args:
-            path: a YAML file with `classes`: by id `name`, `hue`, `saturation`, `value`, and optionally `closing`,
-                `min_area` and `max_area`, which may also stand at the top for all classes.
-            min_score: blobs that fill less of their box are dropped.
-
-        Raises:
-            SimjudgeError: the file cannot be read, or something in it makes no sense.
-        """
-        try:
-            content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            first = str(error).splitlines()[0]
-            raise SimjudgeError(f"{path}: not a readable YAML file of colour thresholds: {first}") from error
-        if not isinstance(content, dict) or not isinstance(content.get("classes"), dict) or not content["classes"]:
-            raise SimjudgeError(f"{path}: no colour thresholds: 'classes' is missing or empty")
-        classes = {}
-        for key, entry in content["classes"].items():
-            if not isinstance(key, int) or not isinstance(entry, dict):
-                raise SimjudgeError(f"{path}: class {key!r}: a whole number with name, hue and so on is needed")
-            classes[key] = _colour_class(f"{path}: class {key}", {**content, **entry})
-        return cls(path.stem, classes, min_score)
-
     @property
     def class_names(self) -> dict[int, str]:
         """Names by class id."""
@@ -119,35 +90,3 @@ class ColourDetector:
             scores += fill
         order = [i for i in np.argsort(-np.array(scores), kind="stable") if scores[i] >= self.min_score]
         return Detections.build([ids[i] for i in order], [boxes[i] for i in order], [scores[i] for i in order])
-
-
-def _colour_class(where: str, entry: dict[str, Any]) -> ColourClass:
-    name = entry.get("name")
-    if not isinstance(name, str) or not name:
-        raise SimjudgeError(f"{where}: 'name' is missing")
-    closing = _number(where, entry, "closing", 0)
-    return ColourClass(
-        name,
-        _range(where, entry, "hue", 360, may_wrap=True),
-        _range(where, entry, "saturation", 1),
-        _range(where, entry, "value", 1),
-        int(closing),
-        _number(where, entry, "min_area", 1),
-        _number(where, entry, "max_area", float("inf")),
-    )
-
-
-def _range(where: str, entry: dict[str, Any], key: str, top: float, *, may_wrap: bool = False) -> tuple[float, float]:
-    value = entry.get(key)
-    numbers = value if isinstance(value, list) else []
-    good = len(numbers) == 2 and all(isinstance(v, int | float) and 0 <= v <= top for v in numbers)
-    if not good or (numbers[0] > numbers[1] and not may_wrap):
-        raise SimjudgeError(f"{where}: {key} {value!r}: [low, high] within 0 and {top} is needed")
-    return float(numbers[0]), float(numbers[1])
-
-
-def _number(where: str, entry: dict[str, Any], key: str, default: float) -> float:
-    value = entry.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        raise SimjudgeError(f"{where}: {key} {value!r}: a number of 0 or more is needed")
-    return float(value)

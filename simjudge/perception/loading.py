@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.installed import roots
+from simjudge.core.installed import DETECTOR, find_file
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detector
 
 
@@ -27,9 +27,10 @@ def load_detector(
         device: "cpu", "0", ...; only for `.pt`.
 
     Raises:
-        SimjudgeError: there is no such file, or it is no detector.
+        UsageError: there is no such file, nor a detector of that name.
+        SimjudgeError: the file is no detector.
     """
-    path = _find(spec)
+    path = find_file(spec, DETECTOR)
     suffix = path.suffix.lower()
     if suffix == ".onnx":
         from simjudge.perception.onnx import OnnxDetector  # noqa: PLC0415 - heavy
@@ -41,28 +42,7 @@ def load_detector(
         return UltralyticsDetector.load(path, min_score=min_score, iou=iou, imgsz=imgsz, device=device)
     if suffix in {".yaml", ".yml"}:
         from simjudge.perception.colour import ColourDetector  # noqa: PLC0415
+        from simjudge.perception.colour_file import read_colours  # noqa: PLC0415
 
-        return ColourDetector.load(path, min_score=min_score)
+        return ColourDetector(path.stem, read_colours(path), min_score)
     raise SimjudgeError(f"{path}: no detector: give a .onnx, a .pt, or a .yaml of colour thresholds")
-
-
-def shipped_detectors() -> dict[str, Path]:
-    """The detectors that come with simjudge, by name."""
-    found: dict[str, Path] = {}
-    for root in roots():
-        for pattern in ("config/detectors/*.yaml", "models/*.onnx"):
-            for file in sorted(root.glob(pattern)):
-                found.setdefault(file.stem, file)
-    return found
-
-
-def _find(spec: str | Path) -> Path:
-    path = Path(spec)
-    if path.is_file():
-        return path
-    known = shipped_detectors()
-    if str(spec) in known:
-        return known[str(spec)]
-    if path.exists():
-        raise SimjudgeError(f"{path}: no detector: a .onnx, .pt or .yaml file is needed")
-    raise SimjudgeError(f"{path}: there is no such file, and no detector of that name (known: {', '.join(known)})")

@@ -71,7 +71,7 @@ def test_a_damaged_picture_is_counted(tmp_path, data):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--model", "absent.onnx", "--out", "out.json"], 1, "absent.onnx: there is no such file"),
+        (["--model", "absent.onnx", "--out", "out.json"], 2, "absent.onnx: neither a file nor"),
         (["--model", "colours.yaml", "--out", "out.json", "--rename", "red"], 2, "give MODEL=SET"),
         (["--model", "colours.yaml", "--out", "out.json", "--rename", "red=cone"], 1, "no class in common"),
         (["--model", "colours.yaml", "--out", "data"], 2, "is the input"),

@@ -197,7 +197,7 @@ def test_a_node_that_cannot_start_ends_the_run_with_its_reason():
     done = run("run", "detect", bag=BAG, model="nothing.onnx", **NO_SCREEN)
     assert done.returncode == 1
     assert "error: detection_node ended with exit code 1 while the others ran; its last lines:" in done.stderr
-    assert "nothing.onnx: there is no such file" in done.stderr.partition("its last lines:")[2]
+    assert "nothing.onnx: neither a file nor" in done.stderr.partition("its last lines:")[2]
     assert "Traceback" not in done.stderr
 
 

@@ -65,7 +65,7 @@ def test_a_good_file(tmp_path):
         ("name: a", r"toy\.yaml: size: 2 numbers above 0 \[x, y\] are needed; nothing is given"),
         ("size: [1, 2]\nsiez: 3", r"toy\.yaml:2: siez: no such field; is size meant\?"),
         ("size: [1, 2]\nzzz: 3", r":2: zzz: no such field; there are class, label, "),
-        ("size: [1, 2]\n3: 3", r":2: \[3\]: no such field"),
+        ("size: [1, 2]\n3: 3", r":2: 3: no such field"),
         ("size: [1]", r":1: size: 2 numbers above 0 \[x, y\] are needed; this is \[1\]"),
         ("size: [1, true]", ":1: size: 2 numbers above 0"),
         ("size:\n  [1, .nan]", r":2: size\[1\]: a finite number is needed; this is nan"),

@@ -4,10 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from simjudge.core.errors import SimjudgeError
-from simjudge.core.installed import roots
-from simjudge.graph.installed_files import installed_file, named_file
-from simjudge.perception.loading import shipped_detectors
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.installed import (
+    CALIBRATION,
+    CAMERA,
+    DETECTOR,
+    ROBOT,
+    SCENE,
+    find_file,
+    installed_file,
+    roots,
+    shipped_files,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,12 +32,23 @@ def test_a_workspace_is_looked_into(tmp_path, monkeypatch):
     (share / "config/detectors/own.yaml").write_text("")
     monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{tmp_path / 'install/simjudge'}")
     assert installed_file("config/mine.yaml") == share / "config/mine.yaml"
-    assert named_file("mine", "config", ".yaml") == share / "config/mine.yaml"
-    assert shipped_detectors()["own"] == share / "config/detectors/own.yaml"
+    assert find_file("mine", ROBOT) == share / "config/mine.yaml"
+    assert shipped_files(DETECTOR)["own"] == share / "config/detectors/own.yaml"
 
 
 def test_what_is_nowhere():
     with pytest.raises(SimjudgeError, match="is not where simjudge is installed"):
         installed_file("config/none.yaml")
-    with pytest.raises(SimjudgeError, match=r"none: no such file; those that come with simjudge: .*art1"):
-        named_file("none", "config", ".yaml")
+    with pytest.raises(UsageError, match=r"none: neither a file nor the name of a robot that comes with .* \(art1\)$"):
+        find_file("none", ROBOT)
+    with pytest.raises(UsageError, match=r"lab2: neither .* a scene .* \(hall, lab, lab_random\); is lab meant\?"):
+        find_file("lab2", SCENE)
+
+
+def test_a_file_by_path_or_name(tmp_path):
+    own = tmp_path / "plain"
+    own.write_text("")
+    assert find_file(own, CAMERA) == own
+    assert find_file("plain", CAMERA) == find_file("plain.yaml", CAMERA) == ROOT / "config/cameras/plain.yaml"
+    assert find_file("lab_pico", DETECTOR) == ROOT / "models/lab_pico.onnx"
+    assert set(shipped_files(CALIBRATION)) == {"art1_camera"}

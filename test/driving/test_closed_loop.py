@@ -178,7 +178,7 @@ def test_what_a_drive_depends_on_is_told(made, tmp_path):
     [
         ({"rate": 0.0}, UsageError, "more than 0"),
         ({"detector": "cones_blue_yellow"}, SimjudgeError, "no class in common"),
-        ({"detector": "nothing.onnx"}, SimjudgeError, "no such file"),
+        ({"detector": "nothing.onnx"}, UsageError, "neither a file nor"),
         ({"scene": "moon"}, UsageError, "moon"),
         ({"vehicle": "tank"}, UsageError, "tank"),
         ({"engine": "steam"}, UsageError, "steam"),

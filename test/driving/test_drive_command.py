@@ -73,7 +73,7 @@ def test_ctrl_c_keeps_what_was_driven(tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (("--detector", "nothing.onnx"), 1, "there is no such file"),
+        (("--detector", "nothing.onnx"), 2, "neither a file nor"),
         (("--engine", "steam"), 2, "engine 'steam'"),
         (("--rate", "-1"), 2, "more than 0"),
         (("--vehicle", "tank"), 2, "tank"),

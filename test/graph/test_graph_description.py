@@ -49,8 +49,8 @@ def test_arguments_that_make_no_sense_are_usage_errors(graph, given, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"robot": "nobody"}, "nobody: no such file; those that come with simjudge: .*art1"),
-        ({"calibration": "nothing"}, "nothing: no such file"),
+        ({"robot": "nobody"}, "nobody: neither a file nor the name of a robot .*art1"),
+        ({"calibration": "nothing"}, "nothing: neither a file nor the name of a calibration"),
         ({"bag": "nothing.mcap"}, "nothing.mcap"),
     ],
 )
@@ -163,11 +163,11 @@ def test_the_real_car_by_names_alone():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [", "cannot be read as YAML"),
-        ("[]", "has none of them"),
-        ("remap: {}", "this one has remap"),
-        ("remappings: {a: 1}", "must be a table of topic names"),
-        ("parameters: {a: 1}", "must be a table of nodes"),
+        ("a: [", "not valid YAML"),
+        ("[]", "no robot: a table is needed"),
+        ("remap: {}", "remap: no such field; is remappings meant"),
+        ("remappings: {a: 1}", "remappings.a: a topic's name is needed; this is 1"),
+        ("parameters: {a: 1}", "parameters.a: fields are needed; this is 1"),
     ],
 )
 def test_files_that_describe_no_robot(tmp_path, text, message):

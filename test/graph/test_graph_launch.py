@@ -128,7 +128,7 @@ def test_sim_ends_when_the_course_is_finished(tmp_path, namespace):
 def test_a_node_that_dies_ends_the_launch():
     done = launch("detect", bag=ROOT / "bags/sim.mcap", model="nothing.onnx", timeout=60)
     assert "error: detection_node ended with exit code 1" in done.stdout + done.stderr
-    assert "nothing.onnx: there is no such file" in done.stdout + done.stderr
+    assert "nothing.onnx: neither a file nor" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(("given", "message"), [({}, "model"), ({"model": "m", "rviz": "maybe"}, "rviz")])

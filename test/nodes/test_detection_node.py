@@ -119,7 +119,7 @@ def test_the_model_is_swapped_while_it_runs_and_a_bad_one_refused(graph, detecti
         request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
         return graph.call(SetParameters, "/detection_node/set_parameters", request).results[0]
 
-    for bad, reason in (("nothing.onnx", "there is no such file"), (str(broken), "not a readable ONNX model")):
+    for bad, reason in (("nothing.onnx", "neither a file nor"), (str(broken), "not a readable ONNX model")):
         answer = set_parameter("model", bad)
         assert not answer.successful
         assert bad in answer.reason
@@ -220,7 +220,7 @@ def test_silence_is_explained_and_similar_topics_are_named(graph, diagnostics):
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"model": "nothing.onnx"}, "nothing.onnx: there is no such file"),
+        ({"model": "nothing.onnx"}, "nothing.onnx: neither a file nor"),
         ({}, "parameter model must be given"),
         ({"model": RED, "min_score": 2.0}, "min_score"),
         ({"model": RED, "transport": "pigeon"}, "must be one of auto, raw, compressed"),

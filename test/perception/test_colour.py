@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.perception.loading import load_detector, shipped_detectors
+from simjudge.core.installed import DETECTOR, shipped_files
+from simjudge.perception.loading import load_detector
 
 RED_GREEN = """
 closing: {closing}
@@ -82,17 +83,17 @@ def test_best_first_and_many_pictures(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "'classes' is missing or empty"),
-        ("classes: {}", "'classes' is missing or empty"),
-        ("classes: [1, 2]", "'classes' is missing or empty"),
-        ("a: [1", "not a readable YAML file"),
-        ("classes: {red: {name: red}}", "class 'red'"),
-        ("classes: {1: {hue: [0, 9]}}", "class 1: 'name' is missing"),
-        ("classes: {1: {name: red}}", "class 1: hue None"),
-        ("classes: {1: {name: red, hue: [0, 400], saturation: [0, 1], value: [0, 1]}}", "hue .* within 0 and 360"),
-        ("classes: {1: {name: red, hue: [0, 40], saturation: [1, 0], value: [0, 1]}}", "saturation .* within 0 and 1"),
-        ("classes: {1: {name: red, hue: [0, 40], saturation: [0, 1], value: [0, 255]}}", "value .* within 0 and 1"),
-        ("min_area: -1\nclasses: {1: {name: r, hue: [0, 4], saturation: [0, 1], value: [0, 1]}}", "min_area -1"),
+        ("", "no file of colour thresholds"),
+        ("classes: {}", "classes: a list that is not empty is needed"),
+        ("classes: [1, 2]", "classes: fields are needed"),
+        ("a: [1", "not valid YAML"),
+        ("classes: {red: {name: red}}", "classes\\.red: a whole number"),
+        ("classes: {1: {hue: [0, 9]}}", "classes\\.1\\.name: a text is needed; nothing is given"),
+        ("classes: {1: {name: red}}", "classes\\.1\\.hue: 2 numbers"),
+        ("classes: {1: {name: red, hue: [0, 400], saturation: [0, 1], value: [0, 1]}}", "hue: 2 numbers from 0 to 360"),
+        ("classes: {1: {name: red, hue: [0, 40], saturation: [1, 0], value: [0, 1]}}", "saturation: the lower"),
+        ("classes: {1: {name: red, hue: [0, 40], saturation: [0, 1], value: [0, 255]}}", "value: 2 numbers"),
+        ("min_area: -1\nclasses: {1: {name: r, hue: [0, 4], saturation: [0, 1], value: [0, 1]}}", "min_area: a number"),
     ],
 )
 def test_files_that_make_no_sense(tmp_path, text, message):
@@ -108,7 +109,7 @@ def test_files_that_make_no_sense(tmp_path, text, message):
     [("cones_red_green", {0: "red", 120: "green"}), ("cones_blue_yellow", {220: "blue_cone", 55: "yellow_cone"})],
 )
 def test_shipped_thresholds_find_their_colours(name, hues):
-    assert shipped_detectors()[name].parent.parent == Path(__file__).parents[2] / "config"
+    assert shipped_files(DETECTOR)[name].parent.parent == Path(__file__).parents[2] / "config"
     detector = load_detector(name)
     for hue, expected in hues.items():
         (found,) = detector([painted((10, 10, 40, 60, hue))])

@@ -134,9 +134,9 @@ def test_what_the_set_does_not_have_is_dropped_and_said():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("absent.onnx", "there is no such file, and no detector of that name .known: .*cones_red_green"),
+        ("absent.onnx", "neither a file nor the name of a detector .*cones_red_green"),
         ("model.engine", "no detector: give a .onnx, a .pt, or a .yaml"),
-        ("folder", "no detector: a .onnx, .pt or .yaml file is needed"),
+        ("folder", "neither a file nor the name of a detector"),
     ],
 )
 def test_what_is_no_detector(tmp_path, name, message):

@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 
 from simjudge.core.files import hash_files
+from simjudge.core.installed import DETECTOR, shipped_files
 from simjudge.data.sets import read_set
 from simjudge.perception.average_precision import OVERALL, average_precision
 from simjudge.perception.detection import detect
-from simjudge.perception.loading import load_detector, shipped_detectors
+from simjudge.perception.loading import load_detector
 
 SIGNALS = Path(__file__).parents[2] / ".." / "shared" / "data" / "real_signals"
 NAME = "real_signals_yolo11n"
 
 
 def test_size_and_card():
-    model = shipped_detectors()[NAME]
+    model = shipped_files(DETECTOR)[NAME]
     card = json.loads(model.with_suffix(".json").read_text())
     assert model.stat().st_size == card["bytes"] <= 6_000_000
     assert hash_files(model) == card["sha256"]

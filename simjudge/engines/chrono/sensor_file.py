@@ -19,30 +19,28 @@ scan:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
-import yaml
+from pydantic import Field, RootModel, model_validator
 
-from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.installed import roots
+from simjudge.core.documents import Fields, read_document
+from simjudge.core.field_types import Label, Number, Numbers, conflict, shown
+from simjudge.core.installed import SENSORS, find_file
 from simjudge.geometry.poses import Pose
+from simjudge.vehicle.vehicle_file import MountFields, Triple
 
 KINDS = ("lidar", "gps", "accelerometer", "gyroscope", "magnetometer")
 SHORTEST = 0.005
 """Seconds: the shortest window of an accelerometer. ARTcar's tyres push and pull in turn, about every 2 ms: read at one
 instant, a standing car is 5 m/s^2 off, in the mean too, and a driving one 10; over 10 ms, within 0.002."""
-_COMMON = {"kind", "rate", "mount", "window", "lag", "noise"}
-_OWN = {
-    "lidar": {"size", "field", "vertical", "range"},
-    "gps": {"reference"},
-    "magnetometer": {"reference"},
-    "accelerometer": set[str](),
-    "gyroscope": set[str](),
-}
-Triple = tuple[float, float, float]
+_USUAL_WINDOW = 0.01
+"""Seconds: the window of an accelerometer where the file does not say."""
+_MOST_BEAMS = 10_000
+
+NotNegative = Annotated[float, Number(ge=0)]
+Positive = Annotated[float, Number(ge=1e-3)]
 
 
 @dataclass(frozen=True)
@@ -68,103 +66,181 @@ class SensorSpec:
     mount: Pose = field(default_factory=Pose)
     window: float = 0.0
     lag: float = 0.0
-    deviation: Triple = (0.0, 0.0, 0.0)
-    reference: Triple = (0.0, 0.0, 0.0)
+    deviation: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    reference: tuple[float, float, float] = (0.0, 0.0, 0.0)
     size: tuple[int, int] = (360, 1)
     around: float = 2 * math.pi
     vertical: tuple[float, float] = (0.0, 0.0)
     range: float = 30.0
 
 
+class SensorMountFields(MountFields):
+    """Where a sensor sits, in base_link (x ahead, y left, z up)."""
+
+    position: Triple = (0.0, 0.0, 0.0)
+    """x, y, z, metres."""
+
+
+class SensorNoiseFields(Fields):
+    """Noise on every reading, seeded."""
+
+    deviation: Annotated[tuple[float, float, float], Numbers("x y z", ge=0)] = (0.0, 0.0, 0.0)
+    """Standard deviation of x, y and z in their unit; of a GPS, metres east, north, up."""
+
+
+class SensorFields(Fields):
+    """What every sensor has."""
+
+    rate: Positive
+    """Readings a second."""
+    mount: SensorMountFields = SensorMountFields()
+    """Where it sits on the car; at base_link, if left out."""
+    window: NotNegative | None = None
+    """Seconds that a reading is averaged over."""
+    lag: NotNegative = 0.0
+    """Seconds from a reading's stamp until it is handed over."""
+    noise: SensorNoiseFields = SensorNoiseFields()
+    """Noise on every reading."""
+
+    @model_validator(mode="after")
+    def _check(self) -> SensorFields:
+        if self.window is not None and not self.shortest_window() <= self.window <= 1 / self.rate:
+            limits = f"from {self.shortest_window():g} to {1 / self.rate:g}"
+            raise conflict(f"a number {limits} (1 / rate) is needed{shown(self.window)}", "window")
+        return self
+
+    def shortest_window(self) -> float:
+        """The least seconds that a reading can be averaged over."""
+        return 0.0
+
+    def spec(self, name: str) -> SensorSpec:
+        """The sensor.
+
+        Args:
+            name: its name in the file.
+        """
+        return SensorSpec(
+            name=name,
+            kind=str(getattr(self, "kind", "")),
+            rate=self.rate,
+            mount=self.mount.pose(),
+            window=self.window or 0.0,
+            lag=self.lag,
+            deviation=self.noise.deviation,
+        )
+
+
+class GeoreferencedFields(SensorFields):
+    """What sensors have that know where on Earth they are."""
+
+    reference: Annotated[tuple[float, float, float], Numbers("longitude latitude altitude")] = (0.0, 0.0, 0.0)
+    """Longitude and latitude, degrees, and altitude, m, of the world's origin; x is east, y is north."""
+
+    def spec(self, name: str) -> SensorSpec:
+        """The sensor.
+
+        Args:
+            name: its name in the file.
+        """
+        return replace(super().spec(name), reference=self.reference)
+
+
+class GpsFields(GeoreferencedFields):
+    """A GPS receiver."""
+
+    kind: Literal["gps"]
+
+
+class MagnetometerFields(GeoreferencedFields):
+    """A compass of three axes."""
+
+    kind: Literal["magnetometer"]
+
+
+class GyroscopeFields(SensorFields):
+    """Turn rates about three axes."""
+
+    kind: Literal["gyroscope"]
+
+
+class AccelerometerFields(SensorFields):
+    """Accelerations along three axes; its window is 0.005 s or more, and 0.01 s if left out."""
+
+    kind: Literal["accelerometer"]
+
+    @model_validator(mode="after")
+    def _check_rate(self) -> AccelerometerFields:
+        if self.rate > 1 / SHORTEST:
+            raise conflict(f"an accelerometer reads {1 / SHORTEST:g} times a second at most", "rate")
+        return self
+
+    def shortest_window(self) -> float:
+        """The least seconds that a reading can be averaged over."""
+        return SHORTEST
+
+    def spec(self, name: str) -> SensorSpec:
+        """The sensor.
+
+        Args:
+            name: its name in the file.
+        """
+        window = min(1 / self.rate, _USUAL_WINDOW) if self.window is None else self.window
+        return replace(super().spec(name), window=window)
+
+
+class LidarFields(SensorFields):
+    """A lidar with rings."""
+
+    kind: Literal["lidar"]
+    size: Annotated[tuple[int, int], Numbers("beams rings", ge=1, le=_MOST_BEAMS, whole=True)] = (360, 1)
+    """Beams around, and rings."""
+    field: Annotated[float, Number(ge=1e-3, le=360)] = 360.0
+    """Degrees around."""
+    vertical: Annotated[tuple[float, float], Numbers("lowest highest", ge=-90, le=90)] = (0.0, 0.0)
+    """Lowest and highest ring, degrees."""
+    range: Positive = 30.0
+    """Metres."""
+
+    @model_validator(mode="after")
+    def _check_rings(self) -> LidarFields:
+        if self.vertical[0] > self.vertical[1]:
+            raise conflict("the lowest ring comes first", "vertical")
+        return self
+
+    def spec(self, name: str) -> SensorSpec:
+        """The sensor.
+
+        Args:
+            name: its name in the file.
+        """
+        low, high = (math.radians(angle) for angle in self.vertical)
+        return replace(
+            super().spec(name),
+            size=self.size,
+            around=math.radians(self.field),
+            vertical=(low, high),
+            range=self.range,
+        )
+
+
+AnySensor = Annotated[
+    LidarFields | GpsFields | AccelerometerFields | GyroscopeFields | MagnetometerFields, Field(discriminator="kind")
+]
+
+
+class SensorsFile(RootModel[dict[Annotated[str, Label()], AnySensor]]):
+    """Sensors beside the camera, by name."""
+
+
 def read_sensors(given: str | Path) -> tuple[SensorSpec, ...]:
-    """Read a file of sensors, or the shipped one of a name (config/sensors).
+    """Read a file of sensors, or the one of a name that comes with simjudge.
+
+    Args:
+        given: path or name.
 
     Raises:
-        UsageError: there is no such file.
+        UsageError: there is no such file, and none of that name.
         SimjudgeError: it says something else than sensors; the message names file and field.
     """
-    path = Path(given)
-    if not path.is_file():
-        shipped = [root / "config" / "sensors" / f"{given}.yaml" for root in roots()]
-        path = next((candidate for candidate in shipped if candidate.is_file()), path)
-    if not path.is_file():
-        raise UsageError(f"{given}: neither a file nor a name in config/sensors")
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SimjudgeError(f"{path}: {str(error).splitlines()[0]}") from error
-    if not isinstance(content, dict) or not content:
-        raise SimjudgeError(f"{path}: sensors by name are needed")
-    return tuple(_sensor(f"{path}, {name}", str(name), fields) for name, fields in content.items())
-
-
-def _sensor(where: str, name: str, fields: Any) -> SensorSpec:
-    if not isinstance(fields, Mapping) or fields.get("kind") not in KINDS:
-        raise SimjudgeError(f"{where}: kind: one of {', '.join(KINDS)} is needed")
-    kind = str(fields["kind"])
-    unknown = sorted(set(map(str, fields)) - _COMMON - _OWN[kind])
-    if unknown:
-        raise SimjudgeError(f"{where}: a {kind} has no {unknown[0]}; it has {', '.join(sorted(_COMMON | _OWN[kind]))}")
-    rate = _number(where, "rate", fields.get("rate"), low=1e-3)
-    if kind == "accelerometer":
-        if rate > 1 / SHORTEST:
-            raise SimjudgeError(f"{where}: rate: an accelerometer reads {1 / SHORTEST:g} times a second at most")
-        window = _number(where, "window", fields.get("window", min(1 / rate, 0.01)), low=SHORTEST, high=1 / rate)
-    else:
-        window = _number(where, "window", fields.get("window", 0.0), high=1 / rate)
-    values: dict[str, Any] = {
-        "rate": rate,
-        "window": window,
-        "lag": _number(where, "lag", fields.get("lag", 0.0)),
-        "mount": _mount(f"{where}, mount", fields.get("mount", {})),
-    }
-    noise = fields.get("noise", {})
-    if not isinstance(noise, Mapping) or set(noise) - {"deviation"}:
-        raise SimjudgeError(f"{where}: noise: {{deviation: [x, y, z]}} is needed")
-    values["deviation"] = _three(where, "deviation", noise.get("deviation", [0, 0, 0]), low=0)
-    if "reference" in fields:
-        values["reference"] = _three(where, "reference", fields["reference"])
-    if kind == "lidar":
-        values |= _lidar(where, fields)
-    return SensorSpec(name, kind, **values)
-
-
-def _lidar(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    size = fields.get("size", [360, 1])
-    if not isinstance(size, list) or len(size) != 2 or not all(isinstance(n, int) and 1 <= n <= 10000 for n in size):
-        raise SimjudgeError(f"{where}: size: [beams, rings], whole numbers from 1 on, are needed")
-    vertical = fields.get("vertical", [0, 0])
-    if not isinstance(vertical, list) or len(vertical) != 2:
-        raise SimjudgeError(f"{where}: vertical: [lowest, highest], degrees, are needed")
-    low, high = (math.radians(_number(where, "vertical", v, low=-90, high=90)) for v in vertical)
-    if low > high:
-        raise SimjudgeError(f"{where}: vertical: the lowest ring comes first")
-    around = math.radians(_number(where, "field", fields.get("field", 360), low=1e-3, high=360))
-    reach = _number(where, "range", fields.get("range", 30), low=1e-3)
-    return {"size": (size[0], size[1]), "around": around, "vertical": (low, high), "range": reach}
-
-
-def _mount(where: str, fields: Any) -> Pose:
-    known = {"position", "yaw", "pitch", "roll"}
-    if not isinstance(fields, Mapping) or set(fields) - known:
-        raise SimjudgeError(f"{where}: only {', '.join(sorted(known))} belong there")
-    x, y, z = _three(where, "position", fields.get("position", [0, 0, 0]))
-    turn = {
-        key: math.radians(_number(where, key, fields.get(key, 0), low=-360, high=360))
-        for key in ("yaw", "pitch", "roll")
-    }
-    return Pose.from_euler(x, y, z, **turn)
-
-
-def _three(where: str, name: str, value: Any, low: float = -math.inf) -> Triple:
-    if not isinstance(value, list) or len(value) != 3:
-        raise SimjudgeError(f"{where}: {name}: three numbers are needed")
-    x, y, z = (_number(where, name, v, low=low) for v in value)
-    return x, y, z
-
-
-def _number(where: str, name: str, value: Any, low: float = 0.0, high: float = math.inf) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high or math.isinf(value):
-        wanted = f"from {low:g} on" if math.isinf(high) else f"from {low:g} to {high:g}"
-        raise SimjudgeError(f"{where}: {name}: a number {wanted} is needed, not {value!r}")
-    return float(value)
+    document = read_document(find_file(given, SENSORS), SensorsFile, "set of sensors")
+    return tuple(fields.spec(name) for name, fields in document.content.root.items())

@@ -18,7 +18,7 @@ from simjudge.core.frames import FloatArray
 from simjudge.driving.cone_map import ConeMap
 from simjudge.driving.cones import ConeShape
 from simjudge.geometry.poses import Pose
-from simjudge.perception.class_map import plain_name
+from simjudge.perception.class_map import normalized_name
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.calibration import Calibration
 from simjudge.vehicle.vehicle import VehicleState
@@ -67,7 +67,8 @@ def side_detections(message: Any, sides: Mapping[str, int]) -> Detections:
         sides: by a class's name or number, as text, the number it has here; others are left out.
     """
     rows = [
-        (sides.get(plain_name(each.class_name), sides.get(str(each.class_id))), each) for each in message.detections
+        (sides.get(normalized_name(each.class_name), sides.get(str(each.class_id))), each)
+        for each in message.detections
     ]
     kept = [(number, each) for number, each in rows if number is not None]
     boxes = [(each.box.x0, each.box.y0, each.box.x1, each.box.y1) for _, each in kept]

@@ -17,7 +17,7 @@ from simjudge.driving.cones import DetectionUncertainty
 from simjudge.driving.driver import Driver, DriverParameters
 from simjudge.driving.steering import SpeedController
 from simjudge.graph.node_interfaces import NODES
-from simjudge.perception.class_map import plain_name
+from simjudge.perception.class_map import normalized_name
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.vehicle.vehicle import VehicleState
@@ -75,7 +75,7 @@ class DriveNode(SimjudgeNode):
         super().__init__()
         self._vehicle = read_vehicle(self.settings["vehicle"])
         self._manner = self._manner_wanted()
-        self._sides = {plain_name(self.settings["right"]): _RIGHT, plain_name(self.settings["left"]): _LEFT}
+        self._sides = {normalized_name(self.settings["right"]): _RIGHT, normalized_name(self.settings["left"]): _LEFT}
         if len(self._sides) < 2:
             raise UsageError("parameters right and left: two classes are needed")
         self._messages = VehicleMessages(message_class, Frames(base=self.settings["base_frame"]))

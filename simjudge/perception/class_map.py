@@ -47,8 +47,8 @@ def map_classes(
     ours = frames.class_names
     if not ours or not theirs:
         return _same_ids(model, frames, theirs)
-    by_name = {plain_name(name): class_id for class_id, name in ours.items()}
-    ids = {c: by_name[plain_name(name)] for c, name in theirs.items() if plain_name(name) in by_name}
+    by_name = {normalized_name(name): class_id for class_id, name in ours.items()}
+    ids = {c: by_name[normalized_name(name)] for c, name in theirs.items() if normalized_name(name) in by_name}
     if not ids:
         raise SimjudgeError(
             f"{frames.name} and {model} have no class in common ({_some(list(ours.values()))} in the set, "
@@ -78,16 +78,23 @@ def _same_ids(model: str, frames: FrameSet, theirs: dict[int, str]) -> ClassMap:
 
 
 def _new_names(model: str, names: dict[int, str], rename: Mapping[str, str]) -> dict[int, str]:
-    known = {plain_name(name) for name in names.values()}
+    known = {normalized_name(name) for name in names.values()}
     for name in rename:
-        if plain_name(name) not in known:
+        if normalized_name(name) not in known:
             raise SimjudgeError(f"{model} has no class {name!r}: {_some(list(names.values()))}")
-    new = {plain_name(old): name for old, name in rename.items()}
-    return {c: new.get(plain_name(name), name) for c, name in names.items()}
+    new = {normalized_name(old): name for old, name in rename.items()}
+    return {c: new.get(normalized_name(name), name) for c, name in names.items()}
 
 
-def plain_name(name: str) -> str:
-    """A class name without regard to case and to how its words are parted."""
+def normalized_name(name: str) -> str:
+    """Reduce a class name to what is compared: neither case nor the character between words counts.
+
+    Args:
+        name: the name as a data set or a detector writes it.
+
+    Returns:
+        The name in lower case with single spaces between words.
+    """
     return " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
 
 

@@ -34,8 +34,15 @@ class ColourClass:
     min_area: float
     max_area: float
 
-    def matching(self, hsv: RgbImage) -> BoolImage:
-        """The pixels of this colour in an 8-bit HSV picture (OpenCV's: half degrees, 0..255, 0..255)."""
+    def find_pixels(self, hsv: RgbImage) -> BoolImage:
+        """Find the pixels of this colour.
+
+        Args:
+            hsv: (H, W, 3) in OpenCV's 8-bit HSV: hue in half degrees, saturation and value from 0 to 255.
+
+        Returns:
+            bool (H, W).
+        """
         low_hue, high_hue = (v / 2 for v in self.hue)
         hue = hsv[..., 0]
         hit = (hue >= low_hue) & (hue <= high_hue) if low_hue <= high_hue else (hue >= low_hue) | (hue <= high_hue)
@@ -43,8 +50,16 @@ class ColourClass:
             hit &= (hsv[..., plane] >= low * 255) & (hsv[..., plane] <= high * 255)
         return hit
 
-    def blobs(self, hit: BoolImage) -> tuple[list[list[int]], list[float]]:
-        """Boxes around the connected blobs of matching pixels, and how much of each box matches."""
+    def find_blobs(self, hit: BoolImage) -> tuple[list[list[int]], list[float]]:
+        """Find the connected blobs among pixels of this colour.
+
+        Args:
+            hit: bool (H, W), the pixels of this colour.
+
+        Returns:
+            The boxes x0, y0, x1, y1 in pixels of blobs with a fitting area, and the share of each box that is hit, in
+            [0, 1].
+        """
         closed = hit.astype(np.uint8)
         if self.closing > 0:
             kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (self.closing, self.closing))
@@ -75,7 +90,14 @@ class ColourDetector:
         return {class_id: each.name for class_id, each in self.classes.items()}
 
     def __call__(self, images: Sequence[RgbImage]) -> list[Detections]:
-        """What is in each of some pictures."""
+        """Detect in some images.
+
+        Args:
+            images: 8-bit RGB images (H, W, 3), of any sizes.
+
+        Returns:
+            The detections in each image.
+        """
         return [self._detect(image) for image in images]
 
     def _detect(self, image: RgbImage) -> Detections:
@@ -84,7 +106,7 @@ class ColourDetector:
         boxes: list[list[int]] = []
         scores: list[float] = []
         for class_id, each in self.classes.items():
-            found, fill = each.blobs(each.matching(hsv))
+            found, fill = each.find_blobs(each.find_pixels(hsv))
             ids += [class_id] * len(found)
             boxes += found
             scores += fill

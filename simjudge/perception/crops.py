@@ -43,16 +43,31 @@ class Windows:
         return len(self.frame)
 
     def has(self, index: int) -> bool:
-        """Whether the picture of window `index` is there."""
+        """Tell whether the image of a window is there.
+
+        Args:
+            index: the number of the window, from 0.
+        """
         return self.source.has(int(self.frame[index]))
 
     def read(self, index: int) -> RgbImage:
-        """The pixels of window `index`."""
+        """Cut a window out of its image.
+
+        Args:
+            index: the number of the window, from 0.
+
+        Returns:
+            uint8 (height, width, 3), RGB.
+        """
         (x, y), (width, height) = self.corner[index], self.size[index]
         return np.ascontiguousarray(self.source.read(int(self.frame[index]))[y : y + height, x : x + width])
 
     def read_encoded(self, index: int) -> EncodedImage | None:  # noqa: ARG002 - the protocol's
-        """None: windows are not stored anywhere."""
+        """Return None: windows are not stored anywhere.
+
+        Args:
+            index: the number of the window, from 0.
+        """
         return None
 
 

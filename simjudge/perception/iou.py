@@ -50,7 +50,17 @@ def pair_iou(objects: Objects, predictions: Predictions, rows: IntArray, columns
 
 
 def mask_iou(a: Masks, b: Masks, rows: IntArray, columns: IntArray) -> FloatArray:
-    """IoU of mask `rows[i]` of `a` with mask `columns[i]` of `b`, counted in pixels; 0 where both are empty."""
+    """IoU of pairs of masks, counted in pixels.
+
+    Args:
+        a: the first masks.
+        b: the second masks.
+        rows: int64 (P,), numbers of masks in `a`.
+        columns: int64 (P,), the mask of `b` that each is paired with.
+
+    Returns:
+        float64 (P,), 0 where both masks are empty.
+    """
     inter = np.zeros(len(rows), np.int64)
     for i in np.flatnonzero(_crops_meet(a, b, rows, columns)):
         inter[i] = _common_pixels(a, b, int(rows[i]), int(columns[i]))
@@ -61,7 +71,14 @@ def mask_iou(a: Masks, b: Masks, rows: IntArray, columns: IntArray) -> FloatArra
 
 
 def pixel_counts(masks: Masks) -> IntArray:
-    """How many pixels each mask sets: int64 (N,)."""
+    """Count the pixels that each mask sets.
+
+    Args:
+        masks: N masks.
+
+    Returns:
+        int64 (N,).
+    """
     total = np.concatenate([[0], np.cumsum(_BITS_SET[masks.bits])])
     return np.diff(total[masks.start])
 

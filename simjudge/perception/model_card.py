@@ -65,17 +65,32 @@ def card(
 
 
 def write_card(facts: dict[str, Any], model: Path) -> tuple[Path, Path]:
-    """Write a card beside its model, as JSON and as Markdown; returns both paths."""
+    """Write a card beside its model, as JSON and as Markdown.
+
+    Args:
+        facts: the content of the card, from `card`.
+        model: the path of the model; the card gets its name with other suffixes.
+
+    Returns:
+        The paths of the JSON and of the Markdown file.
+    """
     as_json, as_text = model.with_suffix(".json"), model.with_suffix(".md")
     with atomic_file(as_json) as temporary:
         temporary.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     with atomic_file(as_text) as temporary:
-        temporary.write_text(markdown(facts), encoding="utf-8")
+        temporary.write_text(format_markdown(facts), encoding="utf-8")
     return as_json, as_text
 
 
-def markdown(facts: dict[str, Any]) -> str:
-    """A card as a page a person reads."""
+def format_markdown(facts: dict[str, Any]) -> str:
+    """Format a card as a page.
+
+    Args:
+        facts: the content of the card, from `card`.
+
+    Returns:
+        Markdown.
+    """
     data, options, valid = facts["data"], facts["options"], facts["valid"]
     lines = [
         f"# {facts['model']}",

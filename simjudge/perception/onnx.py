@@ -15,7 +15,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections
 from simjudge.perception.letterbox import GREY, Letterbox
-from simjudge.perception.nms import suppress_by_class
+from simjudge.perception.nms import non_maximum_suppression_by_class
 
 Head = Literal["classes", "objectness", "end to end"]
 """How to read the output: "classes": (B, 4 + nc, N), centre and size, then a score a class (v8, 11, 12);
@@ -74,7 +74,14 @@ class OnnxDetector:
         return cls(path.stem, names, session, head, size, min_score, iou)
 
     def __call__(self, images: Sequence[RgbImage]) -> list[Detections]:
-        """What is in each of some pictures."""
+        """Detect in some images.
+
+        Args:
+            images: 8-bit RGB images (H, W, 3), of any sizes.
+
+        Returns:
+            The detections in each image.
+        """
         if not images:
             return []
         fits = [Letterbox.fit((image.shape[1], image.shape[0]), self.input_size) for image in images]
@@ -85,7 +92,14 @@ class OnnxDetector:
         return [self._detections(raw, fit) for raw, fit in zip(output, fits, strict=True)]
 
     def run(self, pixels: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """The net's raw output for a batch (B, 3, H, W) of any size, also where the model has a fixed one."""
+        """Run the net on a batch of any size, also where the model's batch size is fixed.
+
+        Args:
+            pixels: float32 (B, 3, H, W), RGB in [0, 1], of the size of the model's input.
+
+        Returns:
+            float32, the raw output of the net, B along the first axis.
+        """
         entry = self.session.get_inputs()[0]
         kind = np.float16 if entry.type == "tensor(float16)" else np.float32
         fixed = entry.shape[0] if isinstance(entry.shape[0], int) else len(pixels)
@@ -103,9 +117,9 @@ class OnnxDetector:
             if len(score) > MAX_CANDIDATES:
                 best = np.argsort(-score, kind="stable")[:MAX_CANDIDATES]
                 box, score, class_id = box[best], score[best], class_id[best]
-            kept = suppress_by_class(box, score, class_id, self.iou)[:MAX_DETECTIONS]
+            kept = non_maximum_suppression_by_class(box, score, class_id, self.iou)[:MAX_DETECTIONS]
             box, score, class_id = box[kept], score[kept], class_id[kept]
-        inside = fit.back(box.astype(np.float64))
+        inside = fit.to_image(box.astype(np.float64))
         # A box that lies wholly in the grey border has no area in the picture.
         real = np.all(inside[:, 2:] > inside[:, :2], axis=1)
         return Detections.build(class_id[real], inside[real], np.clip(score[real], 0, 1))

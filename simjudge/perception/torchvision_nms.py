@@ -11,12 +11,12 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from simjudge.perception.nms import suppress
+from simjudge.perception.nms import non_maximum_suppression
 
 _kept: list[Any] = []  # a torch.library.Library takes its operators with it when it is collected
 
 
-def ensure() -> bool:
+def register_missing_nms() -> bool:
     """Register `torchvision::nms` where torchvision does not bring it. Call before torchvision is imported.
 
     Returns:
@@ -63,5 +63,5 @@ def nms(dets: Any, scores: Any, iou_threshold: float) -> Any:
     """
     import torch  # noqa: PLC0415
 
-    kept = suppress(dets.detach().numpy(), scores.detach().numpy(), iou_threshold)
+    kept = non_maximum_suppression(dets.detach().numpy(), scores.detach().numpy(), iou_threshold)
     return torch.from_numpy(kept)

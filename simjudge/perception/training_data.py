@@ -48,6 +48,14 @@ class TrainingSplit:
 def split_by_photograph(frames: FrameSet, valid_fraction: float, seed: int) -> TrainingSplit:
     """Split one set at random, all variants of one photograph on one side.
 
+    Args:
+        frames: labelled frames; those without labels are left out.
+        valid_fraction: share of the photographs on the validation side, in (0, 1).
+        seed: seed of the random choice.
+
+    Returns:
+        Both sides; at least one photograph is on each.
+
     Raises:
         SimjudgeError: fewer than two photographs are labelled.
     """
@@ -63,8 +71,15 @@ def split_by_photograph(frames: FrameSet, valid_fraction: float, seed: int) -> T
     return TrainingSplit([frames.take(labelled & ~side)], [frames.take(labelled & side)], 0, own=False)
 
 
-def repaired(train: FrameSet, valid: FrameSet) -> TrainingSplit:
-    """Keep a split that the data brought, but move pictures of `valid` whose photograph is in `train` as well there.
+def repair_split(train: FrameSet, valid: FrameSet) -> TrainingSplit:
+    """Keep a split that the data brought, but move images of `valid` whose photograph is in `train` as well there.
+
+    Args:
+        train: the training side of the data.
+        valid: the validation side of the data.
+
+    Returns:
+        Both sides, which share no photograph.
 
     Raises:
         SimjudgeError: nothing is left to validate on.
@@ -110,7 +125,17 @@ def write_working_folder(split: TrainingSplit, folder: Path, losses: Losses) -> 
 
 
 def class_names(sets: Sequence[FrameSet]) -> dict[int, str]:
-    """All classes of some sets by id, in the order of ids; a class without a name is called by its number."""
+    """Collect the classes of some sets.
+
+    Args:
+        sets: the sets, which use the same class ids.
+
+    Returns:
+        Names by class id, in the order of ids; a class without a name is called by its number.
+
+    Raises:
+        SimjudgeError: nothing is labelled.
+    """
     out: dict[int, str] = {}
     for frames in sets:
         ids = {*frames.class_names, *(int(c) for c in np.unique(frames.objects.class_id))}
@@ -126,7 +151,7 @@ def _write_set(frames: FrameSet, part: int, images: Path, labels: Path, number: 
     for i in range(len(frames)):
         stem = f"{part}_{i:07d}"
         try:
-            suffix = _place_picture(frames, i, images / stem)
+            suffix = _place_image(frames, i, images / stem)
         except ImageError as error:
             losses.add("pictures that cannot be trained on", str(error))
             continue
@@ -143,7 +168,7 @@ def _write_set(frames: FrameSet, part: int, images: Path, labels: Path, number: 
     return written
 
 
-def _place_picture(frames: FrameSet, index: int, target: Path) -> str:
+def _place_image(frames: FrameSet, index: int, target: Path) -> str:
     """Put picture `index` at `target` plus its suffix, which is returned; ImageError where it is not whole."""
     if frames.images is None or not frames.images.has(index):
         raise ImageError(f"{frames.describe_frame(index)}: has no picture")
@@ -153,7 +178,7 @@ def _place_picture(frames: FrameSet, index: int, target: Path) -> str:
         return ".png"
     decode_image(encoded.data, frames.describe_frame(index))
     file = target.with_suffix(encoded.suffix)
-    path = picture_file(frames.images, index)
+    path = image_file(frames.images, index)
     if path is not None:
         file.symlink_to(path.resolve())
     else:
@@ -161,8 +186,16 @@ def _place_picture(frames: FrameSet, index: int, target: Path) -> str:
     return encoded.suffix
 
 
-def picture_file(images: Images, index: int) -> Path | None:
-    """The file that picture `index` is, None where it is none."""
+def image_file(images: Images, index: int) -> Path | None:
+    """Find the file of an image.
+
+    Args:
+        images: the images.
+        index: the number of the image, from 0.
+
+    Returns:
+        The path; None where the image is not a file of its own.
+    """
     if isinstance(images, ImageSubset):
-        return picture_file(images.source, int(images.indices[index]))
+        return image_file(images.source, int(images.indices[index]))
     return images.paths[index] if isinstance(images, FileImages) else None

@@ -15,8 +15,8 @@ from simjudge.data.photographs import source_photograph
 from simjudge.data.sets import read_set
 from simjudge.perception.training_data import (
     TrainingSplit,
-    picture_file,
-    repaired,
+    image_file,
+    repair_split,
     split_by_photograph,
 )
 
@@ -53,7 +53,7 @@ def read_split(data: Path, valid_fraction: float | None, seed: int) -> tuple[Tra
     kept = int(np.count_nonzero(~usable & ~on_test))
     on_train, on_valid = usable & ~on_valid, usable & on_valid
     if valid_fraction is None and on_valid.any() and on_train.any():
-        split = repaired(_named(frames, on_train, "train"), _named(frames, on_valid, "valid"))
+        split = repair_split(_named(frames, on_train, "train"), _named(frames, on_valid, "valid"))
     else:
         split = split_by_photograph(frames.take(usable), fraction, seed)
     return replace(split, kept_from_test=kept), frames.losses
@@ -68,7 +68,7 @@ def _read_with_sides(data: Path) -> tuple[FrameSet, list[str]]:
     if frames.images is None:
         return frames, [""] * len(frames)
     split_of = {p.resolve(): s.name for s in find_layout(data, Losses()).splits for p in s.pictures}
-    files = [picture_file(frames.images, i) for i in range(len(frames))]
+    files = [image_file(frames.images, i) for i in range(len(frames))]
     return frames, [split_of.get(f.resolve(), "") if f is not None else "" for f in files]
 
 

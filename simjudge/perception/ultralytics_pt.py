@@ -62,7 +62,14 @@ class UltralyticsDetector:
         return cls(path.stem, names, model, int(size), min_score, iou, device)
 
     def __call__(self, images: Sequence[RgbImage]) -> list[Detections]:
-        """What is in each of some pictures."""
+        """Detect in some images.
+
+        Args:
+            images: 8-bit RGB images (H, W, 3), of any sizes.
+
+        Returns:
+            The detections in each image.
+        """
         if not images:
             return []
         results = self.model.predict(

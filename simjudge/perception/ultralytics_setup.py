@@ -32,7 +32,7 @@ def import_ultralytics() -> ModuleType:
         os.environ["YOLO_CONFIG_DIR"] = _settings[0].name
     picture_open = Image.open
     try:
-        torchvision_nms.ensure()
+        torchvision_nms.register_missing_nms()
         import ultralytics  # noqa: PLC0415
         from ultralytics.utils import LOGGER, SETTINGS  # noqa: PLC0415
     except ImportError as error:

@@ -8,7 +8,7 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import AnyTable, FrameSet
-from simjudge.perception.class_map import plain_name
+from simjudge.perception.class_map import normalized_name
 
 
 def same_classes(a: FrameSet, b: FrameSet) -> FrameSet:
@@ -38,7 +38,7 @@ class ClassNumbers:
         """Start with the numbers and names of a first set."""
         self.names = dict(names)
         self._named = bool(names)
-        self._by_name = {plain_name(name): class_id for class_id, name in names.items()}
+        self._by_name = {normalized_name(name): class_id for class_id, name in names.items()}
 
     def apply(self, frames: FrameSet) -> FrameSet:
         """The set under this numbering."""
@@ -58,7 +58,7 @@ class ClassNumbers:
         )
 
     def _number(self, class_id: int, name: str) -> int:
-        key = plain_name(name)
+        key = normalized_name(name)
         if key not in self._by_name:
             new = class_id if class_id not in self.names else max(self.names) + 1
             self._by_name[key], self.names[new] = new, name

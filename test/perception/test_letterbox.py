@@ -18,12 +18,12 @@ def test_the_whole_picture_comes_back(width, height, size):
     assert fit.left + fit.width <= size[0]
     assert fit.top + fit.height <= size[1]
     whole = np.array([[fit.left, fit.top, fit.left + fit.width, fit.top + fit.height]], float)
-    assert fit.back(whole)[0] == pytest.approx([0, 0, width, height], abs=1e-9)
+    assert fit.to_image(whole)[0] == pytest.approx([0, 0, width, height], abs=1e-9)
 
 
 def test_outside_is_clipped():
     fit = Letterbox.fit((40, 20), (64, 64))
-    assert fit.back(np.array([[-10.0, 0, 100, 64]]))[0].tolist() == [0, 0, 40, 20]
+    assert fit.to_image(np.array([[-10.0, 0, 100, 64]]))[0].tolist() == [0, 0, 40, 20]
 
 
 @pytest.mark.parametrize("size", [(320, 240), (1280, 720), (641, 333), (7, 240), (200, 240), (100, 99), (320, 320)])
@@ -40,4 +40,4 @@ def test_equal_to_ultralytics(size):
     fit.place(image, ours)
     assert np.array_equal(ours, LetterBox((320, 320), auto=False)(image=image))
     boxes = rng.uniform(0, 320, (20, 4))
-    assert fit.back(boxes) == pytest.approx(scale_boxes((320, 320), boxes.copy(), (size[1], size[0])), abs=1e-9)
+    assert fit.to_image(boxes) == pytest.approx(scale_boxes((320, 320), boxes.copy(), (size[1], size[0])), abs=1e-9)

@@ -11,7 +11,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, Objects
 from simjudge.core.images import ArrayImages, FileImages
 from simjudge.data.photographs import source_photograph
-from simjudge.perception.training_data import repaired, split_by_photograph, write_working_folder
+from simjudge.perception.training_data import repair_split, split_by_photograph, write_working_folder
 from simjudge.perception.training_source import read_split
 
 
@@ -65,7 +65,7 @@ def test_unlabelled_frames_are_not_learnt_from():
 
 
 def test_a_leak_is_counted_and_moved():
-    split = repaired(named(["a_jpg.rf.1", "b_jpg.rf.1"]), named(["a_jpg.rf.2", "c_jpg.rf.1", "a_jpg.rf.3"]))
+    split = repair_split(named(["a_jpg.rf.1", "b_jpg.rf.1"]), named(["a_jpg.rf.2", "c_jpg.rf.1", "a_jpg.rf.3"]))
     assert (split.moved, split.own) == (2, True)
     assert sources(split.train) == {"a", "b"}
     assert split.valid[0].frame_name == ["c_jpg.rf.1"]
@@ -74,7 +74,7 @@ def test_a_leak_is_counted_and_moved():
 
 def test_nothing_left_to_validate_on():
     with pytest.raises(SimjudgeError, match="give --val-fraction"):
-        repaired(named(["a_jpg.rf.1"]), named(["a_jpg.rf.2"]))
+        repair_split(named(["a_jpg.rf.1"]), named(["a_jpg.rf.2"]))
 
 
 def test_working_folder(tmp_path):
@@ -90,7 +90,8 @@ def test_working_folder(tmp_path):
     )
     valid = FrameSet.build("valid", [(20, 10)], Objects.empty(), images=ArrayImages([np.zeros((10, 20, 3), np.uint8)]))
     losses = Losses()
-    split = repaired(train, FrameSet.build("valid", [(20, 10)], Objects.empty(), frame_name=["v"], images=valid.images))
+    empty = FrameSet.build("valid", [(20, 10)], Objects.empty(), frame_name=["v"], images=valid.images)
+    split = repair_split(train, empty)
     assert write_working_folder(split, folder, losses) == {2: "red", 7: "green"}
     assert losses.counts == {"pictures that cannot be trained on": 1}
     described = yaml.safe_load((folder / "data.yaml").read_text())
@@ -125,7 +126,7 @@ TRAIN, VALID = ["a_jpg.rf.1", "a_jpg.rf.2", "b_jpg.rf.1", "t_jpg.rf.1"], ["c_jpg
 @pytest.mark.parametrize(
     ("splits", "fraction", "own", "moved", "from_test", "train", "valid"),
     [
-        # the data's own sides, its leak repaired, and what is on the test side too left out
+        # the data's own sides, its leak repair_split, and what is on the test side too left out
         ({"train": TRAIN, "valid": VALID, "test": ["t_jpg.rf.2"]}, None, True, 1, 1, {"a", "b"}, {"c"}),
         # no valid side: split anew, the test side untouched
         ({"train": TRAIN, "test": ["t_jpg.rf.2"]}, None, False, 0, 1, None, None),

@@ -49,10 +49,10 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], text_columns: 
 
 
 def _print_engines() -> None:
-    from simjudge.engines.availability import engines_here
+    from simjudge.engines.availability import engine_availability
 
     out = Console(soft_wrap=True, highlight=False)
-    for engine in engines_here():
+    for engine in engine_availability():
         out.print(f"[bold]{escape(engine.name)}[/bold]: {'can run here' if engine.runs else 'cannot run here'}")
         for line in engine.lines:
             out.print(f"  {escape(line)}")

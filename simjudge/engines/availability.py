@@ -1,4 +1,4 @@
-"""Which engines can run here, and what each can do: without starting them."""
+"""Which engines can run on this machine, and what each can do, without starting one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from simjudge.core.errors import SimjudgeError
 
-DEFAULT_CAN = (
+_DEFAULT_ABILITIES = (
     "can: any vehicle file, all lenses, linear radiance as floats, shadows and reflections, class, instance and depth"
 )
-CHRONO_CAN = (
+_CHRONO_ABILITIES = (
     "can: Chrono::Vehicle's ARTcar, all lenses (directly or looked up), radiance from 8-bit pictures in brackets"
     " (16-bit ones where Vulkan's are right), class, instance and depth; Chrono's own noise and physical camera; lidar,"
     " GPS and inertial sensors on the car"
@@ -19,13 +19,13 @@ CHRONO_CAN = (
 
 
 @dataclass(frozen=True)
-class Here:
-    """An engine, seen from here.
+class EngineAvailability:
+    """Whether an engine can run on this machine.
 
     Attributes:
-        name: as `make_engine` takes it.
-        runs: whether it can run here.
-        lines: versions, backends, what it can do, or what is missing and how to get it.
+        name: name of the engine, as `make_engine` takes it.
+        runs: whether the engine can run here.
+        lines: versions, backends and abilities, or what is missing and how to get it.
     """
 
     name: str
@@ -33,15 +33,16 @@ class Here:
     lines: tuple[str, ...]
 
 
-def engines_here() -> tuple[Here, ...]:
-    """All engines there can be."""
+def engine_availability() -> tuple[EngineAvailability, ...]:
+    """The availability of all engines."""
     return (_default(), _chrono())
 
 
-def _default() -> Here:
+def _default() -> EngineAvailability:
     missing = [name for name in ("mujoco", "mitsuba") if importlib.util.find_spec(name) is None]
     if missing:
-        return Here("default", runs=False, lines=(f"missing: {', '.join(missing)}; pip install simjudge[sim]",))
+        missing_line = f"missing: {', '.join(missing)}; pip install simjudge[sim]"
+        return EngineAvailability("default", runs=False, lines=(missing_line,))
     from simjudge.engines.default.variant import REMEDY, choose_variant, find_llvm, has_cuda, llvm_version
 
     versions = ", ".join(f"{label} {importlib.metadata.version(name)}" for label, name in
@@ -53,10 +54,10 @@ def _default() -> Here:
     except SimjudgeError as error:
         variant = f"variant: {error}"
     cuda = "CUDA: a GPU" if has_cuda() else "CUDA: none"
-    return Here("default", runs=True, lines=(versions, variant, f"{llvm}; {cuda}", DEFAULT_CAN))
+    return EngineAvailability("default", runs=True, lines=(versions, variant, f"{llvm}; {cuda}", _DEFAULT_ABILITIES))
 
 
-def _chrono() -> Here:
+def _chrono() -> EngineAvailability:
     from simjudge.engines.chrono.chrono_engine import described
     from simjudge.engines.chrono.modules import load_modules
     from simjudge.engines.chrono.versions import release_of
@@ -65,9 +66,10 @@ def _chrono() -> Here:
         modules = load_modules()
         release = release_of(modules.core, modules.sensor, modules.vehicle, modules.version)
     except SimjudgeError as error:
-        return Here("chrono", runs=False, lines=(str(error).removeprefix("engine chrono: "),))
+        return EngineAvailability("chrono", runs=False, lines=(str(error).removeprefix("engine chrono: "),))
     parts = [name for name, has in (
         ("cameras", release.cameras), ("semantic buffer", release.semantic_buffer), ("fixed seed", release.random_seed),
         ("physical camera", release.phys_camera), ("ARTcar", release.vehicles)) if has]  # fmt: skip
     known = tuple(f"known: {line}" for line in release.defects())
-    return Here("chrono", runs=True, lines=(described(modules), f"has: {', '.join(parts)}", CHRONO_CAN, *known))
+    parts_line = f"has: {', '.join(parts)}"
+    return EngineAvailability("chrono", runs=True, lines=(described(modules), parts_line, _CHRONO_ABILITIES, *known))

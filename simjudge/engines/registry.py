@@ -1,4 +1,4 @@
-"""Engines: what moves and lights a scene, each behind the interface of `simjudge.engines.contract`."""
+"""The engines by name; each moves and lights a scene behind the interface of `simjudge.engines.contract`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: 
 
     Args:
         name: one of `ENGINES`.
-        scene: what stands where.
-        vehicle: the car's figures; None: a scene without a car.
-        start: of the car's base_link; None: the start of the scene's course, or the origin.
+        scene: the scene.
+        vehicle: the car; None for a scene without a car.
+        start: pose of the car's base_link; None for the start of the scene's course, or the origin.
 
     Raises:
-        UsageError: no engine is called so.
-        SimjudgeError: it cannot run here; the message says what is missing and how to get it.
+        UsageError: no engine has this name.
+        SimjudgeError: the engine cannot run here; the message says what is missing and how to get it.
     """
     if name == "default":
         from simjudge.engines.default.default_engine import DefaultEngine

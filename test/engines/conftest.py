@@ -16,7 +16,7 @@ def mitsuba_or_skip():
 def light_of(request, monkeypatch):
     """Makes a Light of a scene, with each of the tracers."""
     if request.param == "scalar":
-        monkeypatch.setattr(light, "choose_variant", lambda: "scalar_rgb")
+        monkeypatch.setattr(light, "choose_variant", lambda: "numpy")
     else:
         mitsuba_or_skip()
     return light.Light

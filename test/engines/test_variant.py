@@ -80,8 +80,8 @@ def test_the_fit_library_is_taken_and_named_to_mitsuba(libraries):
 def test_without_a_fit_library_one_loud_line_names_the_remedy(libraries, caplog, names, says):
     libraries(*names)
     with caplog.at_level(logging.WARNING):
-        assert variant.choose_variant() == "scalar_rgb"
-        assert variant.choose_variant() == "scalar_rgb"
+        assert variant.choose_variant() == "numpy"
+        assert variant.choose_variant() == "numpy"
     (record,) = caplog.records
     assert "RENDERING WILL BE SLOW" in record.message
     assert says in record.message
@@ -89,12 +89,12 @@ def test_without_a_fit_library_one_loud_line_names_the_remedy(libraries, caplog,
 
 
 def test_a_choice_is_kept_or_refused(libraries, monkeypatch, caplog):
-    monkeypatch.setenv(variant.CHOICE, "scalar_rgb")
+    monkeypatch.setenv(variant.CHOICE, "numpy")
     libraries("libLLVM.so.19.1")
-    assert variant.choose_variant() == "scalar_rgb"
+    assert variant.choose_variant() == "numpy"
     assert not caplog.records
     for asked, error, says in (
-        ("fastest", UsageError, "one of cuda_ad_rgb, llvm_ad_rgb, scalar_rgb"),
+        ("fastest", UsageError, "one of cuda_ad_rgb, llvm_ad_rgb, numpy"),
         ("cuda_ad_rgb", SimjudgeError, "no NVIDIA driver"),
     ):
         variant.choose_variant.cache_clear()

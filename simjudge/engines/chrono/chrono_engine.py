@@ -14,7 +14,7 @@ from simjudge.engines.chrono.cameras import Cameras, rays_of_a_scene_state
 from simjudge.engines.chrono.car import STEP
 from simjudge.engines.chrono.modules import Modules, load_modules
 from simjudge.engines.chrono.probe import probe
-from simjudge.engines.chrono.rays import cast_rays
+from simjudge.engines.chrono.rays import MeshRays
 from simjudge.engines.chrono.scenes import Plan, plan_body, plan_scene
 from simjudge.engines.chrono.sensor_file import SensorSpec
 from simjudge.engines.chrono.stage import Stage
@@ -61,6 +61,7 @@ class ChronoEngine:
             (*plan.bodies, *(plan_body(thing) for thing in looks)), plan.lights, plan.ambient, plan.background
         )
         self.names = tuple(thing.name for thing in self._things)
+        self._mesh_rays: MeshRays | None = None
         self._home = {thing.name: thing.pose for thing in self._things}
         self._stage: Stage | None = None
         self._cameras: Cameras | None = None
@@ -154,7 +155,9 @@ class ChronoEngine:
         start, ahead = (np.asarray(values, np.float64).reshape(-1, 3) for values in (origins, directions))
         if len(start) != len(ahead) or not (np.isfinite(start).all() and np.isfinite(ahead).all()):
             raise UsageError("rays: as many finite origins as directions are needed")
-        return cast_rays(start, ahead, [(thing.mesh, places[thing.name]) for thing in self._things])
+        if self._mesh_rays is None:
+            self._mesh_rays = MeshRays([thing.mesh for thing in self._things])
+        return self._mesh_rays.cast(start, ahead, [places[thing.name] for thing in self._things])
 
     def scan(self, spec: SensorSpec, place: Pose) -> npt.NDArray[np.float32]:
         """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities."""

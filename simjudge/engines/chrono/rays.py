@@ -1,81 +1,76 @@
 """Rays against a scene's triangles, on the processor: Chrono has no call for rays of one's own choosing.
 
 Its sensors fire the rays of their own patterns, and ChCollisionSystem::RayHit knows collision solids, not what is
-seen. So `cast` meets the same triangles here, by Moeller and Trumbore's test ("Fast, minimum storage ray-triangle
-intersection", 1997), body by body, for the rays that pass through a body's bounding box.
+seen. So `Engine.cast_rays` searches the same triangles here, in the trees that the default engine uses too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-import numpy.typing as npt
 
 from simjudge.core.frames import FloatArray
+from simjudge.engines.bvh import grow, grow_forest, search
 from simjudge.engines.contract import Hits
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh
 
-_CHUNK = 4_000_000
-"""Ray-triangle pairs at a time."""
-_NEAREST = 1e-9
+_BOX_MARGIN = 1e-9
+"""Metres around a body's box: rounding of its corners must not hide the body."""
 
 
-def cast_rays(origins: FloatArray, directions: FloatArray, meshes: list[tuple[Mesh, Pose]]) -> Hits:
-    """What rays hit first; see `simjudge.engines.contract.Engine.cast_rays`. `thing` is the index into `meshes`."""
-    count = len(origins)
-    distance, thing = np.full(count, np.inf), np.full(count, -1, np.int64)
-    normal = np.full((count, 3), np.nan)
-    for index, (mesh, pose) in enumerate(meshes):
-        turn = pose.rotation_matrix()
-        start, ahead = (origins - pose.position) @ turn, directions @ turn
-        met = np.flatnonzero(_in_box(start, ahead, mesh.vertices.min(0), mesh.vertices.max(0), distance))
-        if not met.size:
-            continue
-        near, face = _first(start[met], ahead[met], mesh)
-        closer = near < distance[met]
-        rows = met[closer]
-        distance[rows], thing[rows] = near[closer], index
-        normal[rows] = _outward(mesh)[face[closer]] @ turn.T
-    return Hits(distance, thing, normal)
+class MeshRays:
+    """Casts rays at bodies whose poses change and whose meshes stay."""
+
+    def __init__(self, meshes: Sequence[Mesh]) -> None:
+        """Grow the trees over the triangles.
+
+        Args:
+            meshes: the bodies' meshes, each in its own frame.
+        """
+        self._meshes = tuple(meshes)
+        self._forest = grow_forest(self._meshes)
+        normals = [_outward_normals(mesh) for mesh in self._meshes]
+        self._normals = np.concatenate([np.zeros((0, 3)), *normals])
+
+    def cast(self, origins: FloatArray, directions: FloatArray, poses: Sequence[Pose]) -> Hits:
+        """What rays hit first; see `simjudge.engines.contract.Engine.cast_rays`.
+
+        Args:
+            origins: float64 (N, 3), metres, world.
+            directions: float64 (N, 3), unit, world.
+            poses: poses of the bodies in the world, in the meshes' order.
+
+        Returns:
+            The hits; `thing` is the index of the body.
+        """
+        count = len(origins)
+        rotations = np.array([pose.rotation_matrix() for pose in poses]).reshape(-1, 3, 3)
+        positions = np.array([pose.position for pose in poses], np.float64).reshape(-1, 3)
+        bounds = np.array([_box(mesh, pose) for mesh, pose in zip(self._meshes, poses, strict=True)]).reshape(-1, 2, 3)
+        top = grow(bounds[:, 0] - _BOX_MARGIN, bounds[:, 1] + _BOX_MARGIN)
+        distance, thing, row = np.full(count, np.inf), np.zeros(count, np.int64), np.zeros(count, np.int64)
+        out = (distance, thing, row, np.zeros(count), np.zeros(count))
+        search(
+            np.ascontiguousarray(origins.T), np.ascontiguousarray(directions.T), np.full(count, np.inf),
+            np.ones(count, np.bool_), True, tuple(top), self._forest.below, rotations, positions, out,
+        )  # fmt: skip
+        hit = np.isfinite(distance)
+        normal = np.full((count, 3), np.nan)
+        own = self._normals[self._forest.faces[row[hit]]]
+        normal[hit] = np.einsum("nij,nj->ni", rotations[thing[hit]], own)
+        return Hits(distance, np.where(hit, thing, -1), normal)
 
 
-def _in_box(
-    start: FloatArray, ahead: FloatArray, low: FloatArray, high: FloatArray, limit: FloatArray
-) -> npt.NDArray[np.bool_]:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        one, two = (low - 1e-9 - start) / ahead, (high + 1e-9 - start) / ahead
-    one, two = np.nan_to_num(one, nan=-np.inf), np.nan_to_num(two, nan=np.inf)
-    enter, leave = np.minimum(one, two).max(1), np.maximum(one, two).min(1)
-    through: npt.NDArray[np.bool_] = (leave >= np.maximum(enter, 0)) & (enter <= limit)
-    return through
+def _box(mesh: Mesh, pose: Pose) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest corner of a body in the world."""
+    vertices = pose.to_world(mesh.vertices)
+    return vertices.min(0), vertices.max(0)
 
 
-def _first(start: FloatArray, ahead: FloatArray, mesh: Mesh) -> tuple[FloatArray, npt.NDArray[np.int64]]:
-    """Nearest triangle of each ray: distance (inf: none) and face."""
-    a, b, c = (mesh.vertices[mesh.faces[:, corner]] for corner in range(3))
-    side, other = b - a, c - a
-    near, face = np.empty(len(start)), np.empty(len(start), np.int64)
-    step = max(1, _CHUNK // max(len(a), 1))
-    for first in range(0, len(start), step):
-        rows = slice(first, first + step)
-        ray, origin = ahead[rows, None], start[rows, None]
-        across = np.cross(ray, other[None])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scale = 1 / np.einsum("rfi,fi->rf", across, side)
-            offset = origin - a[None]
-            u = np.einsum("rfi,rfi->rf", offset, across) * scale
-            along = np.cross(offset, side[None])
-            v = np.einsum("rfi,rfi->rf", np.broadcast_to(ray, along.shape), along) * scale
-            t = np.einsum("rfi,fi->rf", along, other) * scale
-            hit = (u >= -1e-12) & (v >= -1e-12) & (u + v <= 1 + 1e-12) & (t > _NEAREST)
-        t = np.where(hit, t, np.inf)
-        face[rows] = np.argmin(t, 1)
-        near[rows] = t[np.arange(len(t)), face[rows]]
-    return near, face
-
-
-def _outward(mesh: Mesh) -> FloatArray:
-    """Unit normals of the faces, counter-clockwise seen from outside."""
+def _outward_normals(mesh: Mesh) -> FloatArray:
+    """Unit normals of the faces, which run counter-clockwise seen from outside."""
     a, b, c = (mesh.vertices[mesh.faces[:, corner]] for corner in range(3))
     normals = np.cross(b - a, c - a)
     unit: FloatArray = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)

@@ -181,7 +181,7 @@ def make_tracer(things: Sequence[Thing], packed: Packed) -> Tracer:
         SimjudgeError: Mitsuba is not installed.
     """
     vertices = [world_vertices(thing, thing.pose) for thing in things]
-    if choose_variant() == "scalar_rgb":
+    if choose_variant() == "numpy":
         from simjudge.engines.default.numpy_tracer import NumpyTracer  # noqa: PLC0415 - compiles its loops
 
         return NumpyTracer([thing.mesh for thing in things], vertices)

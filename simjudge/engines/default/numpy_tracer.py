@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.frames import FloatArray
-from simjudge.engines.default.bvh import Tree, grow, search
+from simjudge.engines.bvh import grow, grow_forest, search
 from simjudge.engines.default.packed import Floats
 from simjudge.engines.default.tracer import Hit, Input, Output
 from simjudge.scene.model import Mesh
@@ -25,17 +25,8 @@ class NumpyTracer:
 
     def __init__(self, meshes: Sequence[Mesh], vertices: Sequence[Floats]) -> None:
         """Build it from the things' triangles, each in its own frame, and their vertices in the world."""
-        trees = [_tree_of(mesh) for mesh in meshes]
-        nodes = np.cumsum([0, *(len(tree.boxes) for tree in trees)])
-        rows = np.cumsum([0, *(len(tree.order) for tree in trees)])
-        links = [_shifted(tree, nodes[k], rows[k]) for k, tree in enumerate(trees)]
-        self._faces = _joined([tree.order + rows[k] for k, tree in enumerate(trees)], (0,)).astype(np.int32)
-        self._below = (
-            _joined([tree.boxes for tree in trees], (0, 6)),
-            _joined(links, (0, 2)).astype(np.int64),
-            nodes[:-1].astype(np.int64),
-            _joined([_sides(mesh)[tree.order] for mesh, tree in zip(meshes, trees, strict=True)], (0, 3, 3)),
-        )
+        forest = grow_forest(meshes)
+        self._faces, self._below = forest.faces.astype(np.int32), forest.below
         self._bounds = np.array([[v.min(0), v.max(0)] for v in vertices], np.float64).reshape(-1, 2, 3)
         self.move({}, np.zeros((len(meshes), 3, 3)), np.zeros((len(meshes), 3)))
 
@@ -130,23 +121,3 @@ class NumpyTracer:
             self._rotations, self._positions, out,
         )  # fmt: skip
         return out
-
-
-def _tree_of(mesh: Mesh) -> Tree:
-    corners = mesh.vertices[mesh.faces]
-    return grow(corners.min(1), corners.max(1)) if len(corners) else grow(np.zeros((0, 3)), np.zeros((0, 3)))
-
-
-def _shifted(tree: Tree, nodes: int, rows: int) -> Any:
-    """A tree's links where its nodes and items stand behind those of others."""
-    leaf = tree.links[:, 1] > 0
-    return np.column_stack([tree.links[:, 0] + np.where(leaf, rows, nodes), tree.links[:, 1]])
-
-
-def _sides(mesh: Mesh) -> FloatArray:
-    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
-    return np.stack([a, b - a, c - a], 1)
-
-
-def _joined(parts: Sequence[Any], empty: tuple[int, ...]) -> Any:
-    return np.concatenate(parts) if parts else np.zeros(empty)

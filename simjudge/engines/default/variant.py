@@ -1,4 +1,4 @@
-"""Which of Mitsuba's variants lights the world here: CUDA, LLVM, or the project's own slow tracer.
+"""What traces rays here: Mitsuba's CUDA or LLVM variant, or "numpy", simjudge's own slow tracer.
 
 Mitsuba's LLVM variant loads libLLVM at run time, and a libLLVM that does not suit it ends the whole process, beyond
 any `except`. So the library is looked for here, one that is not known to suit is tried in a process of its own, and
@@ -22,8 +22,8 @@ from typing import Any, Literal
 
 from simjudge.core.errors import SimjudgeError, UsageError
 
-Variant = Literal["cuda_ad_rgb", "llvm_ad_rgb", "scalar_rgb"]
-VARIANTS: tuple[Variant, ...] = ("cuda_ad_rgb", "llvm_ad_rgb", "scalar_rgb")
+Variant = Literal["cuda_ad_rgb", "llvm_ad_rgb", "numpy"]
+VARIANTS: tuple[Variant, ...] = ("cuda_ad_rgb", "llvm_ad_rgb", "numpy")
 CHOICE = "SIMJUDGE_MITSUBA_VARIANT"
 """Environment variable that chooses a variant."""
 LIBRARY = "DRJIT_LIBLLVM_PATH"
@@ -63,8 +63,8 @@ def choose_variant() -> Variant:
     asked = os.environ.get(CHOICE, "")
     if asked and asked not in VARIANTS:
         raise UsageError(f"{CHOICE}={asked}: one of {', '.join(VARIANTS)} is needed")
-    if asked == "scalar_rgb":
-        return "scalar_rgb"
+    if asked == "numpy":
+        return "numpy"
     if asked == "cuda_ad_rgb" or (not asked and has_cuda()):
         if not has_cuda():
             raise SimjudgeError(f"{CHOICE}={asked}: no NVIDIA driver with OptiX that Mitsuba can use was found")
@@ -76,7 +76,7 @@ def choose_variant() -> Variant:
     if asked:
         raise SimjudgeError(f"{CHOICE}={asked}: {why}; {REMEDY}")
     _log.warning("RENDERING WILL BE SLOW, about 20 times: %s. Remedy: %s", why, REMEDY)
-    return "scalar_rgb"
+    return "numpy"
 
 
 def load_mitsuba() -> Any:
@@ -164,6 +164,6 @@ def _passes(variant: Variant, environment: Mapping[str, str]) -> bool:
 
 def described(variant: Variant) -> str:
     """A variant for people, with Mitsuba's version: "Mitsuba 3.9.1 llvm_ad_rgb"."""
-    if variant == "scalar_rgb":
-        return "scalar_rgb (own tracer)"
+    if variant == "numpy":
+        return "numpy (own tracer)"
     return f"Mitsuba {load_mitsuba().__version__} {variant}"

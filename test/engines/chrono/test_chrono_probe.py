@@ -18,7 +18,7 @@ from simjudge.engines.chrono.probe import (
     judge,
     plate,
 )
-from simjudge.engines.chrono.rays import cast_rays
+from simjudge.engines.chrono.rays import MeshRays
 from simjudge.engines.chrono.versions import FACTORS, SENSORS, Release
 from simjudge.geometry.poses import Pose
 
@@ -32,7 +32,7 @@ def rendered(factor, *, radial, lens=True):
     slopes = chrono_slopes(asked, pixels, factor)
     body = np.stack([np.ones(slopes.shape[:-1]), -slopes[..., 0], -slopes[..., 1]], -1).reshape(-1, 3)
     body /= np.linalg.norm(body, axis=1, keepdims=True)
-    hits = cast_rays(np.zeros_like(body), body, [(plate(), Pose())])
+    hits = MeshRays([plate()]).cast(np.zeros_like(body), body, [Pose()])
     return (hits.thing >= 0).reshape(HEIGHT, WIDTH)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.engines.chrono.rays import cast_rays
+from simjudge.engines.chrono.rays import MeshRays
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh
 
@@ -20,7 +20,7 @@ def test_as_trimesh_has_it():
     origins = rng.normal(size=(100, 3)) * 4
     directions = rng.normal(size=(100, 3)) - origins
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    hits = cast_rays(origins, directions, scene)
+    hits = MeshRays([mesh for mesh, _ in scene]).cast(origins, directions, [pose for _, pose in scene])
     whole = trimesh.util.concatenate(
         [trimesh.Trimesh(pose.to_world(mesh.vertices), mesh.faces, process=False) for mesh, pose in scene]
     )

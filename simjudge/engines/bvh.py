@@ -1,4 +1,4 @@
-"""Trees of boxes over triangles and things, and the search along rays in them: compiled loops for `numpy_tracer`.
+"""Trees of boxes over triangles and things, and the search along rays in them: compiled loops for both engines.
 
 A tree is two arrays. Boxes float64 (M, 6): lowest and highest corner. Links int64 (M, 2): of a leaf, where its items
 begin in the tree's order, and how many they are; of an inner node, its first child (the second follows it), and 0.
@@ -6,6 +6,7 @@ begin in the tree's order, and how many they are; of an inner node, its first ch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,11 +14,15 @@ import numpy.typing as npt
 from numba import njit
 
 from simjudge.core.frames import FloatArray
+from simjudge.scene.model import Mesh
 
 Links = npt.NDArray[np.int64]
-_LEAF, _DEPTH = 4, 64
-"""Items in a leaf at most; nodes that wait at most, enough for halves of 2^62 items."""
+_LEAF = 4
+"""Items in a leaf, at most."""
+_DEPTH = 64
+"""Nodes that wait, at most: enough for halves of 2^62 items."""
 _FAR = np.inf
+"""Distance of what is not hit."""
 _SLACK = 1e-9
 """Weights may be this far outside a triangle: rays do not slip through between two."""
 
@@ -36,10 +41,66 @@ class Tree(NamedTuple):
 
 
 def grow(low: FloatArray, high: FloatArray) -> Tree:
-    """The tree over items with the boxes low, high (N, 3): halves along the longest side, by the boxes' middles."""
+    """The tree over items: halves along the longest side, by the boxes' middles.
+
+    Args:
+        low: lowest corners of the items' boxes, (N, 3).
+        high: highest corners, (N, 3).
+    """
     if not len(low):
         return Tree(np.zeros((1, 6)), np.zeros((1, 2), np.int64), np.zeros(0, np.int64))
     return Tree(*_grow(np.ascontiguousarray(low, np.float64), np.ascontiguousarray(high, np.float64)))
+
+
+class MeshForest(NamedTuple):
+    """The trees over each mesh's triangles, one after another, as `search` takes them.
+
+    Attributes:
+        faces: int64 (F,), face of its mesh that each row of the trees is; meshes' faces are counted one after another.
+        below: boxes, links, roots (T,) and triangles (F, 3, 3) of all trees.
+    """
+
+    faces: npt.NDArray[np.int64]
+    below: tuple[FloatArray, Links, Links, FloatArray]
+
+
+def grow_forest(meshes: Sequence[Mesh]) -> MeshForest:
+    """A tree over the triangles of each mesh, in the mesh's own frame.
+
+    Args:
+        meshes: the meshes; their order is that of `search`'s things.
+    """
+    trees = [_grow_mesh_tree(mesh) for mesh in meshes]
+    nodes = np.cumsum([0, *(len(tree.boxes) for tree in trees)])
+    rows = np.cumsum([0, *(len(tree.order) for tree in trees)])
+    links = [_shift_links(tree, nodes[k], rows[k]) for k, tree in enumerate(trees)]
+    sides = [_corner_and_sides(mesh)[tree.order] for mesh, tree in zip(meshes, trees, strict=True)]
+    return MeshForest(
+        np.concatenate([np.zeros(0, np.int64), *(tree.order + rows[k] for k, tree in enumerate(trees))]),
+        (
+            np.concatenate([np.zeros((0, 6)), *(tree.boxes for tree in trees)]),
+            np.concatenate([np.zeros((0, 2), np.int64), *links]),
+            nodes[:-1].astype(np.int64),
+            np.concatenate([np.zeros((0, 3, 3)), *sides]),
+        ),
+    )
+
+
+def _grow_mesh_tree(mesh: Mesh) -> Tree:
+    corners = mesh.vertices[mesh.faces]
+    return grow(corners.min(1), corners.max(1)) if len(corners) else grow(np.zeros((0, 3)), np.zeros((0, 3)))
+
+
+def _shift_links(tree: Tree, nodes: int, rows: int) -> Links:
+    """A tree's links where its nodes and items stand behind those of others."""
+    leaf = tree.links[:, 1] > 0
+    return np.column_stack([tree.links[:, 0] + np.where(leaf, rows, nodes), tree.links[:, 1]])
+
+
+def _corner_and_sides(mesh: Mesh) -> FloatArray:
+    """Of each triangle a corner and the two sides from it, (F, 3, 3)."""
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+    return np.stack([a, b - a, c - a], 1)
 
 
 @njit(cache=True, nogil=True)

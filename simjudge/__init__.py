@@ -18,6 +18,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simjudge.capture.rendering import render as render
+    from simjudge.capture.replaying import replay as replay
     from simjudge.core.errors import Losses as Losses
     from simjudge.core.errors import SimjudgeError as SimjudgeError
     from simjudge.core.errors import UsageError as UsageError
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from simjudge.data.sets import Topics as Topics
     from simjudge.data.splits import Split as Split
     from simjudge.data.splits import split as split
+    from simjudge.driving.drive import drive as drive
+    from simjudge.engines import availability
     from simjudge.perception.detection import detect as detect
     from simjudge.perception.detector import Detections as Detections
     from simjudge.perception.detector import Detector as Detector
@@ -38,10 +42,15 @@ if TYPE_CHECKING:
     from simjudge.perception.training import train as train
     from simjudge.reports.contents import Contents as Contents
     from simjudge.reports.contents import info as info
+    from simjudge.reports.engine_comparison import compare_engines as compare_engines
+    from simjudge.reports.report import report as report
     from simjudge.sensors.camera import filtering
 
     __version__: str
-    read, write, filter = sets.read_set, sets.write_set, filtering.filter_images  # noqa: A001 - the command's name
+    # Their names in their rooms are others.
+    read, write = sets.read_set, sets.write_set
+    filter = filtering.filter_images  # noqa: A001 - the command's name
+    list_engines = availability.engine_availability
 
 _HOMES = {
     "Contents": "simjudge.reports.contents",
@@ -56,13 +65,19 @@ _HOMES = {
     "Topics": "simjudge.data.sets",
     "TrainedDetector": "simjudge.perception.training",
     "UsageError": "simjudge.core.errors",
+    "compare_engines": "simjudge.reports.engine_comparison",
     "convert": "simjudge.data.conversion",
     "detect": "simjudge.perception.detection",
+    "drive": "simjudge.driving.drive",
     "filter": "simjudge.sensors.camera.filtering:filter_images",
     "info": "simjudge.reports.contents",
     "join": "simjudge.data.join",
+    "list_engines": "simjudge.engines.availability:engine_availability",
     "load_detector": "simjudge.perception.loading",
     "read": "simjudge.data.sets:read_set",
+    "render": "simjudge.capture.rendering",
+    "replay": "simjudge.capture.replaying",
+    "report": "simjudge.reports.report",
     "split": "simjudge.data.splits",
     "train": "simjudge.perception.training",
     "write": "simjudge.data.sets:write_set",

@@ -19,21 +19,10 @@ def report(
     ),
 ) -> None:
     """Make one HTML page of saved results: verdicts, W1 against overlap, galleries, where the gap sits, sweeps."""
-    from simjudge.reports.figure_files import save_figures
-    from simjudge.reports.page import write_report
-    from simjudge.reports.sentences import HEADLINES, SetNames, verdict_sentence
-    from simjudge.reports.table import write_csv
+    from simjudge.reports.report import report as run
 
-    results, losses = write_report(folders, out)
-    if csv is not None:
-        write_csv(csv, results)
-        say(f"wrote {csv}")
-    if figures is not None:
-        say(f"wrote {len(save_figures(results, figures))} files into {figures}")
-    for result in results:
-        permutations = (result.header.get("parameters") or {}).get("permutations")
-        for entry in result.entries if result.overall is not None else ():
-            sentence = verdict_sentence(entry, SetNames.of_result(result), permutations)
-            sys.stdout.write(f"{result.name}: {entry.label}: {HEADLINES[entry.verdict]}: {sentence}\n")
+    written = run(folders, out, csv=csv, figures=figures, log=say)
+    for line in written.verdicts:
+        sys.stdout.write(f"{line}\n")
     say(f"wrote {out}")
-    finish(losses)
+    finish(written.losses)

@@ -1,0 +1,72 @@
+"""`simjudge report` as a function: the page of saved results, their numbers as CSV, their figures as files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simjudge.core.errors import Losses
+from simjudge.core.progress import Log, no_log
+from simjudge.reports.figure_files import save_figures
+from simjudge.reports.page import write_report
+from simjudge.reports.sentences import HEADLINES, SetNames, verdict_sentence
+from simjudge.reports.table import write_csv
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report that was written.
+
+    Attributes:
+        path: the page; it opens from disk.
+        verdicts: one sentence for every result and class.
+        losses: what could not be shown, such as damaged crops.
+    """
+
+    path: Path
+    verdicts: list[str]
+    losses: Losses = field(default_factory=Losses, repr=False)
+
+    def __str__(self) -> str:
+        """The verdicts, one a line."""
+        return "\n".join(self.verdicts)
+
+
+def report(
+    folders: str | Path | Sequence[str | Path],
+    out: str | Path = "report.html",
+    *,
+    csv: str | Path | None = None,
+    figures: str | Path | None = None,
+    log: Log = no_log,
+) -> Report:
+    """Make one self-contained HTML page of saved results.
+
+    Args:
+        folders: folders that `compare` or `sweep` wrote, or one of them.
+        out: the page to write.
+        csv: also writes the numbers to this file, one row a result and class.
+        figures: also writes every figure as SVG and PDF into this folder.
+        log: receives a line for every file that was written.
+
+    Returns:
+        The report.
+
+    Raises:
+        SimjudgeError: a folder holds no result, a file in it is damaged, or something cannot be written.
+    """
+    given = [folders] if isinstance(folders, str | Path) else folders
+    results, losses = write_report([Path(folder) for folder in given], Path(out))
+    if csv is not None:
+        write_csv(Path(csv), results)
+        log(f"wrote {csv}")
+    if figures is not None:
+        log(f"wrote {len(save_figures(results, Path(figures)))} files into {figures}")
+    verdicts = []
+    for result in results:
+        permutations = (result.header.get("parameters") or {}).get("permutations")
+        for entry in result.entries if result.overall is not None else ():
+            sentence = verdict_sentence(entry, SetNames.of_result(result), permutations)
+            verdicts.append(f"{result.name}: {entry.label}: {HEADLINES[entry.verdict]}: {sentence}")
+    return Report(Path(out), verdicts, losses)

@@ -14,7 +14,7 @@ from simjudge.capture.render_plan import RenderPlan
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
-from simjudge.data.formats.yolo.dataset import write_yolo
+from simjudge.data.formats.yolo import write_yolo
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera_messages import CameraMessages

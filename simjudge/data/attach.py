@@ -34,7 +34,7 @@ def attach_predictions(source: FrameSet, onto: FrameSet) -> FrameSet:
     return onto.with_predictions(table, predicted)
 
 
-def attach_labels(labels: FrameSet, onto: FrameSet, tolerance_ns: int) -> FrameSet:
+def attach_labels(labels: FrameSet, onto: FrameSet, tolerance_ns: int = 0) -> FrameSet:
     """`onto` with the objects of `labels`; see `simjudge.data.sets.with_labels`."""
     losses = Losses()
     losses.extend(onto.losses)

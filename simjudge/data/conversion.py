@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from simjudge.core.frames import FrameSet
+from simjudge.data.attach import attach_labels
 from simjudge.data.image_orientation import flip_vertically
-from simjudge.data.sets import Topics, read_set, with_labels
+from simjudge.data.sets import Topics, read_set
 from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
 
 
@@ -44,5 +45,5 @@ def convert(
     if upside_down:
         frames = flip_vertically(frames)
     if labels is not None:
-        frames = with_labels(frames, as_frames(labels), tolerance_ns)
+        frames = attach_labels(as_frames(labels), frames, tolerance_ns)
     return write_where_asked(frames, out, to)

@@ -12,11 +12,10 @@ import numpy as np
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet, IntArray
+from simjudge.data.formats import file_suffixes, folder_formats
 from simjudge.data.photographs import source_photograph
-from simjudge.data.sets import FOLDER_FORMATS, write_set
+from simjudge.data.sets import write_set
 from simjudge.data.sources import as_frames
-
-_FILE_FORMATS = ("json", "mcap", "db3")
 
 
 def random_split(groups: Sequence[str], count: int, seed: int = 0) -> list[IntArray]:
@@ -105,8 +104,9 @@ def split(
         UsageError: there is no such format, or there are fewer photographs than parts.
         SimjudgeError: the source cannot be read, or `out` cannot be written.
     """
-    if to not in (*FOLDER_FORMATS, *_FILE_FORMATS):
-        raise UsageError(f"--to {to}: no such format; one of {', '.join((*FOLDER_FORMATS, *_FILE_FORMATS))}")
+    known = [*(each.name for each in folder_formats()), *_file_endings()]
+    if to not in known:
+        raise UsageError(f"--to {to}: no such format; one of {', '.join(known)}")
     frames = as_frames(source)
     groups = [source_photograph(name) if by_source else name for name in frames.frame_name]
     dealt = [frames.take(chosen) for chosen in random_split(groups, parts, seed)]
@@ -118,8 +118,14 @@ def split(
 
 def _write_parts(parts: Sequence[FrameSet], out: Path, to: str, losses: Losses) -> list[Path]:
     """Write every part or none; returns where they are."""
-    names = [f"{number}.{to}" if to in _FILE_FORMATS else str(number) for number in range(1, len(parts) + 1)]
+    is_file = to in _file_endings()
+    names = [f"{number}.{to}" if is_file else str(number) for number in range(1, len(parts) + 1)]
     with atomic_folder(out) as folder:
         for name, part in zip(names, parts, strict=True):
-            losses.extend(write_set(part, folder / name, None if to in _FILE_FORMATS else to))
+            losses.extend(write_set(part, folder / name, None if is_file else to))
     return [out / name for name in names]
+
+
+def _file_endings() -> list[str]:
+    """Formats that are one file, named by its ending: json, mcap, db3."""
+    return [suffix.removeprefix(".") for suffix in file_suffixes()]

@@ -9,7 +9,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import BoolArray, FrameSet
-from simjudge.data.formats.yolo.dataset import read_yolo, sniff_yolo
+from simjudge.data.formats.yolo import is_yolo, read_yolo
 from simjudge.data.formats.yolo.layout import find_layout
 from simjudge.data.photographs import source_photograph
 from simjudge.data.sets import read_set
@@ -61,7 +61,7 @@ def read_split(data: Path, valid_fraction: float | None, seed: int) -> tuple[Tra
 
 def _read_with_sides(data: Path) -> tuple[FrameSet, list[str]]:
     """The whole set, and the split ("train", "valid", "test" or "") that each of its frames is in."""
-    if not sniff_yolo(data):
+    if not is_yolo(data):
         frames = read_set(data)
         return frames, [""] * len(frames)
     frames = read_yolo(data)

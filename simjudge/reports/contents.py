@@ -11,8 +11,8 @@ from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frame_summary import summarize_frames
 from simjudge.core.text import load_json
-from simjudge.data.formats.yolo.dataset import find_label_folder
 from simjudge.data.formats.yolo.labels import read_label_rows
+from simjudge.data.formats.yolo.predictions import find_label_folder
 from simjudge.data.rosbag2 import describe_recording
 from simjudge.data.sets import read_set, sniff_format
 from simjudge.perception.loading import load_detector

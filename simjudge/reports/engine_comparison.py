@@ -14,7 +14,7 @@ from simjudge.capture.pose_choice import choose_camera_poses
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_folder
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.data.formats.yolo.dataset import write_yolo
+from simjudge.data.formats.yolo import write_yolo
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.reports.engines_page import write_page

@@ -9,7 +9,8 @@ import pytest
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.images import ArrayImages
-from simjudge.data.sets import read_predictions, read_set, sniff_format, with_labels, write_set
+from simjudge.data.attach import attach_labels
+from simjudge.data.sets import read_predictions, read_set, sniff_format, write_set
 
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 FOLDERS = {"yolo": "yolo", "coco": "coco", "cvat": "cvat", "cpd": "cpd"}
@@ -93,7 +94,7 @@ def test_no_detections_at_all(frames, tmp_path):
     ("name", "to", "error"),
     [
         ("x.json", "yolo", "is written as json by its name"),
-        ("folder", None, "a folder needs --to yolo|coco|cvat|cpd"),
+        ("folder", None, "a folder needs --to coco|cpd|cvat|yolo"),
         ("folder", "voc", "--to voc: no such format"),
     ],
 )
@@ -139,7 +140,7 @@ def test_a_full_disk_leaves_nothing(frames, tmp_path, name, monkeypatch):
 )
 def test_files_that_are_no_data_set(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(SimjudgeError, match=r"; give a YOLO, COCO, CVAT or CPD folder"):
+    with pytest.raises(SimjudgeError, match=r"; give a CPD folder, a CVAT folder or .xml, a COCO folder"):
         read_set(tmp_path / name)
 
 
@@ -152,7 +153,7 @@ def test_an_empty_folder_and_nothing_at_all(tmp_path):
 
 def test_a_bare_folder_of_pictures(frames, tmp_path):
     (write(frames, tmp_path / "yolo") / "images").rename(tmp_path / "photos")
-    assert sniff_format(tmp_path / "photos") == "pictures"
+    assert sniff_format(tmp_path / "photos") == "images"
     found = read_set(tmp_path / "photos")
     assert not found.labelled.any()
     assert found.stamp.tolist() == frames.stamp.tolist()
@@ -167,7 +168,7 @@ def test_a_recording_labelled_by_hand(frames, tmp_path):
     (folder / "labels/1_000000000.txt").write_text("0 0.5 0.5 0.5 0.5\n")
     (folder / "labels/3_000000000.txt").write_text("")
     (folder / "data.yaml").write_text("train: images\nval: images\nnames: [cone]\n")
-    joined = with_labels(read_set(tmp_path / "bag.mcap"), read_set(folder))
+    joined = attach_labels(read_set(folder), read_set(tmp_path / "bag.mcap"))
     write(joined, tmp_path / "out.mcap")
     back = read_set(tmp_path / "out.mcap")
     assert back.labelled.tolist() == [True, False, True]

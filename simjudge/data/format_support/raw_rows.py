@@ -59,6 +59,11 @@ def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str],
     )
 
 
+def used_class_ids(table: Objects | Predictions | None) -> set[int]:
+    """The class ids that a table holds."""
+    return set() if table is None else {int(i) for i in np.unique(table.class_id)}
+
+
 def count_losses(losses: Losses, kind: str, rows: npt.NDArray[np.int64], where: Callable[[int], str]) -> None:
     """Count `rows` as lost, naming only as many as are shown."""
     shown = rows[: losses.named_per_kind]

@@ -1,1 +1,54 @@
-"""Data sets as files, one format a module: each can sniff, read and write."""
+"""Data formats: one module or one package each, found by looking into this folder.
+
+To add a format, add one file here, such as `kitti.py`, with
+
+1. a function that tells whether a file or folder is of the format, from a `Source`,
+2. a function that reads one into a `FrameSet`, and perhaps one that writes one,
+3. `FORMATS = (Format("kitti", ...),)`, which names them.
+
+Nothing else needs to know the file: `read_set`, `write_set`, `convert --to`, `split --to` and `info` go through
+`all_formats`. Its test is `test/data/formats/test_kitti.py`, its page a row of the table in docs/formats.md; the tests
+of round trips and of that table take it in by themselves.
+
+`simjudge/data/format_support/` has what formats share: `RawRows` checks boxes and counts what cannot be used,
+`image_files` lists and writes images, `mask_codec` turns masks into polygons and run lengths, and a `Sidecar` keeps
+what the format itself cannot hold.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+
+from simjudge.data.format_support.format import Format
+
+
+@cache
+def all_formats() -> tuple[Format, ...]:
+    """Find all formats: the `FORMATS` of each module and package in this folder.
+
+    Returns:
+        The formats in the order in which they are asked whether a path is theirs.
+    """
+    modules = [import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
+    return tuple(sorted((each for module in modules for each in module.FORMATS), key=lambda each: each.order))
+
+
+def folder_formats() -> tuple[Format, ...]:
+    """List the formats that are written as a folder, by name.
+
+    Returns:
+        The formats that `--to` chooses from.
+    """
+    folders = [each for each in all_formats() if each.write is not None and not each.suffixes]
+    return tuple(sorted(folders, key=lambda each: each.name))
+
+
+def file_suffixes() -> dict[str, Format]:
+    """List the formats that are written as a file.
+
+    Returns:
+        The formats by the ending of the file's name, such as ".mcap".
+    """
+    return {suffix: each for each in all_formats() for suffix in each.suffixes if each.write is not None}

@@ -16,6 +16,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet, name_to_stamp
 from simjudge.core.images import FileImages
+from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import (
     drop_repeated_stems,
     file_stems,
@@ -23,14 +24,13 @@ from simjudge.data.format_support.image_files import (
     readable_images,
     write_images,
 )
-from simjudge.data.format_support.raw_rows import build_objects, build_predictions
+from simjudge.data.format_support.raw_rows import build_objects, build_predictions, used_class_ids
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
 from simjudge.data.formats.yolo.labels import (
     format_labels,
     list_label_files,
     read_label_rows,
     scale_to_pixels,
-    used_class_ids,
     write_label_files,
 )
 
@@ -52,7 +52,7 @@ def read_cpd(path: Path) -> FrameSet:
     return apply_sidecar(_read_files(path, sidecar), sidecar)
 
 
-def write_cpd(frames: FrameSet, path: Path) -> None:
+def write_cpd(frames: FrameSet, path: Path) -> Losses:
     """Write `frames` in the authors' layout, which their tool reads, with the sidecar for what it cannot hold.
 
     Class ids are written as 0, 1, ... in their order, because their tool makes room for just as many.
@@ -71,6 +71,7 @@ def write_cpd(frames: FrameSet, path: Path) -> None:
             texts = format_labels(replace(frames.predictions, masks=None), frames.size, ids=ids)
             write_label_files(folder / PREDICTIONS / "labels", stems, texts, frames.predicted.tolist())
         write_sidecar(frames, folder, stems, lambda place: _read_files(place, load_sidecar(place)), sorted(used))
+    return Losses()
 
 
 def _read_files(path: Path, sidecar: Sidecar) -> FrameSet:
@@ -106,3 +107,16 @@ def _read_files(path: Path, sidecar: Sidecar) -> FrameSet:
         images=FileImages(paths) if pictures else None,
         losses=losses,
     )
+
+
+FORMATS = (
+    Format(
+        "cpd",
+        "CPD",
+        "a CPD folder",
+        lambda source: sniff_cpd(source.path),
+        10,
+        read=lambda source, _options: read_cpd(source.path),
+        write=write_cpd,
+    ),
+)

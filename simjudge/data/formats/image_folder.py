@@ -7,6 +7,7 @@ from pathlib import Path
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, name_to_stamp
 from simjudge.core.images import FileImages
+from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images, readable_images
 
 
@@ -31,3 +32,15 @@ def read_image_folder(path: Path) -> FrameSet:
     return FrameSet.build(
         path.name, size, frame_name=names, stamp=stamps, images=FileImages(pictures), losses=losses
     )
+
+
+FORMATS = (
+    Format(
+        "images",
+        "Images alone",
+        "a folder of images",
+        lambda source: sniff_image_folder(source.path),
+        90,
+        read=lambda source, _options: read_image_folder(source.path),
+    ),
+)

@@ -15,17 +15,10 @@ from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.core.frames import NO_STAMP, FrameSet, IntArray, name_to_stamp, stamp_to_name
 from simjudge.core.images import FileImages
 from simjudge.core.text import load_json, one_line
+from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, file_stems, image_file, write_images
 from simjudge.data.format_support.json_rows import rows_from_json, rows_to_json
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions
-
-
-def sniff_plain_json(path: Path) -> bool:
-    """Whether `path` is a JSON file that holds a list of frames, bare or under "frames"."""
-    try:
-        return path.is_file() and is_plain(load_json(path))
-    except SimjudgeError:
-        return False
 
 
 def is_plain(content: Any) -> bool:
@@ -82,7 +75,7 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
     )
 
 
-def write_plain_json(frames: FrameSet, path: Path) -> None:
+def write_plain_json(frames: FrameSet, path: Path) -> Losses:
     """Write `frames` as one JSON file.
 
     Pictures that are files are named by their path relative to `path`; others are written into `STEM.images/` beside
@@ -111,6 +104,7 @@ def write_plain_json(frames: FrameSet, path: Path) -> None:
     content = {"class_names": names, "frames": entries} if names else entries
     with atomic_file(path) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")
+    return Losses()
 
 
 def _image_names(frames: FrameSet, path: Path) -> Sequence[str | None]:
@@ -186,3 +180,17 @@ def _picture(frame: dict[str, Any], path: Path, losses: Losses) -> Path | None:
         return picture
     losses.add("pictures that are named but missing", str(picture))
     return None
+
+
+FORMATS = (
+    Format(
+        "json",
+        "Plain JSON",
+        "a .json of frames",
+        lambda source: is_plain(source.json),
+        40,
+        read=lambda source, _options: read_plain_content(source.json, source.path),
+        write=write_plain_json,
+        suffixes=(".json",),
+    ),
+)

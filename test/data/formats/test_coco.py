@@ -11,9 +11,8 @@ from pycocotools.coco import COCO
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.masks import Masks
-from simjudge.data.formats.coco.annotations import read_coco, sniff_coco, write_coco
-from simjudge.data.formats.coco.results import read_results
-from simjudge.data.sets import read_predictions, read_set
+from simjudge.data.formats.coco import read_coco, read_results, write_coco
+from simjudge.data.sets import read_predictions, read_set, sniff_format
 
 GOOD = {
     "images": [
@@ -35,7 +34,7 @@ def written(folder, content=GOOD, name="annotations.json"):
 def test_reads_boxes_names_and_ids(tmp_path):
     path = written(tmp_path)
     for place in (path, tmp_path):
-        assert sniff_coco(place)
+        assert sniff_format(place) == "coco"
         frames = read_coco(place)
         assert list(frames.frame_name) == ["a", "b"]
         assert frames.objects.frame.tolist() == [1]

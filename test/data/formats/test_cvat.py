@@ -5,7 +5,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet, Objects
-from simjudge.data.formats.cvat.document import read_cvat, sniff_cvat, write_cvat
+from simjudge.data.formats.cvat import read_cvat, sniff_cvat, write_cvat
 from simjudge.data.sets import read_set
 
 META = """<meta><job><labels><label><name>red</name><color>#f00</color><attributes></attributes></label>

@@ -8,8 +8,8 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet, Objects
 from simjudge.core.images import ArrayImages, FileImages
-from simjudge.data.formats.plain_json import read_plain_json, sniff_plain_json, write_plain_json
-from simjudge.data.sets import read_set
+from simjudge.data.formats.plain_json import read_plain_json, write_plain_json
+from simjudge.data.sets import read_set, sniff_format
 
 OBJECT = {"class": 1, "box": [1.5, 2, 11, 22]}
 FRAME = {"size": [40, 30], "objects": [OBJECT], "predictions": [OBJECT | {"score": 0.5}]}
@@ -23,7 +23,7 @@ def written(folder, content):
 
 def test_a_bare_list(tmp_path):
     path = written(tmp_path, [FRAME, {"size": [40, 30], "objects": []}, {"size": [8, 9], "stamp": 5}])
-    assert sniff_plain_json(path)
+    assert sniff_format(path) == "json"
     frames = read_plain_json(path)
     assert list(frames.frame_name) == ["000000", "000001", "0_000000005"]
     assert frames.labelled.tolist() == [True, True, False]
@@ -98,7 +98,7 @@ def test_frames_without_a_size(tmp_path, size):
     [
         ("[", "set.json:1: not valid JSON"),
         ("", "not a data set that simjudge knows"),
-        ("[]", "holds no usable frame"),
+        ("[]", "holds COCO results only"),
         ("{}", "neither COCO annotations nor a list of frames"),
         ("[1, 2]", "neither COCO annotations nor a list of frames"),
         ({"frames": [FRAME], "class_names": ["red"]}, '"class_names" is not like'),

@@ -10,9 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from set_examples import assert_same_set, frame_sets
 
 from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.data.formats import file_suffixes, folder_formats
 from simjudge.data.sets import read_set, write_set
 
-FORMATS = {"yolo": None, "coco": None, "cvat": None, "cpd": None, "json": ".json", "mcap": ".mcap", "db3": ".db3"}
+FORMATS = {each.name: None for each in folder_formats()} | {name.removeprefix("."): name for name in file_suffixes()}
+"""The ending of a file of each format, None for a folder."""
 RELAXED = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 
 

@@ -6,11 +6,11 @@ import yaml
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, Objects
-from simjudge.data.formats.yolo.dataset import (
+from simjudge.data.formats.yolo import (
     is_prediction_folder,
+    is_yolo,
     read_prediction_folder,
     read_yolo,
-    sniff_yolo,
     write_yolo,
 )
 
@@ -46,7 +46,7 @@ def test_boxes_are_pixels(yolo):
 def test_descriptions(yolo, text):
     root = yolo({"train": {"a": BOX}, "valid": {"b": BOX}}, text)
     for path in (root, root / "data.yaml"):
-        assert sniff_yolo(path)
+        assert is_yolo(path)
         frames = read_yolo(path)
         assert sorted(frames.frame_name) == ["a", "b"]
         assert frames.class_names == {0: "red", 1: "green"}

@@ -16,11 +16,16 @@ from simjudge.core.text import load_json, one_line
 from simjudge.data.format_support.annotated_frames import AnnotatedFrames, find_images
 from simjudge.data.format_support.image_files import file_stems, write_images
 from simjudge.data.format_support.mask_codec import DECIMALS, MaskList, mask_to_rle
-from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_class_ids
+from simjudge.data.format_support.raw_rows import (
+    RawRows,
+    build_objects,
+    build_predictions,
+    parse_class_ids,
+    used_class_ids,
+)
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
 from simjudge.data.formats.coco.regions import parse_region
 from simjudge.data.formats.coco.results import parse_results
-from simjudge.data.formats.yolo.labels import used_class_ids
 
 ANNOTATIONS, RESULTS = "annotations.json", "results.json"
 _NAMES = (ANNOTATIONS, "_annotations.coco.json", "annotations/annotations.json", "instances.json")
@@ -31,20 +36,16 @@ def is_coco(content: Any) -> bool:
     return isinstance(content, dict) and isinstance(content.get("images"), list) and "annotations" in content
 
 
-def is_coco_results(content: Any) -> bool:
-    """Whether the content of a JSON file is a list of COCO results."""
-    return isinstance(content, list) and all(isinstance(r, dict) and "image_id" in r for r in content[:5])
+def holds_coco(folder: Path) -> bool:
+    """Whether a folder holds COCO annotations, usable or not.
 
+    Args:
+        folder: a folder.
 
-def sniff_coco(path: Path) -> bool:
-    """Whether `path` is a COCO annotations file, or a folder with one."""
-    if path.is_dir():
-        # Damaged or one of several: reading says so better than "no data set" would.
-        return any((path / name).is_file() for name in _NAMES) or any((path / "annotations").glob("*.json"))
-    try:
-        return path.is_file() and is_coco(load_json(path))
-    except SimjudgeError:
-        return False
+    Returns:
+        True where a file has one of the usual names. A damaged one counts: reading says what is wrong with it.
+    """
+    return any((folder / name).is_file() for name in _NAMES) or any((folder / "annotations").glob("*.json"))
 
 
 def read_coco(path: Path) -> FrameSet:
@@ -67,7 +68,7 @@ def read_coco_content(content: Any, path: Path) -> FrameSet:
     return apply_sidecar(_read_plain(content, path, sidecar), sidecar)
 
 
-def write_coco(frames: FrameSet, path: Path) -> None:
+def write_coco(frames: FrameSet, path: Path) -> Losses:
     """Write `frames` as a folder: images/, annotations.json, results.json (where predicted) and the sidecar."""
     stems = file_stems(frames.frame_name)
     used = used_class_ids(frames.objects) | used_class_ids(frames.predictions) | set(frames.class_names)
@@ -89,6 +90,7 @@ def write_coco(frames: FrameSet, path: Path) -> None:
             results = _rows(frames.predictions, frames.size)
             (folder / RESULTS).write_text(json.dumps(results), encoding="utf-8")
         write_sidecar(frames, folder, stems, _read_folder)
+    return Losses()
 
 
 def _rows(table: Objects | Predictions, size: IntArray) -> list[dict[str, Any]]:

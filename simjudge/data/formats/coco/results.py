@@ -15,6 +15,11 @@ from simjudge.data.format_support.raw_rows import RawRows, build_predictions, pa
 from simjudge.data.formats.coco.regions import parse_region
 
 
+def is_coco_results(content: Any) -> bool:
+    """Whether the content of a JSON file is a list of COCO results."""
+    return isinstance(content, list) and all(isinstance(r, dict) and "image_id" in r for r in content[:5])
+
+
 def parse_results(
     rows: Any, path: Path, frame_of: dict[Any, int], size: IntArray, losses: Losses
 ) -> RawRows:

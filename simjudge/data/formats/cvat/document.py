@@ -15,10 +15,9 @@ from simjudge.core.frames import FrameSet, name_to_stamp
 from simjudge.core.text import load_xml, parse_integer
 from simjudge.data.format_support.annotated_frames import find_images
 from simjudge.data.format_support.image_files import file_stems, list_images, write_images
-from simjudge.data.format_support.raw_rows import build_objects, build_predictions
+from simjudge.data.format_support.raw_rows import build_objects, build_predictions, used_class_ids
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
 from simjudge.data.formats.cvat.shapes import add_shapes, read_shapes
-from simjudge.data.formats.yolo.labels import used_class_ids
 
 ANNOTATIONS, PREDICTIONS = "annotations.xml", "predictions.xml"
 ImageEntry = tuple[str, int, int]
@@ -48,7 +47,7 @@ def read_cvat(path: Path) -> FrameSet:
     return apply_sidecar(_read_plain(file, sidecar), sidecar)
 
 
-def write_cvat(frames: FrameSet, path: Path) -> None:
+def write_cvat(frames: FrameSet, path: Path) -> Losses:
     """Write `frames` as a folder: images/, annotations.xml, predictions.xml (where predicted) and the sidecar.
 
     Images that nobody labelled are left out of annotations.xml, so that an export from CVAT, which names all images of
@@ -70,6 +69,7 @@ def write_cvat(frames: FrameSet, path: Path) -> None:
             add_shapes(document, entries, np.flatnonzero(frames.predicted), frames.predictions, labels)
             _write_xml(document, folder / PREDICTIONS)
         write_sidecar(frames, folder, stems, lambda f: _read_plain(f / ANNOTATIONS, load_sidecar(f)))
+    return Losses()
 
 
 def _read_plain(file: Path, sidecar: Sidecar) -> FrameSet:

@@ -12,20 +12,19 @@ import yaml
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
-from simjudge.core.frames import FrameSet, Predictions, name_to_stamp
+from simjudge.core.frames import FrameSet, name_to_stamp
 from simjudge.core.images import FileImages
 from simjudge.data.format_support.image_files import file_stems, readable_images, write_images
-from simjudge.data.format_support.raw_rows import build_objects, build_predictions
+from simjudge.data.format_support.raw_rows import build_objects, build_predictions, used_class_ids
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
 from simjudge.data.formats.yolo.labels import (
     format_labels,
     list_label_files,
     read_label_rows,
     scale_to_pixels,
-    used_class_ids,
     write_label_files,
 )
-from simjudge.data.formats.yolo.layout import YoloLayout, YoloSplit, find_layout, is_yolo
+from simjudge.data.formats.yolo.layout import YoloLayout, YoloSplit, find_layout
 
 PLACEHOLDERS_UP_TO = 1000
 """Class ids below this without a name get one in data.yaml, since ultralytics wants a name for every number."""
@@ -46,11 +45,6 @@ class FrameFiles:
     predicted: list[bool] = field(default_factory=list)
 
 
-def sniff_yolo(path: Path) -> bool:
-    """Whether `path` is a YOLO data set: data.yaml, a folder with one, a split folder, or pictures with labels."""
-    return is_yolo(path)
-
-
 def read_yolo(path: Path) -> FrameSet:
     """Read all splits (or the one split) that `path` is.
 
@@ -69,7 +63,7 @@ def read_yolo(path: Path) -> FrameSet:
 
 def write_yolo(
     frames: FrameSet, path: Path, sides: Sequence[str] = (), more: Mapping[str, object] | None = None
-) -> None:
+) -> Losses:
     """Write `frames` as a folder: data.yaml, images/, labels/, predictions/ and the sidecar.
 
     Args:
@@ -95,6 +89,7 @@ def write_yolo(
         with (folder / "data.yaml").open("w", encoding="utf-8") as stream:
             yaml.safe_dump(description, stream, allow_unicode=True, sort_keys=False)
         write_sidecar(frames, folder, stems, _read_plain)
+    return Losses()
 
 
 def _move_to_sides(folder: Path, side: Mapping[str, str]) -> None:
@@ -104,53 +99,6 @@ def _move_to_sides(folder: Path, side: Mapping[str, str]) -> None:
             target = folder / kind / side[file.stem]
             target.mkdir(exist_ok=True)
             file.rename(target / file.name)
-
-
-def is_prediction_folder(path: Path) -> bool:
-    """Whether `path` is a folder of text files with rows of numbers (or holds one called "labels") and no pictures."""
-    folder = find_label_folder(path)
-    if folder is None:
-        return False
-    for file in sorted(folder.glob("*.txt"))[:20]:
-        rows = read_label_rows([file], Losses())
-        if len(rows.file):
-            return True
-        if file.stat().st_size > 0:
-            return False
-    return True
-
-
-def find_label_folder(path: Path) -> Path | None:
-    """The folder of text files that `path` is or holds as "labels"."""
-    for folder in (path / "labels", path):
-        if folder.is_dir():
-            return folder if next(folder.glob("*.txt"), None) is not None else None
-    return None
-
-
-def read_prediction_folder(path: Path, onto: FrameSet, losses: Losses) -> Predictions:
-    """Predictions for the frames of `onto` from a folder of text files named after them.
-
-    Rows are "class x y w h score", or without the score (which is then 1), as ultralytics and the authors write them.
-
-    Raises:
-        SimjudgeError: no file is named after a frame.
-    """
-    folder = find_label_folder(path) or path
-    by_stem = {file.stem: file for file in sorted(folder.glob("*.txt"))}
-    stems = dict(zip(file_stems(onto.frame_name), onto.frame_name, strict=True))
-    names = {name: by_stem[stem] for stem, name in stems.items() if stem in by_stem}
-    if not names:
-        some = next(iter(by_stem), "no .txt file")
-        raise SimjudgeError(f"{path}: no file is named after a frame of {onto.name} (the first is {some})")
-    matched = {file.stem for file in names.values()}
-    for stem, file in by_stem.items():
-        if stem not in matched:
-            losses.add("prediction files for frames that the set lacks", str(file))
-    paths = [names.get(name) for name in onto.frame_name]
-    rows = read_label_rows(paths, losses)
-    raw = scale_to_pixels(rows, paths, np.arange(len(onto)), onto.size, losses, scored=True)
-    return build_predictions(raw, onto.size, onto.class_names, losses)
 
 
 def _read_plain(folder: Path) -> FrameSet:

@@ -170,11 +170,6 @@ def write_label_files(folder: Path, stems: Sequence[str], texts: Sequence[str], 
             (folder / f"{stem}.txt").write_text(text, encoding="utf-8")
 
 
-def used_class_ids(table: Objects | Predictions | None) -> set[int]:
-    """The class ids that a table holds."""
-    return set() if table is None else {int(i) for i in np.unique(table.class_id)}
-
-
 def _lines(path: Path) -> list[str]:
     try:
         return path.read_bytes().decode("utf-8-sig", "replace").splitlines()

@@ -19,8 +19,9 @@ from simjudge.sensors.camera.calibration_file import read_calibration
 
 from .diagnostics import ERROR, OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_publisher
+from .headers import message_stamp
 from .image_input import TRANSPORTS, ImageInput
-from .image_messages import camera_info_message, flip_rows, image_message, message_stamp, to_rgb
+from .image_messages import camera_info_message, flip_rows, image_message, to_rgb
 from .parameters import Parameter
 from .qos import RELIABILITIES
 from .runtime import SimjudgeNode, run_node

@@ -21,8 +21,9 @@ from simjudge.studies.live.image_queue import ImageQueue, QueuedImage
 from .detection_messages import detection_array, vision_array, vision_types
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_publisher
+from .headers import describe_message, message_stamp
 from .image_input import TRANSPORTS, ImageInput
-from .image_messages import image_message, message_stamp, place, to_rgb
+from .image_messages import image_message, to_rgb
 from .parameters import Parameter
 from .qos import RELIABILITIES
 from .runtime import SimjudgeNode, run_node
@@ -105,7 +106,7 @@ class DetectionNode(SimjudgeNode):
         self._queue.close()
         while left := self._queue.clear():
             for item in left:
-                self.losses.add("images that still waited when the node was ended", place(item.message))
+                self.losses.add("images that still waited when the node was ended", describe_message(item.message))
             self._pump()
         self._thread.join()
         self._detections.wait_for_all_acked(Duration(seconds=1))
@@ -180,7 +181,7 @@ class DetectionNode(SimjudgeNode):
             try:
                 found = detector([image])[0]
             except Exception as error:  # noqa: BLE001 - whatever a net raises for one image
-                where = place(item.message, self._input.topic)
+                where = describe_message(item.message, self._input.topic)
                 self._lose("images on which the detector failed", f"{where}: {_first_line(error)}")
                 continue
             self._publish(item, image, found, detector.class_names)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, PoseStamped, Quaternion
 from nav_msgs.msg import Odometry, Path
 from sensor_msgs.msg import CameraInfo
@@ -23,7 +22,7 @@ from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.calibration import Calibration
 from simjudge.vehicle.vehicle import VehicleState
 
-from .image_messages import message_stamp
+from .headers import message_stamp
 
 _RED, _GREEN, _PALE = (0.85, 0.16, 0.1), (0.07, 0.55, 0.25), 0.35
 
@@ -103,9 +102,3 @@ def cone_markers(header: Header, cones: ConeMap, right_class: int, shape: ConeSh
         marker.color = ColorRGBA(r=red, g=green, b=blue, a=1.0 if trusted else _PALE)
         out.markers.append(marker)
     return out
-
-
-def make_header(stamp: int, frame_id: str) -> Header:
-    """A header; nanoseconds."""
-    seconds, nanoseconds = divmod(stamp, 1_000_000_000)
-    return Header(stamp=Time(sec=seconds, nanosec=nanoseconds), frame_id=frame_id)

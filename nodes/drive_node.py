@@ -25,16 +25,9 @@ from simjudge.vehicle.vehicle_file import read_vehicle
 from simjudge.vehicle.vehicle_messages import INPUT_TYPE, ODOMETRY_TOPIC, Frames, VehicleMessages
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .drive_messages import (
-    camera_calibration,
-    cone_markers,
-    make_header,
-    path_message,
-    side_detections,
-    vehicle_state,
-)
+from .drive_messages import camera_calibration, cone_markers, path_message, side_detections, vehicle_state
 from .endpoints import declared_publisher, declared_subscription
-from .image_messages import message_stamp, place
+from .headers import describe_message, make_header, message_stamp
 from .parameters import Parameter
 from .runtime import SimjudgeNode, message_class, run_node
 
@@ -131,7 +124,8 @@ class DriveNode(SimjudgeNode):
         try:
             self._now = vehicle_state(message)
         except SimjudgeError as error:
-            self.losses.add("odometry that makes no sense, not used", f"{place(message, ODOMETRY_TOPIC)}: {error}")
+            where = f"{describe_message(message, ODOMETRY_TOPIC)}: {error}"
+            self.losses.add("odometry that makes no sense, not used", where)
             return
         self._odom_frame = message.header.frame_id
         if self._driver is None:

@@ -1,4 +1,4 @@
-"""sensor_msgs images and arrays of pixels, one to the other, and what a header says."""
+"""Images and camera calibrations as sensor_msgs messages, and images back to pixels."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from simjudge.core.images import RgbImage
 from simjudge.data.rosbag2.pixels import compressed_to_rgb, raw_to_rgb
-from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.sensors.camera.calibration import Calibration
+
+from .headers import describe_message
 
 
 def to_rgb(message: Any, topic: str = "") -> RgbImage:
@@ -24,7 +25,7 @@ def to_rgb(message: Any, topic: str = "") -> RgbImage:
     Raises:
         ImageError: there is no whole image in it, or not one that can be read.
     """
-    where = place(message, topic)
+    where = describe_message(message, topic)
     return compressed_to_rgb(message, where) if isinstance(message, CompressedImage) else raw_to_rgb(message, where)
 
 
@@ -52,14 +53,3 @@ def camera_info_message(calibration: Calibration) -> CameraInfo:
     message.r = calibration.rectification.reshape(-1).tolist()
     message.p = calibration.projection.reshape(-1).tolist()
     return message
-
-
-def message_stamp(message: Any) -> int:
-    """The stamp of a message with a header, nanoseconds."""
-    stamp = message.header.stamp
-    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
-
-
-def place(message: Any, topic: str = "") -> str:
-    """How to name a message to a person: its topic and stamp."""
-    return f"{topic or 'an image'} at {format_seconds(message_stamp(message))}"

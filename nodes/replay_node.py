@@ -27,8 +27,8 @@ from simjudge.sensors.camera.camera_file import read_camera
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_subscription
+from .headers import describe_message, message_stamp
 from .image_input import TRANSPORTS, ImageInput
-from .image_messages import message_stamp, place
 from .parameters import Parameter
 from .pose_input import PARAMETERS as POSE_PARAMETERS
 from .pose_input import PoseInput
@@ -152,7 +152,7 @@ class ReplayNode(SimjudgeNode):
 
     def _take(self, message: Any) -> None:
         self._throughput.received += 1
-        self._waiting.append(_PendingFrame(message_stamp(message), time.monotonic(), place(message)))
+        self._waiting.append(_PendingFrame(message_stamp(message), time.monotonic(), describe_message(message)))
 
     def _lost(self, topic: str, count: int) -> None:
         """Images that never arrived; in live work a few always do not."""

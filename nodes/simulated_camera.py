@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from builtin_interfaces.msg import Time
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import CompressedImage, Image
 from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArray
@@ -31,6 +30,7 @@ from simjudge.engines.contract import Labels
 from simjudge.sensors.camera.camera import Camera
 
 from .endpoints import declared_publisher
+from .headers import make_header
 from .image_messages import camera_info_message, image_message
 from .runtime import SimjudgeNode
 
@@ -122,9 +122,12 @@ class SimulatedCamera:
         return declared_publisher(self._node, topic, reliability=self._reliability)
 
     def header(self, stamp: int) -> Header:
-        """The header of a frame's messages; nanoseconds."""
-        seconds, nanoseconds = divmod(stamp, 1_000_000_000)
-        return Header(stamp=Time(sec=seconds, nanosec=nanoseconds), frame_id=self._frame_id)
+        """The header of a frame's messages.
+
+        Args:
+            stamp: nanoseconds.
+        """
+        return make_header(stamp, self._frame_id)
 
     def _truth_message(self, header: Header, objects: Objects, frame_name: str) -> LabelledObjectArray:
         width, height = self._size

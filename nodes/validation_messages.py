@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from builtin_interfaces.msg import Time
 from simjudge_msgs.msg import (
     Box,
     ClassSummary,
@@ -26,12 +25,6 @@ from simjudge.studies.live.judge import JudgedFrame
 _NAN = math.nan
 _REAL = ("theta", "min_score", "block")
 _MARKER_DISTANCE, _MARKER_HEIGHT = 1.0, 0.08
-
-
-def header(stamp: int, frame_id: str) -> Header:
-    """A header; `stamp` in nanoseconds."""
-    seconds, nanoseconds = divmod(max(stamp, 0), 1_000_000_000)
-    return Header(stamp=Time(sec=seconds, nanosec=nanoseconds), frame_id=frame_id)
 
 
 def summary_message(

@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
-from rclpy.duration import Duration
-from simjudge_msgs.msg import ValidationSummary
-from visualization_msgs.msg import MarkerArray
 
 from simjudge.core.frames import NO_STAMP, FrameSet
-from simjudge.core.progress import Advance
-from simjudge.reports.page import write_report
-from simjudge.results.result_folder import check_result_place
+from simjudge.graph.node_interfaces import NODES
 from simjudge.studies.apart import Job, backward
 from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import Comparison, compare_sets
+from simjudge.studies.comparison import compare_sets
 
 from .diagnostics import OK, TaskState
-from .qos import latched_qos
+from .headers import make_header
 from .runtime import SimjudgeNode, run_node
 from .validation_live import LiveValidation
-from .validation_messages import header, marker_message, summary_message
-from .validation_settings import COMPARISON, LIVE, TWO_SETS, compare_settings, is_live, optional_path
+from .validation_output import ValidationOutput
+from .validation_settings import COMPARISON, LIVE, TWO_SETS, compare_settings, is_live
 from .worker import WorkAbandonedError, Worker
 
-_ACKNOWLEDGE = 2
 _SETTLE = 0.2
+"""Seconds between the summary and the end of a node that ends by itself."""
 
 
 class ValidationNode(SimjudgeNode):
     """Contextualized performance of two sets, or of live streams against a reference set."""
 
     NAME = "validation_node"
+    INTERFACE = NODES["validation_node"]
     PARAMETERS = (*TWO_SETS, *LIVE, *COMPARISON)
 
     def __init__(self) -> None:
@@ -45,66 +37,27 @@ class ValidationNode(SimjudgeNode):
         """
         super().__init__()
         live = is_live(self.settings)
-        self.out = optional_path(self.settings["out"])
-        if self.out is not None:
-            check_result_place(self.out)
-        self._summary = self.create_publisher(ValidationSummary, "validation/summary", latched_qos())
-        self._markers = self.create_publisher(MarkerArray, "validation/markers", latched_qos())
-        self.worker = Worker(self._failed)
+        self._output = ValidationOutput(self)
+        self._worker = Worker(self._failed)
         self._error: Exception | None = None
         self._state = "comparing"
-        self.live: LiveValidation | None = None
+        self._live: LiveValidation | None = None
         if live:
-            self.live = LiveValidation(self)
+            self._live = LiveValidation(self, self._output, self._worker)
         else:
             sets = f"{self.settings['a']} and {self.settings['b']}"
             self.diagnostics.add_task("validation", lambda: TaskState(OK, f"{self._state} {sets}"))
             compared_with = compare_settings(self.settings)
-            self.worker.post(lambda: self._compare(compared_with))
+            self._worker.post(lambda: self._compare(compared_with))
 
     def close(self) -> None:
         """Write the result of a live comparison; wait until the last summary has arrived."""
-        if self.live is not None:
-            self.live.finish()
-        self.worker.finish()
-        self._summary.wait_for_all_acked(Duration(seconds=_ACKNOWLEDGE))
+        if self._live is not None:
+            self._live.finish()
+        self._worker.finish()
+        self._output.wait_until_arrived()
         if self._error is not None:
             raise self._error
-
-    def publish_summary(self, message: ValidationSummary, markers: MarkerArray) -> None:
-        """Publish a summary, and its numbers for RViz."""
-        self._summary.publish(message)
-        self._markers.publish(markers)
-
-    def save(self, compared: Comparison, out: Path) -> None:
-        """Write a result folder, with the report where it is asked for.
-
-        Raises:
-            SimjudgeError: it cannot be written.
-        """
-        compared.save(out)
-        if self.settings["report"]:
-            write_report([out], out / "report.html")
-        self.get_logger().info(f"result in {out}")
-
-    def tell(self, line: str) -> None:
-        """Tell a person something."""
-        self.get_logger().info(line)
-
-    @contextmanager
-    def progress(self, what: str) -> Iterator[Advance]:
-        """Something to tell how far a piece of work is; it gives up once the node ends."""
-        told = time.monotonic()
-
-        def advance(done: int, total: int) -> None:
-            nonlocal told
-            if self.ended:
-                raise WorkAbandonedError
-            if time.monotonic() - told > 5:
-                told = time.monotonic()
-                self.tell(f"{what}: {done} of {total}")
-
-        yield advance
 
     def _failed(self, error: Exception) -> None:
         self._error = self._error or error
@@ -112,18 +65,19 @@ class ValidationNode(SimjudgeNode):
 
     def _compare(self, settings: CompareSettings) -> None:
         """Compare the two sets, save and publish."""
+        output = self._output
         try:
             compared = compare_sets(
-                self.settings["a"], self.settings["b"], settings, log=self.tell, progress=self.progress
+                self.settings["a"], self.settings["b"], settings, log=output.log, progress=output.progress
             )
-            if self.out is not None:
-                self.save(compared, self.out)
+            if output.out is not None:
+                output.save(compared, output.out)
             result = compared.result
             reverse = None
             if self.settings["both_directions"] and not settings.paired:
                 sets = (result.a.frames, result.b.frames)
                 job = Job(*sets, settings, both=True)
-                with self.progress("comparing the other way round") as advance:
+                with output.progress("comparing the other way round") as advance:
                     reverse = backward(job, advance)
         except WorkAbandonedError:
             self.get_logger().warning("ended before the comparison was done")
@@ -132,11 +86,8 @@ class ValidationNode(SimjudgeNode):
         names = {str(k): name for k, name in (result.b.frames.class_names | result.a.frames.class_names).items()}
         about = {"parameters": compared.parameters, "inputs": compared.inputs, "class_names": names}
         frames = len(result.a.frames) + len(result.b.frames)
-        head = header(max(_newest(result.a.frames), _newest(result.b.frames)), self.settings["frame_id"])
-        self.publish_summary(
-            summary_message(head, result.numbers, reverse, about, compared.losses.lines(), frames),
-            marker_message(head, result.numbers, names),
-        )
+        head = make_header(max(_newest(result.a.frames), _newest(result.b.frames)), self.settings["frame_id"])
+        output.publish(head, result.numbers, reverse, about, compared.losses.lines(), frames)
         self._state = "compared"
         if self.settings["once"]:
             time.sleep(_SETTLE)

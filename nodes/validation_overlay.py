@@ -8,16 +8,16 @@ from typing import Any
 
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from sensor_msgs.msg import Image
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
 from simjudge.reports.context_overlay import draw_contexts
 from simjudge.studies.live.judge import JudgedFrame
 
+from .endpoints import declared_publisher
+from .headers import message_stamp
 from .image_input import ImageInput
-from .image_messages import image_message, message_stamp, to_rgb
-from .qos import image_qos
+from .image_messages import image_message, to_rgb
 from .runtime import SimjudgeNode
 
 _LOOK = 0.5
@@ -35,7 +35,7 @@ class ValidationOverlay:
             post: has something done on the thread that judges, which is where images are drawn.
         """
         self._node, self._post = node, post
-        self._publisher = node.create_publisher(Image, "validation/overlay", image_qos(depth=2))
+        self._publisher = declared_publisher(node, "validation/overlay")
         self._input: ImageInput | None = None
         self._images: dict[int, Any] = {}
         self._frames: dict[int, JudgedFrame] = {}

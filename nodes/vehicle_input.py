@@ -12,7 +12,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.vehicle.vehicle import Command
 
 from .endpoints import declared_subscription
-from .image_messages import message_stamp, place
+from .headers import describe_message, message_stamp
 from .runtime import SimjudgeNode, message_class
 
 _WAKE = 0.2
@@ -84,7 +84,8 @@ class VehicleInputs:
         numbers = {name: float(getattr(message, name)) for name in _FIELDS}
         for name, (low, high) in _FIELDS.items():
             if not (math.isfinite(numbers[name]) and low <= numbers[name] <= high):
-                where = f"{place(message, self._topic)}: {name} {numbers[name]:g}, not within {low:g} to {high:g}"
+                value = f"{name} {numbers[name]:g}, not within {low:g} to {high:g}"
+                where = f"{describe_message(message, self._topic)}: {value}"
                 self._node.losses.add("commands that make no sense, not obeyed", where)
                 return
         with self._changed:

@@ -16,8 +16,9 @@ from simjudge.reports.context_overlay import NO_W1_COLOUR, OUTSIDE_COLOUR, w1_co
 from simjudge.reports.watch_screen import Boxes, ClassState, Screen, Where
 
 from .endpoints import declared_subscription
+from .headers import message_stamp
 from .image_input import TRANSPORTS, ImageInput
-from .image_messages import message_stamp, to_rgb
+from .image_messages import to_rgb
 from .parameters import Parameter
 from .qos import RELIABILITIES
 from .runtime import SimjudgeNode, run_node

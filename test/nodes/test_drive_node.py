@@ -15,15 +15,9 @@ from simjudge.core.errors import SimjudgeError  # noqa: E402
 from simjudge.driving.cones import ConeShape  # noqa: E402
 from simjudge.driving.driver import Driver  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
-from simjudge.nodes.drive_messages import (  # noqa: E402
-    camera_calibration,
-    cone_markers,
-    make_header,
-    path_message,
-    side_detections,
-    vehicle_state,
-)
-from simjudge.nodes.image_messages import camera_info_message, message_stamp  # noqa: E402
+from simjudge.nodes.drive_messages import camera_calibration, cone_markers, path_message, side_detections, vehicle_state  # noqa: E402
+from simjudge.nodes.headers import make_header, message_stamp  # noqa: E402
+from simjudge.nodes.image_messages import camera_info_message  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
 from simjudge.sensors.camera.lens import lens_with_field  # noqa: E402
 from simjudge.vehicle.vehicle_file import read_vehicle  # noqa: E402

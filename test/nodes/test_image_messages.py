@@ -19,7 +19,8 @@ from simjudge.core.errors import Losses  # noqa: E402
 from simjudge.core.images import ImageError, decode_image  # noqa: E402
 from simjudge.data.rosbag2.box_messages import BoxColumns  # noqa: E402
 from simjudge.nodes.detection_messages import VisionTypes, detection_array, vision_array  # noqa: E402
-from simjudge.nodes.image_messages import camera_info_message, image_message, message_stamp, to_rgb  # noqa: E402
+from simjudge.nodes.headers import message_stamp  # noqa: E402
+from simjudge.nodes.image_messages import camera_info_message, image_message, to_rgb  # noqa: E402
 from simjudge.perception.detector import Detections  # noqa: E402
 from simjudge.sensors.camera.calibration_file import read_calibration  # noqa: E402
 

@@ -23,7 +23,8 @@ from visualization_msgs.msg import MarkerArray  # noqa: E402
 from simjudge.capture.lock_step import MotionSample  # noqa: E402
 from simjudge.driving.closed_loop import DrivenFrame  # noqa: E402
 from simjudge.driving.drive import DriveOptions, make_closed_loop  # noqa: E402
-from simjudge.nodes.image_messages import message_stamp, to_rgb  # noqa: E402
+from simjudge.nodes.headers import message_stamp  # noqa: E402
+from simjudge.nodes.image_messages import to_rgb  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos, sensor_data_qos  # noqa: E402
 
 SLOW_LIMIT = 120

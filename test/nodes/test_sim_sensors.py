@@ -15,7 +15,7 @@ from simjudge.engines.chrono.sensor_file import read_sensors  # noqa: E402
 from simjudge.engines.chrono.sensor_topics import topics_of  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
 from simjudge.graph.node_interfaces import NODES  # noqa: E402
-from simjudge.nodes.image_messages import message_stamp  # noqa: E402
+from simjudge.nodes.headers import message_stamp  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
 from simjudge.nodes.sim_sensors import SimSensors  # noqa: E402
 

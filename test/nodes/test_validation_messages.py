@@ -12,14 +12,15 @@ pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: mak
 from simjudge_msgs.msg import ClassSummary, ComparisonParameters, SetSummary
 
 from simjudge.context.method import PRESETS, Method
-from simjudge.nodes.validation_messages import contexts_message, header, marker_message, summary_message
+from simjudge.nodes.headers import make_header
+from simjudge.nodes.validation_messages import contexts_message, marker_message, summary_message
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.live.judge import LiveJudge
 from simjudge.studies.pair import compare_pair
 from simjudge.studies.saving import parameters_of
 
 SHORT = CompareSettings(theta=0.3, bootstrap=20, permutations=20)
-HEAD = header(1_500_000_000, "camera")
+HEAD = make_header(1_500_000_000, "camera")
 SIDE = {
     "path": "", "name": "x", "sha256": "", "format": "yolo", "frames": 3, "objects": 4, "predictions": 5,
     "false_positives": 6, "predictions_path": None, "predictions_sha256": None, "units": 3,

@@ -1,0 +1,263 @@
+"""The worker's half of a live validation: everything that touches the session, on one thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from simjudge.context.certainty import Certainty
+from simjudge.core.errors import SimjudgeError
+from simjudge.data.rosbag2.recorded_poses import header_stamp
+from simjudge.studies.apart import Apart, Numbers, backward
+from simjudge.studies.live.frame_builder import LiveFrameBuilder
+from simjudge.studies.live.session import LiveOptions, LiveSession, load_reference
+from simjudge.studies.live.stream_matching import MatchedMessages, UnmatchedMessage
+
+from .diagnostics import OK, WARN, ThroughputCounter
+from .endpoints import declared_publisher
+from .headers import make_header, message_stamp
+from .runtime import SimjudgeNode
+from .validation_messages import contexts_message
+from .validation_output import ValidationOutput
+from .validation_overlay import ValidationOverlay
+
+_CERTAINTY_NAMES = [each.name for each in fields(Certainty)] + ["map50_a", "map50_b", "map50_95_a", "map50_95_b"]
+"""Entries of result.json that take long, and are computed beside the live work."""
+
+
+class LiveComparison:
+    """The session of a live validation and what it publishes.
+
+    All methods but the properties are called on the worker's thread.
+
+    Attributes:
+        throughput: counts the judged frames.
+        counts: what the session has counted, for diagnostics.
+        changed: something has come since the last summary.
+    """
+
+    def __init__(
+        self,
+        node: SimjudgeNode,
+        output: ValidationOutput,
+        options: LiveOptions,
+        builder: LiveFrameBuilder,
+        overlay: ValidationOverlay,
+    ) -> None:
+        """Start without a reference.
+
+        Args:
+            node: that publishes; with the parameters `frame_id` and `both_directions`.
+            output: summary, markers, results.
+            options: how live frames are compared.
+            builder: makes frames from messages.
+            overlay: given every judged frame.
+        """
+        self._node, self._output, self._options = node, output, options
+        self._builder, self._overlay = builder, overlay
+        self._session: LiveSession | None = None
+        self._head = make_header(0, node.settings["frame_id"])
+        self._certainty: Numbers | None = None
+        self._certainty_frames = 0
+        # A computation of certainty that runs in another process, and the frames that it is of.
+        self._running: tuple[Apart, int] | None = None
+        self._contexts = declared_publisher(node, "validation/contexts")
+        self.throughput, self.counts, self.changed = ThroughputCounter(), dict[str, object](), False
+
+    @property
+    def reference_name(self) -> str | None:
+        """The name of the reference set, None while it is loaded."""
+        return None if self._session is None else str(self._session.described["name"])
+
+    @property
+    def journal_trouble(self) -> str | None:
+        """Why the journal is no longer written, None while it is."""
+        return None if self._session is None else self._session.trouble
+
+    @property
+    def computes_certainty(self) -> bool:
+        """Whether a computation of certainty has been started and not been taken over."""
+        return self._running is not None
+
+    @property
+    def certainty_is_ready(self) -> bool:
+        """Whether a computation of certainty has ended and can be taken over."""
+        return self._running is not None and self._running[0].done
+
+    def load(self, path: Path, predictions: Path | None) -> Mapping[str, Any]:
+        """Load a reference; live frames so far are forgotten.
+
+        Args:
+            path: of the set.
+            predictions: made before, in place of those in the set.
+
+        Returns:
+            The reference's entry of "inputs" in result.json.
+
+        Raises:
+            SimjudgeError: it cannot be read, or has no labels or no predictions; the former reference stays.
+        """
+        output, before = self._output, self._session
+        side = load_reference(path, predictions, self._options, output.log, output.progress)
+        if before is None:
+            self._session = LiveSession(self._options, side, self._builder, output.log)
+        else:
+            self._session = before.with_reference(side)
+            self._drop_certainty()
+        described = self._session.described
+        self._head = make_header(self._session.newest, self._head.frame_id)
+        self.changed = True
+        output.log(f"reference {path}: {described['objects']} contexts in {described['frames']} frames")
+        return described
+
+    def judge(self, match: MatchedMessages, received: float) -> None:
+        """Compare a frame and publish its contexts.
+
+        Args:
+            match: labels and detections of the frame.
+            received: when they were matched, seconds of `time.monotonic`.
+        """
+        if self._session is None:
+            return
+        judged = self._session.add(match)
+        if judged is not None:
+            self.throughput.add(time.monotonic() - received)
+            head = match.first.header
+            head.frame_id = head.frame_id or match.second.header.frame_id or self._head.frame_id
+            self._contexts.publish(contexts_message(head, judged, live_is_a=self._options.live_is_a))
+            self._overlay.add(judged)
+            if message_stamp(match.first) >= header_stamp(self._head):
+                self._head = head
+        self.changed = True
+
+    def count_unmatched(self, message: UnmatchedMessage) -> None:
+        """Count a message that found no partner.
+
+        Args:
+            message: which, and why.
+        """
+        if self._session is not None:
+            self._session.leave(message)
+            self.changed = True
+
+    def reset(self) -> int:
+        """Forget the live frames so far.
+
+        Returns:
+            How many there were.
+        """
+        if self._session is None:
+            return 0
+        self._drop_certainty()
+        self._head = make_header(0, self._head.frame_id)
+        self.changed = True
+        return self._session.forget()
+
+    def save(self, folder: Path) -> None:
+        """Write the result so far.
+
+        Args:
+            folder: of the result.
+
+        Raises:
+            SimjudgeError: nothing can be compared yet, or the folder cannot be written.
+        """
+        if self._session is None:
+            raise SimjudgeError("no reference is loaded")
+        self._output.save(self._session.compared(), folder)
+
+    def count(self) -> None:
+        """Refresh `counts`."""
+        session = self._session
+        if session is not None:
+            self.counts = {
+                "judged": session.judge.frame_count, "resumed": session.resumed, "repeated": session.repeated,
+                "repeated with other labels": session.changed, **session.unmatched(),
+            }  # fmt: skip
+
+    def publish_summary(self) -> None:
+        """Publish the numbers so far, with the latest certainty."""
+        session = self._session
+        if session is None:
+            return
+        self.changed = False
+        numbers = session.judge.numbers()
+        certainty = self._certainty
+        if certainty is not None:
+            entries = [(numbers["overall"], certainty.forward["overall"])]
+            entries += [(numbers["by_class"][key], entry) for key, entry in certainty.forward["by_class"].items()]
+            for entry, of_snapshot in entries:
+                entry.update({name: of_snapshot[name] for name in _CERTAINTY_NAMES})
+        reverse = None if certainty is None else certainty.backward
+        self._publish(session, numbers, reverse, session.inputs(), self._certainty_frames)
+
+    def start_certainty(self) -> None:
+        """Start to compute certainty of the frames so far, in another process, unless it is known already."""
+        session = self._session
+        frames = 0 if session is None else session.judge.frame_count
+        if session is None or frames == 0 or (self._certainty is not None and self._certainty_frames == frames):
+            return
+        if self._running is None and session.inputs()["a" if self._options.live_is_a else "b"]["objects"]:
+            self._running = Apart(session.job(both=self._node.settings["both_directions"])), frames
+
+    def take_certainty(self) -> None:
+        """Take over a computation of certainty that has ended, and publish it."""
+        if self._running is None:
+            return
+        (process, frames), self._running = self._running, None
+        diagnostics = self._node.diagnostics
+        if process.numbers is None:
+            diagnostics.set_state("certainty", WARN, f"certainty could not be computed: {process.problem}")
+            return
+        diagnostics.set_state("certainty", OK, f"computed after {frames} frames")
+        self._certainty, self._certainty_frames = process.numbers, frames
+        self.publish_summary()
+
+    def finish(self) -> None:
+        """Write and publish the whole result.
+
+        Raises:
+            SimjudgeError: it cannot be written; the journal stays.
+        """
+        self._drop_certainty()
+        session, node, out = self._session, self._node, self._output.out
+        if session is None:
+            return
+        frames = session.judge.frame_count
+        if not session.has_objects:
+            node.get_logger().warning(f"{frames} live frames with nothing labelled in them: there is no result")
+            session.close(finished=frames == 0)
+            return
+        try:
+            compared = session.compared()
+            if out is not None:
+                self._output.save(compared, out)
+            reverse = backward(session.job(both=True)) if node.settings["both_directions"] else None
+        except Exception:
+            session.close(finished=False)
+            raise
+        for line in compared.losses.lines():
+            node.get_logger().warning(f"left out {line}")
+        self._publish(session, compared.result.numbers, reverse, compared.inputs, frames)
+        session.close(finished=out is not None)
+
+    def _publish(
+        self,
+        session: LiveSession,
+        numbers: Mapping[str, Any],
+        reverse: Mapping[str, Any] | None,
+        inputs: Mapping[str, Any],
+        certainty_frames: int,
+    ) -> None:
+        names = {str(k): name for k, name in session.judge.class_names.items()}
+        about = {"parameters": session.parameters(), "inputs": inputs, "class_names": names}
+        self._output.publish(self._head, numbers, reverse, about, session.losses().lines(), certainty_frames)
+
+    def _drop_certainty(self) -> None:
+        running, self._running = self._running, None
+        self._certainty, self._certainty_frames = None, 0
+        if running is not None:
+            running[0].stop()

@@ -1,0 +1,123 @@
+"""What the validation node gives out: summary and markers on topics, result folders, lines in the log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rclpy.duration import Duration
+from std_msgs.msg import Header
+
+from simjudge.core.progress import Advance
+from simjudge.reports.page import write_report
+from simjudge.results.result_folder import check_result_place
+from simjudge.studies.comparison import Comparison
+
+from .endpoints import declared_publisher
+from .runtime import SimjudgeNode
+from .validation_messages import marker_message, summary_message
+from .validation_settings import optional_path
+from .worker import WorkAbandonedError
+
+_ACKNOWLEDGE = 2
+"""Seconds that the last summary may take to arrive."""
+_PROGRESS_PERIOD = 5
+"""Seconds between lines about the progress of long work."""
+
+
+class ValidationOutput:
+    """The outputs that a comparison of two sets and a live comparison share.
+
+    Attributes:
+        out: folder of the result, None where none is written.
+    """
+
+    def __init__(self, node: SimjudgeNode) -> None:
+        """Create the publishers.
+
+        Args:
+            node: with the parameters `out` and `report`.
+
+        Raises:
+            SimjudgeError: the result cannot be written where it is asked for.
+        """
+        self._node = node
+        self.out = optional_path(node.settings["out"])
+        if self.out is not None:
+            check_result_place(self.out)
+        self._summary = declared_publisher(node, "validation/summary")
+        self._markers = declared_publisher(node, "validation/markers")
+
+    def publish(
+        self,
+        head: Header,
+        numbers: Mapping[str, Any],
+        reverse: Mapping[str, Any] | None,
+        about: Mapping[str, Any],
+        losses: list[str],
+        certainty_frames: int,
+    ) -> None:
+        """Publish a summary, and its numbers for RViz.
+
+        Args:
+            head: stamp and frame.
+            numbers: "by_class" and "overall" of result.json.
+            reverse: the same for the other direction, None where it is not computed.
+            about: "parameters", "inputs" and "class_names" of result.json.
+            losses: what was left out, a line each.
+            certainty_frames: live frames (or frames of both sets) that the certainty is computed from.
+        """
+        self._summary.publish(summary_message(head, numbers, reverse, about, losses, certainty_frames))
+        self._markers.publish(marker_message(head, numbers, about["class_names"]))
+
+    def save(self, compared: Comparison, folder: Path) -> None:
+        """Write a result folder, with the report where the parameter `report` asks for it.
+
+        Args:
+            compared: the comparison.
+            folder: to write; it must not exist yet.
+
+        Raises:
+            SimjudgeError: it cannot be written.
+        """
+        compared.save(folder)
+        if self._node.settings["report"]:
+            write_report([folder], folder / "report.html")
+        self.log(f"result in {folder}")
+
+    def log(self, line: str) -> None:
+        """Write a line to the node's log.
+
+        Args:
+            line: for people.
+        """
+        self._node.get_logger().info(line)
+
+    @contextmanager
+    def progress(self, task: str) -> Iterator[Advance]:
+        """Report the progress of long work in the log.
+
+        Args:
+            task: names the work.
+
+        Yields:
+            A function to call with pieces done and pieces in all; it raises WorkAbandonedError once the node ends.
+        """
+        reported = time.monotonic()
+
+        def advance(done: int, total: int) -> None:
+            nonlocal reported
+            if self._node.ended:
+                raise WorkAbandonedError
+            if time.monotonic() - reported > _PROGRESS_PERIOD:
+                reported = time.monotonic()
+                self.log(f"{task}: {done} of {total}")
+
+        yield advance
+
+    def wait_until_arrived(self) -> None:
+        """Wait until the last summary has arrived at its subscribers."""
+        self._summary.wait_for_all_acked(Duration(seconds=_ACKNOWLEDGE))

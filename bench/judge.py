@@ -16,7 +16,7 @@ import numpy as np
 from scenes import cone_scenes, with_predictions
 from scipy.stats import wasserstein_distance
 
-from simjudge.context.algorithm import Comparison, Samples, compare_class
+from simjudge.context.algorithm import ClassComparison, Samples, compare_class
 from simjudge.context.certainty import draw_resamples
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
@@ -37,7 +37,7 @@ def samples(frames: FrameSet, performance: np.ndarray, class_id: int, method: Me
 
 def judge_all(
     count: int, method: Method = METHOD, thetas: list[float] | None = None, tries: int = 0
-) -> list[list[Comparison]]:
+) -> list[list[ClassComparison]]:
     """Both classes of two sets, from loaded boxes to the result."""
     (a, of_a), (b, of_b) = cone_scenes(count, 1), cone_scenes(count, 2)
     resamples = draw_resamples(len(a), len(b), tries, tries, 0) if tries else None

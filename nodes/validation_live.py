@@ -17,7 +17,7 @@ from simjudge_msgs.srv import LoadReference, Reset, SaveReport
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.storage import format_seconds
-from simjudge.results.result_folder import check_result_place
+from simjudge.results.result_folder import check_result_folder
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.session import COUNT, IGNORE, RESET, SIDES
 from simjudge.studies.live.stream_matching import UNSTAMPED, BackwardJump, Event, StreamMatcher, UnmatchedMessage
@@ -194,7 +194,7 @@ class LiveValidation:
             response.message = "name a folder: the node was started without `out`"
             return response
         try:
-            check_result_place(folder)
+            check_result_folder(folder)
             await self._worker.ask(lambda: self._comparison.save(folder))
         except (SimjudgeError, OSError) as error:
             response.message = str(error)

@@ -13,7 +13,7 @@ from std_msgs.msg import Header
 
 from simjudge.core.progress import Advance
 from simjudge.reports.page import write_report
-from simjudge.results.result_folder import check_result_place
+from simjudge.results.result_folder import check_result_folder
 from simjudge.studies.comparison import Comparison
 
 from .endpoints import declared_publisher
@@ -47,7 +47,7 @@ class ValidationOutput:
         self._node = node
         self.out = optional_path(node.settings["out"])
         if self.out is not None:
-            check_result_place(self.out)
+            check_result_folder(self.out)
         self._summary = declared_publisher(node, "validation/summary")
         self._markers = declared_publisher(node, "validation/markers")
 

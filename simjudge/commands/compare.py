@@ -20,10 +20,10 @@ def compare(
 ) -> None:
     """Compare a detector's performance on A and on B, context by context, with floor, interval and p value."""
     from simjudge.commands.tables import print_comparison
-    from simjudge.results.result_folder import SWEEP, check_result_place
+    from simjudge.results.result_folder import SWEEP, check_result_folder
     from simjudge.studies.comparison import compare_sets
 
-    check_result_place(out)
+    check_result_folder(out)
     if (out / SWEEP).exists():
         say(f"note: the sweep in {out} goes with the result that is replaced; run it again afterwards")
     compared = compare_sets(a, b, settings, log=say, progress=progress)

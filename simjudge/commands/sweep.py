@@ -22,14 +22,14 @@ def sweep(
 ) -> None:
     """Compare A and B along theta and along the patch size: W1, overlap and batch size, as in the paper."""
     from simjudge.commands.tables import print_sweep
-    from simjudge.results.result_folder import SWEEP, check_result_place, write_json
-    from simjudge.studies.comparison import read_sides
-    from simjudge.studies.inputs import model_described
-    from simjudge.studies.saving import method_parameters
+    from simjudge.results.result_folder import SWEEP, check_result_folder, write_json
+    from simjudge.studies.comparison import read_inputs
+    from simjudge.studies.inputs import describe_model
+    from simjudge.studies.result_writing import method_parameters
     from simjudge.studies.sweep import sweep_pair
 
-    check_result_place(out)
-    sides = read_sides(a, b, settings, log=say, progress=progress)
+    check_result_folder(out)
+    sides = read_inputs(a, b, settings, log=say, progress=progress)
     set_a, set_b = sides[0].frames, sides[1].frames
     losses = Losses()
     losses.extend(set_a.losses)
@@ -44,7 +44,7 @@ def sweep(
         "inputs": {
             "a": sides[0].described(set_a, 0) | {"false_positives": None},
             "b": sides[1].described(set_b, 0) | {"false_positives": None},
-            "model": model_described(settings.model),
+            "model": describe_model(settings.model),
         },
         "class_names": {str(k): name for k, name in sorted(names.items())},
         "curves": curves,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.context.join import Matches, similar_blocks
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts
 from simjudge.context.resampling import ResampledW1, Resamples
+from simjudge.context.similarity_join import BestMatches, join_blocks
 from simjudge.context.wasserstein import compare_rows, mark_overlap
 from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.core.progress import Advance
@@ -36,7 +36,7 @@ class Samples:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ClassComparison:
     """What Algorithm 1 gives for one class at one threshold.
 
     Attributes:
@@ -74,7 +74,7 @@ def compare_class(
     thetas: Sequence[float] | None = None,
     resamples: Resamples | None = None,
     advance: Advance | None = None,
-) -> tuple[list[Comparison], ResampledW1 | None]:
+) -> tuple[list[ClassComparison], ResampledW1 | None]:
     """Compare the contexts of one class.
 
     Args:
@@ -98,7 +98,7 @@ def compare_class(
     rank_of = np.empty(n_a + n_b, np.int64)
     rank_of[order] = np.arange(n_a + n_b)
     ranked = (performance[order], from_a[order])
-    matches = Matches(np.full(n_a + n_b, -1, np.int64), np.zeros(n_a + n_b))
+    matches = BestMatches(np.full(n_a + n_b, -1, np.int64), np.zeros(n_a + n_b))
     resampled = None if resamples is None else ResampledW1.zeros(resamples)
     # A relabelled context of B needs its neighbours too.
     rows = np.arange(n_a if resamples is None else n_a + n_b)
@@ -107,7 +107,7 @@ def compare_class(
     batch = np.zeros((n_a, len(limits), 2), np.int64)
     overlap = np.zeros(n_a + n_b, np.uint8)
     done = 0
-    for block in similar_blocks(pool, rows, rank_of, limits, strict=method.strict, other=~from_a, matches=matches):
+    for block in join_blocks(pool, rows, rank_of, limits, strict=method.strict, other=~from_a, matches=matches):
         out = _rows_of_block(block.start, block.rank, block.level, ranked, len(limits), method.min_batch_size)
         mine = block.row < n_a
         w1[block.row[mine]], difference[block.row[mine]], batch[block.row[mine]] = (part[mine] for part in out)
@@ -126,7 +126,7 @@ def compare_class(
     for t, theta in enumerate(limits):
         reached = (matches.index[:n_a] >= 0) & (similarity > theta if method.strict else similarity >= theta)
         results.append(
-            Comparison(
+            ClassComparison(
                 theta=theta,
                 performance_a=a.performance,
                 performance_b=b.performance,

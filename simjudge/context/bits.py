@@ -44,7 +44,7 @@ def set_run(words, start, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def intersection(a, p, b, q):  # type: ignore[no-untyped-def]
+def count_common_bits(a, p, b, q):  # type: ignore[no-untyped-def]
     """How many bits row p of words `a` and row q of words `b` have in common."""
     # Rows by number, not as slices: a slice counts references, which costs more than the row.
     count = 0
@@ -54,7 +54,7 @@ def intersection(a, p, b, q):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def least_sum(a, p, b, q):  # type: ignore[no-untyped-def]
+def minimum_sum(a, p, b, q):  # type: ignore[no-untyped-def]
     """Sum of the element-wise minimum of two rows of block counts: no intersection can be larger."""
     total = 0
     for i in range(a.shape[1]):

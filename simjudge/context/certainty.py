@@ -27,7 +27,7 @@ class Certainty:
         floor_mean, floor_q95: mean W1 if A and B did not differ: mean and 95 % quantile over permutations.
         excess_w1: mean W1 less floor_mean.
         p_value: (1 + permutations with W1 at least as large) / (1 + permutations).
-        p_adjusted: p_value for one class among several (see `among_classes`); p_value itself for all together.
+        p_adjusted: p_value for one class among several (see `correct_for_classes`); p_value itself for all together.
         verdict: GAP, NO_GAP, NO_OVERLAP or NOT_TESTED.
     """
 
@@ -77,7 +77,7 @@ def draw_resamples(
     return Resamples(labels, weights)
 
 
-def judge(mean_w1: float | None, resampled: ResampledW1 | None) -> Certainty:
+def estimate_certainty(mean_w1: float | None, resampled: ResampledW1 | None) -> Certainty:
     """Judge a mean W1 by what relabelling and reweighting give.
 
     The bootstrap is centred: a reweighted W1 is itself biased upward, so its spread is used, not its place. The
@@ -113,7 +113,7 @@ def judge(mean_w1: float | None, resampled: ResampledW1 | None) -> Certainty:
     return Certainty(low, high, floor, q95, excess, p_value, p_value, verdict)
 
 
-def among_classes(classes: Sequence[Certainty], overall: Certainty) -> list[Certainty]:
+def correct_for_classes(classes: Sequence[Certainty], overall: Certainty) -> list[Certainty]:
     """Judge each class as one of several: of twenty classes that do not differ, one would have p <= 0.05 by chance.
 
     p_adjusted is Holm's (Scand. J. Statist. 6, 1979), and at least the p of all classes together: a gap in a class is

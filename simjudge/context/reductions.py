@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.context.algorithm import Comparison
+from simjudge.context.algorithm import ClassComparison
 from simjudge.core.frames import FloatArray
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-def reduce_comparisons(parts: Sequence[Comparison]) -> dict[str, Any]:
+def reduce_comparisons(parts: Sequence[ClassComparison]) -> dict[str, Any]:
     """The numbers of one class, or of several classes together (each compared within itself).
 
     What is undefined is None: every W1 number where no context was compared, means over nothing.

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-from simjudge.context.join import Neighbours
+from simjudge.context.similarity_join import Neighbours
 from simjudge.core.frames import FloatArray, IntArray
 
 CHUNKS = 16

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.results.saved_result import Contexts, Entry
+from simjudge.results.saved_result import ContextTable, ResultEntry
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -44,7 +44,7 @@ def cumulative_shares(values: FloatArray) -> FloatArray:
     return np.searchsorted(np.sort(values), PERFORMANCE_GRID, side="right") / len(values)
 
 
-def performances(contexts: Contexts, entry: Entry, which: str) -> FloatArray:
+def performances(contexts: ContextTable, entry: ResultEntry, which: str) -> FloatArray:
     """Select the known performances of one set.
 
     Args:
@@ -71,7 +71,7 @@ def missed_share(values: FloatArray) -> float:
     return float(np.mean(values == 0))
 
 
-def compared_values(contexts: Contexts, entry: Entry, column: str) -> FloatArray:
+def compared_values(contexts: ContextTable, entry: ResultEntry, column: str) -> FloatArray:
     """Select a column over the compared contexts of A.
 
     Args:
@@ -135,7 +135,7 @@ class OverlapPoint:
         small: whether it is secondary: drawn small, without its name, interval and floor.
     """
 
-    entry: Entry
+    entry: ResultEntry
     label: str
     colour: str
     small: bool = False
@@ -174,7 +174,7 @@ class SizeBin:
     w1: float | None
 
 
-def grid_shape(contexts: Contexts, count: int) -> tuple[int, int]:
+def grid_shape(contexts: ContextTable, count: int) -> tuple[int, int]:
     """Choose the grid of a context map.
 
     Args:
@@ -191,7 +191,7 @@ def grid_shape(contexts: Contexts, count: int) -> tuple[int, int]:
     return int(np.clip(round(columns * aspect), 2, 2 * MAX_GRID_COLUMNS)), columns
 
 
-def cell_means(contexts: Contexts, rows: BoolArray, column: str, shape: tuple[int, int]) -> CellMeans:
+def cell_means(contexts: ContextTable, rows: BoolArray, column: str, shape: tuple[int, int]) -> CellMeans:
     """Average a column by where the centre of the box lies in the image.
 
     Args:
@@ -217,7 +217,7 @@ def cell_means(contexts: Contexts, rows: BoolArray, column: str, shape: tuple[in
     return CellMeans(mean.reshape(shape), counts.reshape(shape))
 
 
-def bins_by_height(contexts: Contexts, entry: Entry, bins: int = SIZE_BINS) -> list[SizeBin]:
+def bins_by_height(contexts: ContextTable, entry: ResultEntry, bins: int = SIZE_BINS) -> list[SizeBin]:
     """Average performance and W1 by box height.
 
     Args:

@@ -31,7 +31,7 @@ from simjudge.reports.number_format import format_number, format_percent, format
 from simjudge.reports.palette import LIGHT
 from simjudge.reports.report_figure import ReportFigure, axes_size, plain_text
 from simjudge.reports.sentences import SetNames
-from simjudge.results.saved_result import Contexts, Entry
+from simjudge.results.saved_result import ContextTable, ResultEntry
 
 FEW_CONTEXTS = 5
 """Cells and bins with fewer contexts are faded: their mean says little."""
@@ -50,7 +50,7 @@ _DIFFERENCE_COLOURS = LinearSegmentedColormap.from_list(
 """Orange where B is better, grey at 0, blue where A is better: the colours of the two sets."""
 
 
-def draw_w1_histogram(axes: Axes, contexts: Contexts, entry: Entry) -> None:
+def draw_w1_histogram(axes: Axes, contexts: ContextTable, entry: ResultEntry) -> None:
     """Draw how W1 is distributed over the compared contexts, with its mean and what chance gives.
 
     Args:
@@ -79,7 +79,7 @@ def draw_w1_histogram(axes: Axes, contexts: Contexts, entry: Entry) -> None:
         _tips(axes, line, f"mean W1 {format_number(mean)}")
 
 
-def draw_performances(axes: Axes, contexts: Contexts, entry: Entry, names: SetNames) -> None:
+def draw_performances(axes: Axes, contexts: ContextTable, entry: ResultEntry, names: SetNames) -> None:
     """Draw the cumulative distributions of the detector's performance in A and in B.
 
     Args:
@@ -103,7 +103,7 @@ def draw_performances(axes: Axes, contexts: Contexts, entry: Entry, names: SetNa
         raise NothingToDrawError(f"{entry.label}: neither set has contexts: there is no performance to draw")
 
 
-def draw_difference_histogram(axes: Axes, contexts: Contexts, entry: Entry, names: SetNames) -> None:
+def draw_difference_histogram(axes: Axes, contexts: ContextTable, entry: ResultEntry, names: SetNames) -> None:
     """Draw the signed differences of mean performance, A minus B, over the compared contexts.
 
     Args:

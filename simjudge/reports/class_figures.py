@@ -12,7 +12,7 @@ from simjudge.reports.class_charts import (
 )
 from simjudge.reports.report_figure import ReportFigure, add_axes, report_style
 from simjudge.reports.sentences import SetNames
-from simjudge.results.saved_result import OVERALL, Contexts, Entry, Result
+from simjudge.results.saved_result import OVERALL, ContextTable, Result, ResultEntry
 
 WIDTH, HEIGHT = 400.0, 240.0
 """Size of a figure, points. Its text is readable down to 60 % of this: a column of a paper."""
@@ -153,7 +153,7 @@ def context_map(result: Result, key: str = OVERALL, column: str = "w1") -> Repor
     return figure
 
 
-def required_contexts(result: Result) -> Contexts:
+def required_contexts(result: Result) -> ContextTable:
     """Get the table of contexts.
 
     Args:
@@ -170,7 +170,7 @@ def required_contexts(result: Result) -> Contexts:
     return result.contexts
 
 
-def find_entry(result: Result, key: str) -> Entry:
+def find_entry(result: Result, key: str) -> ResultEntry:
     """Find the numbers of a class.
 
     Args:

@@ -24,7 +24,7 @@ from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
-from simjudge.studies.side_by_side import (
+from simjudge.studies.engine_comparison import (
     EngineView,
     capture_views,
     compare_boxes,

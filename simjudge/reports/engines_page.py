@@ -18,7 +18,7 @@ from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.core.version import version
 from simjudge.reports.sentences import SetNames, verdict_sentence
 from simjudge.results.saved_result import Result
-from simjudge.studies.side_by_side import CORNER_LIMIT, LONELY_LIMIT, BoxDifference, EngineView, image_difference
+from simjudge.studies.engine_comparison import CORNER_LIMIT, LONELY_LIMIT, BoxDifferences, EngineView, image_difference
 
 _WIDEST, _SHOWN, _QUALITY = 640, 24, 85
 _COLOURS = {1: (220, 40, 40), 2: (30, 150, 60)}
@@ -38,7 +38,7 @@ def write_page(
     title: str,
     engines: tuple[tuple[str, str], tuple[str, str]],
     views: tuple[Sequence[EngineView], Sequence[EngineView]],
-    boxes: BoxDifference,
+    boxes: BoxDifferences,
     found: dict[str, Any],
     result: Result | None,
 ) -> None:

@@ -29,7 +29,7 @@ from simjudge.reports.report_figure import ReportFigure, add_axes, axes_size, re
 from simjudge.reports.result_charts import SWEEP_PANELS, draw_floors, draw_sweep, draw_w1_vs_overlap
 from simjudge.reports.sentences import SetNames
 from simjudge.reports.sweep_lines import sweep_entries, sweep_lines
-from simjudge.results.saved_result import OVERALL, Entry, Result
+from simjudge.results.saved_result import OVERALL, Result, ResultEntry
 
 __all__ = [
     "context_map", "difference_histogram", "performance_distributions", "performance_vs_size", "plot", "sweep_curves",
@@ -202,11 +202,11 @@ def _add_floor_legend(axes: Axes) -> None:
     axes.legend(named.values(), named.keys(), loc="upper left", bbox_to_anchor=(0.0, below), borderaxespad=0)
 
 
-def _points(entries: Sequence[Entry]) -> list[OverlapPoint]:
+def _points(entries: Sequence[ResultEntry]) -> list[OverlapPoint]:
     return [OverlapPoint(e, e.label, c) for e, c in zip(entries, entry_colours(entries), strict=True)]
 
 
-def shown_entries(result: Result) -> tuple[Entry, ...]:
+def shown_entries(result: Result) -> tuple[ResultEntry, ...]:
     """List what figures show of a result.
 
     Args:
@@ -218,5 +218,5 @@ def shown_entries(result: Result) -> tuple[Entry, ...]:
     return result.classes if len(result.classes) == 1 else result.entries
 
 
-def _compared(entry: Entry) -> bool:
+def _compared(entry: ResultEntry) -> bool:
     return entry.count("compared") > 0

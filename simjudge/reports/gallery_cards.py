@@ -17,7 +17,7 @@ from simjudge.reports.sentences import SetNames
 from simjudge.reports.svg_elements import element
 from simjudge.results.gallery import Crop, bare_crops
 from simjudge.results.gallery_choice import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, Item, choose
-from simjudge.results.saved_result import Contexts, Result, read_json
+from simjudge.results.saved_result import ContextTable, Result, read_json
 
 PER_KIND = 6
 BUDGET = 6_500_000
@@ -28,8 +28,8 @@ HEADINGS = {
     HIGHEST: "Highest W1: like contexts, unlike performance",
     MEDIAN: "Around the median W1",
     LOWEST: "Lowest W1: like contexts, like performance",
-    ONLY_A: "Contexts of {a} that {b} never shows",
-    ONLY_B: "Contexts of {b} that {a} never shows",
+    ONLY_A: "ContextTable of {a} that {b} never shows",
+    ONLY_B: "ContextTable of {b} that {a} never shows",
 }
 
 
@@ -98,7 +98,7 @@ class _CardMaker:
     def __init__(
         self,
         result: Result,
-        contexts: Contexts,
+        contexts: ContextTable,
         crops: dict[int, Crop],
         names: SetNames,
         losses: Losses,
@@ -196,7 +196,7 @@ def _box(box: Iterable[float], css: str, hover: str) -> Markup:
     )
 
 
-def _load(result: Result, contexts: Contexts) -> tuple[list[Item], dict[int, Crop]]:
+def _load(result: Result, contexts: ContextTable) -> tuple[list[Item], dict[int, Crop]]:
     """The gallery as saved, or where none was saved, chosen now and without pictures."""
     path = result.folder / "gallery" / "gallery.json"
     if not path.exists():

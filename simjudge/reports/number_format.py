@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simjudge.results.saved_result import Entry
+from simjudge.results.saved_result import ResultEntry
 
 DASH = "–"
 """What stands for an undefined value."""
@@ -81,7 +81,7 @@ def format_p(value: float | None) -> str:
     return f"{value:.1g}" if value < 0.001 else f"{value:.{3 if value < 0.1 else 2}f}"
 
 
-def format_interval(entry: Entry) -> str:
+def format_interval(entry: ResultEntry) -> str:
     """Write the 95 % bootstrap interval of the mean W1.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simjudge.context.verdicts import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED
-from simjudge.results.saved_result import OVERALL, Entry
+from simjudge.results.saved_result import OVERALL, ResultEntry
 
 LIGHT = {
     "page": "#f6f7f9", "panel": "#ffffff", "ink": "#1b2430", "soft": "#566173", "line": "#d9dee6", "grid": "#e8ebf0",
@@ -66,7 +66,7 @@ def series_colours(labels: Sequence[str]) -> list[str]:
     return out
 
 
-def entry_colours(entries: Sequence[Entry]) -> list[str]:
+def entry_colours(entries: Sequence[ResultEntry]) -> list[str]:
     """Choose a colour for each entry of one result.
 
     Args:

@@ -14,7 +14,7 @@ from simjudge.reports.palette import LIGHT, VERDICT_COLOURS
 from simjudge.reports.report_figure import ReportFigure, axes_size, plain_text
 from simjudge.reports.sweep_lines import SweepLine
 from simjudge.reports.verdict_rows import entry_tooltip, w1_axis_end
-from simjudge.results.saved_result import Entry
+from simjudge.results.saved_result import ResultEntry
 
 MAX_LABELLED = 14
 """Up to how many points carry their name in the figure."""
@@ -37,7 +37,7 @@ _CORNERS = (
 """Right or left, top or bottom, what the corner of W1 against overlap means."""
 
 
-def draw_floors(axes: Axes, entries: Sequence[Entry]) -> None:
+def draw_floors(axes: Axes, entries: Sequence[ResultEntry]) -> None:
     """Draw each entry's mean W1 with its interval, over what chance alone gives.
 
     Args:
@@ -192,7 +192,7 @@ SWEEP_PANELS = (
 
 
 def draw_sweep(
-    axes: Axes, line: SweepLine, panel: SweepPanel, entries: Sequence[Entry], colours: Sequence[str]
+    axes: Axes, line: SweepLine, panel: SweepPanel, entries: Sequence[ResultEntry], colours: Sequence[str]
 ) -> None:
     """Draw one quantity of a sweep against the setting that varies.
 
@@ -220,8 +220,8 @@ def draw_sweep(
             _draw_sweep_line(axes, line, entry, field, LIGHT[colour], dashed=n > 0)
 
 
-def _draw_sweep_line(axes: Axes, line: SweepLine, entry: Entry, field: str, colour: str, *, dashed: bool) -> None:
-    known: list[tuple[float, float, Entry]] = []
+def _draw_sweep_line(axes: Axes, line: SweepLine, entry: ResultEntry, field: str, colour: str, *, dashed: bool) -> None:
+    known: list[tuple[float, float, ResultEntry]] = []
     for curve in line.points:
         found = next((e for e in curve.entries if e.key == entry.key), None)
         value = None if found is None else found.number(field)
@@ -234,7 +234,7 @@ def _draw_sweep_line(axes: Axes, line: SweepLine, entry: Entry, field: str, colo
     _dots(axes, xs, ys, SMALL_POINT_AREA, colour, tips)
 
 
-def _sweep_tooltip(entry: Entry, field: str, value: float) -> str:
+def _sweep_tooltip(entry: ResultEntry, field: str, value: float) -> str:
     if field == "mean_w1":
         floor = entry.number("floor_mean")
         return f"mean W1 {format_number(value)}" + (

@@ -28,7 +28,7 @@ from simjudge.reports.sentences import SetNames, correction_sentence, overlap_se
 from simjudge.reports.sweep_lines import sweep_entries
 from simjudge.reports.table import GROUPS, Cell, Notes, cell
 from simjudge.reports.verdict_rows import verdict_axis, w1_axis_end
-from simjudge.results.saved_result import OVERALL, Entry, Result
+from simjudge.results.saved_result import OVERALL, Result, ResultEntry
 
 SECTIONS = 120
 """How many classes get a section with their gallery, over all results."""
@@ -178,7 +178,7 @@ def _sweep(result: Result, embedder: FigureEmbedder) -> SweepCharts | None:
     return SweepCharts(axes, keys, has_floor)
 
 
-def _largest(result: Result, count: int) -> list[Entry]:
+def _largest(result: Result, count: int) -> list[ResultEntry]:
     """All classes together, and the classes with most contexts, in the order of the page."""
     if result.contexts is None:
         return []
@@ -195,7 +195,7 @@ def _facts(result: Result, names: SetNames) -> list[str]:
     return [f for f in facts if f]
 
 
-def _tables(entries: Sequence[Entry], parameters: Mapping[str, Any]) -> tuple[list[NumberTable], list[str]]:
+def _tables(entries: Sequence[ResultEntry], parameters: Mapping[str, Any]) -> tuple[list[NumberTable], list[str]]:
     notes = Notes()
     tables = []
     for start in range(0, len(entries), TABLE_COLUMNS):

@@ -29,7 +29,7 @@ from simjudge.reports.sentences import (
     verdict_sentence,
 )
 from simjudge.reports.verdict_rows import verdict_row
-from simjudge.results.saved_result import OVERALL, Contexts, Entry, Result
+from simjudge.results.saved_result import OVERALL, ContextTable, Result, ResultEntry
 
 SORTED_BY_ID = 12
 """Up to how many classes are listed by class id; more are listed by how far their W1 lies above the floor."""
@@ -115,7 +115,7 @@ class ClassCharts:
     embedder: FigureEmbedder
 
 
-def ordered_entries(result: Result) -> list[Entry]:
+def ordered_entries(result: Result) -> list[ResultEntry]:
     """Order the entries of a result for the page.
 
     Args:
@@ -131,13 +131,13 @@ def ordered_entries(result: Result) -> list[Entry]:
     return entries
 
 
-def _excess(entry: Entry) -> float:
+def _excess(entry: ResultEntry) -> float:
     """How far an entry's W1 stands above its floor; above 0 without a floor; entries without a W1 are last."""
     known = (entry.number(f) for f in ("excess_w1", "mean_w1"))
     return next((v for v in known if v is not None), -1e9)
 
 
-def class_verdict(entry: Entry, result: Result, axis_end: float) -> ClassVerdict:
+def class_verdict(entry: ResultEntry, result: Result, axis_end: float) -> ClassVerdict:
     """Put the verdict on an entry into words.
 
     Args:
@@ -165,7 +165,7 @@ def class_verdict(entry: Entry, result: Result, axis_end: float) -> ClassVerdict
 
 def sections(
     result: Result,
-    entries: Sequence[Entry],
+    entries: Sequence[ResultEntry],
     gallery: Gallery,
     verdicts: Sequence[ClassVerdict],
     charts: ClassCharts,
@@ -199,7 +199,9 @@ def sections(
     return out
 
 
-def _distributions(result: Result, contexts: Contexts, entry: Entry, embedder: FigureEmbedder) -> list[PageFigure]:
+def _distributions(
+    result: Result, contexts: ContextTable, entry: ResultEntry, embedder: FigureEmbedder
+) -> list[PageFigure]:
     key, names = entry.key, SetNames.of_result(result)
     return _drawn(
         embedder,
@@ -211,7 +213,7 @@ def _distributions(result: Result, contexts: Contexts, entry: Entry, embedder: F
     )  # fmt: skip
 
 
-def _where(result: Result, entry: Entry, embedder: FigureEmbedder, *, maps: bool) -> list[PageFigure]:
+def _where(result: Result, entry: ResultEntry, embedder: FigureEmbedder, *, maps: bool) -> list[PageFigure]:
     key, faded = entry.key, f"Faded: fewer than {FEW_CONTEXTS} contexts."
     figures: list[_Request] = [
         ("By object size", lambda: performance_vs_size(result, key, legend=False), faded),
@@ -242,7 +244,7 @@ def _figure_or_none(draw: Callable[[], ReportFigure]) -> ReportFigure | None:
         return None
 
 
-def _missed_note(contexts: Contexts, entry: Entry, names: SetNames) -> str:
+def _missed_note(contexts: ContextTable, entry: ResultEntry, names: SetNames) -> str:
     parts = []
     for which, name in (("a", names.a), ("b", names.b)):
         values = performances(contexts, entry, which)

@@ -14,7 +14,7 @@ from simjudge.reports.number_format import (
     format_p,
     format_percent,
 )
-from simjudge.results.saved_result import Entry, Result
+from simjudge.results.saved_result import Result, ResultEntry
 
 HEADLINES = {GAP: "Gap", NO_GAP: "No gap shown", NO_OVERLAP: "No overlap", NOT_TESTED: "Not tested"}
 """Verdict to what the page calls it."""
@@ -52,7 +52,7 @@ class SetNames:
         return cls(*(w.upper() if name.upper() == w.upper() else f"{w.upper()} ({name})" for w, name in given.items()))
 
 
-def verdict_sentence(entry: Entry, names: SetNames, permutations: int | None = None) -> str:
+def verdict_sentence(entry: ResultEntry, names: SetNames, permutations: int | None = None) -> str:
     """Write what the verdict rests on.
 
     Args:
@@ -92,7 +92,7 @@ def verdict_sentence(entry: Entry, names: SetNames, permutations: int | None = N
     )
 
 
-def corrected_p(entry: Entry) -> str:
+def corrected_p(entry: ResultEntry) -> str:
     """Write what p becomes where the class is one of several.
 
     Args:
@@ -113,7 +113,7 @@ def _from_floor(excess: float) -> str:
     return f"{format_number(abs(excess))} {'above' if excess > 0 else 'below'}"
 
 
-def effect_size(entry: Entry) -> str:
+def effect_size(entry: ResultEntry) -> str:
     """Write how large the difference is, and for how much of A this holds.
 
     Args:
@@ -128,7 +128,7 @@ def effect_size(entry: Entry) -> str:
     return f"W1 {_from_floor(w1 - floor)} the floor, over {format_percent(entry.number('overlap_a'))} of A"
 
 
-def verdict_numbers(entry: Entry, names: SetNames) -> str:
+def verdict_numbers(entry: ResultEntry, names: SetNames) -> str:
     """Write the verdict's numbers, as short as they can stand together.
 
     Args:
@@ -152,7 +152,7 @@ def verdict_numbers(entry: Entry, names: SetNames) -> str:
     return f"mean W1 {format_number(w1)}{spread}, {beside}, {p_text}; {shares}"
 
 
-def overlap_sentences(entry: Entry, names: SetNames) -> list[str]:
+def overlap_sentences(entry: ResultEntry, names: SetNames) -> list[str]:
     """Write what the two overlaps mean.
 
     Args:
@@ -182,7 +182,7 @@ def overlap_sentences(entry: Entry, names: SetNames) -> list[str]:
     return out
 
 
-def performance_sentence(entry: Entry, names: SetNames) -> str:
+def performance_sentence(entry: ResultEntry, names: SetNames) -> str:
     """Write in which set the detector does better.
 
     Args:
@@ -199,7 +199,7 @@ def performance_sentence(entry: Entry, names: SetNames) -> str:
     return f"Over all contexts the detector's mean performance is {means}."
 
 
-def correction_sentence(entries: Sequence[Entry]) -> str:
+def correction_sentence(entries: Sequence[ResultEntry]) -> str:
     """Write how classes are judged among several.
 
     Args:
@@ -218,7 +218,7 @@ def correction_sentence(entries: Sequence[Entry]) -> str:
     )
 
 
-def undefined_reason(entry: Entry, field: str, parameters: Mapping[str, Any]) -> str:
+def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, Any]) -> str:
     """Write why a field of an entry is undefined.
 
     Args:
@@ -245,14 +245,14 @@ def undefined_reason(entry: Entry, field: str, parameters: Mapping[str, Any]) ->
     return next((reason for holds, reason in reasons if holds), "undefined in the result file")
 
 
-def _why_nothing(entry: Entry) -> str:
+def _why_nothing(entry: ResultEntry) -> str:
     empty = [which.upper() for which in ("a", "b") if not entry.count(f"n_{which}")]
     if empty:
         return f"{' and '.join(empty)} {'have' if len(empty) > 1 else 'has'} no contexts of this class"
     return "no context of A has a similar one in B"
 
 
-def _nothing_compared(entry: Entry, names: SetNames) -> str:
+def _nothing_compared(entry: ResultEntry, names: SetNames) -> str:
     a, b = entry.count("n_a"), entry.count("n_b")
     if not a or not b:
         lacking = names.a if not a else names.b

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from simjudge.context.method import Method
-from simjudge.results.saved_result import OVERALL, Curve, Entry
+from simjudge.results.saved_result import OVERALL, Curve, ResultEntry
 
 DEFAULT_THETA = Method.theta
 """Similarity threshold that a sweep marks as the default."""
@@ -79,7 +79,7 @@ def sweep_lines(curves: Sequence[Curve]) -> list[SweepLine]:
     return out
 
 
-def sweep_entries(curves: Sequence[Curve]) -> list[Entry]:
+def sweep_entries(curves: Sequence[Curve]) -> list[ResultEntry]:
     """Choose the entries that a sweep draws.
 
     Args:

@@ -11,7 +11,7 @@ from typing import Any
 from simjudge.core.files import atomic_file
 from simjudge.reports.number_format import DASH, format_count, format_number, format_p, format_percent
 from simjudge.reports.sentences import HEADLINES, undefined_reason
-from simjudge.results.saved_result import Entry, Result
+from simjudge.results.saved_result import Result, ResultEntry
 
 QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 FIELDS = (
@@ -106,7 +106,7 @@ class Notes:
         return self.reasons.index(reason) + 1
 
 
-def cell(row: Row, entry: Entry, parameters: Mapping[str, Any], notes: Notes) -> Cell:
+def cell(row: Row, entry: ResultEntry, parameters: Mapping[str, Any], notes: Notes) -> Cell:
     """What a row says about an entry; undefined values are a dash and a footnote with the reason."""
     texts, marks = [], []
     for field in row.fields:
@@ -134,7 +134,7 @@ def write_csv(path: Path, results: Iterable[Result]) -> None:
                 writer.writerow([*start, entry.key, entry.label, *("" if v is None else v for v in values)])
 
 
-def _value(entry: Entry, field: str) -> Any:
+def _value(entry: ResultEntry, field: str) -> Any:
     if field.startswith("q:"):
         return (entry.fields.get("w1_quantiles") or {}).get(field[2:])
     return entry.fields.get(field)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from simjudge.reports.chart_data import axis_ticks, round_up
 from simjudge.reports.number_format import format_interval, format_number, format_p, format_percent, format_short
 from simjudge.reports.svg_elements import element
-from simjudge.results.saved_result import Entry
+from simjudge.results.saved_result import ResultEntry
 
 ROW_HEIGHT = 30
 """Height of a row, CSS pixels."""
@@ -17,7 +17,7 @@ AXIS_HEIGHT = 16
 """Height of the axis below the rows, CSS pixels."""
 
 
-def w1_axis_end(entries: Sequence[Entry]) -> float:
+def w1_axis_end(entries: Sequence[ResultEntry]) -> float:
     """Choose where the axis of W1 ends.
 
     Args:
@@ -30,7 +30,7 @@ def w1_axis_end(entries: Sequence[Entry]) -> float:
     return round_up(max((v for v in values if v), default=0.1) * 1.04)
 
 
-def entry_tooltip(entry: Entry, label: str) -> str:
+def entry_tooltip(entry: ResultEntry, label: str) -> str:
     """Write an entry's numbers on a line, W1 with everything that must stand beside it.
 
     Args:
@@ -49,7 +49,7 @@ def entry_tooltip(entry: Entry, label: str) -> str:
     )
 
 
-def verdict_row(entry: Entry, end: float) -> Markup:
+def verdict_row(entry: ResultEntry, end: float) -> Markup:
     """Draw an entry's mean W1 with its interval against what chance gives.
 
     Args:

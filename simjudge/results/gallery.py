@@ -17,7 +17,7 @@ from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet, row_offsets
 from simjudge.core.images import ImageError, RgbImage, encode_jpeg
 from simjudge.results.gallery_choice import Item, Place, choose, place_of
-from simjudge.results.saved_result import Contexts
+from simjudge.results.saved_result import ContextTable
 
 SMALLEST, LARGEST = 160, 260
 """A crop's longer side, pixels: smaller ones are scaled up, larger ones down."""
@@ -71,7 +71,7 @@ def save_gallery(
     Raises:
         SimjudgeError: the folder cannot be written.
     """
-    columns = Contexts(contexts)
+    columns = ContextTable(contexts)
     items = choose(columns, per_kind)
     rows = sorted({row for item in items for row in (item.row, item.match_row) if row is not None})
     losses = Losses()
@@ -89,7 +89,7 @@ def save_gallery(
     return losses
 
 
-def bare_crops(contexts: Contexts, items: list[Item], patch: tuple[int, int]) -> list[Crop]:
+def bare_crops(contexts: ContextTable, items: list[Item], patch: tuple[int, int]) -> list[Crop]:
     """Crops without pictures, from the table alone: its labelled boxes and the predictions assigned to them."""
     numbers = contexts.frame_number()
     rows = sorted({row for item in items for row in (item.row, item.match_row) if row is not None})
@@ -112,7 +112,7 @@ def bare_crops(contexts: Contexts, items: list[Item], patch: tuple[int, int]) ->
 def _cut(
     folder: Path,
     frames: FrameSet,
-    contexts: Contexts,
+    contexts: ContextTable,
     rows: list[int],
     patch: tuple[int, int],
     min_score: float,

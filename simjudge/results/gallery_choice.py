@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.results.saved_result import Contexts
+from simjudge.results.saved_result import ContextTable
 
 IntArray = npt.NDArray[np.int64]
 Place = tuple[int, int, int, int]
@@ -32,10 +32,10 @@ class Item:
     match_row: int | None = None
 
 
-def choose(contexts: Contexts, per_kind: int) -> list[Item]:
+def choose(contexts: ContextTable, per_kind: int) -> list[Item]:
     """For each class: highest, median and lowest W1 (with the similar context of B), and without overlap, A and B.
 
-    Contexts whose frame and partner are not shown yet in the same kind are preferred: others look alike.
+    ContextTable whose frame and partner are not shown yet in the same kind are preferred: others look alike.
     """
     frames = contexts.frame_number()
     classes = np.unique(contexts.class_id)
@@ -53,7 +53,7 @@ def choose(contexts: Contexts, per_kind: int) -> list[Item]:
     return out
 
 
-def place_of(contexts: Contexts, row: int, patch: tuple[int, int]) -> tuple[Place, Place]:
+def place_of(contexts: ContextTable, row: int, patch: tuple[int, int]) -> tuple[Place, Place]:
     """The patch (height, width) of a context and the crop around it, in picture pixels, x0, y0, x1, y1.
 
     Either may reach over the picture's edge. The crop also holds the whole box, which may be larger than the patch.
@@ -67,7 +67,7 @@ def place_of(contexts: Contexts, row: int, patch: tuple[int, int]) -> tuple[Plac
     return window, (min(left - dx, x0 - 4), min(top - dy, y0 - 4), max(right, x1 + 4), max(bottom, y1 + 4))
 
 
-def _pairs(contexts: Contexts, rows: IntArray, frames: IntArray, per_kind: int, class_id: int) -> list[Item]:
+def _pairs(contexts: ContextTable, rows: IntArray, frames: IntArray, per_kind: int, class_id: int) -> list[Item]:
     w1, match = contexts["w1"], contexts["match_row"]
     compared = rows[~np.isnan(w1[rows]) & ~np.isnan(match[rows])]
     if not len(compared):

@@ -16,7 +16,7 @@ _OURS = {RESULT, CONTEXTS, SWEEP, "gallery", "report.html"}
 
 
 @contextmanager
-def writing_result(folder: Path) -> Iterator[Path]:
+def atomic_result(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes `folder` once everything is in it.
 
     An earlier result under that name is replaced; a folder that holds anything else is refused.
@@ -24,12 +24,12 @@ def writing_result(folder: Path) -> Iterator[Path]:
     Raises:
         SimjudgeError: `folder` holds files that no result has, or cannot be written.
     """
-    check_result_place(folder)
+    check_result_folder(folder)
     with atomic_folder(folder, overwrite=True) as temporary:
         yield temporary
 
 
-def check_result_place(folder: Path) -> None:
+def check_result_folder(folder: Path) -> None:
     """Refuse a place where a result must not be written, before the work is done.
 
     Raises:

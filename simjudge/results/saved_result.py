@@ -31,7 +31,7 @@ Column = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Entry:
+class ResultEntry:
     """The numbers of one class, or of all classes together.
 
     Attributes:
@@ -65,7 +65,7 @@ class Curve:
 
     theta: float
     patch: tuple[int, int]
-    entries: tuple[Entry, ...]
+    entries: tuple[ResultEntry, ...]
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,14 @@ class Result:
     name: str
     folder: Path
     header: Mapping[str, Any]
-    overall: Entry | None
-    classes: tuple[Entry, ...]
-    contexts: Contexts | None
+    overall: ResultEntry | None
+    classes: tuple[ResultEntry, ...]
+    contexts: ContextTable | None
     curves: tuple[Curve, ...] = ()
     sweep_header: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[ResultEntry, ...]:
         """All classes together first, then class by class."""
         return self.classes if self.overall is None else (self.overall, *self.classes)
 
@@ -104,7 +104,7 @@ class Result:
         return str(given.get("name") or Path(str(given.get("path", ""))).name or which.upper())
 
 
-class Contexts:
+class ContextTable:
     """The columns of `contexts.parquet`; numbers as float64 with NaN for null, made when first asked for."""
 
     def __init__(self, table: pa.Table) -> None:
@@ -134,7 +134,7 @@ class Contexts:
         codes = _text(self.table["frame"]).combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
         return np.asarray(codes * 2 + self.is_a)
 
-    def of(self, entry: Entry) -> npt.NDArray[np.bool_]:
+    def of(self, entry: ResultEntry) -> npt.NDArray[np.bool_]:
         """Which rows an entry is about, bool (N,)."""
         if entry.key == OVERALL:
             return np.ones(len(self), np.bool_)
@@ -178,7 +178,7 @@ def load_result(folder: Path, name: str) -> Result:
     return Result(name, folder, header, overall, classes, contexts, curves, sweep_header)
 
 
-def read_contexts(path: Path) -> Contexts:
+def read_contexts(path: Path) -> ContextTable:
     """Read `contexts.parquet`.
 
     Raises:
@@ -194,7 +194,7 @@ def read_contexts(path: Path) -> Contexts:
     if missing:
         raise SimjudgeError(f"{path}: lacks the column {missing[0]}; run simjudge compare again")
     try:
-        contexts = Contexts(table)
+        contexts = ContextTable(table)
         for column in _NUMBER_COLUMNS:
             contexts[column]
     except (pa.ArrowException, ValueError) as error:
@@ -238,12 +238,12 @@ def _curves(path: Path) -> tuple[tuple[Curve, ...], dict[str, Any]]:
     return tuple(curves), header
 
 
-def _entry(key: str, fields: Any, names: Mapping[str, Any], path: Path) -> Entry:
+def _entry(key: str, fields: Any, names: Mapping[str, Any], path: Path) -> ResultEntry:
     if not isinstance(fields, dict):
         raise SimjudgeError(f"{path}: has no numbers for {key}; run simjudge compare again")
     checked = {name: _checked(value, f"{path}: {key}: {name}") for name, value in fields.items()}
     label = "all classes" if key == OVERALL else str(names.get(key, f"class {key}"))
-    return Entry(key, label, checked)
+    return ResultEntry(key, label, checked)
 
 
 def _checked(value: Any, where: str) -> Any:

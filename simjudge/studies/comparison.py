@@ -11,11 +11,11 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
-from simjudge.studies.inputs import Side, model_described, read_side
+from simjudge.studies.frame_pairs import comparable_pairs
+from simjudge.studies.inputs import InputSet, describe_model, read_input
 from simjudge.studies.pair import PairResult, compare_pair
-from simjudge.studies.pairs_of_frames import usable_pairs
-from simjudge.studies.saving import false_positives, parameters_of, save_comparison
-from simjudge.studies.units import usual_spacing
+from simjudge.studies.result_writing import comparison_parameters, false_positives, save_comparison
+from simjudge.studies.sampling_units import median_frame_interval
 
 STILL_ALIKE = 0.5
 """Seconds within which the frames of a moving camera are taken to look much alike."""
@@ -53,7 +53,7 @@ def compare_sets(
     Raises:
         SimjudgeError: a set cannot be read, or the sets cannot be compared.
     """
-    sides = read_sides(a, b, settings, log=log, progress=progress)
+    sides = read_inputs(a, b, settings, log=log, progress=progress)
     losses = Losses()
     sets = (sides[0].frames, sides[1].frames)
     for each in sets:
@@ -71,13 +71,13 @@ def compare_sets(
         key: side.described(judged.frames, false_positives(judged)) | {"units": units}
         for key, side, judged, units in zip(("a", "b"), sides, (result.a, result.b), result.units, strict=True)
     }
-    inputs["model"] = model_described(settings.model)
-    return Comparison(result, parameters_of(settings), inputs, losses)
+    inputs["model"] = describe_model(settings.model)
+    return Comparison(result, comparison_parameters(settings), inputs, losses)
 
 
-def read_sides(
+def read_inputs(
     a: Source, b: Source, settings: MethodSettings, *, log: Log = no_log, progress: ProgressBar = no_progress
-) -> tuple[Side, Side]:
+) -> tuple[InputSet, InputSet]:
     """Read both sets; the settings' model runs on every set whose predictions were not given.
 
     Args:
@@ -90,7 +90,7 @@ def read_sides(
     Raises:
         SimjudgeError: a set, predictions or the model cannot be read.
     """
-    sides = (read_side(a, settings.a_predictions), read_side(b, settings.b_predictions))
+    sides = (read_input(a, settings.a_predictions), read_input(b, settings.b_predictions))
     if settings.model is None:
         return sides
     from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
@@ -99,7 +99,7 @@ def read_sides(
     return detected(sides[0], detector, log, progress), detected(sides[1], detector, log, progress)
 
 
-def detected(side: Side, detector: Any, log: Log, progress: ProgressBar) -> Side:
+def detected(side: InputSet, detector: Any, log: Log, progress: ProgressBar) -> InputSet:
     """A side with a detector's predictions, unless its predictions were given."""
     from simjudge.perception.detection import detect  # noqa: PLC0415 - slow to import
 
@@ -112,7 +112,7 @@ def detected(side: Side, detector: Any, log: Log, progress: ProgressBar) -> Side
 
 def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:
     """The frames of both sets that are pairs, in the same order; what has no partner is counted."""
-    in_a, in_b = usable_pairs(a, b, round(tolerance * 1e9), losses)
+    in_a, in_b = comparable_pairs(a, b, round(tolerance * 1e9), losses)
     if len(in_a) == 0:
         raise SimjudgeError(f"{a.name} and {b.name} have no frame in common by stamp or name; compare without --paired")
     return a.take(in_a), b.take(in_b)
@@ -123,7 +123,7 @@ def _log_neighbours(a: FrameSet, b: FrameSet, settings: CompareSettings, log: Lo
     if settings.block > 0 or not (settings.permutations or settings.bootstrap):
         return
     for frames in (a, b):
-        spacing = usual_spacing(frames)
+        spacing = median_frame_interval(frames)
         if spacing is not None and spacing < STILL_ALIKE:
             log(
                 f"note: frames of {frames.name} follow each other by {spacing:.2g} s; where neighbours look alike, p "

@@ -15,7 +15,7 @@ IN_MEMORY = "memory"
 
 
 @dataclass(frozen=True)
-class Side:
+class InputSet:
     """One side of a comparison: where it is from, and the set that was read.
 
     Attributes:
@@ -46,7 +46,7 @@ class Side:
         }
 
 
-def read_side(source: FrameSet | Path | str, predictions: Path | None) -> Side:
+def read_input(source: FrameSet | Path | str, predictions: Path | None) -> InputSet:
     """Read a set, and predictions for it from elsewhere where given.
 
     Args:
@@ -60,10 +60,10 @@ def read_side(source: FrameSet | Path | str, predictions: Path | None) -> Side:
     frames = source if isinstance(source, FrameSet) else read_set(Path(source))
     if predictions is not None:
         frames = read_predictions(predictions, frames, path)
-    return Side(path, predictions, frames)
+    return InputSet(path, predictions, frames)
 
 
-def model_described(model: Path | None) -> dict[str, str] | None:
+def describe_model(model: Path | None) -> dict[str, str] | None:
     """The entry of `inputs.model` in result.json."""
     if model is None:
         return None

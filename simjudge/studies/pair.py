@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.context.algorithm import Comparison, Samples, compare_class
-from simjudge.context.certainty import Certainty, among_classes, draw_resamples, judge
+from simjudge.context.algorithm import ClassComparison, Samples, compare_class
+from simjudge.context.certainty import Certainty, correct_for_classes, draw_resamples, estimate_certainty
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.context.resampling import ResampledW1, Resamples
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FloatArray, FrameSet, IntArray
+from simjudge.core.frames import FrameSet, IntArray
 from simjudge.core.progress import Advance
 from simjudge.perception.assignment import Assignment, assign, assign_cpd
-from simjudge.studies.classes import same_classes
+from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.pointwise import paired_objects
-from simjudge.studies.units import Units, drawn_together
+from simjudge.studies.pointwise import pair_objects
+from simjudge.studies.sampling_units import SamplingUnits, sampling_units
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ClassResult:
 
     rows_a: IntArray
     rows_b: IntArray
-    comparison: Comparison
+    comparison: ClassComparison
     certainty: Certainty
 
 
@@ -74,13 +74,13 @@ class PairResult:
     units: tuple[int, int]
 
 
-def judged(frames: FrameSet, method: Method, metric: str, losses: Losses, *, precision: bool = True) -> JudgedSet:
+def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, precision: bool = True) -> JudgedSet:
     """Keep the frames that are labelled and predicted, and give every object its performance.
 
     Raises:
         SimjudgeError: there are no predictions, no labels, or no frame has both.
     """
-    check_labelled(frames)
+    require_labels(frames)
     if frames.predictions is None:
         raise SimjudgeError(f"{frames.name}: holds no predictions; give a detector (--model) or earlier predictions")
     both = frames.labelled & frames.predicted
@@ -91,7 +91,7 @@ def judged(frames: FrameSet, method: Method, metric: str, losses: Losses, *, pre
     taken = frames if both.all() else frames.take(both)
     if len(taken.objects) == 0:
         raise SimjudgeError(f"{frames.name}: no labelled object is in a frame that has predictions")
-    assignment = performance_of(taken, method, metric)
+    assignment = object_performance(taken, method, metric)
     if not precision:
         return JudgedSet(taken, assignment)
     from simjudge.perception.average_precision import average_precision  # noqa: PLC0415 - slow to import
@@ -99,14 +99,14 @@ def judged(frames: FrameSet, method: Method, metric: str, losses: Losses, *, pre
     return JudgedSet(taken, assignment, average_precision(taken))
 
 
-def performance_of(frames: FrameSet, method: Method, metric: str) -> Assignment:
+def object_performance(frames: FrameSet, method: Method, metric: str) -> Assignment:
     """The performance of every object of a set."""
     if method.integer_boxes:
         return assign_cpd(frames, method.min_score)
     return assign(frames, method.min_score, metric)
 
 
-def check_labelled(frames: FrameSet) -> None:
+def require_labels(frames: FrameSet) -> None:
     """Refuse a set in which nothing is labelled.
 
     Raises:
@@ -116,11 +116,20 @@ def check_labelled(frames: FrameSet) -> None:
         raise SimjudgeError(f"{frames.name}: holds no labelled object; nothing can be compared")
 
 
-def samples(judged_set: JudgedSet, rows: IntArray, method: Method, performance: FloatArray | None = None) -> Samples:
-    """The samples that some objects of a set make."""
-    values = judged_set.assignment.performance if performance is None else performance
-    frames = judged_set.frames
-    return Samples(object_contexts(frames, method, rows), values[rows], frames.objects.frame[rows], len(frames))
+def class_samples(judged_set: JudgedSet, class_id: int, method: Method) -> Samples:
+    """Cut the contexts of one class out of a set.
+
+    Args:
+        judged_set: the set with the performance of its objects.
+        class_id: of the anchors.
+        method: patch size, mask and planes.
+
+    Returns:
+        One sample for each object of the class, in the order of the objects.
+    """
+    rows, frames = judged_set.rows(class_id), judged_set.frames
+    performance = judged_set.assignment.performance[rows]
+    return Samples(object_contexts(frames, method, rows), performance, frames.objects.frame[rows], len(frames))
 
 
 def compare_pair(
@@ -142,11 +151,11 @@ def compare_pair(
         advance: told (contexts done, contexts in all).
     """
     losses, method = Losses(), settings.method
-    check_labelled(set_b)
-    a = judged(set_a, method, settings.metric, losses, precision=precision)
-    b = judged(same_classes(a.frames, set_b), method, settings.metric, losses, precision=precision)
-    of_a = drawn_together(a.frames, settings.block)
-    units = (of_a, of_a if settings.paired else drawn_together(b.frames, settings.block))
+    require_labels(set_b)
+    a = judge_set(set_a, method, settings.metric, losses, precision=precision)
+    b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=precision)
+    of_a = sampling_units(a.frames, settings.block)
+    units = (of_a, of_a if settings.paired else sampling_units(b.frames, settings.block))
     resamples = None
     if settings.permutations or settings.bootstrap:
         resamples = draw_resamples(
@@ -164,8 +173,8 @@ def compare_pair(
         if everything is not None and resampled is not None:
             everything.add(resampled)
         alone.append(result)
-    overall = judge(reduce_comparisons([one.comparison for one in alone])["mean_w1"], everything)
-    settled = among_classes([one.certainty for one in alone], overall)
+    overall = estimate_certainty(reduce_comparisons([one.comparison for one in alone])["mean_w1"], everything)
+    settled = correct_for_classes([one.certainty for one in alone], overall)
     classes = {
         class_id: replace(one, certainty=certainty)
         for class_id, one, certainty in zip(ids, alone, settled, strict=True)
@@ -191,7 +200,7 @@ def _numbers(
 def _compare_one(
     a: JudgedSet,
     b: JudgedSet,
-    units: tuple[Units, Units],
+    units: tuple[SamplingUnits, SamplingUnits],
     class_id: int,
     method: Method,
     resamples: Resamples | None,
@@ -200,10 +209,12 @@ def _compare_one(
     rows_a, rows_b = a.rows(class_id), b.rows(class_id)
     first, second = (
         replace(chosen, frame=unit.of_frame[chosen.frame], frame_count=unit.count)
-        for chosen, unit in zip((samples(a, rows_a, method), samples(b, rows_b, method)), units, strict=True)
+        for chosen, unit in zip(
+            (class_samples(a, class_id, method), class_samples(b, class_id, method)), units, strict=True
+        )
     )
     (comparison,), resampled = compare_class(first, second, method, None, resamples, advance)
-    certainty = judge(reduce_comparisons([comparison])["mean_w1"], resampled)
+    certainty = estimate_certainty(reduce_comparisons([comparison])["mean_w1"], resampled)
     return ClassResult(rows_a, rows_b, comparison, certainty), resampled
 
 
@@ -218,10 +229,12 @@ def side_numbers(side: str, judged_set: JudgedSet, class_id: int | None) -> dict
     }
 
 
-def entry_numbers(comparisons: list[Comparison], certainty: Certainty | None, *sides: dict[str, Any]) -> dict[str, Any]:
+def entry_numbers(
+    comparisons: list[ClassComparison], certainty: Certainty | None, *sides: dict[str, Any]
+) -> dict[str, Any]:
     """An entry of "by_class", or "overall" where comparisons of several classes are given."""
     reduced = reduce_comparisons(comparisons)
-    sure = judge(reduced["mean_w1"], None) if certainty is None else certainty
+    sure = estimate_certainty(reduced["mean_w1"], None) if certainty is None else certainty
     out = reduced | vars(sure)
     for side in sides:
         out |= side
@@ -234,7 +247,7 @@ def _mean_defined(values: list[float | None]) -> float | None:
 
 
 def _add_pointwise(a: JudgedSet, b: JudgedSet, numbers: dict[str, Any]) -> None:
-    rows_a, rows_b = paired_objects(a.frames, b.frames)
+    rows_a, rows_b = pair_objects(a.frames, b.frames)
     distance = np.abs(a.assignment.performance[rows_a] - b.assignment.performance[rows_b])
     of_class = a.frames.objects.class_id[rows_a]
     for key, entry in (*numbers["by_class"].items(), (None, numbers["overall"])):

@@ -11,7 +11,7 @@ from simjudge.perception.iou import box_iou
 SAME_OBJECT_IOU = 0.5
 
 
-def paired_objects(a: FrameSet, b: FrameSet) -> tuple[IntArray, IntArray]:
+def pair_objects(a: FrameSet, b: FrameSet) -> tuple[IntArray, IntArray]:
     """Rows of A's and B's objects that are the same thing. Frame i of A and frame i of B are a pair.
 
     Within a pair of frames and a class, objects go together by instance id where both sides have unique ones, else by

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from simjudge.context.algorithm import Comparison, compare_class
+from simjudge.context.algorithm import ClassComparison, compare_class
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance
-from simjudge.studies.classes import same_classes
+from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import SweepSettings
-from simjudge.studies.pair import check_labelled, judged, samples
+from simjudge.studies.pair import class_samples, judge_set, require_labels
 
 
 def sweep_pair(
@@ -36,18 +36,18 @@ def sweep_pair(
         The points, each {"theta", "patch", "by_class", "overall"}, and the frames that could not take part.
     """
     losses, method = Losses(), settings.method
-    check_labelled(set_b)
-    a = judged(set_a, method, settings.metric, losses, precision=False)
-    b = judged(same_classes(a.frames, set_b), method, settings.metric, losses, precision=False)
+    require_labels(set_b)
+    a = judge_set(set_a, method, settings.metric, losses, precision=False)
+    b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=False)
     ids = sorted(set(a.frames.objects.class_id.tolist()) | set(b.frames.objects.class_id.tolist()))
     wanted = {patch: [method.theta] for patch in settings.patches}
     wanted[method.patch] = sorted({*settings.thetas, *wanted.get(method.patch, [])})
     points = []
     for number, (patch, limits) in enumerate(sorted(wanted.items())):
         at_patch = replace(method, patch=patch)
-        by_class: dict[int, list[Comparison]] = {
+        by_class: dict[int, list[ClassComparison]] = {
             class_id: compare_class(
-                samples(a, a.rows(class_id), at_patch), samples(b, b.rows(class_id), at_patch), at_patch, limits
+                class_samples(a, class_id, at_patch), class_samples(b, class_id, at_patch), at_patch, limits
             )[0]
             for class_id in ids
         }

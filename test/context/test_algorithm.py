@@ -138,7 +138,7 @@ def test_several_blocks_equal_one(monkeypatch):
     method = replace(PLAIN, theta=0.5)
     samples = samples_of(frames, random.random(300), method)
     (one,), _ = compare_class(samples, samples, method)
-    monkeypatch.setattr("simjudge.context.join.LEVEL_BYTES", 1)
+    monkeypatch.setattr("simjudge.context.similarity_join.LEVEL_BYTES", 1)
     told = []
     (many,), _ = compare_class(samples, samples, method, advance=lambda done, total: told.append((done, total)))
     np.testing.assert_array_equal(one.w1, many.w1)

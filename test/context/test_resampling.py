@@ -12,7 +12,7 @@ from naive_method import METHODS, frame_sets, samples_of
 from scipy.stats import kstest
 
 from simjudge.context.algorithm import Samples, compare_class
-from simjudge.context.certainty import among_classes, draw_resamples, judge
+from simjudge.context.certainty import correct_for_classes, draw_resamples, estimate_certainty
 from simjudge.context.method import Method
 from simjudge.context.resampling import Resamples
 from simjudge.context.verdicts import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED
@@ -82,7 +82,7 @@ def test_p_is_uniform_over_random_splits_of_one_set():
         a, b = _split(frames, performance, 10, method)
         resamples = draw_resamples(10, 14, 99, 0, seed=1000 + seed)
         (result,), resampled = compare_class(a, b, method, resamples=resamples)
-        values.append(judge(float(np.nanmean(result.w1)), resampled).p_value)
+        values.append(estimate_certainty(float(np.nanmean(result.w1)), resampled).p_value)
     assert kstest(values, "uniform").pvalue > 0.01
     assert np.mean(np.array(values) <= 0.05) < 0.1
 
@@ -93,7 +93,7 @@ def test_p_is_small_and_the_floor_below_where_there_is_a_gap():
     shifted = np.where(frames.objects.frame >= 30, performance * 0.6, performance)
     a, b = _split(frames, shifted, 30, method)
     (result,), resampled = compare_class(a, b, method, resamples=draw_resamples(30, 30, 199, 100, seed=1))
-    sure = judge(float(np.nanmean(result.w1)), resampled)
+    sure = estimate_certainty(float(np.nanmean(result.w1)), resampled)
     assert sure.verdict == GAP
     assert sure.p_value == 1 / 200
     assert sure.floor_mean < sure.floor_q95 < sure.w1_low < np.nanmean(result.w1) < sure.w1_high
@@ -110,7 +110,7 @@ def test_pairs_reveal_a_shift_that_unpaired_sets_hide():
     verdicts = []
     for paired in (True, False):
         _, resampled = compare_class(a, b, method, resamples=draw_resamples(30, 30, 199, 0, seed=0, paired=paired))
-        verdicts.append(judge(0.03, resampled).verdict)
+        verdicts.append(estimate_certainty(0.03, resampled).verdict)
     assert verdicts == [GAP, NO_GAP]
 
 
@@ -136,7 +136,7 @@ def test_the_interval_covers_what_other_samples_of_that_size_give():
         a, b = _split(frames, shifted, 40, method)
         (result,), resampled = compare_class(a, b, method, resamples=draw_resamples(40, 40, 0, 200, seed=seed))
         value = float(np.nanmean(result.w1))
-        sure = judge(value, resampled)
+        sure = estimate_certainty(value, resampled)
         assert sure.verdict == NOT_TESTED
         rows.append((value, sure.w1_low, sure.w1_high))
     values, low, high = np.array(rows).T
@@ -154,9 +154,9 @@ def test_the_interval_covers_what_other_samples_of_that_size_give():
     ],
 )
 def test_classes_among_several_are_judged_with_holm(overall, classes, adjusted):
-    nothing = judge(None, None)
+    nothing = estimate_certainty(None, None)
     given = [nothing if p is None else replace(nothing, p_value=p) for p in classes]
-    settled = among_classes(given, replace(nothing, p_value=overall))
+    settled = correct_for_classes(given, replace(nothing, p_value=overall))
     assert [one.p_adjusted for one in settled] == pytest.approx(adjusted)
     for one in settled:
         expected = NO_OVERLAP if one.p_adjusted is None else GAP if one.p_adjusted <= 0.05 else NO_GAP
@@ -164,9 +164,9 @@ def test_classes_among_several_are_judged_with_holm(overall, classes, adjusted):
 
 
 def test_without_tries_or_overlap_nothing_is_claimed():
-    assert judge(0.3, None).verdict == NOT_TESTED
-    assert judge(None, None).verdict == NO_OVERLAP
-    assert judge(None, None).p_value is None
+    assert estimate_certainty(0.3, None).verdict == NOT_TESTED
+    assert estimate_certainty(None, None).verdict == NO_OVERLAP
+    assert estimate_certainty(None, None).p_value is None
 
 
 @pytest.mark.parametrize(("arguments", "paired"), [((3, 3, -1, 0, 0), False), ((3, 4, 1, 1, 0), True)])

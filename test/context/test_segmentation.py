@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from simjudge.context.algorithm import compare_class
-from simjudge.context.join import similar_blocks
 from simjudge.context.method import Method
 from simjudge.context.segmentation import grid_samples
+from simjudge.context.similarity_join import join_blocks
 from simjudge.core.errors import SimjudgeError, UsageError
 
 
@@ -28,7 +28,7 @@ def test_similarity_is_that_of_one_hot_masks():
     hot = [np.stack([p == k for k in range(3)]) for p in patches]
     expected = [[(a & b).sum() >= 0.5 * (a | b).sum() for b in hot] for a in hot]
     found = np.zeros((len(hot), len(hot)), bool)
-    for block in similar_blocks(samples.contexts, np.arange(len(hot)), np.arange(len(hot)), [0.5]):
+    for block in join_blocks(samples.contexts, np.arange(len(hot)), np.arange(len(hot)), [0.5]):
         for i, row in enumerate(block.row):
             found[row, block.rank[block.start[i] : block.start[i + 1]]] = True
     np.testing.assert_array_equal(found, expected)

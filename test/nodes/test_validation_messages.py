@@ -17,7 +17,7 @@ from simjudge.nodes.validation_messages import contexts_message, marker_message,
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.live.judge import LiveJudge
 from simjudge.studies.pair import compare_pair
-from simjudge.studies.saving import parameters_of
+from simjudge.studies.result_writing import comparison_parameters
 
 SHORT = CompareSettings(theta=0.3, bootstrap=20, permutations=20)
 HEAD = make_header(1_500_000_000, "camera")
@@ -28,7 +28,7 @@ SIDE = {
 
 
 def about(**settings):
-    parameters = parameters_of(CompareSettings(**settings))
+    parameters = comparison_parameters(CompareSettings(**settings))
     return {"parameters": parameters, "inputs": {"a": SIDE, "b": SIDE}, "class_names": {"0": "cone", "1": "post"}}
 
 

@@ -18,7 +18,7 @@ from simjudge.reports.chart_data import (
     performances,
 )
 from simjudge.reports.sweep_lines import sweep_lines
-from simjudge.results.saved_result import OVERALL, Contexts, Curve, Entry
+from simjudge.results.saved_result import OVERALL, ContextTable, Curve, ResultEntry
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +27,12 @@ def table() -> pa.Table:
 
 
 @pytest.fixture(scope="module")
-def contexts(table: pa.Table) -> Contexts:
-    return Contexts(table)
+def contexts(table: pa.Table) -> ContextTable:
+    return ContextTable(table)
 
 
-def entry(table: pa.Table, class_id: int | None) -> Entry:
-    return Entry(OVERALL if class_id is None else str(class_id), "x", made_entry(table, class_id))
+def entry(table: pa.Table, class_id: int | None) -> ResultEntry:
+    return ResultEntry(OVERALL if class_id is None else str(class_id), "x", made_entry(table, class_id))
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
@@ -42,14 +42,14 @@ def test_cumulative_is_the_share_at_or_below(values: list[float]) -> None:
         assert share == sum(v <= grid for v in values) / len(values)
 
 
-def test_performances_and_missed(contexts: Contexts, table: pa.Table) -> None:
+def test_performances_and_missed(contexts: ContextTable, table: pa.Table) -> None:
     rows = [r for r in table.to_pylist() if r["set"] == "b" and r["class_id"] == 2]
     values = performances(contexts, entry(table, 2), "b")
     assert sorted(values) == sorted(r["performance"] for r in rows)
     assert missed_share(values) == sum(r["performance"] == 0 for r in rows) / len(rows)
 
 
-def test_cells_against_a_plain_loop(contexts: Contexts, table: pa.Table) -> None:
+def test_cells_against_a_plain_loop(contexts: ContextTable, table: pa.Table) -> None:
     shape = (3, 5)
     cells = cell_means(contexts, contexts.is_a, "w1", shape)
     values: dict[tuple[int, int], list[float]] = {}
@@ -64,13 +64,13 @@ def test_cells_against_a_plain_loop(contexts: Contexts, table: pa.Table) -> None
         assert (np.isnan(cells.mean[i, j]) and not own) or cells.mean[i, j] == pytest.approx(np.mean(own))
 
 
-def test_grid_follows_the_pictures_shape(contexts: Contexts) -> None:
+def test_grid_follows_the_pictures_shape(contexts: ContextTable) -> None:
     rows, columns = grid_shape(contexts, 600)
     assert columns == 13  # (600 / 6 / 0.5625) ** 0.5
     assert rows == 7  # 13 x 0.5625
 
 
-def test_sizes_against_a_plain_loop(contexts: Contexts, table: pa.Table) -> None:
+def test_sizes_against_a_plain_loop(contexts: ContextTable, table: pa.Table) -> None:
     bins = bins_by_height(contexts, entry(table, 1))
     rows = [r for r in table.to_pylist() if r["class_id"] == 1]
     assert sum(b.n_a + b.n_b for b in bins) == len(rows)
@@ -85,7 +85,7 @@ def test_sizes_against_a_plain_loop(contexts: Contexts, table: pa.Table) -> None
 
 def test_sweeps_choose_the_fullest_line_that_holds_the_default() -> None:
     fields = {"mean_w1": 0.1, "overlap_a": 0.5, "overlap_b": 0.5, "mean_batch_a": 1.0, "mean_batch_b": 1.0}
-    one = Entry("1", "x", fields)
+    one = ResultEntry("1", "x", fields)
     grid = [Curve(t, (p, p), (one,)) for t in (0.7, 0.8) for p in (100, 120)]
     made = sweep_lines(grid)
     assert [s.heading for s in made] == ["theta varied, patch 120 × 120", "patch height varied, theta 0.8"]

@@ -14,7 +14,7 @@ from simjudge.reports.sentences import (
     verdict_sentence,
 )
 from simjudge.reports.table import GROUPS, Notes, cell
-from simjudge.results.saved_result import Entry
+from simjudge.results.saved_result import ResultEntry
 
 NAMES = SetNames("A (hall)", "B (sim)")
 GAP = {
@@ -27,8 +27,8 @@ UNTESTED = {"verdict": "not tested", "floor_mean": None, "p_value": None}
 ABSENT = dict.fromkeys(("mean_w1", "w1_low", "w1_high", "floor_mean", "floor_q95", "excess_w1", "p_value"))
 
 
-def entry(**changes: object) -> Entry:
-    return Entry("1", "red", GAP | changes)
+def entry(**changes: object) -> ResultEntry:
+    return ResultEntry("1", "red", GAP | changes)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,8 @@ def test_overlap_says_what_is_missing() -> None:
 
 
 def test_chance_counts_only_tested_classes() -> None:
-    tested = [entry(), entry(verdict="no gap shown", p_value=0.5), Entry("3", "x", ABSENT | {"verdict": "no overlap"})]
+    absent = ResultEntry("3", "x", ABSENT | {"verdict": "no overlap"})
+    tested = [entry(), entry(verdict="no gap shown", p_value=0.5), absent]
     assert correction_sentence(tested).startswith("1 of 2 tested classes show a gap")
     assert correction_sentence(tested[:1]) == ""
 
@@ -113,7 +114,7 @@ def test_undefined_reason(field: str, changes: dict, parameters: dict, said: str
 
 def test_every_undefined_cell_has_a_footnote() -> None:
     notes = Notes()
-    empty = Entry("1", "red", ABSENT | {"n_a": 3, "n_b": 4, "compared": 0, "verdict": "no overlap"})
+    empty = ResultEntry("1", "red", ABSENT | {"n_a": 3, "n_b": 4, "compared": 0, "verdict": "no overlap"})
     for _, rows in GROUPS:
         for row in rows:
             made = cell(row, empty, {}, notes)

@@ -8,17 +8,17 @@ from made_results import made_contexts, made_entry, made_set
 from simjudge.reports.chart_data import axis_ticks, round_up
 from simjudge.reports.svg_elements import element
 from simjudge.reports.verdict_rows import verdict_axis, verdict_row, w1_axis_end
-from simjudge.results.saved_result import Entry
+from simjudge.results.saved_result import ResultEntry
 
 
 @pytest.fixture(scope="module")
-def entry() -> Entry:
+def entry() -> ResultEntry:
     sets = (made_set(name, seed, 12, pictures=False) for name, seed in (("a", 1), ("b", 2)))
     known = {"mean_w1": 0.25, "w1_low": 0.2, "w1_high": 0.3, "floor_mean": 0.1, "floor_q95": 0.125}
-    return Entry("1", "red", made_entry(made_contexts(*sets), 1) | known)
+    return ResultEntry("1", "red", made_entry(made_contexts(*sets), 1) | known)
 
 
-def test_marks_stand_where_the_numbers_say(entry: Entry) -> None:
+def test_marks_stand_where_the_numbers_say(entry: ResultEntry) -> None:
     drawing = str(verdict_row(entry, 0.5))
     assert 'cx="50.00%"' in drawing
     assert 'width="25.00%"' in drawing
@@ -28,7 +28,7 @@ def test_marks_stand_where_the_numbers_say(entry: Entry) -> None:
 
 
 def test_an_undefined_w1_is_said() -> None:
-    assert "undefined" in str(verdict_row(Entry("2", "green", {"verdict": "no overlap"}), 0.5))
+    assert "undefined" in str(verdict_row(ResultEntry("2", "green", {"verdict": "no overlap"}), 0.5))
 
 
 @pytest.mark.parametrize(("value", "up"), [(0.11, 0.2), (0.2, 0.2), (0.21, 0.25), (0.6, 1.0), (7, 10), (1, 1)])

@@ -18,7 +18,7 @@ from simjudge.reports.gallery_cards import make_gallery
 from simjudge.reports.sentences import SetNames
 from simjudge.results.gallery import LARGEST, SMALLEST, cut, save_gallery
 from simjudge.results.gallery_choice import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, choose, place_of
-from simjudge.results.saved_result import Contexts, load_results
+from simjudge.results.saved_result import ContextTable, load_results
 
 NAMES = SetNames("A", "B")
 PATCH = (120, 100)
@@ -39,7 +39,7 @@ def saved(folder: Path) -> dict:
 
 
 def test_chosen_are_what_their_kind_says(table: pa.Table) -> None:
-    contexts = Contexts(table)
+    contexts = ContextTable(table)
     items = choose(contexts, 3)
     rows = table.to_pylist()
     for class_id in (1, 2):
@@ -61,7 +61,7 @@ def test_chosen_are_what_their_kind_says(table: pa.Table) -> None:
 
 def test_one_frame_is_shown_more_than_once_where_there_is_no_other(table: pa.Table) -> None:
     one = table.set_column(table.column_names.index("frame"), "frame", pa.array(["same"] * table.num_rows))
-    assert sum(i.kind == HIGHEST and i.class_id == 1 for i in choose(Contexts(one), 4)) == 4
+    assert sum(i.kind == HIGHEST and i.class_id == 1 for i in choose(ContextTable(one), 4)) == 4
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_patch_is_where_the_method_puts_it(table: pa.Table, box: tuple, patc
     moved = table
     for name, value in zip(("x0", "y0", "x1", "y1"), box, strict=True):
         moved = moved.set_column(moved.column_names.index(name), name, pa.array([float(value)] * table.num_rows))
-    window, around = place_of(Contexts(moved), 0, PATCH)
+    window, around = place_of(ContextTable(moved), 0, PATCH)
     assert window == patch
     assert around == (patch[0] - 15, patch[1] - 18, patch[2] + 15, patch[3] + 18)
 
@@ -85,7 +85,7 @@ def test_a_crop_holds_a_box_larger_than_its_patch(table: pa.Table) -> None:
     large = table
     for name, value in (("x0", 10.0), ("y0", 20.0), ("x1", 400.0), ("y1", 300.0)):
         large = large.set_column(large.column_names.index(name), name, pa.array([value] * table.num_rows))
-    assert place_of(Contexts(large), 0, PATCH)[1] == (6, 16, 404, 304)
+    assert place_of(ContextTable(large), 0, PATCH)[1] == (6, 16, 404, 304)
 
 
 def test_cut_keeps_the_pixels_and_pads_with_grey() -> None:

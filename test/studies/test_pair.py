@@ -13,8 +13,8 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.context_table import context_table
-from simjudge.studies.pair import compare_pair, judged
-from simjudge.studies.pointwise import paired_objects
+from simjudge.studies.pair import compare_pair, judge_set
+from simjudge.studies.pointwise import pair_objects
 from simjudge.studies.sweep import sweep_pair
 
 SETTINGS = CompareSettings(patch=(60, 60), theta=0.7, bootstrap=0, permutations=0)
@@ -121,9 +121,9 @@ def test_frames_that_no_detector_saw_are_left_out_not_counted_as_missed():
     predicted = np.ones(len(frames), bool)
     predicted[[2, 5]] = False
     losses = Losses()
-    kept = judged(frames.with_predictions(frames.predictions, predicted), SETTINGS.method, "iou", losses)
+    kept = judge_set(frames.with_predictions(frames.predictions, predicted), SETTINGS.method, "iou", losses)
     assert losses.counts == {"frames without predictions": 2}
-    full = judged(frames, SETTINGS.method, "iou", Losses())
+    full = judge_set(frames, SETTINGS.method, "iou", Losses())
     of_kept = ~np.isin(frames.objects.frame, [2, 5])
     np.testing.assert_array_equal(kept.assignment.performance, full.assignment.performance[of_kept])
 
@@ -143,7 +143,7 @@ def test_objects_are_paired_by_instance_else_by_place():
     shuffled = a.objects.take(np.lexsort((-np.arange(len(a.objects)), a.objects.frame)))
     for instance in (shuffled.instance, np.full(len(shuffled), -1)):
         b = replace(a, objects=replace(shuffled, instance=instance))
-        rows_a, rows_b = paired_objects(a, b)
+        rows_a, rows_b = pair_objects(a, b)
         np.testing.assert_array_equal(a.objects.box[rows_a], b.objects.box[rows_b])
         assert len(rows_a) >= len(a.objects) - (0 if instance is shuffled.instance else 6)
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.context.algorithm import Comparison, Samples
-from simjudge.context.live import LiveClass
+from simjudge.context.algorithm import ClassComparison, Samples
+from simjudge.context.live_comparison import LiveClassComparison
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FloatArray, FrameSet, IntArray, Objects, Predictions
 from simjudge.core.masks import Masks
 from simjudge.perception.assignment import Assignment
-from simjudge.studies.classes import ClassNumbers
-from simjudge.studies.pair import entry_numbers, judged, performance_of, samples, side_numbers
+from simjudge.studies.class_numbering import ClassNumbering
+from simjudge.studies.pair import class_samples, entry_numbers, judge_set, object_performance, side_numbers
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class JudgedFrame:
     Attributes:
         frames: the frame, a set of one, under the reference's class numbers.
         assignment: performance of its objects, and the predictions assigned.
-        w1: (N,) a W1 for each object to colour it by (see `LiveClass.add`), NaN where nothing similar was compared.
+        w1: (N,) a W1 for each object to colour it by (see `LiveClassComparison.add`), NaN where nothing similar was
+            compared.
         in_overlap: (N,) whether the reference shows anything similar.
         difference, batch: (N,) and (N, 2), where the live set is A (see `News`).
     """
@@ -58,9 +59,9 @@ class LiveJudge:
         self.method, self.metric, self.live_is_a = method, metric, live_is_a
         self.losses = Losses()
         self.losses.extend(reference.losses)
-        self.reference = judged(reference, method, metric, self.losses, precision=False)
-        self._numbers = ClassNumbers(reference.class_names)
-        self._classes: dict[int, LiveClass] = {}
+        self.reference = judge_set(reference, method, metric, self.losses, precision=False)
+        self._numbers = ClassNumbering(reference.class_names)
+        self._classes: dict[int, LiveClassComparison] = {}
         for class_id in np.unique(self.reference.frames.objects.class_id).tolist():
             self._class(class_id)
         self._frames: list[FrameSet] = []
@@ -93,7 +94,7 @@ class LiveJudge:
         if len(frame) != 1 or not frame.labelled[0] or not frame.predicted[0] or frame.predictions is None:
             raise SimjudgeError(f"{frame.name}: a live frame must be one frame with labels and predictions")
         numbered = replace(self._numbers.apply(frame), images=None)
-        assignment = performance_of(numbered, self.method, self.metric)
+        assignment = object_performance(numbered, self.method, self.metric)
         self._frames.append(numbered)
         for class_id, count in assignment.false_positives.items():
             self._false_positives[class_id] = self._false_positives.get(class_id, 0) + count
@@ -124,14 +125,13 @@ class LiveJudge:
             raise SimjudgeError("no live frame has come in; nothing can be compared")
         return _together(self._frames, dict(self._numbers.names))
 
-    def _class(self, class_id: int) -> LiveClass:
+    def _class(self, class_id: int) -> LiveClassComparison:
         if class_id not in self._classes:
-            rows = self.reference.rows(class_id)
-            known: Samples = samples(self.reference, rows, self.method)
-            self._classes[class_id] = LiveClass(known, self.method, live_is_a=self.live_is_a)
+            known: Samples = class_samples(self.reference, class_id, self.method)
+            self._classes[class_id] = LiveClassComparison(known, self.method, live_is_a=self.live_is_a)
         return self._classes[class_id]
 
-    def _entry(self, comparisons: list[Comparison], class_id: int | None) -> dict[str, Any]:
+    def _entry(self, comparisons: list[ClassComparison], class_id: int | None) -> dict[str, Any]:
         of_reference, of_live = ("b", "a") if self.live_is_a else ("a", "b")
         wrong = self._false_positives
         live = {

@@ -19,14 +19,14 @@ from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.studies.apart import Job
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Comparison, detected
-from simjudge.studies.inputs import Side, model_described, read_side
+from simjudge.studies.inputs import InputSet, describe_model, read_input
 from simjudge.studies.live.frame_builder import LIVE, LiveFrameBuilder
 from simjudge.studies.live.frame_bytes import pack, unpack
 from simjudge.studies.live.journal import Journal
 from simjudge.studies.live.judge import JudgedFrame, LiveJudge
 from simjudge.studies.live.stream_matching import DUPLICATE, NO_PARTNER, UNSTAMPED, MatchedMessages, UnmatchedMessage
 from simjudge.studies.pair import PairResult, compare_pair
-from simjudge.studies.saving import false_positives, parameters_of
+from simjudge.studies.result_writing import comparison_parameters, false_positives
 
 SIDES = ("ground truth", "detections")
 IGNORE, RESET, COUNT = "ignore_repeats", "reset", "count"
@@ -62,7 +62,7 @@ class LiveSession:
         trouble: why the journal is no longer written, None while it is (or where there is none).
     """
 
-    def __init__(self, plan: LiveOptions, side: Side, maker: LiveFrameBuilder, say: Log) -> None:
+    def __init__(self, plan: LiveOptions, side: InputSet, maker: LiveFrameBuilder, say: Log) -> None:
         """Make the reference's contexts, and take in what a killed run left in the journal.
 
         Raises:
@@ -72,7 +72,7 @@ class LiveSession:
         self.judge = LiveJudge(side.frames, plan.settings.method, metric=plan.settings.metric, live_is_a=plan.live_is_a)
         self._side = side
         self.described = side.described(self.judge.reference.frames, false_positives(self.judge.reference))
-        self._model = model_described(plan.settings.model)
+        self._model = describe_model(plan.settings.model)
         self.resumed = 0
         self.trouble: str | None = None
         self._clear()
@@ -120,7 +120,7 @@ class LiveSession:
             self._journal.restart(self._key)
         return count
 
-    def with_reference(self, side: Side) -> LiveSession:
+    def with_reference(self, side: InputSet) -> LiveSession:
         """A session that starts anew with another reference; this one stays as it is where that cannot be.
 
         Raises:
@@ -164,7 +164,7 @@ class LiveSession:
 
     def parameters(self) -> dict[str, Any]:
         """The entry `parameters` of result.json."""
-        return parameters_of(self.plan.settings)
+        return comparison_parameters(self.plan.settings)
 
     def losses(self) -> Losses:
         """What was left out of the live streams, and of the reference."""
@@ -265,13 +265,15 @@ class LiveSession:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def load_reference(path: Path, predictions: Path | None, plan: LiveOptions, say: Log, progress: ProgressBar) -> Side:
+def load_reference(
+    path: Path, predictions: Path | None, plan: LiveOptions, say: Log, progress: ProgressBar
+) -> InputSet:
     """Read a reference set; the plan's model, if any, makes predictions that are not given.
 
     Raises:
         SimjudgeError: it cannot be read.
     """
-    side = read_side(path, predictions)
+    side = read_input(path, predictions)
     if plan.settings.model is None:
         return side
     from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import

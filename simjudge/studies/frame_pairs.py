@@ -9,7 +9,7 @@ from simjudge.core.frames import FrameSet, IntArray
 from simjudge.data.pairing import count_unpaired, pair_frames
 
 
-def usable_pairs(a: FrameSet, b: FrameSet, tolerance_ns: int, losses: Losses) -> tuple[IntArray, IntArray]:
+def comparable_pairs(a: FrameSet, b: FrameSet, tolerance_ns: int, losses: Losses) -> tuple[IntArray, IntArray]:
     """Frames of A and their partners in B. Frames without partner, and pairs of which a half is no sample, are counted.
 
     Args:

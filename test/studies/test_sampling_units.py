@@ -9,7 +9,7 @@ from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.data.splits import random_split
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.pair import compare_pair
-from simjudge.studies.units import drawn_together, usual_spacing
+from simjudge.studies.sampling_units import median_frame_interval, sampling_units
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from simjudge.studies.units import drawn_together, usual_spacing
     ],
 )
 def test_variants_are_one_unit(names, unit, count):
-    found = drawn_together(FrameSet.build("s", [[9, 9]] * len(names), frame_name=names))
+    found = sampling_units(FrameSet.build("s", [[9, 9]] * len(names), frame_name=names))
     assert found.of_frame.tolist() == unit
     assert found.count == count
 
@@ -72,10 +72,10 @@ def test_pairs_of_variants_are_swapped_together():
 def test_a_while_of_a_recording_is_one_unit():
     stamps = (np.array([10.0, 10.4, 11.9, 12.0, 15.9]) * 1e9).astype(np.int64)
     frames = FrameSet.build("s", [[9, 9]] * 6, stamp=[*stamps, -1], frame_name=list("abcdef"))
-    assert drawn_together(frames, 2.0).of_frame.tolist() == [0, 0, 0, 1, 2, 3]
-    assert drawn_together(frames).count == 6
-    assert usual_spacing(frames) == pytest.approx(0.95)
-    assert usual_spacing(frames.take([0])) is None
+    assert sampling_units(frames, 2.0).of_frame.tolist() == [0, 0, 0, 1, 2, 3]
+    assert sampling_units(frames).count == 6
+    assert median_frame_interval(frames) == pytest.approx(0.95)
+    assert median_frame_interval(frames.take([0])) is None
 
 
 def test_neighbours_in_a_recording_fake_gaps_unless_drawn_together():

@@ -50,7 +50,7 @@ class EngineView:
 
 
 @dataclass(frozen=True, eq=False)
-class BoxDifference:
+class BoxDifferences:
     """How the boxes of two engines differ.
 
     Attributes:
@@ -101,7 +101,7 @@ def _still_exposure(camera: Camera, name: str, pose: Pose, bodies: Poses) -> Exp
     return exposure_at(camera, 0, name, lambda stamps: [pose] * len(stamps), bodies)
 
 
-def compare_boxes(a: Sequence[EngineView], b: Sequence[EngineView]) -> BoxDifference:
+def compare_boxes(a: Sequence[EngineView], b: Sequence[EngineView]) -> BoxDifferences:
     """Compare the boxes of two engines, thing by thing.
 
     Args:
@@ -122,7 +122,7 @@ def compare_boxes(a: Sequence[EngineView], b: Sequence[EngineView]) -> BoxDiffer
                 lonely.append(("ab"[which], number, instance, side))
             else:
                 small += 1
-    return BoxDifference(np.array(corners, np.float64).reshape(-1, 4), lonely, small)
+    return BoxDifferences(np.array(corners, np.float64).reshape(-1, 4), lonely, small)
 
 
 def image_difference(a: RgbImage, b: RgbImage) -> RgbImage:
@@ -184,7 +184,7 @@ def views_as_frames(
     )
 
 
-def comparison_numbers(a: Sequence[EngineView], b: Sequence[EngineView], boxes: BoxDifference) -> dict[str, Any]:
+def comparison_numbers(a: Sequence[EngineView], b: Sequence[EngineView], boxes: BoxDifferences) -> dict[str, Any]:
     """The comparison for a file: seconds an image, differences, and whether the engines agree.
 
     Args:

@@ -8,7 +8,7 @@ import pytest
 from simjudge.capture.ground_truth import Labelling
 from simjudge.core.frames import Objects
 from simjudge.reports.engines_page import write_page
-from simjudge.studies.side_by_side import (
+from simjudge.studies.engine_comparison import (
     EngineView,
     compare_boxes,
     comparison_numbers,

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-from simjudge.context.bits import intersection, least_sum
+from simjudge.context.bits import count_common_bits, minimum_sum
 from simjudge.context.patches import Contexts
 from simjudge.core.frames import FloatArray, IntArray
 
@@ -43,14 +43,14 @@ class Neighbours:
 
 
 @dataclass(frozen=True)
-class Matches:
+class BestMatches:
     """The most similar context of the other set for each context that was a row: -1 and 0.0 where none is similar."""
 
     index: IntArray
     similarity: FloatArray
 
 
-def similar_blocks(
+def join_blocks(
     contexts: Contexts,
     rows: IntArray,
     rank_of: IntArray,
@@ -58,7 +58,7 @@ def similar_blocks(
     *,
     strict: bool = False,
     other: npt.NDArray[np.bool_] | None = None,
-    matches: Matches | None = None,
+    matches: BestMatches | None = None,
 ) -> Iterator[Neighbours]:
     """Join some contexts with all, block by block.
 
@@ -74,13 +74,13 @@ def similar_blocks(
     Yields:
         Neighbours of every row exactly once; rows come in order of area.
     """
-    order = by_area(contexts)
+    order = area_order(contexts)
     wanted = np.zeros(len(contexts), np.bool_)
     wanted[rows] = True
     ordered_rows = order[wanted[order]]
     limits = np.asarray(thetas, np.float64)
     side = np.zeros(len(contexts), np.bool_) if other is None else other
-    best = Matches(np.zeros(0, np.int64), np.zeros(0)) if matches is None else matches
+    best = BestMatches(np.zeros(0, np.int64), np.zeros(0)) if matches is None else matches
     per_block = int(np.clip(LEVEL_BYTES // max(1, len(contexts)), 4 * ROWS_AT_ONCE, 4096))
     tables = _arrays(contexts)
     for begin in range(0, len(ordered_rows), per_block):
@@ -90,15 +90,15 @@ def similar_blocks(
         yield _listed(block, levels)
 
 
-def similar_between(
+def join_tables(
     rows: Contexts, columns: Contexts, order: IntArray, theta: float, *, strict: bool = False
 ) -> Neighbours:
     """Join two tables of contexts at one threshold, all at once: for a few rows.
 
     Args:
         rows, columns: the contexts.
-        order: `by_area(columns)`.
-        theta, strict: see `similar_blocks`.
+        order: `area_order(columns)`.
+        theta, strict: see `join_blocks`.
 
     Returns:
         For each row the similar columns by their number, ascending.
@@ -111,7 +111,7 @@ def similar_between(
     return _listed(numbers, levels)
 
 
-def by_area(contexts: Contexts) -> IntArray:
+def area_order(contexts: Contexts) -> IntArray:
     """Context numbers in order of area, the order in which a join visits them."""
     return np.argsort(contexts.area, kind="stable")
 
@@ -166,7 +166,7 @@ def _intersection_bounded(  # type: ignore[no-untyped-def]
     bound, p, q = 0, start[i], start_j[j]
     while p < start[i + 1] and q < start_j[j + 1]:
         if plane_class[p] == plane_class_j[q]:
-            bound += least_sum(blocks, p, blocks_j, q)
+            bound += minimum_sum(blocks, p, blocks_j, q)
             p, q = p + 1, q + 1
         elif plane_class[p] < plane_class_j[q]:
             p += 1
@@ -177,7 +177,7 @@ def _intersection_bounded(  # type: ignore[no-untyped-def]
     inter, p, q = 0, start[i], start_j[j]
     while p < start[i + 1] and q < start_j[j + 1]:
         if plane_class[p] == plane_class_j[q]:
-            inter += intersection(words, p, words_j, q)
+            inter += count_common_bits(words, p, words_j, q)
             p, q = p + 1, q + 1
         elif plane_class[p] < plane_class_j[q]:
             p += 1

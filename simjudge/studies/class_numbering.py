@@ -11,13 +11,13 @@ from simjudge.core.frames import AnyTable, FrameSet
 from simjudge.perception.class_map import normalized_name
 
 
-def same_classes(a: FrameSet, b: FrameSet) -> FrameSet:
+def match_classes(a: FrameSet, b: FrameSet) -> FrameSet:
     """B with the class ids of A: matched by name where both sets name their classes, else by id.
 
     Raises:
         SimjudgeError: no class of B's objects is a class of A's objects.
     """
-    matched = ClassNumbers(a.class_names).apply(b)
+    matched = ClassNumbering(a.class_names).apply(b)
     in_a, in_b = set(a.objects.class_id.tolist()), set(matched.objects.class_id.tolist())
     if not in_a & in_b:
         raise SimjudgeError(
@@ -27,7 +27,7 @@ def same_classes(a: FrameSet, b: FrameSet) -> FrameSet:
     return matched
 
 
-class ClassNumbers:
+class ClassNumbering:
     """One numbering of classes for sets that come one after the other: names that are new get free numbers.
 
     Names are equal whatever their case, and whether words are parted by spaces, hyphens or underscores. A set without

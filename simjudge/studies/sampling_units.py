@@ -11,7 +11,7 @@ from simjudge.data.photographs import source_photograph
 
 
 @dataclass(frozen=True)
-class Units:
+class SamplingUnits:
     """Which frames are drawn together.
 
     Attributes:
@@ -23,7 +23,7 @@ class Units:
     count: int
 
 
-def drawn_together(frames: FrameSet, block: float = 0.0) -> Units:
+def sampling_units(frames: FrameSet, block: float = 0.0) -> SamplingUnits:
     """One unit a frame, but one for all variants that augmentation made of one photograph (Roboflow's names tell).
 
     Variants are not independent: where each is drawn by itself, a set that holds every photograph three times looks
@@ -40,10 +40,10 @@ def drawn_together(frames: FrameSet, block: float = 0.0) -> Units:
         in_time = block > 0 and stamp != NO_STAMP
         keys.append(f"block {int((stamp - begin) / 1e9 // block)}" if in_time else source_photograph(name))
     of_frame = [number.setdefault(key, len(number)) for key in keys]
-    return Units(np.array(of_frame, np.int64), len(number))
+    return SamplingUnits(np.array(of_frame, np.int64), len(number))
 
 
-def usual_spacing(frames: FrameSet) -> float | None:
+def median_frame_interval(frames: FrameSet) -> float | None:
     """Median time between neighbouring frames, seconds; None for fewer than two frames with stamps."""
     stamps = np.sort(frames.stamp[frames.stamp != NO_STAMP])
     return float(np.median(np.diff(stamps))) / 1e9 if len(stamps) > 1 else None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from naive_method import METHODS, frame_sets, samples_of
 
 from simjudge.context.algorithm import Samples, compare_class
-from simjudge.context.live import LiveClass
+from simjudge.context.live_comparison import LiveClassComparison
 from simjudge.context.method import Method
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.frames import FrameSet, Objects
@@ -25,7 +25,7 @@ def _same(live, batch):
 @given(frame_sets(), frame_sets(max_frames=4), METHODS, st.booleans(), st.booleans())
 def test_after_every_frame_equals_the_batch(made_reference, made_live, method, live_is_a, ask_always):
     reference, (frames, performance) = samples_of(*made_reference, method), made_live
-    live = LiveClass(reference, method, live_is_a=live_is_a)
+    live = LiveClassComparison(reference, method, live_is_a=live_is_a)
     for number in range(len(frames)):
         rows = np.flatnonzero(frames.objects.frame == number)
         new = samples_of(frames, performance, method, rows)
@@ -39,7 +39,7 @@ def test_after_every_frame_equals_the_batch(made_reference, made_live, method, l
 
 @pytest.mark.parametrize("live_is_a", [False, True])
 def test_long_streams_move_and_seal_their_lists(live_is_a, monkeypatch):
-    monkeypatch.setattr("simjudge.context.live.SEALED_SIZE", 50)
+    monkeypatch.setattr("simjudge.context.live_comparison.SEALED_SIZE", 50)
     method, random = Method(patch=(24, 24), theta=0.6), np.random.default_rng(0)
     streams = []
     for count in (60, 120):
@@ -49,7 +49,7 @@ def test_long_streams_move_and_seal_their_lists(live_is_a, monkeypatch):
         streams.append((FrameSet.build("made", [[60, 60]] * count, objects), random.random(count * 4)))
     reference = samples_of(*streams[0], method)
     frames, performance = streams[1]
-    live = LiveClass(reference, method, live_is_a=live_is_a)
+    live = LiveClassComparison(reference, method, live_is_a=live_is_a)
     for number in range(len(frames)):
         new = samples_of(frames, performance, method, np.arange(4 * number, 4 * number + 4))
         live.add(new.contexts, new.performance)
@@ -63,8 +63,8 @@ def test_long_streams_move_and_seal_their_lists(live_is_a, monkeypatch):
 def test_before_the_first_frame_nothing_is_compared():
     frames = FrameSet.build("made", [[40, 30]], Objects.build([0], [1], [[5, 5, 15, 15]]))
     method = Method(patch=(20, 20))
-    numbers = reduce_comparisons([LiveClass(samples_of(frames, np.ones(1), method), method).comparison()])
+    numbers = reduce_comparisons([LiveClassComparison(samples_of(frames, np.ones(1), method), method).comparison()])
     assert (numbers["n_a"], numbers["n_b"], numbers["compared"], numbers["mean_w1"]) == (1, 0, 0, None)
     nothing = samples_of(frames, np.ones(1), method, np.arange(0)).contexts
     empty = Samples(nothing, np.zeros(0), np.zeros(0, np.int64), 0)
-    assert reduce_comparisons([LiveClass(empty, method).comparison()])["mean_w1"] is None
+    assert reduce_comparisons([LiveClassComparison(empty, method).comparison()])["mean_w1"] is None

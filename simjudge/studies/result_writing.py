@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 from simjudge.core.errors import Losses
 from simjudge.core.version import version
 from simjudge.results.gallery import save_gallery
-from simjudge.results.result_folder import CONTEXTS, RESULT, write_json, writing_result
+from simjudge.results.result_folder import CONTEXTS, RESULT, atomic_result, write_json
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.context_table import context_table
 from simjudge.studies.pair import JudgedSet, PairResult
 
 
-def parameters_of(settings: CompareSettings) -> dict[str, Any]:
+def comparison_parameters(settings: CompareSettings) -> dict[str, Any]:
     """The entry `parameters` of result.json.
 
     Args:
@@ -66,7 +66,7 @@ def save_comparison(
     Args:
         out: the folder.
         result: the comparison.
-        parameters: see `parameters_of`.
+        parameters: see `comparison_parameters`.
         inputs: "a", "b" and "model", as docs/results.md has them.
         losses: what was left out so far; grows by damaged pictures of the gallery.
 
@@ -76,7 +76,7 @@ def save_comparison(
     table = context_table(result)
     a, b = result.a.frames, result.b.frames
     names = b.class_names | a.class_names
-    with writing_result(out) as folder:
+    with atomic_result(out) as folder:
         pq.write_table(table, folder / CONTEXTS)
         patch = (int(parameters["patch"][0]), int(parameters["patch"][1]))
         losses.extend(save_gallery(folder, a, b, table, patch, min_score=float(parameters["min_score"])))

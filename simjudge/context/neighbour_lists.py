@@ -11,7 +11,7 @@ from simjudge.core.frames import FloatArray, IntArray
 FIRST_ROOM = 8
 
 
-class Members:
+class NeighbourLists:
     """For each row a list of numbers (of samples), kept in order of the samples' performance when asked for.
 
     A list that outgrows its room moves to the end of the flat array with twice the room, so appending costs the same
@@ -50,7 +50,7 @@ class Members:
                 grown[: self.used] = self.items[: self.used]
                 self.items = grown
 
-    def put_in_order(self, rows: IntArray, performance: FloatArray) -> None:
+    def sort_lists(self, rows: IntArray, performance: FloatArray) -> None:
         """Order the lists of some rows by the performance of their members."""
         _put_in_order(rows, self.items, self.start, self.length, self.ordered, performance)
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.context.algorithm import Comparison, Samples
-from simjudge.context.join import Neighbours, by_area, similar_between
-from simjudge.context.members import Members
+from simjudge.context.algorithm import ClassComparison, Samples
 from simjudge.context.method import Method
+from simjudge.context.neighbour_lists import NeighbourLists
 from simjudge.context.patches import Contexts
+from simjudge.context.similarity_join import Neighbours, area_order, join_tables
 from simjudge.context.wasserstein import compare_lists
 from simjudge.core.frames import BoolArray, FloatArray, IntArray
 
@@ -56,7 +56,7 @@ class News:
         return cls(w1, shown, np.full(len(w1), np.nan), np.zeros((len(w1), 2), np.int64))
 
 
-class LiveClass:
+class LiveClassComparison:
     """One class: a standing reference and a growing live set.
 
     Args:
@@ -70,12 +70,12 @@ class LiveClass:
         """Join the reference with itself where it is A."""
         self.method = method
         self.live_is_a = live_is_a
-        self.reference = _Table(reference.contexts, by_area(reference.contexts), 0)
+        self.reference = _Table(reference.contexts, area_order(reference.contexts), 0)
         self.reference_performance = reference.performance
         self._live_performance = np.zeros(64)
         self.live_count = 0
         self._tables: list[_Table] = []
-        self._in_a, self._in_b = Members(), Members()
+        self._in_a, self._in_b = NeighbourLists(), NeighbourLists()
         self._w1, self._difference = np.zeros(0), np.zeros(0)
         self._dirty = np.zeros(0, np.bool_)
         self._overlap_a, self._overlap_b = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
@@ -131,12 +131,12 @@ class LiveClass:
             np.where(np.isnan(w1)[:, None], 0, batch).astype(np.int64),
         )
 
-    def comparison(self) -> Comparison:
+    def comparison(self) -> ClassComparison:
         """What Algorithm 1 gives for the reference and everything that has come in (without matches)."""
         self._refresh(np.flatnonzero(self._dirty))
         of_a, of_b = self._performances()
         count = len(of_a)
-        return Comparison(
+        return ClassComparison(
             theta=self.method.theta,
             performance_a=of_a.copy(),
             performance_b=of_b.copy(),
@@ -157,8 +157,8 @@ class LiveClass:
         """Compute W1 of some rows from their lists as they are now."""
         of_a, of_b = self._performances()
         a, b = self._in_a, self._in_b
-        a.put_in_order(rows, of_a)
-        b.put_in_order(rows, of_b)
+        a.sort_lists(rows, of_a)
+        b.sort_lists(rows, of_b)
         compare_lists(
             rows, a.items, a.start, a.length, of_a, b.items, b.start, b.length, of_b, self.method.min_batch_size,
             self._w1, self._difference, self._overlap_a, self._overlap_b,
@@ -166,7 +166,7 @@ class LiveClass:
         self._dirty[rows] = False
 
     def _join(self, rows: Contexts, table: _Table) -> Neighbours:
-        return similar_between(rows, table.contexts, table.order, self.method.theta, strict=self.method.strict)
+        return join_tables(rows, table.contexts, table.order, self.method.theta, strict=self.method.strict)
 
     def _add_rows(self, count: int) -> None:
         self._in_a.add_rows(count)
@@ -189,12 +189,12 @@ class LiveClass:
         if self._tables and len(self._tables[-1].contexts) < SEALED_SIZE:
             table = self._tables[-1]
             table.contexts = Contexts.concatenate([table.contexts, contexts])
-            table.order = by_area(table.contexts)
+            table.order = area_order(table.contexts)
         else:
-            self._tables.append(_Table(contexts, by_area(contexts), first))
+            self._tables.append(_Table(contexts, area_order(contexts), first))
 
 
-def _enter(members: Members, found: Neighbours, first_row: int, first_item: int) -> None:
+def _enter(members: NeighbourLists, found: Neighbours, first_row: int, first_item: int) -> None:
     rows = np.repeat(np.arange(first_row, first_row + len(found.row)), np.diff(found.start))
     members.append(rows, (found.rank + first_item).astype(np.int32))
 

@@ -28,8 +28,8 @@ HEADINGS = {
     HIGHEST: "Highest W1: like contexts, unlike performance",
     MEDIAN: "Around the median W1",
     LOWEST: "Lowest W1: like contexts, like performance",
-    ONLY_A: "ContextTable of {a} that {b} never shows",
-    ONLY_B: "ContextTable of {b} that {a} never shows",
+    ONLY_A: "Contexts of {a} that {b} never shows",
+    ONLY_B: "Contexts of {b} that {a} never shows",
 }
 
 

@@ -35,7 +35,7 @@ class Item:
 def choose(contexts: ContextTable, per_kind: int) -> list[Item]:
     """For each class: highest, median and lowest W1 (with the similar context of B), and without overlap, A and B.
 
-    ContextTable whose frame and partner are not shown yet in the same kind are preferred: others look alike.
+    Contexts whose frame and partner are not shown yet in the same kind are preferred: others look alike.
     """
     frames = contexts.frame_number()
     classes = np.unique(contexts.class_id)

@@ -17,6 +17,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from simjudge.cli import app
+from simjudge.core.settings import declared, markdown_table
+from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOT_PAGES = ("CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")
@@ -25,6 +27,17 @@ COPIES = "files"
 """The folder of the site for linked files that are no pages of it."""
 CHART = re.compile(r"```mermaid\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#|/)([^)\s#]+)")
+SETTINGS_INTRODUCTION = """# Settings of a comparison
+
+One declaration (`simjudge/core/settings.py`) gives the options of `simjudge compare` and `simjudge sweep`, the
+arguments of the Python functions of the same names, the parameters of the validation node, and the launch arguments. An
+option has hyphens where a setting has underscores. [The method](../method.md) explains the terms.
+"""
+SCHEMAS_INTRODUCTION = """# JSON schemas
+
+Schemas of the files that people write. An editor that knows YAML checks and completes a file whose first line is
+`# yaml-language-server: $schema=PATH`.
+"""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -32,6 +45,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name in ROOT_PAGES:
         files.append(File.generated(config, name, content=(ROOT / name).read_text(encoding="utf-8")))
     files.append(File.generated(config, "reference/commands.md", content=commands_page()))
+    files.append(File.generated(config, "reference/settings.md", content=settings_page()))
+    files.append(File.generated(config, "reference/schemas.md", content=schemas_page()))
     for name, text in python_pages():
         files.append(File.generated(config, f"reference/python/{name}.md", content=text))
     for target in sorted({t for file in files.documentation_pages() for t in linked_outside(file)}):
@@ -141,6 +156,20 @@ def _default(value: object) -> str:
 
 def _escaped(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip().replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+
+
+def settings_page() -> str:
+    """The page of the method's settings, from their one declaration."""
+    compared, swept = declared(CompareSettings), declared(SweepSettings)
+    more = [row for row in swept if row.name not in {each.name for each in compared}]
+    return f"{SETTINGS_INTRODUCTION}\n{markdown_table(compared)}\n\n## Of a sweep\n\n{markdown_table(more)}\n"
+
+
+def schemas_page() -> str:
+    """The page of the JSON schemas in config/schema, each linked to its copy."""
+    names = sorted(path.name for path in (ROOT / "config/schema").glob("*.json"))
+    links = [f"* [{name}](../../config/schema/{name})" for name in names] or ["There are none yet."]
+    return "\n".join([SCHEMAS_INTRODUCTION, *links, ""])
 
 
 def python_pages() -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.scene.model import Course
-from simjudge.sensors.camera.shutter import SECOND, due
+from simjudge.sensors.camera.shutter import SECOND, frame_stamp_offset
 
 _TRIES = 2000
 _DIRECTIONS = 400
@@ -97,7 +97,7 @@ class RandomPoses:
     @cached_property
     def stamp(self) -> Sequence[int]:
         """At the camera's rate, from 1 s on."""
-        return [SECOND + due(self.rate, index) for index in range(self.count)]
+        return [SECOND + frame_stamp_offset(self.rate, index) for index in range(self.count)]
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
         """The same pose at all times; see `CameraPoses`.
@@ -189,7 +189,7 @@ class CoursePoses:
         most = int(self.length / self.pace * self.rate + 1e-9) + 1
         count = most if self.count is None else min(self.count, most)
         numbers = np.rint(np.linspace(0, most - 1, count)).astype(int).tolist()
-        return [SECOND + due(self.rate, number) for number in numbers]
+        return [SECOND + frame_stamp_offset(self.rate, number) for number in numbers]
 
     @cached_property
     def frame_name(self) -> Sequence[str]:

@@ -19,7 +19,7 @@ from simjudge.core.frames import stamp_to_name
 from simjudge.engines.contract import Engine, Poses, SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.shutter import SECOND, due, exposure_stamps, middle_stamp, ready_stamp
+from simjudge.sensors.camera.shutter import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
 from simjudge.vehicle.vehicle import VehicleState
 
 
@@ -123,7 +123,7 @@ class LockStep:
             sample = self._tick + self._period if self._tick >= sample else sample
 
     def _stamp(self, number: int) -> int:
-        return self._start + due(self._camera.rate, number + 1)
+        return self._start + frame_stamp_offset(self._camera.rate, number + 1)
 
     def _observation_times(self, number: int) -> list[int]:
         """When the world is observed for a frame, nanoseconds, in order."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FloatArray
 from simjudge.sensors.camera.calibration import Calibration
-from simjudge.sensors.camera.lens import lens_of
+from simjudge.sensors.camera.lens import lens_from_calibration
 
 _STEPS = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 100, 1e-12)
 _BEHIND = 1e-6
@@ -76,6 +76,6 @@ class OpenCvCameraModel:
 def camera_model_of(calibration: Calibration) -> CameraModel:
     """What a calibrated camera sees: an exact lens where there is one, else OpenCV's formulas."""
     try:
-        return lens_of(calibration)
+        return lens_from_calibration(calibration)
     except UsageError:
         return OpenCvCameraModel(calibration)

@@ -38,12 +38,12 @@ class Calibration:
 
     Attributes:
         name: of the camera.
-        size: width and height of the pictures it holds for, pixels.
+        size: width and height of the images it holds for, pixels.
         model: "plumb_bob", "rational_polynomial" or "equidistant".
         matrix: K, float64 (3, 3), pixels.
         distortion: D, float64 (n,), no unit.
         rectification: R, float64 (3, 3), a rotation.
-        projection: P, float64 (3, 4), pixels: the camera of the undistorted picture.
+        projection: P, float64 (3, 4), pixels: the camera of the undistorted image.
     """
 
     name: str
@@ -61,19 +61,25 @@ class Calibration:
         if off <= _ODD:
             return None
         likely = _size_with_centre(centre)
-        other = f"; it suits pictures of {likely[0]}x{likely[1]}" if likely and likely != self.size else ""
+        other = f"; it suits images of {likely[0]}x{likely[1]}" if likely and likely != self.size else ""
         width, height = self.size
         text = (
             f"the principal point ({centre[0]:.1f}, {centre[1]:.1f}) is {off:.0%} off the middle of the"
-            f" {width}x{height} pictures that it is said to be for{other}"
+            f" {width}x{height} images that it is said to be for{other}"
         )
         return Doubt(off > _WRONG, text)
 
     def scaled(self, size: tuple[int, int]) -> Calibration:
-        """The calibration of the same pictures in another size.
+        """The calibration of the same images in another size.
+
+        Args:
+            size: width and height of the scaled images, pixels.
+
+        Returns:
+            The calibration with K and P scaled; distortion has no unit and stays.
 
         Raises:
-            SimjudgeError: width and height scale differently, so that the pictures cannot be the same.
+            SimjudgeError: width and height scale differently, so that the images cannot be the same.
         """
         factors = [new / old for new, old in zip(size, self.size, strict=True)]
         if abs(factors[0] / factors[1] - 1) > 1 / min(*size, *self.size):
@@ -82,12 +88,12 @@ class Calibration:
                 "another shape shows another part of the scene; calibrate at this size"
             )
         fx, fy = factors
-        # The outer edges of the picture coincide, not the centres of its corner pixels.
+        # The outer edges of the image coincide, not the centres of its corner pixels.
         shift = np.array([[fx, 0, (fx - 1) / 2], [0, fy, (fy - 1) / 2], [0, 0, 1]])
         return replace(self, size=size, matrix=shift @ self.matrix, projection=shift @ self.projection)
 
     def undistortion(self) -> Undistortion:
-        """What turns pictures of this camera into those of the ideal camera P."""
+        """What turns images of this camera into those of the ideal camera P."""
         target = self.projection[:, :3]
         if self.model == "equidistant":
             maps = cv2.fisheye.initUndistortRectifyMap(
@@ -102,22 +108,22 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Undistortion:
-    """A picture's pixels, moved to where an ideal camera sees them; black where the real one saw nothing."""
+    """An image's pixels, moved to where an ideal camera sees them; black where the real one saw nothing."""
 
     size: tuple[int, int]
     coarse: Any
     fine: Any
 
-    def __call__(self, picture: RgbImage) -> RgbImage:
-        """The undistorted picture; bilinear."""
-        height, width = picture.shape[:2]
+    def __call__(self, image: RgbImage) -> RgbImage:
+        """The undistorted image; bilinear."""
+        height, width = image.shape[:2]
         if (width, height) != self.size:
-            raise SimjudgeError(f"a picture of {width}x{height} with a calibration for {self.size[0]}x{self.size[1]}")
-        return np.asarray(cv2.remap(picture, self.coarse, self.fine, cv2.INTER_LINEAR), np.uint8)
+            raise SimjudgeError(f"an image of {width}x{height} with a calibration for {self.size[0]}x{self.size[1]}")
+        return np.asarray(cv2.remap(image, self.coarse, self.fine, cv2.INTER_LINEAR), np.uint8)
 
 
 def _size_with_centre(centre: tuple[float, float]) -> tuple[int, int] | None:
-    """The usual picture size whose middle is nearest to a point, if it is near at all."""
+    """The usual image size whose middle is nearest to a point, if it is near at all."""
     off = {size: max(abs(2 * c + 1 - n) / n for c, n in zip(centre, size, strict=True)) for size in _SIZES}
     best = min(_SIZES, key=off.__getitem__)
     return best if off[best] <= _ODD else None

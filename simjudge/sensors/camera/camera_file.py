@@ -54,7 +54,7 @@ from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chain import Step, apply_steps, encodes
 from simjudge.sensors.camera.chrono_camera import ChronoFields
 from simjudge.sensors.camera.filters import FILTERS, named_filter
-from simjudge.sensors.camera.lens import Lens, lens_of, lens_with_field, lens_with_focal_length
+from simjudge.sensors.camera.lens import Lens, lens_from_calibration, lens_with_field, lens_with_focal_length
 
 _LENS_FIELDS = ("size", "field_of_view", "focal_length", "lens")
 _MOST_RAYS = 16
@@ -246,7 +246,7 @@ def _calibrated_lens(document: Document[CameraFile], path: Path) -> Lens:
     if doubt and doubt.wrong:
         raise document.error(("calibration",), doubt.message)
     try:
-        return lens_of(calibration)
+        return lens_from_calibration(calibration)
     except UsageError as error:
         raise document.error(("calibration",), str(error)) from error
 

@@ -1,4 +1,4 @@
-"""What a recording holds of a camera beside its pictures: camera_info, and where it was (tf)."""
+"""What a recording holds of a camera beside its images: camera_info, and where it was (tf)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,14 @@ class CameraMessages:
         yield TF_TOPIC, self.transform(stamp, camera)
 
     def info(self, stamp: int) -> Any:
-        """The camera_info."""
+        """The camera_info.
+
+        Args:
+            stamp: nanoseconds, of the message's header.
+
+        Returns:
+            Sensor_msgs/CameraInfo of the calibration.
+        """
         made = self._calibration
         none = self._new(
             "sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0, do_rectify=False
@@ -61,7 +68,15 @@ class CameraMessages:
         )
 
     def transform(self, stamp: int, camera: Pose) -> Any:
-        """The pose as a TFMessage."""
+        """The pose as a TFMessage.
+
+        Args:
+            stamp: nanoseconds, of the transform's header.
+            camera: pose of the optical frame (REP 103) in the fixed frame, metres.
+
+        Returns:
+            Tf2_msgs/TFMessage with one transform, from the fixed frame to the optical frame.
+        """
         x, y, z = camera.position
         qx, qy, qz, qw = camera.orientation
         moved = self._new(

@@ -1,8 +1,8 @@
-"""Chains of filters, and a set's pictures seen through one, picture by picture.
+"""Chains of filters, and a set's images seen through one, image by image.
 
 The filter `srgb` divides a chain: steps before it act on linear light, steps after it on display values. A chain
 without it acts on display values only: light is encoded first, as in Chrono::Sensor, whose noise acts on gamma-encoded
-values. So one chain suits both a renderer's light (`develop_light`) and pictures that exist (`apply_steps`), which are
+values. So one chain suits both a renderer's light (`develop_light`) and images that exist (`apply_steps`), which are
 decoded first where the chain has an `srgb`.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, Images, RgbImage, encode_jpeg
-from simjudge.sensors.camera.filters import FULL_SCALE, FloatPicture, Picture, as_uint8, named_filter
+from simjudge.sensors.camera.filters import FULL_SCALE, AnyImage, FloatImage, as_uint8, named_filter
 from simjudge.sensors.camera.isp import linear_light, srgb
 
 ENCODING = "srgb"
@@ -34,7 +34,7 @@ class Step:
 
     def __post_init__(self) -> None:
         """Check that the filter exists and has these parameters."""
-        known = set(inspect.signature(named_filter(self.name)).parameters) - {"picture", "seed"}
+        known = set(inspect.signature(named_filter(self.name)).parameters) - {"image", "seed"}
         unknown = set(self.parameters) - known
         if unknown:
             has = ", ".join(sorted(known))
@@ -46,27 +46,27 @@ class Step:
         return "seed" in inspect.signature(named_filter(self.name)).parameters
 
 
-def apply_steps(picture: Picture, steps: Sequence[Step], seed: int | tuple[int, ...] = 0) -> Picture:
-    """Run a picture through a chain, in floating point, so that uint8 rounds and saturates once, at the end.
+def apply_steps(image: AnyImage, steps: Sequence[Step], seed: int | tuple[int, ...] = 0) -> AnyImage:
+    """Run an image through a chain, in floating point, so that uint8 rounds and saturates once, at the end.
 
     Args:
-        picture: (H, W, 3), uint8 or floating point with full scale 1; display values (sRGB).
+        image: (H, W, 3), uint8 or floating point with full scale 1; display values (sRGB).
         steps: the chain, in order.
         seed: of the random filters; each step of the chain draws numbers of its own.
 
     Returns:
-        A picture of the same type.
+        An image of the same type.
 
     Raises:
         UsageError: the chain has `srgb` more than once, or a filter refuses its parameters.
     """
-    current = picture.astype(np.float32) / np.float32(FULL_SCALE) if picture.dtype == np.uint8 else picture
+    current = image.astype(np.float32) / np.float32(FULL_SCALE) if image.dtype == np.uint8 else image
     current = _run(linear_light(current) if encodes(steps) else current, steps, seed)
-    return as_uint8(current) if picture.dtype == np.uint8 else current
+    return as_uint8(current) if image.dtype == np.uint8 else current
 
 
-def develop_light(light: FloatPicture, steps: Sequence[Step], seed: int | tuple[int, ...] = 0) -> RgbImage:
-    """Make the picture that a camera with this chain hands over of the light on its sensor.
+def develop_light(light: FloatImage, steps: Sequence[Step], seed: int | tuple[int, ...] = 0) -> RgbImage:
+    """Make the image that a camera with this chain hands over of the light on its sensor.
 
     Args:
         light: (H, W, 3), floating point, linear, 1 is full scale.
@@ -82,6 +82,12 @@ def develop_light(light: FloatPicture, steps: Sequence[Step], seed: int | tuple[
 def encodes(steps: Sequence[Step]) -> bool:
     """Whether a chain turns light into display values itself.
 
+    Args:
+        steps: the chain, in order.
+
+    Returns:
+        True where `srgb` is one of the steps.
+
     Raises:
         UsageError: it does so more than once.
     """
@@ -92,16 +98,31 @@ def encodes(steps: Sequence[Step]) -> bool:
 
 
 def frame_seed(seed: int, frame_name: str) -> tuple[int, int]:
-    """The seed of a frame's random filters: it follows from the set's seed and the frame's name alone."""
+    """The seed of a frame's random filters: it follows from the set's seed and the frame's name alone.
+
+    Args:
+        seed: of the whole set, 0 or more.
+        frame_name: name of the frame.
+
+    Returns:
+        The set's seed and the CRC-32 of the name, as entropy for `numpy.random.default_rng`.
+    """
     return seed, zlib.crc32(frame_name.encode())
 
 
 def stored_quality(steps: Sequence[Step]) -> int | None:
-    """The quality of the JPEG that a chain ends in; None where it ends in something else."""
+    """The quality of the JPEG that a chain ends in; None where it ends in something else.
+
+    Args:
+        steps: the chain, in order.
+
+    Returns:
+        1 to 100, or None.
+    """
     return int(steps[-1].parameters["quality"]) if steps and steps[-1].name == "jpeg" else None
 
 
-def _run(current: Picture, steps: Sequence[Step], seed: int | tuple[int, ...]) -> Picture:
+def _run(current: AnyImage, steps: Sequence[Step], seed: int | tuple[int, ...]) -> AnyImage:
     entropy = (seed,) if isinstance(seed, int) else tuple(seed)
     for number, step in enumerate(steps):
         given = {"seed": (*entropy, number)} if step.random else {}
@@ -111,15 +132,15 @@ def _run(current: Picture, steps: Sequence[Step], seed: int | tuple[int, ...]) -
 
 @dataclass(frozen=True)
 class FilteredImages:
-    """Pictures seen through a chain, filtered when read; nothing is kept.
+    """Images seen through a chain, filtered when read; nothing is kept.
 
     A frame's noise follows from the seed and the frame's name alone: it does not depend on the order of reading, nor
     on which other frames the set holds.
 
     Attributes:
-        source: the pictures.
+        source: the images.
         names: the frames' names.
-        steps: the chain. Where its last step is `jpeg`, the encoded picture is that JPEG; else pictures are raw.
+        steps: the chain. Where its last step is `jpeg`, the encoded image is that JPEG; else images are raw.
         seed: of the random filters, 0 or more.
     """
 
@@ -133,32 +154,61 @@ class FilteredImages:
         return len(self.source)
 
     def has(self, index: int) -> bool:
-        """Whether frame `index` has a picture."""
+        """Whether frame `index` has an image.
+
+        Args:
+            index: number of the frame, from 0.
+
+        Returns:
+            False where the source has no image for it.
+        """
         return self.source.has(index)
 
     def read(self, index: int) -> RgbImage:
-        """The filtered pixels of frame `index`."""
+        """The filtered pixels of frame `index`.
+
+        Args:
+            index: number of the frame, from 0.
+
+        Returns:
+            Uint8 (H, W, 3), red first.
+        """
         return as_uint8(self._through(index, self.steps))
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """The filtered picture as JPEG where the chain ends in one, else None."""
+        """The filtered image as JPEG where the chain ends in one, else None.
+
+        Args:
+            index: number of the frame, from 0.
+
+        Returns:
+            The encoded bytes and their suffix, or None.
+        """
         quality = stored_quality(self.steps)
         if quality is None or not self.has(index):
             return None
         return EncodedImage(encode_jpeg(as_uint8(self._through(index, self.steps[:-1])), quality), ".jpg")
 
-    def _through(self, index: int, steps: Sequence[Step]) -> Picture:
+    def _through(self, index: int, steps: Sequence[Step]) -> AnyImage:
         return apply_steps(self.source.read(index), steps, frame_seed(self.seed, self.names[index]))
 
 
 def filtered(frames: FrameSet, steps: Sequence[Step], seed: int = 0) -> FrameSet:
     """The set as a camera with these filters would have seen it: labels kept, predictions dropped.
 
+    Args:
+        frames: the set, with images.
+        steps: the chain, in order.
+        seed: of the random filters, 0 or more.
+
+    Returns:
+        A set whose images are filtered when they are read.
+
     Raises:
-        UsageError: the set has no pictures, or the seed is negative.
+        UsageError: the set has no images, or the seed is negative.
     """
     if frames.images is None:
-        raise UsageError(f"{frames.name}: has no pictures to filter")
+        raise UsageError(f"{frames.name}: has no images to filter")
     if seed < 0:
         raise UsageError(f"seed {seed}: must be 0 or more")
     seen = replace(frames, images=FilteredImages(frames.images, list(frames.frame_name), list(steps), seed))

@@ -1,12 +1,12 @@
-"""Camera filters by name. Each is an ordinary function on an RGB picture and can be used alone.
+"""Camera filters by name. Each is an ordinary function on an RGB image and can be used alone.
 
-A picture is (H, W, 3), red first: either uint8 grey levels 0..255, or floating point where 1.0 is full scale (255).
+An image is (H, W, 3), red first: either uint8 grey levels 0..255, or floating point where 1.0 is full scale (255).
 What goes in comes out: uint8 is rounded and saturates at 0 and 255; floating point keeps its type and is not clipped,
 so that a chain of filters saturates once, at its end, as a sensor does (`chain.apply_steps`).
 
-A filter of your own is a function decorated with `camera_filter`: it takes the picture and keyword parameters, leaves
-the picture as it is, and returns another of the same type (`as_float` and `like` help). With a parameter `seed` it is
-random, and must draw the same numbers from the same seed.
+A filter of your own is a function decorated with `camera_filter`: it takes the image and keyword parameters, leaves
+the image as it is, and returns another of the same type (`as_float` and `to_type_of` help). With a parameter `seed`
+it is random, and must draw the same numbers from the same seed.
 """
 
 from __future__ import annotations
@@ -22,24 +22,38 @@ import numpy.typing as npt
 from simjudge.core.errors import UsageError
 
 FULL_SCALE = 255.0
-Picture = npt.NDArray[Any]
+AnyImage = npt.NDArray[Any]
 """uint8 or floating point, height x width x 3, red first."""
-FloatPicture = npt.NDArray[np.floating[Any]]
-Filter = Callable[..., Picture]
+FloatImage = npt.NDArray[np.floating[Any]]
+Filter = Callable[..., AnyImage]
 AnyFilter = TypeVar("AnyFilter", bound=Filter)
 
 FILTERS: dict[str, Filter] = {}
-"""All filters, by name. Each takes the picture and keyword parameters; those with a `seed` are random."""
+"""All filters, by name. Each takes the image and keyword parameters; those with a `seed` are random."""
 
 
 def camera_filter(function: AnyFilter) -> AnyFilter:
-    """Register a filter under its function's name."""
+    """Register a filter under its function's name.
+
+    Args:
+        function: takes the image and keyword parameters and returns an image of the same type. A parameter `seed` makes
+            it random.
+
+    Returns:
+        The function itself.
+    """
     FILTERS[function.__name__] = function
     return function
 
 
 def named_filter(name: str) -> Filter:
     """The filter of a name.
+
+    Args:
+        name: a key of `FILTERS`.
+
+    Returns:
+        The function.
 
     Raises:
         UsageError: there is none of that name.
@@ -50,86 +64,187 @@ def named_filter(name: str) -> Filter:
 
 
 @camera_filter
-def gaussian_blur(picture: Picture, *, sigma: float) -> Picture:
+def gaussian_blur(image: AnyImage, *, sigma: float) -> AnyImage:
     """Blur as a Gaussian point-spread function of standard deviation `sigma` pixels does; edges are mirrored.
 
     The kernel reaches 4 sigma to each side.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+        sigma: standard deviation of the point-spread function, pixels, 0 or more.
+
+    Returns:
+        The blurred image, same type and shape.
+
+    Raises:
+        UsageError: sigma is negative or not finite.
     """
     require(sigma >= 0 and math.isfinite(sigma), f"gaussian_blur: sigma {sigma} px; it must be 0 or more")
     if sigma == 0:
-        return picture.copy()
+        return image.copy()
     width = 2 * math.ceil(4 * sigma) + 1
-    blurred = cv2.GaussianBlur(as_float(picture), (width, width), sigma, borderType=cv2.BORDER_REFLECT_101)
-    return like(picture, np.asarray(blurred))
+    blurred = cv2.GaussianBlur(as_float(image), (width, width), sigma, borderType=cv2.BORDER_REFLECT_101)
+    return to_type_of(image, np.asarray(blurred))
 
 
 @camera_filter
-def vignetting(picture: Picture, *, half_angle: float) -> Picture:
-    """Darken towards the corners by the cosine-fourth law; `half_angle` is the view's angle in the corners, degrees."""
+def vignetting(image: AnyImage, *, half_angle: float) -> AnyImage:
+    """Darken towards the corners by the cosine-fourth law; `half_angle` is the view's angle in the corners, degrees.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+        half_angle: angle between the optical axis and the rays of the corners, degrees, 0 to below 90.
+
+    Returns:
+        The darkened image, same type and shape.
+
+    Raises:
+        UsageError: half_angle is out of its range.
+    """
     require(0 <= half_angle < 90, f"vignetting: half angle {half_angle} degrees; it must be in [0, 90)")
-    height, width = picture.shape[:2]
+    height, width = image.shape[:2]
     x, y = np.arange(width) - (width - 1) / 2, np.arange(height) - (height - 1) / 2
     corner_squared = max(x[0] ** 2 + y[0] ** 2, 1.0)
     tan_squared = (x[None, :] ** 2 + y[:, None] ** 2) / corner_squared * math.tan(math.radians(half_angle)) ** 2
-    return like(picture, as_float(picture) * (1 / (1 + tan_squared) ** 2)[:, :, None])
+    return to_type_of(image, as_float(image) * (1 / (1 + tan_squared) ** 2)[:, :, None])
 
 
 @camera_filter
-def gaussian_noise(picture: Picture, *, sigma: float, seed: int | tuple[int, ...] = 0) -> Picture:
-    """Add independent Gaussian noise of standard deviation `sigma` grey levels (of 255) to every pixel and channel."""
+def gaussian_noise(image: AnyImage, *, sigma: float, seed: int | tuple[int, ...] = 0) -> AnyImage:
+    """Add independent Gaussian noise of standard deviation `sigma` grey levels (of 255) to every pixel and channel.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+        sigma: standard deviation, grey levels of 255, 0 or more.
+        seed: of the random numbers.
+
+    Returns:
+        The noisy image, same type and shape.
+
+    Raises:
+        UsageError: sigma is negative or not finite.
+    """
     require(sigma >= 0 and math.isfinite(sigma), f"gaussian_noise: sigma {sigma} grey levels; it must be 0 or more")
-    drawn = np.random.default_rng(seed).standard_normal(picture.shape, np.float32)
-    return like(picture, as_float(picture) + drawn * np.float32(sigma / FULL_SCALE))
+    drawn = np.random.default_rng(seed).standard_normal(image.shape, np.float32)
+    return to_type_of(image, as_float(image) + drawn * np.float32(sigma / FULL_SCALE))
 
 
 @camera_filter
-def white_balance(picture: Picture, *, red: float = 1.0, green: float = 1.0, blue: float = 1.0) -> Picture:
-    """Multiply each channel by a gain."""
+def white_balance(image: AnyImage, *, red: float = 1.0, green: float = 1.0, blue: float = 1.0) -> AnyImage:
+    """Multiply each channel by a gain.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+        red: gain of the red channel, 0 or more.
+        green: gain of the green channel, 0 or more.
+        blue: gain of the blue channel, 0 or more.
+
+    Returns:
+        The image with scaled channels, same type and shape.
+
+    Raises:
+        UsageError: a gain is negative or not finite.
+    """
     gains = np.array([red, green, blue])
     finite = bool(np.all(np.isfinite(gains)) and np.all(gains >= 0))
     require(finite, f"white_balance: gains {red}, {green}, {blue}; each must be 0 or more")
-    return like(picture, as_float(picture) * gains)
+    return to_type_of(image, as_float(image) * gains)
 
 
 @camera_filter
-def gamma(picture: Picture, *, exponent: float) -> Picture:
-    """Raise values (1 is full scale) to a power: above 1 darkens the mid tones, below 1 lifts them."""
+def gamma(image: AnyImage, *, exponent: float) -> AnyImage:
+    """Raise values (1 is full scale) to a power: above 1 darkens the mid tones, below 1 lifts them.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+        exponent: above 0, no unit.
+
+    Returns:
+        The image with each value raised to the exponent, same type and shape.
+
+    Raises:
+        UsageError: exponent is not above 0, or not finite.
+    """
     require(exponent > 0 and math.isfinite(exponent), f"gamma: exponent {exponent}; it must be above 0")
-    return like(picture, np.maximum(as_float(picture), 0) ** exponent)
+    return to_type_of(image, np.maximum(as_float(image), 0) ** exponent)
 
 
 @camera_filter
-def jpeg(picture: Picture, *, quality: int) -> Picture:
-    """Encode as JPEG and decode again; saturates floating point too."""
+def jpeg(image: AnyImage, *, quality: int) -> AnyImage:
+    """Encode as JPEG and decode again; saturates floating point too.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+        quality: JPEG quality as libjpeg has it, 1 to 100.
+
+    Returns:
+        The decoded image, same type and shape.
+
+    Raises:
+        UsageError: quality is out of its range.
+    """
     require(1 <= quality <= 100, f"jpeg: quality {quality}; it must be in 1..100")
-    pixels = as_uint8(picture)[:, :, ::-1]
+    pixels = as_uint8(image)[:, :, ::-1]
     _, data = cv2.imencode(".jpg", np.ascontiguousarray(pixels), [cv2.IMWRITE_JPEG_QUALITY, int(quality)])
     decoded = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR))[:, :, ::-1]
-    return like(picture, as_float(decoded))
+    return to_type_of(image, as_float(decoded))
 
 
-def as_uint8(picture: Picture) -> npt.NDArray[np.uint8]:
-    """Round to grey levels, saturating at 0 and 255."""
-    if picture.dtype == np.uint8:
-        return picture
-    return np.clip(np.rint(picture * FULL_SCALE), 0, FULL_SCALE).astype(np.uint8)
+def as_uint8(image: AnyImage) -> npt.NDArray[np.uint8]:
+    """Round to grey levels, saturating at 0 and 255.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point with full scale 1.
+
+    Returns:
+        Uint8 (H, W, 3), 0 to 255.
+    """
+    if image.dtype == np.uint8:
+        return image
+    return np.clip(np.rint(image * FULL_SCALE), 0, FULL_SCALE).astype(np.uint8)
 
 
-def as_float(picture: Picture) -> FloatPicture:
-    """The picture in floating point, full scale 1; single precision unless it came in double."""
-    if picture.dtype == np.uint8:
-        return picture.astype(np.float32) / np.float32(FULL_SCALE)
-    if not np.issubdtype(picture.dtype, np.floating):
-        raise UsageError(f"a picture of type {picture.dtype} cannot be filtered; give uint8 or floating point")
-    return picture
+def as_float(image: AnyImage) -> FloatImage:
+    """The image in floating point, full scale 1; single precision unless it came in double.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+
+    Returns:
+        Floating point (H, W, 3), full scale 1.
+
+    Raises:
+        UsageError: the image has another integer type.
+    """
+    if image.dtype == np.uint8:
+        return image.astype(np.float32) / np.float32(FULL_SCALE)
+    if not np.issubdtype(image.dtype, np.floating):
+        raise UsageError(f"an image of type {image.dtype} cannot be filtered; give uint8 or floating point")
+    return image
 
 
-def like(original: Picture, filtered: Picture) -> Picture:
-    """Give a filtered picture the type that the original has."""
+def to_type_of(original: AnyImage, filtered: AnyImage) -> AnyImage:
+    """Give a filtered image the type that the original has.
+
+    Args:
+        original: the image that a filter was given.
+        filtered: floating point (H, W, 3), full scale 1.
+
+    Returns:
+        The filtered image in the original's type; uint8 is rounded and saturates.
+    """
     return as_uint8(filtered) if original.dtype == np.uint8 else filtered.astype(original.dtype)
 
 
 def require(holds: bool, message: str) -> None:  # noqa: FBT001 - an assertion with a message
-    """Refuse a parameter that makes no sense: UsageError with the message, unless it holds."""
+    """Refuse a parameter that makes no sense: UsageError with the message, unless it holds.
+
+    Args:
+        holds: the condition that a parameter must meet.
+        message: names the filter, the parameter, its value and its range.
+
+    Raises:
+        UsageError: the condition does not hold.
+    """
     if not holds:
         raise UsageError(message)

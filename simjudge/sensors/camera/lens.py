@@ -1,7 +1,7 @@
 """Lens models: which way the light came that a pixel sees, and which pixel sees a point. Pure functions on arrays.
 
 The camera's frame is REP 103's optical one: x right, y down, z forward, metres (any unit will do: only directions
-count). Pixel coordinates are OpenCV's and ROS's: (0, 0) is the centre of the upper left pixel, the picture's outer
+count). Pixel coordinates are OpenCV's and ROS's: (0, 0) is the centre of the upper left pixel, the image's outer
 edges are at -0.5 and width - 0.5. All lenses here are round and centred: a pixel's distance from the principal point
 over the focal length, its *radius*, depends on nothing but the *slope* of its ray, tan(angle off the axis).
 
@@ -15,7 +15,7 @@ over the focal length, its *radius*, depends on nothing but the *slope* of its r
   Chrono inverts it by a truncated series (Drap and Lefevre); here it is inverted to the last bits, by Newton steps.
 
 A radial polynomial may turn back: beyond some slope the radius shrinks again, and OpenCV would show such a point a
-second time. Here a lens ends where its polynomial turns: slopes and radii beyond are NaN, and a camera whose picture
+second time. Here a lens ends where its polynomial turns: slopes and radii beyond are NaN, and a camera whose image
 reaches there is refused.
 """
 
@@ -44,14 +44,30 @@ Coefficients = tuple[float, float, float]
 
 
 def radial_radius(slope: npt.ArrayLike, coefficients: Coefficients) -> FloatArray:
-    """Radius of rays through a radial lens: any shape, no unit; NaN beyond where the polynomial turns."""
+    """Radius of rays through a radial lens: any shape, no unit; NaN beyond where the polynomial turns.
+
+    Args:
+        slope: tangent of the angle off the axis, 0 or more, any shape.
+        coefficients: k1, k2, k3, no unit.
+
+    Returns:
+        Float64 of the same shape: distance from the principal point over the focal length.
+    """
     s = np.asarray(slope, np.float64)
     radius = _polynomial(s, coefficients)
     return np.where(s <= radial_end(coefficients), radius, np.nan)
 
 
 def radial_slope(radius: npt.ArrayLike, coefficients: Coefficients) -> FloatArray:
-    """The inverse of `radial_radius` by Newton steps kept within a shrinking bracket; NaN where no ray arrives."""
+    """The inverse of `radial_radius` by Newton steps kept within a shrinking bracket; NaN where no ray arrives.
+
+    Args:
+        radius: distance from the principal point over the focal length, 0 or more, any shape.
+        coefficients: k1, k2, k3, no unit.
+
+    Returns:
+        Float64 of the same shape: tangent of the angle off the axis.
+    """
     target = np.atleast_1d(np.asarray(radius, np.float64))
     low, high = np.zeros_like(target), np.full_like(target, radial_end(coefficients))
     reached = target <= _polynomial(high, coefficients)
@@ -69,7 +85,14 @@ def radial_slope(radius: npt.ArrayLike, coefficients: Coefficients) -> FloatArra
 
 
 def radial_end(coefficients: Coefficients) -> float:
-    """The slope at which the polynomial turns back; 1e6, an angle of 89.9999 degrees, where it does not before."""
+    """The slope at which the polynomial turns back; 1e6, an angle of 89.9999 degrees, where it does not before.
+
+    Args:
+        coefficients: k1, k2, k3, no unit.
+
+    Returns:
+        The slope, above 0, no unit.
+    """
     k1, k2, k3 = coefficients
     # The derivative's zeros in 1 / slope^2: the leading 1 keeps vanishing coefficients harmless.
     roots = np.roots([1.0, 3 * k1, 5 * k2, 7 * k3])
@@ -78,12 +101,28 @@ def radial_end(coefficients: Coefficients) -> float:
 
 
 def fov_radius(slope: npt.ArrayLike, half_tangent: float) -> FloatArray:
-    """Radius of rays through the FOV lens whose half horizontal field has the tangent `half_tangent` (below pi / 2)."""
+    """Radius of rays through the FOV lens whose half horizontal field has the tangent `half_tangent` (below pi / 2).
+
+    Args:
+        slope: tangent of the angle off the axis, any shape.
+        half_tangent: tangent of half the horizontal field, 0 to pi / 2.
+
+    Returns:
+        Float64 of the same shape: distance from the principal point over the focal length.
+    """
     return np.arctan(np.asarray(slope, np.float64) * math.tan(half_tangent) / half_tangent)
 
 
 def fov_slope(radius: npt.ArrayLike, half_tangent: float) -> FloatArray:
-    """The inverse of `fov_radius`; NaN from a radius of pi / 2 on, where no ray arrives."""
+    """The inverse of `fov_radius`; NaN from a radius of pi / 2 on, where no ray arrives.
+
+    Args:
+        radius: distance from the principal point over the focal length, any shape.
+        half_tangent: tangent of half the horizontal field, 0 to pi / 2.
+
+    Returns:
+        Float64 of the same shape: tangent of the angle off the axis.
+    """
     rho = np.asarray(radius, np.float64)
     with np.errstate(invalid="ignore"):
         return np.where(rho < math.pi / 2, half_tangent * np.tan(rho) / math.tan(half_tangent), np.nan)
@@ -94,7 +133,7 @@ class CameraInfo(NamedTuple):
 
     Attributes:
         calibration: K, D and model as sensor_msgs/CameraInfo has them.
-        error: by how much it misses the lens's own pixels anywhere in the picture, at most; 0 where it is exact.
+        error: by how much it misses the lens's own pixels anywhere in the image, at most; 0 where it is exact.
     """
 
     calibration: Calibration
@@ -107,14 +146,14 @@ class Lens:
 
     Attributes:
         model: "pinhole", "fov" or "radial".
-        size: width and height of the picture, pixels.
+        size: width and height of the image, pixels.
         focal: pixels per unit of radius, across and down.
         centre: the principal point (x, y), pixels.
         coefficients: k1, k2, k3 of the radial model, no unit.
         half_tangent: tan of half the horizontal field, for the FOV model.
 
     Raises:
-        UsageError: no such lens can be, or parts of the picture would see nothing.
+        UsageError: no such lens can be, or parts of the image would see nothing.
     """
 
     model: str
@@ -129,7 +168,7 @@ class Lens:
         if self.model not in MODELS:
             raise UsageError(f"lens model {self.model!r}: one of {', '.join(MODELS)} is needed")
         if min(self.size) < 1:
-            raise UsageError(f"a picture of {self.size[0]}x{self.size[1]}: width and height must be 1 or more")
+            raise UsageError(f"an image of {self.size[0]}x{self.size[1]}: width and height must be 1 or more")
         numbers = (*self.focal, *self.centre, *self.coefficients, self.half_tangent)
         finite = all(math.isfinite(number) for number in numbers)
         if not finite or min(self.focal) <= 0 or max(map(abs, self.coefficients)) > _LARGEST_COEFFICIENT:
@@ -144,13 +183,27 @@ class Lens:
             raise UsageError(self._blind_corners())
 
     def slope(self, radius: npt.ArrayLike) -> FloatArray:
-        """Tangent of the angle off the axis at a radius (both without unit); NaN where no ray arrives."""
+        """Tangent of the angle off the axis at a radius (both without unit); NaN where no ray arrives.
+
+        Args:
+            radius: distance from the principal point over the focal length, any shape.
+
+        Returns:
+            Float64 of the same shape.
+        """
         if self.model == "fov":
             return fov_slope(radius, self.half_tangent)
         return radial_slope(radius, self.coefficients) if self.model == "radial" else np.asarray(radius, np.float64)
 
     def radius(self, slope: npt.ArrayLike) -> FloatArray:
-        """Radius of rays of a slope (both without unit); NaN where the lens does not take them in."""
+        """Radius of rays of a slope (both without unit); NaN where the lens does not take them in.
+
+        Args:
+            slope: tangent of the angle off the axis, any shape.
+
+        Returns:
+            Float64 of the same shape.
+        """
         if self.model == "fov":
             return fov_radius(slope, self.half_tangent)
         return radial_radius(slope, self.coefficients) if self.model == "radial" else np.asarray(slope, np.float64)
@@ -161,7 +214,14 @@ class Lens:
         return self.rays_at(np.stack(np.meshgrid(np.arange(width), np.arange(height)), -1))
 
     def rays_at(self, pixels: npt.ArrayLike) -> FloatArray:
-        """Unit rays, optical frame, of pixel coordinates (..., 2), whole or not: (..., 3); NaN where none arrives."""
+        """Unit rays, optical frame, of pixel coordinates (..., 2), whole or not: (..., 3); NaN where none arrives.
+
+        Args:
+            pixels: x and y, float (..., 2); (0, 0) is the centre of the upper left pixel.
+
+        Returns:
+            Float64 (..., 3), unit length, x right, y down, z forward.
+        """
         bent = (np.asarray(pixels, np.float64) - self.centre) / self.focal
         radius = np.linalg.norm(bent, axis=-1)
         slope = self.slope(radius)
@@ -171,9 +231,15 @@ class Lens:
         return unit
 
     def project(self, points: npt.ArrayLike) -> FloatArray:
-        """Pixel coordinates (..., 2) of points (..., 3) in the optical frame, also outside the picture.
+        """Pixel coordinates (..., 2) of points (..., 3) in the optical frame, also outside the image.
 
         NaN for points at or behind the camera's plane (z <= 0), and for those that the lens does not take in.
+
+        Args:
+            points: float (..., 3), optical frame, any unit of length.
+
+        Returns:
+            Float64 (..., 2), x and y in pixels.
         """
         xyz = np.asarray(points, np.float64)
         depth = xyz[..., 2:]
@@ -184,7 +250,7 @@ class Lens:
         return pixels
 
     def horizontal_field(self) -> float:
-        """The angle, degrees, between the rays at the middle of the picture's left and right edge."""
+        """The angle, degrees, between the rays at the middle of the image's left and right edge."""
         edges = np.array([[-0.5, self.centre[1]], [self.size[0] - 0.5, self.centre[1]]])
         rays = self.rays_at(edges)
         left, right = (math.atan2(ray[0], ray[2]) for ray in rays)
@@ -195,6 +261,12 @@ class Lens:
 
         Pinhole and radial lenses are plumb_bob exactly. Neither ROS nor OpenCV has the FOV model: it becomes the
         rational_polynomial that fits it best, and `error` says how well.
+
+        Args:
+            name: of the camera, for the calibration.
+
+        Returns:
+            The calibration, and how far it misses the lens in pixels.
 
         Raises:
             UsageError: the fit would miss the rays by more than half a pixel.
@@ -257,6 +329,15 @@ def lens_with_field(
     The field is what the lens sees, distortion included. Chrono's hFOV of a radial lens is not: it is the field of the
     pinhole of the same focal length (use `lens_with_focal_length` with width / 2 / tan(hFOV / 2)).
 
+    Args:
+        model: "pinhole", "fov" or "radial".
+        size: width and height, pixels.
+        field_of_view: horizontal, degrees.
+        coefficients: k1, k2, k3 of a radial lens, no unit.
+
+    Returns:
+        The lens.
+
     Raises:
         UsageError: the model does not exist, cannot reach that field, or leaves the corners blind.
     """
@@ -279,6 +360,15 @@ def lens_with_focal_length(
 ) -> Lens:
     """The centred pinhole or radial lens with square pixels of a focal length, pixels.
 
+    Args:
+        model: "pinhole" or "radial".
+        size: width and height, pixels.
+        focal_length: pixels.
+        coefficients: k1, k2, k3 of a radial lens, no unit.
+
+    Returns:
+        The lens.
+
     Raises:
         UsageError: see `Lens`; also for the FOV model, whose form follows from its field.
     """
@@ -288,8 +378,14 @@ def lens_with_focal_length(
     return Lens(model, size, (focal_length, focal_length), ((width - 1) / 2, (height - 1) / 2), coefficients)
 
 
-def lens_of(calibration: Calibration) -> Lens:
+def lens_from_calibration(calibration: Calibration) -> Lens:
     """The lens of a calibration: plumb_bob without tangential terms (p1, p2), or without any distortion.
+
+    Args:
+        calibration: K, D and model as sensor_msgs/CameraInfo has them.
+
+    Returns:
+        The lens.
 
     Raises:
         UsageError: the calibration has another model, or tangential or skew terms.

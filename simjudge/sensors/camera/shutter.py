@@ -1,7 +1,7 @@
-"""When a camera takes pictures and when it hands them over: whole nanoseconds, exact, without drift.
+"""When a camera takes images and when it hands them over: whole nanoseconds, exact, without drift.
 
-A picture's stamp is the time at which it is due and its exposure starts: frame k at k / rate after the first, each
-rounded by itself. Light falls on the sensor from the stamp until `exposure_time` later. The picture is handed over
+An image's stamp is the time at which it is due and its exposure starts: frame k at k / rate after the first, each
+rounded by itself. Light falls on the sensor from the stamp until `exposure_time` later. The image is handed over
 `lag` after its stamp, or when the exposure is over if that is later.
 """
 
@@ -14,25 +14,57 @@ from simjudge.sensors.camera.camera import Camera
 SECOND = 1_000_000_000
 
 
-def due(rate: float, number: int) -> int:
-    """Nanoseconds from the first frame's stamp to that of frame `number`, rounded to the nearest."""
+def frame_stamp_offset(rate: float, number: int) -> int:
+    """Nanoseconds from the first frame's stamp to that of frame `number`, rounded to the nearest.
+
+    Args:
+        rate: frames a second.
+        number: of the frame, from 0.
+
+    Returns:
+        Nanoseconds.
+    """
     return round(number * SECOND / _exact(rate))
 
 
 def exposure_stamps(camera: Camera, stamp: int) -> list[int]:
-    """Moments of the exposure of the frame with a stamp: middles of its equal parts, nanoseconds, in order."""
+    """Moments of the exposure of the frame with a stamp: middles of its equal parts, nanoseconds, in order.
+
+    Args:
+        camera: its exposure time and number of samples.
+        stamp: of the frame, nanoseconds.
+
+    Returns:
+        As many stamps as the camera has exposure samples, nanoseconds.
+    """
     parts = 2 * camera.exposure_samples
     whole = SECOND * _exact(camera.exposure_time)
     return [stamp + round((2 * i + 1) * whole / parts) for i in range(camera.exposure_samples)]
 
 
 def middle_stamp(camera: Camera, stamp: int) -> int:
-    """The middle of that exposure: what stands where the smear's middle is."""
+    """The middle of that exposure: what stands where the smear's middle is.
+
+    Args:
+        camera: its exposure time.
+        stamp: of the frame, nanoseconds.
+
+    Returns:
+        Nanoseconds.
+    """
     return stamp + round(SECOND * _exact(camera.exposure_time) / 2)
 
 
 def ready_stamp(camera: Camera, stamp: int) -> int:
-    """When the frame is handed over."""
+    """When the frame is handed over.
+
+    Args:
+        camera: its exposure time and lag.
+        stamp: of the frame, nanoseconds.
+
+    Returns:
+        Nanoseconds.
+    """
     return stamp + round(SECOND * max(_exact(camera.lag), _exact(camera.exposure_time)))
 
 

@@ -74,7 +74,7 @@ def test_a_principal_point_must_suit_the_size(tmp_path, size, centre, wrong, sui
         return
     assert doubt.wrong == wrong
     assert f"({centre[0]:.1f}, {centre[1]:.1f})" in doubt.message
-    assert ("it suits pictures of " + suits in doubt.message) if suits else ("it suits" not in doubt.message)
+    assert ("it suits images of " + suits in doubt.message) if suits else ("it suits" not in doubt.message)
 
 
 @pytest.mark.parametrize(
@@ -181,5 +181,5 @@ def test_undistorted_pixels_come_from_where_the_model_says(tmp_path, model, form
 
 def test_pictures_of_another_size_are_not_undistorted(tmp_path):
     undistort = read_calibration(written(tmp_path)).undistortion()
-    with pytest.raises(SimjudgeError, match="a picture of 640x480 with a calibration for 1280x720"):
+    with pytest.raises(SimjudgeError, match="an image of 640x480 with a calibration for 1280x720"):
         undistort(np.zeros((480, 640, 3), np.uint8))

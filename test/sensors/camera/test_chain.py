@@ -92,7 +92,7 @@ def test_a_chain_that_ends_in_jpeg_is_stored_as_that_jpeg():
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(UsageError, match="no parameter 'strength'; it has sigma"):
         Step("gaussian_noise", {"strength": 3})
-    with pytest.raises(UsageError, match="no pictures"):
+    with pytest.raises(UsageError, match="no images"):
         filtered(FrameSet.build("bare", [[4, 4]]), [NOISE])
     with pytest.raises(UsageError, match="seed -1"):
         filtered(small_set(), [NOISE], seed=-1)

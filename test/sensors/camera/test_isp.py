@@ -104,17 +104,17 @@ def test_exposure_is_matched(mean, deviation):
 
 
 def test_exposure_of_a_set_matched_to_itself_changes_nothing():
-    measured = isp.exposure_of([NOISY])
+    measured = isp.measure_exposure([NOISY])
     assert measured.mean == pytest.approx(NOISY.mean())
     assert measured.deviation == pytest.approx(NOISY.std())
     assert measured.channels == pytest.approx(NOISY.mean((0, 1)))
     assert np.array_equal(isp.match_exposure(NOISY, mean=measured.mean, deviation=measured.deviation), NOISY)
-    both = isp.exposure_of(iter([np.full((2, 2, 3), 10, np.uint8), np.full((4, 4, 3), 30, np.uint8)]))
+    both = isp.measure_exposure(iter([np.full((2, 2, 3), 10, np.uint8), np.full((4, 4, 3), 30, np.uint8)]))
     assert both == (pytest.approx(20), pytest.approx(0), pytest.approx((20, 20, 20)))
     flat = isp.match_exposure(np.full((4, 4, 3), 10, np.uint8), mean=99, deviation=40)
     assert np.unique(flat).tolist() == [99]
-    with pytest.raises(UsageError, match="without pictures"):
-        isp.exposure_of([])
+    with pytest.raises(UsageError, match="without images"):
+        isp.measure_exposure([])
 
 
 @given(gains=st.tuples(*[st.floats(0.2, 3)] * 3))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from simjudge.core.errors import UsageError
 from simjudge.sensors.camera import lens as lenses
 from simjudge.sensors.camera.calibration import Calibration
-from simjudge.sensors.camera.lens import lens_of, lens_with_field, lens_with_focal_length
+from simjudge.sensors.camera.lens import lens_from_calibration, lens_with_field, lens_with_focal_length
 
 SIZE = (1280, 720)
 ART1 = (-0.369, 0.1257, -0.0194)
@@ -176,7 +176,7 @@ def test_behind_the_camera_nothing_is_seen():
 
 def test_a_calibration_is_the_lens_that_it_was():
     for name in ("pinhole", "barrel", "pincushion"):
-        again = lens_of(ALL[name].camera_info().calibration)
+        again = lens_from_calibration(ALL[name].camera_info().calibration)
         assert np.array_equal(again.rays(), ALL[name].rays())
 
 
@@ -188,7 +188,7 @@ def test_calibrations_of_other_lenses_are_refused(model, distortion):
     matrix = np.array([[500.0, 0, 320], [0, 500, 240], [0, 0, 1]])
     other = Calibration("x", (640, 480), model, matrix, np.array(distortion), np.eye(3), np.zeros((3, 4)))
     with pytest.raises(UsageError, match="p1 = p2 = 0"):
-        lens_of(other)
+        lens_from_calibration(other)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simjudge.sensors.camera.camera_file import read_camera
-from simjudge.sensors.camera.shutter import SECOND, due, exposure_stamps, middle_stamp, ready_stamp
+from simjudge.sensors.camera.shutter import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
 
 CAMERA = replace(read_camera("plain"), rate=30.0, lag=0.0, exposure_time=0.0, exposure_samples=1)
 
@@ -20,20 +20,20 @@ CAMERA = replace(read_camera("plain"), rate=30.0, lag=0.0, exposure_time=0.0, ex
 def test_frames_are_due_at_the_rate_without_drift(rate, text):
     exact = Fraction(text)
     for number in (0, 1, 2, 3, 1000, 10**6, 10**9):
-        assert abs(due(rate, number) - number * SECOND / exact) <= Fraction(1, 2)
-    assert due(rate, 0) == 0
+        assert abs(frame_stamp_offset(rate, number) - number * SECOND / exact) <= Fraction(1, 2)
+    assert frame_stamp_offset(rate, 0) == 0
 
 
 def test_an_hour_at_thirty_hertz_ends_to_the_nanosecond():
-    stamps = [due(30, number) for number in range(3600 * 30 + 1)]
+    stamps = [frame_stamp_offset(30, number) for number in range(3600 * 30 + 1)]
     assert stamps[-1] == 3600 * SECOND
     assert {b - a for a, b in pairwise(stamps)} == {33_333_333, 33_333_334}
-    assert all(due(30, 30 * k) == k * SECOND for k in range(3600))
+    assert all(frame_stamp_offset(30, 30 * k) == k * SECOND for k in range(3600))
 
 
 @given(st.floats(0.1, 1000), st.integers(0, 10**6))
 def test_frames_come_in_order(rate, number):
-    assert due(rate, number) < due(rate, number + 1)
+    assert frame_stamp_offset(rate, number) < frame_stamp_offset(rate, number + 1)
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,5 @@ def test_an_exposure_starts_at_the_stamp(exposure, samples, offsets, middle):
 def test_a_frame_is_handed_over_after_its_lag_and_not_while_exposed(lag, exposure, after):
     camera = replace(CAMERA, lag=lag, exposure_time=exposure)
     for number in range(100):
-        stamp = SECOND + due(camera.rate, number)
+        stamp = SECOND + frame_stamp_offset(camera.rate, number)
         assert ready_stamp(camera, stamp) == stamp + after

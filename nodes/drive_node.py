@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import replace
 from typing import Any
 
 from nav_msgs.msg import Odometry
@@ -51,7 +50,7 @@ class DriveNode(SimjudgeNode):
         Parameter("fastest", SpeedController.fastest, "m/s, on a straight line that is known well", low=0.1, high=20),
         Parameter("slowest", SpeedController.slowest, "m/s, in the tightest curve, and where the way is not known",
                   low=0.05, high=20),
-        Parameter("sideways", SpeedController.sideways, "m/s^2 that curves may ask for", low=0.1, high=20),
+        Parameter("sideways", SpeedController.lateral_acceleration, "m/s^2 that curves may ask for", low=0.1, high=20),
         Parameter("min_score", DetectionUncertainty.min_score, "detections below do not count", low=0, high=1),
         Parameter("silence", 0.5, "seconds of odometry without detections from which on it drives on what it knows,"
                   " slowly, and then stops", low=0.05, high=10),
@@ -67,7 +66,7 @@ class DriveNode(SimjudgeNode):
         """
         super().__init__()
         self._vehicle = read_vehicle(self.settings["vehicle"])
-        self._manner = self._manner_wanted()
+        self._driver_options = self._driver_parameters()
         self._sides = {normalized_name(self.settings["right"]): _RIGHT, normalized_name(self.settings["left"]): _LEFT}
         if len(self._sides) < 2:
             raise UsageError("parameters right and left: two classes are needed")
@@ -90,21 +89,26 @@ class DriveNode(SimjudgeNode):
         self._listen("camera/detections", self._detected)
         self.diagnostics.add_task("driving", self._report)
 
-    def _manner_wanted(self) -> DriverParameters:
+    def _driver_parameters(self) -> DriverParameters:
         numbers = self.settings
         if numbers["slowest"] > numbers["fastest"]:
             raise UsageError("parameter slowest must not be above fastest")
-        pace = SpeedController(fastest=numbers["fastest"], slowest=numbers["slowest"], sideways=numbers["sideways"])
-        sight = DetectionUncertainty(min_score=numbers["min_score"])
-        manner = DriverParameters(lane_width=numbers["lane_width"], right_class=_RIGHT, left_class=_LEFT)
-        return replace(manner, pace=pace, sight=sight)
+        return DriverParameters(
+            lane_width=numbers["lane_width"],
+            right_class=_RIGHT,
+            left_class=_LEFT,
+            speed_controller=SpeedController(
+                fastest=numbers["fastest"], slowest=numbers["slowest"], lateral_acceleration=numbers["sideways"]
+            ),
+            uncertainty=DetectionUncertainty(min_score=numbers["min_score"]),
+        )
 
     def _listen(self, topic: str, take: Any) -> Any:
         self._heard[topic] = 0.0
         return declared_subscription(self, topic, take)
 
     def _see_with(self, view: CameraModel) -> None:
-        self._driver = Driver(self._vehicle, view, self._manner)
+        self._driver = Driver(self._vehicle, view, self._driver_options)
         for state in self._before:
             self._driver.update_odometry(state)
 
@@ -173,7 +177,7 @@ class DriveNode(SimjudgeNode):
         if self._path.get_subscription_count():
             self._path.publish(path_message(header, driver.line_in_odometry()))
         if self._cones.get_subscription_count():
-            self._cones.publish(cone_markers(header, driver.cones, _RIGHT, self._manner.cone))
+            self._cones.publish(cone_markers(header, driver.cones, _RIGHT, self._driver_options.cone))
 
     def _report(self) -> TaskState:
         driver = self._driver

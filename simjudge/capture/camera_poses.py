@@ -1,6 +1,6 @@
-"""Where a camera stands for each frame that is to be rendered: at random, along a scene's course, or as a file says.
+"""Camera poses for the frames that are to be rendered: at random, along a scene's course, or from a file.
 
-All of them give poses of the optical frame in the world, and the same ones for the same arguments.
+All of them are poses of the optical frame in the world, and the same ones for the same arguments.
 """
 
 from __future__ import annotations
@@ -22,28 +22,33 @@ from simjudge.scene.model import Course
 from simjudge.sensors.camera.shutter import SECOND, frame_stamp_offset
 
 _TRIES = 2000
+"""Random poses that are tried for one frame."""
 _DIRECTIONS = 400
-"""Rays that look for things too near: 2 cm apart on a ball as large as the clearance."""
+"""Rays that search for things too near: 2 cm apart on a ball as large as the clearance."""
+_AIM_SPREAD = 0.45
+"""A camera aims at a thing to within this share of its field of view, to either side."""
+_HEIGHT_CLEARANCE = 0.6
+"""The floor may be nearer than the clearance, down to this share of the camera's height."""
 
 
 class CameraPoses(Protocol):
-    """Where the camera is in each of some frames."""
+    """Poses of a camera, one for each frame."""
 
     @property
     def frame_name(self) -> Sequence[str]:
-        """Unique names."""
+        """Names of the frames, unique."""
 
     @property
     def stamp(self) -> Sequence[int]:
-        """When each exposure starts, nanoseconds."""
+        """Start of each exposure, nanoseconds."""
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
-        """The optical frame in the world at times (nanoseconds) during the exposure of frame `index`.
+        """The optical frame in the world at times during the exposure of a frame.
 
         Args:
-            index: of the frame.
-            stamps: times from the frame's stamp on.
-            engine: with the scene of this frame in it.
+            index: index of the frame.
+            stamps: times from the frame's stamp on, nanoseconds.
+            engine: has the scene of this frame.
         """
 
 
@@ -51,23 +56,23 @@ class CameraPoses(Protocol):
 class RandomPoses:
     """A camera that stands still anywhere on the floor, mostly so that something labelled may be in view.
 
-    Of `aimed` of the frames: a class is drawn, then a thing of it, then how far away it is (evenly in the logarithm,
-    so that things of all sizes are seen), from which side, and where in the picture. The others stand and look
-    anywhere. Height, pitch and roll vary around those of the mount. The camera is never within a thing, nor nearer
-    to one than `clearance`, nor outside the scene's area.
+    For the share `aimed` of the frames, a class is drawn, then a thing of this class, then its distance (uniform in the
+    logarithm, so that things of all sizes are seen), its bearing, and its place in the image. In the other frames the
+    camera stands and looks anywhere. Height, pitch and roll vary around those of the mount. The camera is never within
+    a thing, nor nearer to one than `clearance`, nor outside the scene's area.
 
     Attributes:
-        name: of the scene, for the frames' names.
-        count: how many frames.
+        name: name of the scene, for the frames' names.
+        count: number of frames.
         rate: frames a second, for their stamps.
-        mount: of the optical frame on the floor, as a car carries it; yaw and position across the floor do not count.
-        field: the lens's horizontal field of view, degrees.
-        seed: of everything random.
-        heights: factors of the mount's height.
+        mount: the optical frame above the floor, as a car carries it; its height, pitch and roll count.
+        field: horizontal field of view of the lens, degrees.
+        seed: seed of everything random.
+        heights: least and largest factor of the mount's height.
         tilt: standard deviations of pitch and roll, radians.
-        distances: metres across the floor to what is looked at.
-        aimed: share of the frames.
-        clearance: metres.
+        distances: least and largest distance across the floor to the thing that is aimed at, metres.
+        aimed: share of the frames that aim at a thing, 0 to 1.
+        clearance: least distance between the camera and any thing, metres.
     """
 
     name: str
@@ -91,7 +96,7 @@ class RandomPoses:
 
     @cached_property
     def frame_name(self) -> Sequence[str]:
-        """Scene, seed and number: different for the frames of another seed."""
+        """Scene, seed and number: frames of another seed have other names."""
         return [f"{self.name}_{self.seed}_{index:06d}" for index in range(self.count)]
 
     @cached_property
@@ -100,11 +105,16 @@ class RandomPoses:
         return [SECOND + frame_stamp_offset(self.rate, index) for index in range(self.count)]
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
-        """The same pose at all times; see `CameraPoses`.
+        """The same pose at all times.
+
+        Args:
+            index: index of the frame.
+            stamps: times from the frame's stamp on, nanoseconds.
+            engine: has the scene of this frame.
 
         Raises:
             UsageError: the scene has no area.
-            SimjudgeError: no free place was found.
+            SimjudgeError: no free position was found.
         """
         if engine.scene.area is None:
             raise UsageError(
@@ -112,12 +122,12 @@ class RandomPoses:
             )
         random = np.random.default_rng((self.seed, index))
         for _ in range(_TRIES):
-            body = self._drawn(random, engine)
+            body = self._draw(random, engine)
             if body is not None and self._is_free(body.position, engine):
                 return [body.optical_frame()] * len(stamps)
         raise SimjudgeError(f"scene {engine.scene.name}: {_TRIES} tries found no free place for a camera in its area")
 
-    def _drawn(self, random: np.random.Generator, engine: Engine) -> Pose | None:
+    def _draw(self, random: np.random.Generator, engine: Engine) -> Pose | None:
         """A camera's body anywhere; None where it is outside the area."""
         scene = engine.scene
         assert scene.area is not None  # noqa: S101 - `at` has looked
@@ -129,11 +139,11 @@ class RandomPoses:
         targets = scene.labelled()
         if targets and random.random() < self.aimed:
             kind = random.choice(sorted({thing.class_id for thing in targets}))
-            places = [thing.pose.position for thing in targets if thing.class_id == kind]
-            there = places[random.integers(len(places))]
-            away = math.exp(random.uniform(*np.log(self.distances)))
-            x, y = there[0] - away * math.cos(yaw), there[1] - away * math.sin(yaw)
-            yaw += math.radians(self.field) * random.uniform(-0.45, 0.45)
+            positions = [thing.pose.position for thing in targets if thing.class_id == kind]
+            target = positions[random.integers(len(positions))]
+            distance = math.exp(random.uniform(*np.log(self.distances)))
+            x, y = target[0] - distance * math.cos(yaw), target[1] - distance * math.sin(yaw)
+            yaw += math.radians(self.field) * random.uniform(-_AIM_SPREAD, _AIM_SPREAD)
         inside = x0 <= x <= x1 and y0 <= y <= y1
         return Pose.from_euler(x, y, height, yaw=yaw, pitch=pitch, roll=roll) if inside else None
 
@@ -142,7 +152,7 @@ class RandomPoses:
         hits = engine.cast_rays(np.tile(position, (_DIRECTIONS, 1)), _BALL)
         hit = hits.thing >= 0
         behind = np.einsum("ij,ij->i", hits.normal[hit], _BALL[hit]) > 0
-        near = min(self.clearance, 0.6 * position[2])  # the floor may be nearer
+        near = min(self.clearance, _HEIGHT_CLEARANCE * position[2])
         return bool(hits.distance.min() >= near and np.count_nonzero(behind) <= np.count_nonzero(hit) / 2)
 
 
@@ -150,15 +160,15 @@ class RandomPoses:
 class CoursePoses:
     """A camera on a car that drives along a scene's course, from its first point to its last, on the line.
 
-    It drives at `speed`, slower where otherwise it would not be under way long enough for `count` frames. Frames are
+    The car drives at `speed`, and slower where the course would otherwise be too short for `count` frames. Frames are
     due at the camera's rate; where there are more than `count`, they are thinned evenly.
 
     Attributes:
-        course: of the scene.
-        mount: of the optical frame in base_link.
+        course: course of the scene.
+        mount: the optical frame in base_link.
         rate: frames a second.
-        count: how many frames; None: all that are due.
-        speed: m/s, at most.
+        count: number of frames; None for all that are due.
+        speed: highest speed, m/s.
     """
 
     course: Course
@@ -173,44 +183,50 @@ class CoursePoses:
             raise UsageError(f"{self.count} frames: at least one is needed")
 
     @property
-    def pace(self) -> float:
-        """M/s that it really drives."""
+    def actual_speed(self) -> float:
+        """Speed that the car really drives, m/s."""
         needed = max((self.count or 1) - 1, 1) / self.rate
         return min(self.speed, self.length / needed)
 
     @property
     def length(self) -> float:
-        """Metres of the whole course."""
-        return float(self._way()[-1])
+        """Length of the whole course, metres."""
+        return float(self._distances()[-1])
 
     @cached_property
     def stamp(self) -> Sequence[int]:
-        """Of the drive's clock, from 1 s on."""
-        most = int(self.length / self.pace * self.rate + 1e-9) + 1
+        """Stamps on the drive's clock, from 1 s on."""
+        most = int(self.length / self.actual_speed * self.rate + 1e-9) + 1
         count = most if self.count is None else min(self.count, most)
         numbers = np.rint(np.linspace(0, most - 1, count)).astype(int).tolist()
         return [SECOND + frame_stamp_offset(self.rate, number) for number in numbers]
 
     @cached_property
     def frame_name(self) -> Sequence[str]:
-        """The stamps."""
+        """The stamps as text."""
         return [stamp_to_name(stamp) for stamp in self.stamp]
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
-        """Where the car has come to by then; see `CameraPoses`."""
+        """The optical frame at the car's position by then.
+
+        Args:
+            index: index of the frame.
+            stamps: times from the frame's stamp on, nanoseconds.
+            engine: has the scene of this frame.
+        """
         del index, engine
-        return [self._base((stamp - SECOND) / SECOND * self.pace) @ self.mount for stamp in stamps]
+        return [self._base((stamp - SECOND) / SECOND * self.actual_speed) @ self.mount for stamp in stamps]
 
     def _base(self, metres: float) -> Pose:
-        """base_link so far along the line; its yaw goes smoothly from piece to piece of the line."""
-        line, way = self.course.centre_line, self._way()
-        turns = np.unwrap(np.arctan2(*np.diff(line, axis=0).T[::-1]))
-        yaw = float(np.interp(metres, (way[:-1] + way[1:]) / 2, turns))
-        x, y = (float(np.interp(metres, way, line[:, axis])) for axis in (0, 1))
+        """base_link at a distance along the line; its yaw goes smoothly from piece to piece of the line."""
+        line, distances = self.course.centre_line, self._distances()
+        headings = np.unwrap(np.arctan2(*np.diff(line, axis=0).T[::-1]))
+        yaw = float(np.interp(metres, (distances[:-1] + distances[1:]) / 2, headings))
+        x, y = (float(np.interp(metres, distances, line[:, axis])) for axis in (0, 1))
         return Pose.from_euler(x, y, yaw=yaw)
 
-    def _way(self) -> FloatArray:
-        """Metres from the start at each point of the line."""
+    def _distances(self) -> FloatArray:
+        """Metres from the start to each point of the line."""
         steps = np.linalg.norm(np.diff(self.course.centre_line, axis=0), axis=1)
         return np.concatenate([[0.0], np.cumsum(steps)])
 
@@ -219,12 +235,12 @@ class CoursePoses:
 class FilePoses:
     """A camera on a body whose poses are given, one for each frame.
 
-    During an exposure the body goes on towards its next pose, unless that is too far away in time or a jump.
+    During an exposure the body goes on towards its next pose, unless that pose is too far away in time or a jump.
 
     Attributes:
-        body: the poses in the world.
-        mount: of the optical frame in the body.
-        rows: of the poses, one for each frame.
+        body: poses of the body in the world.
+        mount: the optical frame in the body.
+        rows: rows of the poses, one for each frame.
     """
 
     body: Trajectory
@@ -233,48 +249,59 @@ class FilePoses:
 
     @classmethod
     def of(cls, body: Trajectory, mount: Pose, count: int | None = None) -> FilePoses:
-        """Frames at all poses, or at `count` of them, evenly chosen.
+        """Frames at all poses, or at some of them, evenly chosen.
+
+        Args:
+            body: poses of the body in the world.
+            mount: the optical frame in the body.
+            count: number of frames; None for one at each pose.
 
         Raises:
-            UsageError: there are fewer poses than frames wanted.
+            UsageError: there are fewer poses than frames.
         """
-        there = len(body)
-        if count is not None and not 1 <= count <= there:
-            raise UsageError(f"{body.name}: {count} frames of {there} poses; 1 to {there} can be had")
-        rows = np.rint(np.linspace(0, there - 1, there if count is None else count)).astype(int).tolist()
+        poses = len(body)
+        if count is not None and not 1 <= count <= poses:
+            raise UsageError(f"{body.name}: {count} frames of {poses} poses; 1 to {poses} can be had")
+        rows = np.rint(np.linspace(0, poses - 1, poses if count is None else count)).astype(int).tolist()
         return cls(body, mount, rows)
 
     @cached_property
     def stamp(self) -> Sequence[int]:
-        """Of the poses."""
+        """Stamps of the poses, nanoseconds."""
         return [int(self.body.stamp[row]) for row in self.rows]
 
     @cached_property
     def frame_name(self) -> Sequence[str]:
-        """The stamps."""
+        """The stamps as text."""
         return [stamp_to_name(stamp) for stamp in self.stamp]
 
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
-        """Where the body has come to by then; see `CameraPoses`."""
+        """The optical frame at the body's pose by then.
+
+        Args:
+            index: index of the frame.
+            stamps: times from the frame's stamp on, nanoseconds.
+            engine: has the scene of this frame.
+        """
         del engine
         row = self.rows[index]
-        if not self._goes_on(int(self.body.stamp[row]), max(stamps)):
+        if not self._moves_on(int(self.body.stamp[row]), max(stamps)):
             return [self.body.pose(row) @ self.mount] * len(stamps)
         return [pose @ self.mount for pose in TrajectoryInterpolator(self.body).poses(stamps)]
 
-    def _goes_on(self, first: int, last: int) -> bool:
+    def _moves_on(self, first: int, last: int) -> bool:
         if first == last or len(self.body) < 2:
             return False
-        way = TrajectoryInterpolator(self.body)
-        return bool(way.covers([last])[0] and not way.in_gap([last])[0] and not len(way.jumps(first, last)))
+        path = TrajectoryInterpolator(self.body)
+        return bool(path.covers([last])[0] and not path.in_gap([last])[0] and not len(path.jumps(first, last)))
 
 
 def _ball(count: int) -> FloatArray:
-    """Directions spread evenly in all directions (Fibonacci's lattice), (N, 3), unit."""
+    """Unit vectors spread evenly in all directions (Fibonacci's lattice), (N, 3)."""
     number = np.arange(count) + 0.5
-    z, turn = 1 - 2 * number / count, math.pi * (1 + math.sqrt(5)) * number
+    z, azimuth = 1 - 2 * number / count, math.pi * (1 + math.sqrt(5)) * number
     across = np.sqrt(1 - z * z)
-    return np.stack([across * np.cos(turn), across * np.sin(turn), z], 1)
+    return np.stack([across * np.cos(azimuth), across * np.sin(azimuth), z], 1)
 
 
 _BALL = _ball(_DIRECTIONS)

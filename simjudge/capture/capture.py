@@ -1,7 +1,7 @@
 """A camera in a scene: from an engine to labelled frames, by one way for all users.
 
 `simjudge render`, `replay`, `drive`, `engines compare`, `sim_node` and `replay_node` all take their frames from
-`Capture`. What differs between them is the `Exposure`: where the camera and the bodies are while a frame is exposed.
+`Capture`. What differs between them is the `FrameExposure`: where the camera and the bodies are during a frame.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.capture.exposure import CapturedImage, Exposure, develop, gather_light
+from simjudge.capture.exposure import CapturedImage, FrameExposure, develop, gather_light
 from simjudge.capture.ground_truth import GroundTruth, Labelling, ground_truth
 from simjudge.core.images import EncodedImage, RgbImage
 from simjudge.engines.contract import Engine, Labels
@@ -34,7 +34,7 @@ class RawFrame:
         label_seconds: time that the labels took, likewise.
     """
 
-    exposure: Exposure
+    exposure: FrameExposure
     scene: Scene
     light: npt.NDArray[np.float32] | None
     labels: Labels
@@ -53,7 +53,7 @@ class CapturedFrame:
         truth: the labelled objects, with their visible pixels and shares.
     """
 
-    exposure: Exposure
+    exposure: FrameExposure
     image: CapturedImage | None
     labels: Labels
     truth: GroundTruth
@@ -124,7 +124,7 @@ class Capture:
         self.engine, self.camera = engine, camera
         self._labelling, self._seed, self._masks = labelling or Labelling(), seed, masks
 
-    def observe(self, exposure: Exposure, *, image: bool = True) -> RawFrame:
+    def observe(self, exposure: FrameExposure, *, image: bool = True) -> RawFrame:
         """Take light and labels of an exposure from the engine. This is all of a frame that needs the engine.
 
         Args:
@@ -153,7 +153,7 @@ class Capture:
         image = develop(camera, raw.light, exposure.frame_name, self._seed)
         return CapturedFrame(exposure, image, raw.labels, truth)
 
-    def capture(self, exposure: Exposure, *, image: bool = True) -> CapturedFrame:
+    def capture(self, exposure: FrameExposure, *, image: bool = True) -> CapturedFrame:
         """Make the labelled frame of an exposure.
 
         Args:

@@ -38,7 +38,7 @@ class EngineWithOwnCameras(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Exposure:
+class FrameExposure:
     """Where the camera and all bodies are while one frame is exposed.
 
     Attributes:
@@ -77,7 +77,7 @@ def exposure_at(
     frame_name: str,
     poses_at: Callable[[Sequence[int]], Sequence[Pose]],
     bodies: Poses | None = None,
-) -> Exposure:
+) -> FrameExposure:
     """The exposure of a camera that moves while everything else stands still.
 
     Args:
@@ -89,7 +89,7 @@ def exposure_at(
     """
     stamps = [middle_stamp(camera, stamp), *exposure_stamps(camera, stamp)]
     middle, *scene_states = (SceneState(pose, bodies or {}) for pose in poses_at(stamps))
-    return Exposure(frame_name, stamp, tuple(scene_states), middle)
+    return FrameExposure(frame_name, stamp, tuple(scene_states), middle)
 
 
 def gather_light(engine: Engine, camera: Camera, scene_states: Sequence[SceneState]) -> npt.NDArray[np.float32]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation, Slerp
 
-from simjudge.capture.exposure import Exposure
+from simjudge.capture.exposure import FrameExposure
 from simjudge.core.frames import stamp_to_name
 from simjudge.engines.contract import Engine, Poses, SceneState
 from simjudge.geometry.poses import Pose
@@ -50,7 +50,7 @@ class FrameEvent:
     number: int
     time: int
     state: VehicleState
-    exposure: Exposure
+    exposure: FrameExposure
 
     @property
     def stamp(self) -> int:
@@ -135,7 +135,7 @@ class LockStep:
         scene_states = tuple(self._scene_state(instants[time]) for time in exposure_stamps(self._camera, stamp))
         middle = self._scene_state(instants[middle_stamp(self._camera, stamp)])
         time = self._first_step(ready_stamp(self._camera, stamp)) * self._step
-        exposure = Exposure(stamp_to_name(stamp), stamp, scene_states, middle)
+        exposure = FrameExposure(stamp_to_name(stamp), stamp, scene_states, middle)
         return FrameEvent(number, time, instants[stamp].state, exposure)
 
     def _first_step(self, time: int) -> int:

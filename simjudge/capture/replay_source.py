@@ -1,4 +1,4 @@
-"""What is replayed: the frames of a real camera, or a camera's own rate where there is none, and the poses for them."""
+"""Frames and poses of a recording that is replayed: the real camera's frames, or frames at the camera's own rate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator, frames_with_poses
 
 _SECOND = 1_000_000_000
-Sizes = frozenset[tuple[int, int]]
+"""Nanoseconds."""
+ImageSizes = frozenset[tuple[int, int]]
+"""Widths and heights, pixels."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,14 @@ class ReplayOptions:
 
     Attributes:
         path: a recording, or a text file of poses.
-        poses: the topic of the poses, or a text file of them; None: the recording must have one topic of poses only.
-        parent, child: of tf: fixed frame and body's frame; None where they can be told.
-        image_topic: the real camera, where the recording has several.
-        offset: nanoseconds that are added to pictures' stamps to get the poses' time.
-        start, duration: seconds from the first frame, and how many seconds from there; None for all.
-        rate: frames a second where there are no pictures, and at most so many where there are; None: the camera's
-            rate, or all.
+        poses: topic of the poses, or a text file of poses; None where the recording has one topic of poses only.
+        parent: fixed frame, for poses from tf; None for the root.
+        child: the body's frame, for poses from tf; None for base_link.
+        image_topic: topic of the real camera, where the recording has several.
+        offset: nanoseconds that are added to images' stamps to get the poses' time.
+        start: seconds after the first frame at which the replay begins.
+        duration: seconds that are replayed; None for all.
+        rate: frames a second, at most; None for the camera's rate where there are no images, and for all otherwise.
     """
 
     path: Path
@@ -63,9 +66,10 @@ class ReplaySource:
 
     Attributes:
         trajectory: the poses.
-        poses_from: where they are from, for people and for the record.
-        frame_name, stamp: of the frames to make; nanoseconds.
-        sizes: of the real pictures, pixels; None where there are none.
+        poses_from: where the poses are from, for people and for the record.
+        frame_name: names of the frames to make.
+        stamp: stamps of the frames to make, int64 (N,), nanoseconds.
+        sizes: sizes of the real images; None where there are none.
         losses: what was left out.
     """
 
@@ -73,44 +77,44 @@ class ReplaySource:
     poses_from: str
     frame_name: Sequence[str]
     stamp: IntArray
-    sizes: Sizes | None
+    sizes: ImageSizes | None
     losses: Losses
 
 
-def read_source(options: ReplayOptions, rate: float, around: tuple[int, int], limits: MotionLimits) -> ReplaySource:
+def read_source(options: ReplayOptions, rate: float, span: tuple[int, int], limits: MotionLimits) -> ReplaySource:
     """Read poses and frames, and keep the frames that have poses.
 
     Args:
         options: what to read.
-        rate: of the simulated camera, for recordings without pictures, Hz.
-        around: nanoseconds before and after its stamp that a frame needs poses for.
-        limits: what is believed between poses.
+        rate: rate of the simulated camera, for recordings without images, Hz.
+        span: nanoseconds before and after its stamp for which a frame needs poses.
+        limits: how far apart poses may be, and how fast the body may move.
 
     Raises:
         SimjudgeError: nothing can be read, or the poses do not suit the frames (see `frames_with_poses`).
-        UsageError: options that do not go together.
+        UsageError: options do not go together.
     """
     losses = Losses()
     trajectory, poses_from, clock = _poses(options, limits, losses)
-    names, stamps, sizes = _pictures(options, losses)
+    names, stamps, sizes = _images(options, losses)
     if sizes is None:
         if options.offset:
             raise UsageError(f"--time-offset moves the stamps of pictures, and {options.path} has none")
-        stamps = _steady(trajectory, options.rate or rate, around)
+        stamps = _stamps_at_rate(trajectory, options.rate or rate, span)
         names = [stamp_to_name(stamp) for stamp in stamps.tolist()]
-    chosen = _selected(stamps, options, thin=sizes is not None)
+    chosen = _select_frames(stamps, options, thin=sizes is not None)
     names, stamps = [names[index] for index in chosen.tolist()], stamps[chosen]
 
     def clock_offset() -> int | None:
-        of_pictures = image_clock_offset(options.path, options.image_topic) if clock is not None else None
-        return None if clock is None or of_pictures is None else clock - of_pictures
+        image_offset = image_clock_offset(options.path, options.image_topic) if clock is not None else None
+        return None if clock is None or image_offset is None else clock - image_offset
 
     usable = frames_with_poses(
         TrajectoryInterpolator(trajectory, limits),
         stamps,
         lambda index: f"{options.path}: frame {names[index]}",
         losses,
-        around=around,
+        around=span,
         offset=options.offset,
         clock_offset=clock_offset,
     )
@@ -138,13 +142,13 @@ def _poses(options: ReplayOptions, limits: MotionLimits, losses: Losses) -> tupl
     return found.trajectory, f"{found.topic} ({found.type}){ends}", found.clock
 
 
-def _pictures(options: ReplayOptions, losses: Losses) -> tuple[list[str], IntArray, Sizes | None]:
+def _images(options: ReplayOptions, losses: Losses) -> tuple[list[str], IntArray, ImageSizes | None]:
     """Names and stamps of the real pictures, and their sizes; None where there are no pictures."""
     none: tuple[list[str], IntArray, None] = ([], np.zeros(0, np.int64), None)
     if not is_recording(options.path):
         return none
-    has_pictures = any(info.type in (IMAGE, COMPRESSED_IMAGE) for info in Recording(options.path).topic_infos())
-    if not has_pictures and options.image_topic is None:
+    has_images = any(info.type in (IMAGE, COMPRESSED_IMAGE) for info in Recording(options.path).topic_infos())
+    if not has_images and options.image_topic is None:
         return none
     frames = read_recording(options.path, image_topic=options.image_topic)
     losses.extend(frames.losses)
@@ -161,14 +165,14 @@ def _pictures(options: ReplayOptions, losses: Losses) -> tuple[list[str], IntArr
     return [frames.frame_name[index] for index in shown], frames.stamp[shown], sizes
 
 
-def _steady(trajectory: Trajectory, rate: float, around: tuple[int, int]) -> IntArray:
+def _stamps_at_rate(trajectory: Trajectory, rate: float, span: tuple[int, int]) -> IntArray:
     """Stamps at a steady rate for as long as there are poses."""
-    first, last = int(trajectory.stamp[0]) + around[0], int(trajectory.stamp[-1]) - around[1]
+    first, last = int(trajectory.stamp[0]) + span[0], int(trajectory.stamp[-1]) - span[1]
     count = max(int((last - first) * rate / _SECOND) + 1, 1)
     return np.asarray(first + np.rint(np.arange(count) * (_SECOND / rate)).astype(np.int64), np.int64)
 
 
-def _selected(stamps: IntArray, options: ReplayOptions, *, thin: bool) -> IntArray:
+def _select_frames(stamps: IntArray, options: ReplayOptions, *, thin: bool) -> IntArray:
     """The frames of the part that is options, thinned to the rate that is options."""
     begin = int(stamps.min()) + round(options.start * _SECOND)
     end = np.inf if options.duration is None else begin + options.duration * _SECOND

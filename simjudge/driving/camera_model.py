@@ -1,4 +1,4 @@
-"""What driving needs of a camera: which way a pixel looks, and where a point appears."""
+"""What driving needs of a camera: the ray of a pixel, and the pixel of a point."""
 
 from __future__ import annotations
 
@@ -14,28 +14,48 @@ from simjudge.sensors.camera.calibration import Calibration
 from simjudge.sensors.camera.lens import lens_from_calibration
 
 _STEPS = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 100, 1e-12)
-_BEHIND = 1e-6
+"""OpenCV inverts a distortion in so many steps, or until a step is that small."""
+_NEAREST = 1e-6
+"""Points must be so far before the camera's plane, metres."""
 
 
 class CameraModel(Protocol):
-    """A lens, as `sensors.camera.lens.Lens` is one: optical frame, pixel (0, 0) the upper left pixel's centre."""
+    """A lens as `sensors.camera.lens.Lens`: optical frame, pixel (0, 0) at the upper left pixel's centre."""
 
     @property
     def size(self) -> tuple[int, int]:
         """Width and height of the picture, pixels."""
 
     def rays_at(self, pixels: npt.ArrayLike) -> FloatArray:
-        """Unit rays (..., 3) of pixel coordinates (..., 2); NaN where none arrives."""
+        """Rays of pixels.
+
+        Args:
+            pixels: pixel coordinates (..., 2).
+
+        Returns:
+            Unit vectors (..., 3) in the optical frame; NaN where no ray arrives.
+        """
 
     def project(self, points: npt.ArrayLike) -> FloatArray:
-        """Pixel coordinates (..., 2) of points (..., 3), metres; NaN behind the camera."""
+        """Pixels of points.
+
+        Args:
+            points: points (..., 3) in the optical frame, metres.
+
+        Returns:
+            Pixel coordinates (..., 2); NaN behind the camera.
+        """
 
 
 class OpenCvCameraModel:
-    """A camera whose calibration no lens of simjudge's has, by OpenCV's formulas."""
+    """A camera whose calibration none of simjudge's lenses has, by OpenCV's formulas."""
 
     def __init__(self, calibration: Calibration) -> None:
-        """Take a calibration of any model that ROS has."""
+        """Take a calibration.
+
+        Args:
+            calibration: of any model that ROS has.
+        """
         self._calibration = calibration
         self._fisheye = calibration.model == "equidistant"
 
@@ -45,7 +65,14 @@ class OpenCvCameraModel:
         return self._calibration.size
 
     def rays_at(self, pixels: npt.ArrayLike) -> FloatArray:
-        """Unit rays (..., 3) of pixel coordinates (..., 2)."""
+        """Rays of pixels.
+
+        Args:
+            pixels: pixel coordinates (..., 2).
+
+        Returns:
+            Unit vectors (..., 3) in the optical frame.
+        """
         given = np.asarray(pixels, np.float64)
         flat = given.reshape(-1, 1, 2)
         matrix, distortion = self._calibration.matrix, self._calibration.distortion
@@ -60,21 +87,32 @@ class OpenCvCameraModel:
         return unit
 
     def project(self, points: npt.ArrayLike) -> FloatArray:
-        """Pixel coordinates (..., 2) of points (..., 3), metres; NaN at or behind the camera's plane."""
+        """Pixels of points.
+
+        Args:
+            points: points (..., 3) in the optical frame, metres.
+
+        Returns:
+            Pixel coordinates (..., 2); NaN at or behind the camera's plane.
+        """
         given = np.asarray(points, np.float64)
         flat = given.reshape(-1, 1, 3)
         out = np.full((len(flat), 2), np.nan)
-        ahead = flat[:, 0, 2] > _BEHIND
+        ahead = flat[:, 0, 2] > _NEAREST
         if ahead.any():
-            still = np.zeros(3)
+            no_motion = np.zeros(3)
             project = cv2.fisheye.projectPoints if self._fisheye else cv2.projectPoints
-            seen = project(flat[ahead], still, still, self._calibration.matrix, self._calibration.distortion)[0]
+            seen = project(flat[ahead], no_motion, no_motion, self._calibration.matrix, self._calibration.distortion)[0]
             out[ahead] = np.asarray(seen).reshape(-1, 2)
         return out.reshape(*given.shape[:-1], 2)
 
 
 def camera_model_of(calibration: Calibration) -> CameraModel:
-    """What a calibrated camera sees: an exact lens where there is one, else OpenCV's formulas."""
+    """The model of a calibrated camera: an exact lens where there is one, else OpenCV's formulas.
+
+    Args:
+        calibration: of any model that ROS has.
+    """
     try:
         return lens_from_calibration(calibration)
     except UsageError:

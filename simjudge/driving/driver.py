@@ -28,21 +28,32 @@ from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
-_KEPT = 2.0
-"""Seconds of odometry that are kept, for pictures that come late."""
+_ODOMETRY_SECONDS = 2.0
+"""Seconds of odometry that are kept, for images that come late."""
+_HORIZON = 1.0
+"""Length of line ahead that sets the speed, at standstill, metres."""
+_HORIZON_SECONDS = 0.8
+"""Seconds of driving that are added to it."""
 
 
 @dataclass(frozen=True)
 class DriverParameters:
-    """How it drives.
+    """How the driver drives.
 
     Attributes:
-        lane_width: metres between the left and the right cones, roughly: it is corrected by what is seen.
-        right_class, left_class: class ids of the cones on either side.
-        patience: seconds without any cone that agrees with the line from which on it goes slowly.
-        giving_up: seconds without, from which on it stops.
-        steering: of the PID, per share of the full steering angle.
-        speed: of the PID, throttle per m/s.
+        lane_width: distance between the left and the right cones, metres, roughly: detections correct it.
+        right_class: class id of the cones on the right.
+        left_class: class id of the cones on the left.
+        patience: seconds without a cone that agrees with the line after which the car goes slowly.
+        giving_up: seconds without such a cone after which the car stops.
+        steering: gains of the steering's PID, per share of the full steering angle.
+        speed: gains of the speed's PID, throttle per m/s.
+        speed_controller: sets the speed by the line.
+        look_ahead: the point of the line that the car steers for.
+        uncertainty: uncertainty of the detections.
+        cone_map: how cones are remembered.
+        line: which lines there can be.
+        cone: shape of the cones.
     """
 
     lane_width: float = 1.0
@@ -52,49 +63,49 @@ class DriverParameters:
     giving_up: float = 4.0
     steering: PidGains = field(default_factory=lambda: PidGains(1.0, 0.05, 0.02))
     speed: PidGains = field(default_factory=lambda: PidGains(0.4, 0.3))
-    pace: SpeedController = field(default_factory=SpeedController)
+    speed_controller: SpeedController = field(default_factory=SpeedController)
     look_ahead: LookAhead = field(default_factory=LookAhead)
-    sight: DetectionUncertainty = field(default_factory=DetectionUncertainty)
-    memory: ConeMapParameters = field(default_factory=ConeMapParameters)
+    uncertainty: DetectionUncertainty = field(default_factory=DetectionUncertainty)
+    cone_map: ConeMapParameters = field(default_factory=ConeMapParameters)
     line: LineModel = field(default_factory=LineModel)
     cone: ConeShape = field(default_factory=ConeShape)
 
 
 class Driver:
-    """Finds its way between the cones.
+    """Drives between two rows of cones, by detections and odometry.
 
     Attributes:
-        cones: the cones that it knows, in the odometry's frame.
-        line: the line it follows, in the frame of the car at `base`.
-        base: pose of the car, in the odometry's frame, for which the line was worked out.
+        cones: the known cones, in the odometry's frame.
+        line: the line that the car follows, in the frame of the car at `base`.
+        base: pose of the car in the odometry's frame for which the line was computed.
     """
 
-    def __init__(self, vehicle: Vehicle, view: CameraModel, manner: DriverParameters | None = None) -> None:
+    def __init__(self, vehicle: Vehicle, view: CameraModel, parameters: DriverParameters | None = None) -> None:
         """Know the car and the camera, and nothing of the course.
 
         Args:
-            vehicle: its wheelbase and steering limit, its motor, and where the camera ("camera" of its mounts) is.
+            vehicle: the car; its wheelbase, steering limit, motor and mount "camera" count.
             view: the camera's lens.
-            manner: how to drive.
+            parameters: how to drive; None for the defaults.
         """
-        self._vehicle, self._view, self._manner = vehicle, view, manner or DriverParameters()
+        parameters = parameters or DriverParameters()
+        self._vehicle, self._view, self._parameters = vehicle, view, parameters
         self._mount = vehicle.mounts["camera"].optical_frame()
-        manner = self._manner
-        self.cones = ConeMap((manner.right_class, manner.left_class), manner.memory)
-        self._model = replace(manner.line, lane=manner.lane_width)
+        self.cones = ConeMap((parameters.right_class, parameters.left_class), parameters.cone_map)
+        self._model = replace(parameters.line, lane=parameters.lane_width)
         self.line = straight_line(self._model)
         self.base: Pose | None = None
-        self._steering = Pid(manner.steering, -1.0, 1.0)
-        self._speed = Pid(manner.speed, -1.0, 1.0)
+        self._steering = Pid(parameters.steering, -1.0, 1.0)
+        self._speed = Pid(parameters.speed, -1.0, 1.0)
         self._odometry: deque[VehicleState] = deque()
-        self._last_told: float | None = None
+        self._last_support: float | None = None
         self._last_command: float | None = None
 
     def update_odometry(self, state: VehicleState) -> None:
-        """Take note of how the car moves: the more often, the better it is known where a late picture was taken.
+        """Take note of how the car moves. More frequent states locate a late image better.
 
         Args:
-            state: as in `drive`.
+            state: state of the car; time, pose and velocity count.
         """
         if self._odometry:
             last = self._odometry[-1]
@@ -105,21 +116,21 @@ class Driver:
             else:
                 self.cones.predict(math.dist(state.pose.position, last.pose.position), state.pose)
         self._odometry.append(state)
-        while state.time - self._odometry[0].time > _KEPT:
+        while state.time - self._odometry[0].time > _ODOMETRY_SECONDS:
             self._odometry.popleft()
 
     def drive(self, found: Detections | None, stamp: float, state: VehicleState) -> Command:
-        """What to do now.
+        """The command for now.
 
         Args:
-            found: what the detector found in a picture; None: no picture has come since.
-            stamp: seconds, when that picture was taken, on the odometry's clock.
-            state: how the car moves now; only what odometry tells is used: time, pose and velocity.
+            found: detections in a new image; None where no image has come since the last call.
+            stamp: when that image was taken, seconds on the odometry's clock.
+            state: state of the car now; time, pose and velocity count.
         """
         self.update_odometry(state)
         if found is not None:
-            self._see(found, stamp)
-        self._follow(state, looked=found is not None)
+            self._locate(found, stamp)
+        self._follow(state, fit=found is not None)
         return self._command(state)
 
     def line_in_odometry(self) -> FloatArray:
@@ -127,63 +138,69 @@ class Driver:
         if self.base is None:
             return np.empty((0, 2))
         yaw = self.base.angles()[0]
-        return self.line.in_world(self.base.position[0], self.base.position[1], yaw)[self.line.way >= 0]
+        return self.line.in_world(self.base.position[0], self.base.position[1], yaw)[self.line.distance >= 0]
 
-    def _see(self, found: Detections, stamp: float) -> None:
+    def _locate(self, found: Detections, stamp: float) -> None:
         camera = pose_at(self._odometry, stamp) @ self._mount
-        seen = locate_cones(found, self._view, camera, self._manner.cone, self._manner.sight)
+        seen = locate_cones(found, self._view, camera, self._parameters.cone, self._parameters.uncertainty)
         self.cones.update(seen, self._view, camera)
 
-    def _follow(self, state: VehicleState, *, looked: bool) -> None:
-        """Carry the line along, and fit it anew where there was a picture."""
+    def _follow(self, state: VehicleState, *, fit: bool) -> None:
+        """Move the line into the car's new frame, and fit it anew where there was an image."""
         base = state.pose
         if self.base is not None:
             step = self.base.inverse() @ base
             self.line = move_line(self.line, (*step.position[:2], step.angles()[0]), self._model)
         self.base = base
-        if self._last_told is None:
-            self._last_told = state.time
-        if not looked:
+        if self._last_support is None:
+            self._last_support = state.time
+        if not fit:
             return
         trusted = self.cones.trusted()
         if not trusted.any():
             return
         yaw, x, y = base.angles()[0], *base.position[:2]
         cones = rotate_points(self.cones.position[trusted] - np.array([x, y]), -yaw)
-        side = np.where(self.cones.class_id()[trusted] == self._manner.left_class, LEFT, RIGHT).astype(np.float64)
-        turn = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]])
-        error = turn @ self.cones.weighted_covariance()[trusted] @ turn.T
+        side = np.where(self.cones.class_id()[trusted] == self._parameters.left_class, LEFT, RIGHT).astype(np.float64)
+        rotation = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]])
+        error = rotation @ self.cones.weighted_covariance()[trusted] @ rotation.T
         line = fit_centre_line(cones, side, error, self.line, self._model)
         if line.cones:
             self.line = line
-            if line.support > self._manner.look_ahead.metres:
-                self._last_told = state.time
+            if line.support > self._parameters.look_ahead.metres:
+                self._last_support = state.time
 
     def _command(self, state: VehicleState) -> Command:
-        manner, speed = self._manner, state.velocity[0]
+        speed = state.velocity[0]
         seconds = 0.0 if self._last_command is None else state.time - self._last_command
         self._last_command = state.time
-        angle = manner.look_ahead.wanted_angle(self.line, speed, self._vehicle.wheelbase)
+        angle = self._parameters.look_ahead.steering_angle(self.line, speed, self._vehicle.wheelbase)
         steering = self._steering(angle / self._vehicle.steering_limit, seconds)
-        wanted = self._wanted_speed(state)
-        if wanted == 0:
+        target = self._target_speed(state)
+        if target == 0:
             self._speed.reset()
             return Command(steering, 0.0, 1.0)
-        # What turns the wheels at that speed without load.
-        forward = wanted / (self._vehicle.top_wheel_speed * self._vehicle.wheel_radius)
-        pedal = self._speed(wanted - speed, seconds, forward)
+        # Feed-forward: the throttle that turns the wheels at that speed without load.
+        forward = target / (self._vehicle.top_wheel_speed * self._vehicle.wheel_radius)
+        pedal = self._speed(target - speed, seconds, forward)
         return Command(steering, max(pedal, 0.0), max(-pedal, 0.0))
 
-    def _wanted_speed(self, state: VehicleState) -> float:
-        blind = state.time - (state.time if self._last_told is None else self._last_told)
-        if blind >= self._manner.giving_up:
+    def _target_speed(self, state: VehicleState) -> float:
+        blind = state.time - (state.time if self._last_support is None else self._last_support)
+        if blind >= self._parameters.giving_up:
             return 0.0
-        speed = self._manner.pace.speed(self.line, 1.0 + 0.8 * max(state.velocity[0], 0.0))
-        return min(speed, self._manner.pace.slowest) if blind >= self._manner.patience else speed
+        horizon = _HORIZON + _HORIZON_SECONDS * max(state.velocity[0], 0.0)
+        speed = self._parameters.speed_controller.speed(self.line, horizon)
+        return min(speed, self._parameters.speed_controller.slowest) if blind >= self._parameters.patience else speed
 
 
 def pose_at(states: Sequence[VehicleState], time: float) -> Pose:
-    """The pose at a time between states in order of time: position and angles interpolated; the nearest beyond them."""
+    """The pose at a time; position and angles are interpolated.
+
+    Args:
+        states: states of the car in order of time, at least one.
+        time: seconds on the states' clock; beyond the states the nearest one counts.
+    """
     times = [state.time for state in states]
     row = bisect_right(times, time)
     if row == 0 or row == len(times):

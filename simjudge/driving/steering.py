@@ -9,10 +9,21 @@ import numpy as np
 
 from simjudge.driving.centre_line import CentreLine
 
+_LEAST_CURVATURE = 1e-6
+"""1/m; a straighter line sets no limit to the speed."""
+_LEAST_SQUARE = 1e-6
+"""Square metres; a point at the car itself asks for no angle."""
+
 
 @dataclass(frozen=True)
 class PidGains:
-    """Of a PID: share of the output per unit of error, per unit and second, and per unit a second."""
+    """Gains of a PID controller.
+
+    Attributes:
+        proportional: output per unit of error.
+        integral: output per unit of error and second.
+        derivative: output per unit of error a second.
+    """
 
     proportional: float
     integral: float = 0.0
@@ -26,77 +37,91 @@ class Pid:
         """Start with no error.
 
         Args:
-            gains: of the three parts.
-            low, high: limits of the output.
+            gains: gains of the three parts.
+            low: least output.
+            high: largest output.
         """
         self._gains, self._low, self._high = gains, low, high
-        self._sum = 0.0
+        self._integral = 0.0
         self._last: float | None = None
 
     def __call__(self, error: float, seconds: float, forward: float = 0.0) -> float:
         """The output.
 
         Args:
-            error: what is wanted less what is.
-            seconds: since the last call; 0 for the first.
-            forward: what is added whatever the error.
+            error: the set value less the measured one.
+            seconds: time since the last call; 0 for the first.
+            forward: feed-forward part of the output.
         """
         rate = (error - self._last) / seconds if self._last is not None and seconds > 0 else 0.0
         self._last = error
-        grown = self._sum + error * seconds
+        integral = self._integral + error * seconds
         gains = self._gains
-        wanted = forward + gains.proportional * error + gains.integral * grown + gains.derivative * rate
-        out = min(max(wanted, self._low), self._high)
-        if out == wanted or (wanted - out) * error < 0:
-            self._sum = grown
-        return out
+        unlimited = forward + gains.proportional * error + gains.integral * integral + gains.derivative * rate
+        output = min(max(unlimited, self._low), self._high)
+        if output == unlimited or (unlimited - output) * error < 0:
+            self._integral = integral
+        return output
 
     def reset(self) -> None:
-        """Forget what was."""
-        self._sum, self._last = 0.0, None
+        """Forget the integral and the last error."""
+        self._integral, self._last = 0.0, None
 
 
 @dataclass(frozen=True)
 class SpeedController:
-    """How fast to go.
+    """Sets the speed by the line ahead.
 
     Attributes:
-        fastest: m/s, on a straight line that is known well.
-        slowest: m/s, in the tightest curve, and while the way is not known.
-        sideways: m/s^2 that curves may ask for.
-        slowing: m/s^2, so that it could stop where the known line ends.
+        fastest: speed on a straight line that is known well, m/s.
+        slowest: speed in the tightest curve, and while the line is not known, m/s.
+        lateral_acceleration: largest in curves, m/s^2.
+        deceleration: the car could stop with it where the known line ends, m/s^2.
     """
 
     fastest: float = 1.5
     slowest: float = 0.5
-    sideways: float = 1.2
-    slowing: float = 0.8
+    lateral_acceleration: float = 1.2
+    deceleration: float = 0.8
 
     def speed(self, line: CentreLine, horizon: float) -> float:
         """The speed for a line, m/s.
 
         Args:
-            line: in the car's frame.
-            horizon: metres of line that are looked at.
+            line: line in the car's frame.
+            horizon: length of line ahead that counts, metres.
         """
-        ahead = (line.way >= 0) & (line.way <= horizon)
+        ahead = (line.distance >= 0) & (line.distance <= horizon)
         tightest = float(np.max(np.abs(line.curvature[ahead])))
-        curve = math.sqrt(self.sideways / max(tightest, 1e-6))
-        known = math.sqrt(2 * self.slowing * max(line.support, 0.0))
-        return min(max(min(curve, known), self.slowest), self.fastest)
+        curve_speed = math.sqrt(self.lateral_acceleration / max(tightest, _LEAST_CURVATURE))
+        stopping_speed = math.sqrt(2 * self.deceleration * max(line.support, 0.0))
+        return min(max(min(curve_speed, stopping_speed), self.slowest), self.fastest)
 
 
 @dataclass(frozen=True)
 class LookAhead:
-    """Where to steer for: the point of the line so many metres, and so many seconds of driving, ahead."""
+    """The point of the line that the car steers for.
+
+    Attributes:
+        metres: distance of the point at standstill, metres.
+        seconds: time of driving that is added to it, seconds.
+    """
 
     metres: float = 0.45
     seconds: float = 0.3
 
-    def wanted_angle(self, line: CentreLine, speed: float, wheelbase: float) -> float:
-        """The steering angle, radians, left positive, whose circle leads through the point (pure pursuit).
+    def steering_angle(self, line: CentreLine, speed: float, wheelbase: float) -> float:
+        """The steering angle whose circle leads through the point (pure pursuit).
 
         R. C. Coulter, "Implementation of the pure pursuit path tracking algorithm", CMU-RI-TR-92-01.
+
+        Args:
+            line: line in the car's frame.
+            speed: the car's speed, m/s.
+            wheelbase: the car's wheelbase, metres.
+
+        Returns:
+            The angle, radians, left positive.
         """
         x, y = line.at(self.metres + self.seconds * max(speed, 0.0))
-        return math.atan(wheelbase * 2 * y / max(x * x + y * y, 1e-6))
+        return math.atan(wheelbase * 2 * y / max(x * x + y * y, _LEAST_SQUARE))

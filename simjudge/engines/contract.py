@@ -1,4 +1,4 @@
-"""The boundary between simjudge and what moves and lights a world. `test/engines/contract.py` holds every engine to it.
+"""The contract of an engine, which moves and lights a scene. `test/engines/contract.py` holds every engine to it.
 
 Poses go in; light, labels and ray hits come out. Bodies move by physics (`step`) or are placed (`set_pose`). Metres,
 seconds, radians; REP 103 axes; a camera's pose is that of its optical frame (x right, y down, z forward) in the world;
@@ -21,16 +21,17 @@ from simjudge.sensors.camera.lens import Lens
 from simjudge.vehicle.vehicle import Command, VehicleState
 
 Poses = Mapping[str, Pose]
-"""Poses in the world by name, of things and of the car's parts ("vehicle", "vehicle/wheel_front_left", ...)."""
+"""Poses in the world by name: of things and of the car's parts ("vehicle", "vehicle/wheel_front_left", ...)."""
 
 
 @dataclass(frozen=True)
 class SceneState:
-    """One instant of an exposure.
+    """Where the camera and the bodies are at one instant.
 
     Attributes:
         camera: pose of the optical frame in the world.
-        bodies: poses of whatever is not where the scene has it; names the scene does not know are an error.
+        bodies: poses of the bodies that are not where the scene has them; names that the scene does not know are an
+            error.
     """
 
     camera: Pose
@@ -38,7 +39,7 @@ class SceneState:
 
 
 class Labels(NamedTuple):
-    """What the rays through the pixels' centres hit first; (H, W) each.
+    """What the rays through the pixels' centres hit first, (H, W) each.
 
     Attributes:
         class_id: uint8, 0 where it is nothing labelled.
@@ -66,7 +67,7 @@ class Hits(NamedTuple):
 
 
 class Engine(Protocol):
-    """A scene, perhaps with a car in it, that can be moved, seen and probed.
+    """A scene, perhaps with a car in it, that can be moved, rendered and probed by rays.
 
     Attributes:
         name: "default", "chrono".
@@ -80,7 +81,7 @@ class Engine(Protocol):
 
     @property
     def variant(self) -> str:
-        """What it runs on, for people: "MuJoCo 4.0.0, Mitsuba 3.9.1 llvm_ad_rgb"."""
+        """The libraries that the engine runs on, for people: "MuJoCo 4.0.0, Mitsuba 3.9.1 llvm_ad_rgb"."""
 
     # Bodies.
 
@@ -89,29 +90,49 @@ class Engine(Protocol):
         """Simulated seconds since the start."""
 
     def step(self, seconds: float) -> None:
-        """Let physics run for a positive multiple of the engine's step (`step_size`, to 1 ns)."""
+        """Run physics.
+
+        Args:
+            seconds: a positive multiple of `step_size`, to 1 ns.
+        """
 
     @property
     def step_size(self) -> float:
         """Seconds of one step of physics."""
 
     def set_pose(self, name: str, pose: Pose) -> None:
-        """Put a free thing, or the car ("vehicle", its base), somewhere, at rest."""
+        """Put a free thing, or the car, somewhere, at rest.
+
+        Args:
+            name: name of the thing; "vehicle" for the car.
+            pose: pose in the world; of the car's base_link.
+        """
 
     def poses(self) -> Poses:
-        """Where all free things and the car's parts are now."""
+        """The poses of all free things and of the car's parts now."""
 
     def drive(self, command: Command) -> None:
-        """What the driver does from now on. An engine without a car raises UsageError."""
+        """Hold a command of the driver from now on.
+
+        Args:
+            command: steering, throttle and braking.
+
+        Raises:
+            UsageError: the engine has no car.
+        """
 
     def vehicle_state(self) -> VehicleState:
-        """How the car moves now. An engine without a car raises UsageError."""
+        """How the car moves now.
+
+        Raises:
+            UsageError: the engine has no car.
+        """
 
     def touched_things(self) -> frozenset[str]:
         """Names of the free and labelled things that the car has touched since the start (or the last `reset`)."""
 
     def reset(self) -> None:
-        """Everything back to the start: time 0, all things and the car in place and at rest."""
+        """Put everything back to the start: time 0, all things and the car in place and at rest."""
 
     # Light.
 
@@ -121,7 +142,7 @@ class Engine(Protocol):
         """Linear RGB radiance (H, W, 3) that falls on the sensor, averaged over the exposure.
 
         Args:
-            lens: bends the rays, and says how large the picture is.
+            lens: the lens; it sets the size of the image too.
             scene_states: instants spread evenly over the exposure, one without motion blur.
             rays_per_pixel: n^2 with whole n, rays on an n x n grid in each pixel at (i + 1/2) / n. They are dealt to
                 the instants in turn, so that blur costs no more rays; where there are more instants than rays, each
@@ -132,7 +153,12 @@ class Engine(Protocol):
         """
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
-        """Classes, instances and depth through the pixels' centres."""
+        """Classes, instances and depth through the pixels' centres.
+
+        Args:
+            lens: the lens; it sets the size of the image too.
+            scene_state: where the camera and the bodies are.
+        """
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first.
@@ -140,8 +166,8 @@ class Engine(Protocol):
         Args:
             origins: (N, 3), metres, world.
             directions: (N, 3), unit, world.
-            bodies: as in `SceneState`; None: everything where it is now.
+            bodies: as in `SceneState`; None for everything where it is now.
         """
 
     def close(self) -> None:
-        """Give back what it holds. It cannot be used afterwards."""
+        """Release all resources. The engine cannot be used afterwards."""

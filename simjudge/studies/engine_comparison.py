@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.capture.capture import Capture
-from simjudge.capture.exposure import Exposure, exposure_at
+from simjudge.capture.exposure import FrameExposure, exposure_at
 from simjudge.capture.ground_truth import Labelling
 from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet, Objects
 from simjudge.core.images import ArrayImages, RgbImage
@@ -97,7 +97,7 @@ def capture_views(
     return views
 
 
-def _still_exposure(camera: Camera, name: str, pose: Pose, bodies: Poses) -> Exposure:
+def _still_exposure(camera: Camera, name: str, pose: Pose, bodies: Poses) -> FrameExposure:
     return exposure_at(camera, 0, name, lambda stamps: [pose] * len(stamps), bodies)
 
 

@@ -9,8 +9,8 @@ from simjudge.driving.centre_line import (
     LEFT,
     RIGHT,
     LineModel,
-    _beside,
     _Curve,
+    _offsets,
     fit_centre_line,
     move_line,
     rotate_points,
@@ -46,7 +46,7 @@ def fit(cones, side, rounds=4, before=None):
 
 def miss(line, truth):
     """Largest distance to the true line (its points come in order of the way), as far as cones tell of it."""
-    told = line.points[(line.way >= 0) & (line.way <= line.support)]
+    told = line.points[(line.distance >= 0) & (line.distance <= line.support)]
     return max(np.min(np.hypot(*(fine(truth) - point).T)) for point in told)
 
 
@@ -61,7 +61,7 @@ def test_circles_and_straight_lines(curvature, offset, heading):
     truth, cones, side = course(curvature, offset, heading)
     line = fit(cones, side)
     assert miss(line, truth) < 0.04
-    here = np.argmin(np.abs(line.way))
+    here = np.argmin(np.abs(line.distance))
     assert line.curvature[here] == pytest.approx(curvature, abs=0.08)
     assert line.heading[here] == pytest.approx(heading, abs=0.04)
     assert line.support > 3.0
@@ -139,13 +139,13 @@ def test_a_line_carried_along_stays_where_it_is():
     new = move_line(line, moved, MODEL)
     back = rotate_points(new.points, moved[2]) + np.array(moved[:2])
     for way in np.arange(0.0, 2.5, 0.25):
-        point = back[np.argmin(np.abs(new.way - way))]
+        point = back[np.argmin(np.abs(new.distance - way))]
         assert np.min(np.hypot(*(line.points - point).T)) < 0.03
     assert new.support == pytest.approx(line.support - line.nearest(*moved[:2]))
     assert miss(fit(cones, side, before=line, rounds=1), truth) < 0.04
 
 
-def test_slopes_are_the_derivatives():
+def test_the_jacobian_holds_the_derivatives():
     rng = np.random.default_rng(3)
     curve = _Curve(MODEL)
     _, cones, side = course(0.3, 0.1)
@@ -153,9 +153,9 @@ def test_slopes_are_the_derivatives():
     numbers = rng.normal(0, 0.1, 3 + len(MODEL.knots()))
     numbers[-1] = 1.05
     line = curve.line(numbers)
-    beside = _beside(line, cones, side, error)
-    slopes = curve.slopes(line, beside, side)
-    rows = beside.row
+    offsets = _offsets(line, cones, side, error)
+    jacobian = curve.jacobian(line, offsets, side)
+    rows = offsets.row
     for column in range(len(numbers)):
         off = []
         for sign in (1, -1):
@@ -165,7 +165,7 @@ def test_slopes_are_the_derivatives():
             # The foot keeps its normal: to first order it does not matter that it moves along the line.
             normal = np.stack([-np.sin(line.heading), np.cos(line.heading)], 1)[rows]
             off.append(np.einsum("ij,ij->i", normal, cones - other.points[rows]) - side * other.width / 2)
-        np.testing.assert_allclose(slopes[:, column], (off[0] - off[1]) / 2e-6, atol=1e-6)
+        np.testing.assert_allclose(jacobian[:, column], (off[0] - off[1]) / 2e-6, atol=1e-6)
 
 
 def test_points_turn_to_the_left():

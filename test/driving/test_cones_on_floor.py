@@ -42,7 +42,10 @@ def test_the_middle_of_a_lower_edge_is_half_a_pixel_off_in_lens_coordinates():
     (focal, _), (cx, cy) = lens.focal, lens.centre
     box = [[cx + 0.5 - 5, 250, cx + 0.5 + 5, cy + 0.5 + focal * 1.0 / (4.0 - RADIUS)]]
     seen = locate_cones(
-        Detections.build([RED], box, [1]), lens, camera, sight=DetectionUncertainty(disagreement=1e9, tilt_error=0)
+        Detections.build([RED], box, [1]),
+        lens,
+        camera,
+        uncertainty=DetectionUncertainty(disagreement=1e9, tilt_error=0),
     )
     by_floor = floor_points(lens, camera, [[cx, box[0][3] - 0.5]])
     np.testing.assert_allclose(by_floor, [[4.0 - RADIUS, 0.0]], atol=1e-12)

@@ -119,8 +119,8 @@ def test_blind_it_slows_down_keeps_the_line_and_stops():
     assert speeds[-1] == 0
     assert command.throttle == 0
     assert command.braking == 1
-    pace, patience = DriverParameters().pace, DriverParameters().giving_up
-    assert 1.0 < way < 2.8 + patience * pace.slowest, "as far as it knew the line, and its patience"
+    speeds_of, patience = DriverParameters().speed_controller, DriverParameters().giving_up
+    assert 1.0 < way < 2.8 + patience * speeds_of.slowest, "as far as it knew the line, and its patience"
 
 
 def test_after_a_stop_it_goes_on_when_it_sees_again():

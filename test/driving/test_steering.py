@@ -21,14 +21,14 @@ def bent(curvature, offset=0.0):
 
 @pytest.mark.parametrize("curvature", [0.9, 0.4, -0.4, -0.9])
 def test_on_a_circle_the_angle_is_that_of_the_circle(curvature):
-    angle = LookAhead().wanted_angle(bent(curvature), 1.0, 0.465)
+    angle = LookAhead().steering_angle(bent(curvature), 1.0, 0.465)
     assert angle == pytest.approx(math.atan(0.465 * curvature), abs=1e-3)
 
 
 def test_a_line_on_the_left_wants_steering_to_the_left():
-    assert LookAhead().wanted_angle(bent(0.0, offset=0.2), 1.0, 0.465) > 0.05
-    assert LookAhead().wanted_angle(bent(0.0, offset=-0.2), 1.0, 0.465) < -0.05
-    assert LookAhead().wanted_angle(straight_line(MODEL), 1.0, 0.465) == 0
+    assert LookAhead().steering_angle(bent(0.0, offset=0.2), 1.0, 0.465) > 0.05
+    assert LookAhead().steering_angle(bent(0.0, offset=-0.2), 1.0, 0.465) < -0.05
+    assert LookAhead().steering_angle(straight_line(MODEL), 1.0, 0.465) == 0
 
 
 def test_pid_against_its_formula():
@@ -52,7 +52,7 @@ def test_the_integral_does_not_wind_up():
 
 
 def test_the_pace_suits_curves_and_what_is_known():
-    pace = SpeedController(fastest=2.0, slowest=0.4, sideways=1.0, slowing=0.5)
+    pace = SpeedController(fastest=2.0, slowest=0.4, lateral_acceleration=1.0, deceleration=0.5)
     assert pace.speed(bent(0.0), 2.0) == 2.0
     assert pace.speed(bent(1.0), 2.0) == pytest.approx(1.0)
     assert pace.speed(bent(-0.5), 2.0) == pytest.approx(math.sqrt(2))

@@ -145,9 +145,9 @@ def test_live_the_newest_image_that_has_poses_is_seen(graph, camera):
     images = heard(graph, Image, "camera/image_raw")
     states = States(graph.node)
     node = graph.start("replay_node", scene="lab", camera=camera, reliability="reliable")
-    images = graph.node.create_publisher(Image, "image", 100)
+    real = graph.node.create_publisher(Image, "image", 100)
     where = graph.node.create_publisher(PoseStamped, "poses", 100)
-    assert graph.until(lambda: images.get_subscription_count() and where.get_subscription_count())
+    assert graph.until(lambda: real.get_subscription_count() and where.get_subscription_count())
     assert graph.until(lambda: states.value("replay_node: replay", "received") == "0")
     sent = []
 
@@ -158,7 +158,7 @@ def test_live_the_newest_image_that_has_poses_is_seen(graph, camera):
             message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, SECOND)
         pose.pose.position.x, pose.pose.position.y, pose.pose.orientation.w = -3.3, -1.2 + 0.01 * len(sent), 1.0
         where.publish(pose)
-        images.publish(image)
+        real.publish(image)
         sent.append(stamp)
 
     timer = graph.node.create_timer(0.02, send)

@@ -56,7 +56,14 @@ def detection_array(
 
 
 def vision_array(types: VisionTypes, found: Detections, class_names: dict[int, str], header: Any) -> Any:
-    """The same as vision_msgs/Detection2DArray; a class without a name goes by its number."""
+    """Detections in one image as vision_msgs/Detection2DArray.
+
+    Args:
+        types: the message classes of vision_msgs.
+        found: boxes in pixels of the image.
+        class_names: by class id; a class without a name goes by its number.
+        header: the image's own; it is taken over as it is.
+    """
     out = types.array()
     out.header = header
     detections = []

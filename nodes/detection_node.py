@@ -92,7 +92,15 @@ class DetectionNode(SimjudgeNode):
         self._thread.start()
 
     def on_parameter_change(self, name: str, value: Any) -> None:
-        """Load a new model, while detection goes on with the old one."""
+        """Load a new model; detection goes on with the old one meanwhile.
+
+        Args:
+            name: of the parameter.
+            value: the new one.
+
+        Raises:
+            SimjudgeError: the model cannot be loaded.
+        """
         if name == "model":
             self._candidate = self._load_meanwhile(value)
 

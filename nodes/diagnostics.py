@@ -38,7 +38,14 @@ class Diagnostics:
         node.create_timer(_PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def set_state(self, task: str, level: bytes, message: str, values: Mapping[str, object] | None = None) -> None:
-        """Set the state of a task; a change for the worse is logged too, and published at once."""
+        """Set the state of a task; a change for the worse is logged too, and published at once.
+
+        Args:
+            task: its name.
+            level: OK, WARN or ERROR.
+            message: a line for people.
+            values: what is behind it, by name.
+        """
         before = self._reports.get(task)
         self._reports[task] = TaskState(level, message, values or {})
         if level != OK and (before is None or before.message != message):
@@ -47,7 +54,12 @@ class Diagnostics:
             self.publish()
 
     def add_task(self, task: str, source: Callable[[], TaskState]) -> None:
-        """Ask for the state of a task whenever it is published."""
+        """Add a task whose state is asked for whenever it is published.
+
+        Args:
+            task: its name.
+            source: returns the state; called on the executor's thread.
+        """
         self._sources[task] = source
 
     def publish(self) -> None:
@@ -73,7 +85,11 @@ class ThroughputCounter:
         self._recent: deque[tuple[float, float]] = deque(maxlen=100)
 
     def add(self, latency: float) -> None:
-        """Count one piece as done, `latency` seconds after it came in."""
+        """Count one piece as done.
+
+        Args:
+            latency: seconds since it came in.
+        """
         self.done += 1
         self._recent.append((time.monotonic(), latency))
 

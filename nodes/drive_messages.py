@@ -28,7 +28,13 @@ _RED, _GREEN, _PALE = (0.85, 0.16, 0.1), (0.07, 0.55, 0.25), 0.35
 
 
 def vehicle_state(message: Odometry) -> VehicleState:
-    """How the car moves; what odometry does not tell is 0.
+    """How the car moves, from odometry.
+
+    Args:
+        message: pose in metres and quaternion in the odometry frame; twist in m/s and rad/s in the car's frame.
+
+    Returns:
+        The state; acceleration, steering and wheels, which odometry does not tell, are 0.
 
     Raises:
         SimjudgeError: a number in it is not finite.
@@ -44,6 +50,9 @@ def vehicle_state(message: Odometry) -> VehicleState:
 
 def camera_calibration(message: CameraInfo) -> Calibration:
     """The calibration in a camera_info.
+
+    Args:
+        message: a camera_info.
 
     Raises:
         SimjudgeError: it holds none: camera_info of an uncalibrated camera has K = 0.
@@ -75,7 +84,15 @@ def side_detections(message: Any, sides: Mapping[str, int]) -> Detections:
 
 
 def path_message(header: Header, line: FloatArray) -> Path:
-    """Points (P, 2) of a line as a path, each facing the next."""
+    """A line as a path, each pose facing the next.
+
+    Args:
+        header: with the frame of the points.
+        line: (P, 2) points, metres.
+
+    Returns:
+        A path without poses for fewer than two points.
+    """
     out = Path(header=header)
     if len(line) < 2:
         return out
@@ -89,7 +106,14 @@ def path_message(header: Header, line: FloatArray) -> Path:
 
 
 def cone_markers(header: Header, cones: ConeMap, right_class: int, shape: ConeShape) -> MarkerArray:
-    """The cones that a driver knows, as cylinders; those that do not count yet are pale."""
+    """The cones that a driver knows, as cylinders.
+
+    Args:
+        header: with the frame of the cones.
+        cones: positions in metres; those that do not count yet are pale.
+        right_class: class of the cones on the right, drawn red; others are green.
+        shape: radius and height of a cone, metres.
+    """
     out = MarkerArray(markers=[Marker(header=header, ns="cones", action=Marker.DELETEALL)])
     rows = zip(cones.position.tolist(), cones.class_id().tolist(), cones.trusted().tolist(), strict=True)
     for number, ((x, y), class_id, trusted) in enumerate(rows):

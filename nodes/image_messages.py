@@ -30,7 +30,12 @@ def to_rgb(message: Any, topic: str = "") -> RgbImage:
 
 
 def image_message(pixels: RgbImage, header: Any) -> Image:
-    """Pixels as an rgb8 image under a header."""
+    """An image as an rgb8 message.
+
+    Args:
+        pixels: (H, W, 3) uint8, RGB.
+        header: of the message.
+    """
     height, width, _ = pixels.shape
     message = Image(header=header, height=height, width=width, encoding="rgb8", is_bigendian=0, step=3 * width)
     # rclpy takes an array of bytes as it is, and checks a NumPy array element by element.
@@ -39,14 +44,22 @@ def image_message(pixels: RgbImage, header: Any) -> Image:
 
 
 def flip_rows(message: Image) -> None:
-    """Put a raw image's rows into the other order, whatever its encoding; one whose size is wrong stays as it is."""
+    """Put the rows of a raw image into the opposite order, in place.
+
+    Args:
+        message: of any encoding; one whose data has the wrong size stays as it is.
+    """
     data = np.frombuffer(message.data, np.uint8)
     if message.height and len(data) == message.step * message.height:
         message.data = array("B", data.reshape(message.height, message.step)[::-1].tobytes())
 
 
 def camera_info_message(calibration: Calibration) -> CameraInfo:
-    """A calibration as a message, without a header."""
+    """A calibration as a message, without a header.
+
+    Args:
+        calibration: matrix, distortion, rectification and projection in pixels.
+    """
     message = CameraInfo(width=calibration.size[0], height=calibration.size[1], distortion_model=calibration.model)
     message.d = calibration.distortion.tolist()
     message.k = calibration.matrix.reshape(-1).tolist()

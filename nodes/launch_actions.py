@@ -28,7 +28,11 @@ _KINDS: dict[type, Any] = {bool: bool, int: int, float: float, str: str, list: l
 
 
 def launch_description(graph: Graph) -> LaunchDescription:
-    """The launch description of a graph: its arguments, and its programs once the arguments are known."""
+    """The launch description of a graph: its arguments, and its programs once the arguments are known.
+
+    Args:
+        graph: the description that `simjudge run` reads too.
+    """
     declared = [
         DeclareLaunchArgument(
             each.name, default_value=each.default, description=each.description, choices=list(each.choices) or None

@@ -108,7 +108,7 @@ class LiveComparison:
             self._session = before.with_reference(side)
             self._drop_certainty()
         described = self._session.described
-        self._head = make_header(self._session.newest, self._head.frame_id)
+        self._head = make_header(self._session.newest_stamp, self._head.frame_id)
         self.changed = True
         output.log(f"reference {path}: {described['objects']} contexts in {described['frames']} frames")
         return described
@@ -140,7 +140,7 @@ class LiveComparison:
             message: which, and why.
         """
         if self._session is not None:
-            self._session.leave(message)
+            self._session.count_unmatched(message)
             self.changed = True
 
     def reset(self) -> int:
@@ -154,7 +154,7 @@ class LiveComparison:
         self._drop_certainty()
         self._head = make_header(0, self._head.frame_id)
         self.changed = True
-        return self._session.forget()
+        return self._session.reset()
 
     def save(self, folder: Path) -> None:
         """Write the result so far.
@@ -174,8 +174,8 @@ class LiveComparison:
         session = self._session
         if session is not None:
             self.counts = {
-                "judged": session.judge.frame_count, "resumed": session.resumed, "repeated": session.repeated,
-                "repeated with other labels": session.changed, **session.unmatched(),
+                "judged": session.judge.frame_count, "resumed": session.resumed, "repeated": session.tally.repeated,
+                "repeated with other labels": session.tally.changed, **session.tally.unmatched_counts(),
             }  # fmt: skip
 
     def publish_summary(self) -> None:

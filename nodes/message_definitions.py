@@ -26,7 +26,10 @@ class MessageDefinition(NamedTuple):
 
 @cache
 def installed_definition(name: str) -> MessageDefinition:
-    """The definition of a message type that the installed package has.
+    """The definition of a message type as installed.
+
+    Args:
+        name: of the type, e.g. "sensor_msgs/msg/Image".
 
     Raises:
         SimjudgeError: its package, or one it needs, has no such definition.
@@ -43,7 +46,14 @@ def installed_definition(name: str) -> MessageDefinition:
 
 
 def has_installed_definition(topic: StoredTopic) -> bool:
-    """Whether a recorded topic's type is the installed one of that name; True where nobody can tell."""
+    """Whether a recorded topic's type is the installed one of that name.
+
+    Args:
+        topic: of a recording.
+
+    Returns:
+        True also where the recording or the installation does not hold the definition.
+    """
     if topic.definition.format != MessageDefinitionFormat.MSG or not topic.definition.data:
         return True
     try:

@@ -85,7 +85,14 @@ class Parameter:
         return _TYPES[self.value_type]
 
     def problem(self, value: Any) -> str | None:
-        """Why a value of the right type cannot be taken, None where it can."""
+        """Why a value cannot be taken.
+
+        Args:
+            value: of the right type.
+
+        Returns:
+            A line for people; None where the value can be taken.
+        """
         if self.required and value in ("", []):
             return f"parameter {self.name} must be given: {self.description}"
         if self.choices and value not in self.choices:
@@ -172,7 +179,11 @@ class Settings:
 
 
 def table_text(table: Sequence[Parameter]) -> str:
-    """A parameter table for people, a parameter a paragraph."""
+    """A parameter table for people, a parameter a paragraph.
+
+    Args:
+        table: the rows.
+    """
     lines = []
     for row in table:
         default = "required" if row.required else "not set" if row.default is None else f"default {row.default!r}"

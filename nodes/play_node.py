@@ -78,7 +78,12 @@ class PlayNode(SimjudgeNode):
         self._thread.start()
 
     def on_parameter_change(self, name: str, value: Any) -> None:
-        """Follow the parameter `rate`."""
+        """Follow the parameter `rate`.
+
+        Args:
+            name: of the parameter.
+            value: the new one.
+        """
         if name == "rate":
             self._playback.set_rate(value)
 

@@ -76,12 +76,25 @@ class PoseInput:
             return self._buffer.newest_stamp()
 
     def poses_between(self, begin: int, end: int) -> TrajectoryInterpolator | str | None:
-        """The poses of an interval: see `exposure_poses`."""
+        """The poses of an interval.
+
+        Args:
+            begin: nanoseconds.
+            end: nanoseconds.
+
+        Returns:
+            As `exposure_poses` of `simjudge.geometry.live_poses`: poses, why there are none, or None while they may
+            come.
+        """
         with self.change:
             return exposure_poses(self._buffer, begin, end, self._limits)
 
     def drop_before(self, stamp: int) -> None:
-        """Drop what is older than a time."""
+        """Drop old poses.
+
+        Args:
+            stamp: nanoseconds; poses before it are dropped, but one that is needed to interpolate.
+        """
         with self.change:
             self._buffer.forget(stamp)
 

@@ -25,17 +25,29 @@ _REMEDIES = {
 
 
 def sensor_data_qos(depth: int = 5) -> QoSProfile:
-    """What a camera publishes with (REP 2003): best effort, volatile."""
+    """What a camera publishes with (REP 2003): best effort, volatile.
+
+    Args:
+        depth: messages kept.
+    """
     return _profile(depth, ReliabilityPolicy.BEST_EFFORT, DurabilityPolicy.VOLATILE)
 
 
 def reliable_qos(depth: int = 10) -> QoSProfile:
-    """Nothing lost while both ends keep up: reliable, volatile."""
+    """Reliable and volatile: nothing is lost while both ends keep up.
+
+    Args:
+        depth: messages kept.
+    """
     return _profile(depth, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
 
 
 def latched_qos(depth: int = 1) -> QoSProfile:
-    """A late subscriber gets the last message too: reliable, transient local."""
+    """Reliable and transient local: a late subscriber gets the last messages too.
+
+    Args:
+        depth: messages kept.
+    """
     return _profile(depth, ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -89,7 +101,13 @@ def subscription_events(
 
 
 def publisher_events(diagnostics: Diagnostics, topic: str, parameter: str | None = None) -> PublisherEventCallbacks:
-    """Callbacks that turn a subscriber's unfitting request into a diagnostic which names the fix; see above."""
+    """Callbacks that turn a subscriber's unfitting request into a diagnostic which names the fix.
+
+    Args:
+        diagnostics: where to say it.
+        topic: as people know it.
+        parameter: the node's parameter that sets the reliability, if there is one.
+    """
 
     def incompatible(event: object) -> None:
         kind = _kind(event)

@@ -44,7 +44,12 @@ def playback_qos(text: str, reliability: str = "recorded") -> QoSProfile:
 
 
 def recording_qos(offered: Sequence[QoSProfile], depth: int) -> QoSProfile:
-    """What to subscribe with to receive from every publisher of a topic."""
+    """What to subscribe with to receive from every publisher of a topic.
+
+    Args:
+        offered: the profiles of its publishers.
+        depth: messages kept.
+    """
     everyone_reliable = all(each.reliability == ReliabilityPolicy.RELIABLE for each in offered)
     everyone_latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in offered)
     return QoSProfile(
@@ -56,7 +61,11 @@ def recording_qos(offered: Sequence[QoSProfile], depth: int) -> QoSProfile:
 
 
 def recorded_qos_profile(profile: QoSProfile) -> Qos:
-    """A publisher's profile as a recording keeps it. DDS does not tell a publisher's history: it is kept as unknown."""
+    """A publisher's profile as a recording keeps it.
+
+    Args:
+        profile: as DDS tells it; a publisher's history is not told, and kept as unknown.
+    """
     best_effort = profile.reliability == ReliabilityPolicy.BEST_EFFORT
     latched = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
     known = profile.history in (HistoryPolicy.KEEP_LAST, HistoryPolicy.KEEP_ALL)

@@ -68,7 +68,15 @@ class SimjudgeNode(Node):
         self.diagnostics = Diagnostics(self)
 
     def on_parameter_change(self, name: str, value: Any) -> None:
-        """A parameter is about to change while the node runs; raise SimjudgeError to refuse the value."""
+        """Called before a parameter changes while the node runs.
+
+        Args:
+            name: of the parameter.
+            value: the new one.
+
+        Raises:
+            SimjudgeError: the value is refused.
+        """
 
     def close(self) -> None:
         """Write what is to be written; called once, when the node ends, with the context still alive."""
@@ -78,7 +86,11 @@ class SimjudgeNode(Node):
         self._end = self._end or True
 
     def fail(self, error: Exception) -> None:
-        """End the node soon, from any thread, with an error that the main thread raises."""
+        """End the node soon, from any thread.
+
+        Args:
+            error: that the main thread raises.
+        """
         self._end = error
 
     @property
@@ -121,7 +133,10 @@ def run_node(node_class: type[SimjudgeNode], args: Sequence[str] | None = None) 
 
 
 def message_class(name: str) -> type[Any]:
-    """The class of a message or service type, e.g. "sensor_msgs/msg/Image".
+    """The class of a message or service type.
+
+    Args:
+        name: e.g. "sensor_msgs/msg/Image".
 
     Raises:
         SimjudgeError: the name is none, or its package is not installed.
@@ -141,6 +156,9 @@ def message_class(name: str) -> type[Any]:
 
 def config_file(name: str) -> Path:
     """A file of config/, in the checkout or as installed.
+
+    Args:
+        name: relative to config/.
 
     Raises:
         SimjudgeError: it is in neither.

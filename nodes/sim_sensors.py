@@ -72,7 +72,11 @@ class SimSensors:
         self._topics = SensorTopics(node, specs)
 
     def publish_due(self, offset: int) -> None:
-        """Publish what has been read since the last call; the offset, nanoseconds, is added to the engine's time."""
+        """Publish what has been read since the last call.
+
+        Args:
+            offset: nanoseconds added to the engine's time.
+        """
         if self._riding is not None:
             self._topics.publish(self._riding.taken(), offset)
 
@@ -92,7 +96,12 @@ class SensorTopics:
                 self._publishers[topic] = create_publisher(node, declared._replace(topic=topic))
 
     def publish(self, readings: Iterable[Reading], offset: int = 0) -> None:
-        """Publish readings, which are in order of time; the offset, nanoseconds, is added to their times."""
+        """Publish readings.
+
+        Args:
+            readings: in order of time.
+            offset: nanoseconds added to their times.
+        """
         together: dict[tuple[str, int], list[Reading]] = {}
         for reading in readings:
             stamp = offset + round(reading.time * 1e9)

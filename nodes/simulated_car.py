@@ -33,17 +33,30 @@ class SimulatedCar:
         self._fixed = declared_publisher(node, "/tf_static")
 
     def publish_static_transforms(self, stamp: int) -> None:
-        """Publish where the sensors sit; nanoseconds."""
+        """Publish where the sensors sit on the car.
+
+        Args:
+            stamp: nanoseconds.
+        """
         self._fixed.publish(self._messages.fixed(stamp, self._mounts))
 
     def publish_clock(self, time: int) -> None:
-        """Publish the time alone, nanoseconds."""
+        """Publish the time alone.
+
+        Args:
+            time: nanoseconds.
+        """
         message = Clock()
         message.clock.sec, message.clock.nanosec = divmod(time, 1_000_000_000)
         self._clock.publish(message)
 
     def publish_state(self, time: int, state: VehicleState) -> None:
-        """Publish the time, and how the car moves then."""
+        """Publish the time, and how the car moves then.
+
+        Args:
+            time: nanoseconds.
+            state: pose in the odometry frame (metres), velocities in the car's frame (m/s, rad/s).
+        """
         self.publish_clock(time)
         self._odometry.publish(self._messages.odometry(time, state))
         self._transforms.publish(self._messages.moving(time, state))

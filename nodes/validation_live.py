@@ -19,8 +19,9 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.results.result_folder import check_result_folder
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
-from simjudge.studies.live.session import COUNT, IGNORE, RESET, SIDES
+from simjudge.studies.live.session import COUNT, IGNORE, RESET
 from simjudge.studies.live.stream_matching import UNSTAMPED, BackwardJump, Event, StreamMatcher, UnmatchedMessage
+from simjudge.studies.live.tally import SIDES
 
 from .diagnostics import OK, WARN, TaskState
 from .endpoints import declared_service, declared_subscription

@@ -58,7 +58,13 @@ def summary_message(
 
 
 def contexts_message(head: Header, judged: JudgedFrame, *, live_is_a: bool) -> ContextPerformanceArray:
-    """The contexts of a live frame."""
+    """The contexts of a live frame.
+
+    Args:
+        head: stamp and frame of the message.
+        judged: the frame.
+        live_is_a: whether the live frames are A, the predicted set.
+    """
     frames = judged.frames
     width, height = (int(v) for v in frames.size[0])
     out = ContextPerformanceArray(
@@ -69,7 +75,13 @@ def contexts_message(head: Header, judged: JudgedFrame, *, live_is_a: bool) -> C
 
 
 def marker_message(head: Header, numbers: Mapping[str, Any], names: Mapping[str, str]) -> MarkerArray:
-    """A line of text a class, and one for all, for RViz: in front of the camera, in its optical frame."""
+    """A line of text for each class and one for all, for RViz: in front of the camera, in its optical frame.
+
+    Args:
+        head: stamp and frame of the message.
+        numbers: "by_class" and "overall" of result.json.
+        names: of classes, by the number as text.
+    """
     entries = [("all classes", numbers["overall"])]
     if len(numbers["by_class"]) > 1:
         entries += [(names.get(key, key), entry) for key, entry in numbers["by_class"].items()]

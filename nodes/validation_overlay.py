@@ -48,7 +48,11 @@ class ValidationOverlay:
         return bool(self._publisher.get_subscription_count())
 
     def add(self, judged: JudgedFrame) -> None:
-        """Take a judged frame in; its image may have come before it or come after it."""
+        """Draw a judged frame once its image is there, which may come before it or after it.
+
+        Args:
+            judged: the frame.
+        """
         if self._input is None or not self.wanted:
             return
         stamp = int(judged.frames.stamp[0])

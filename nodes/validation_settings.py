@@ -62,6 +62,9 @@ LIVE = (
 def is_live(settings: Settings) -> bool:
     """Whether live streams are to be compared, rather than two sets.
 
+    Args:
+        settings: the node's parameters.
+
     Raises:
         SimjudgeError: both or neither are asked for.
     """
@@ -88,7 +91,14 @@ def compare_settings(settings: Settings) -> CompareSettings:
 
 
 def live_options(settings: Settings) -> LiveOptions:
-    """How live frames are to be compared."""
+    """How live frames are to be compared.
+
+    Args:
+        settings: the node's parameters.
+
+    Raises:
+        UsageError: a parameter makes no sense.
+    """
     out = optional_path(settings["out"])
     of_live = compare_settings(settings)
     return LiveOptions(
@@ -101,7 +111,11 @@ def live_options(settings: Settings) -> LiveOptions:
 
 
 def matching_limits(settings: Settings) -> MatchingLimits:
-    """How the streams are to be matched."""
+    """How the streams are to be matched.
+
+    Args:
+        settings: the node's parameters.
+    """
     return MatchingLimits(
         tolerance_ns=round(settings["tolerance"] * 1e9),
         wait=settings["wait"],
@@ -111,7 +125,13 @@ def matching_limits(settings: Settings) -> MatchingLimits:
 
 
 def image_size(settings: Settings) -> tuple[int, int]:
-    """Width and height, (0, 0) where they are not given.
+    """The size of the images, where the messages do not say it.
+
+    Args:
+        settings: the node's parameters.
+
+    Returns:
+        Width and height, pixels; (0, 0) where they are not given.
 
     Raises:
         SimjudgeError: the text is no size.
@@ -126,5 +146,9 @@ def image_size(settings: Settings) -> tuple[int, int]:
 
 
 def optional_path(text: str) -> Path | None:
-    """A path, None where there is none."""
+    """A path, None for an empty text.
+
+    Args:
+        text: of the path.
+    """
     return Path(text) if text else None

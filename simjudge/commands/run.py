@@ -27,7 +27,18 @@ def run(
     arguments: list[str] = typer.Argument(None, help="NAME:=VALUE, as ros2 launch takes them.", metavar="NAME:=VALUE"),
     show_args: bool = typer.Option(False, "--show-args", "-s", help="Print the arguments and what they do."),
 ) -> None:
-    """Run the nodes of a launch file together, where there is no `ros2 launch`; Ctrl-C ends all of them."""
+    """Run the nodes of a launch file together, where there is no `ros2 launch`; Ctrl-C ends all of them.
+
+    Args:
+        graph: name of the graph.
+        arguments: of the graph, `NAME:=VALUE` each.
+        show_args: print the arguments instead.
+
+    Raises:
+        UsageError: there is no such graph, or an argument does not fit it.
+        SimjudgeError: ROS 2 or a program is not installed here.
+        Exit: with the exit code of the run where it is not 0.
+    """
     from simjudge.core.errors import UsageError
     from simjudge.graph.description import normalize_namespace, parse_arguments
     from simjudge.graph.graphs import GRAPHS
@@ -81,7 +92,14 @@ def need_ros() -> None:
 
 
 def line_printer(names: list[str]) -> Callable[[str, str], None]:
-    """Writes lines to stderr, named by node, each node in a colour of its own on a terminal."""
+    """A function that writes lines of nodes to stderr, each node in a colour of its own on a terminal.
+
+    Args:
+        names: of all nodes.
+
+    Returns:
+        A function to call with a node's name and a line; any thread may call it.
+    """
     width = max(len(name) for name in names) + 2
     heads = {name: f"[{name}]".ljust(width) for name in names}
     if sys.stderr.isatty():

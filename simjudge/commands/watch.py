@@ -15,7 +15,19 @@ def watch(
     robot: str = typer.Option("", "--robot", help="YAML file of a robot's own topic names, or one by name: art1."),
     robot_ns: str = typer.Option("", "--robot-ns", help="Namespace of the robot's topics."),
 ) -> None:
-    """Show what runs now: images with boxes, W1 and overlap over time; Ctrl-C ends it (and writes the file)."""
+    """Show what runs now: images with boxes, W1 and overlap over time; Ctrl-C ends it (and writes the file).
+
+    Args:
+        save: the .rrd file to write; None to show a window.
+        browser: show it in a browser.
+        robot: file or name of the robot whose topic names are used; "" for simjudge's own.
+        robot_ns: namespace of the topics, "" for none.
+
+    Raises:
+        UsageError: --save and --browser are given together.
+        SimjudgeError: ROS 2 or rerun is not installed here.
+        Exit: with the exit code of the node where it is not 0.
+    """
     from simjudge.commands.run import line_printer, need_ros
     from simjudge.core.errors import SimjudgeError, UsageError
     from simjudge.graph.description import Process, Value, normalize_namespace

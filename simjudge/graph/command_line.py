@@ -31,7 +31,12 @@ def command_line(process: Process, namespace: str = "") -> list[str]:
 
 
 def ros_arguments(process: Process, namespace: str = "") -> list[str]:
-    """The arguments for ROS: name, namespace, parameters, remappings."""
+    """The arguments that ROS reads: name, namespace, parameters, remappings.
+
+    Args:
+        process: the program.
+        namespace: that its node lives in, e.g. "/art1"; "" for none.
+    """
     out = ["--ros-args", "-r", f"__node:={process.name}"]
     if namespace:
         out += ["-r", f"__ns:={namespace}"]
@@ -45,7 +50,11 @@ def ros_arguments(process: Process, namespace: str = "") -> list[str]:
 
 
 def parameter_text(value: Value) -> str:
-    """A parameter's value in YAML that can be read only one way: texts quoted, numbers with their kind."""
+    """A parameter's value as YAML that can be read in only one way.
+
+    Args:
+        value: a text is quoted, a number keeps its kind.
+    """
     if isinstance(value, float):
         return repr(value)
     return json.dumps(value, ensure_ascii=False)

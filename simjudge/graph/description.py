@@ -79,10 +79,16 @@ class Graph:
     build: Callable[[Values], tuple[Process, ...]]
 
     def complete(self, given: Mapping[str, str]) -> dict[str, str]:
-        """The texts of all arguments: as given, else the defaults.
+        """Complete the given arguments with the defaults.
+
+        Args:
+            given: texts by argument name.
+
+        Returns:
+            The texts of all arguments.
 
         Raises:
-            UsageError: an argument is unknown or lacking, or has a text that it may not have.
+            UsageError: an argument is unknown or missing, or has a text that is none of its choices.
         """
         known = {argument.name: argument for argument in self.arguments}
         for name in given:
@@ -103,6 +109,9 @@ class Graph:
     def processes(self, given: Mapping[str, str]) -> tuple[Process, ...]:
         """The programs to run.
 
+        Args:
+            given: texts by argument name.
+
         Raises:
             UsageError: see `complete`, or arguments that do not go together.
             SimjudgeError: a file that is named cannot be read.
@@ -111,7 +120,13 @@ class Graph:
 
 
 def parse_arguments(words: Iterable[str]) -> dict[str, str]:
-    """The arguments of a command line, NAME:=TEXT each.
+    """Parse the arguments of a command line.
+
+    Args:
+        words: `NAME:=TEXT` each.
+
+    Returns:
+        The texts by name.
 
     Raises:
         UsageError: a word is not of that form, or a name comes twice.
@@ -128,7 +143,11 @@ def parse_arguments(words: Iterable[str]) -> dict[str, str]:
 
 
 def parse_bool(name: str, text: str) -> bool:
-    """What a text says of yes or no.
+    """Parse yes or no.
+
+    Args:
+        name: of the argument, for the message.
+        text: true, 1, yes, on, or false, 0, no, off; in any case.
 
     Raises:
         UsageError: it says neither.
@@ -140,7 +159,11 @@ def parse_bool(name: str, text: str) -> bool:
 
 
 def parse_float(name: str, text: str) -> float:
-    """The number that a text says.
+    """Parse a number.
+
+    Args:
+        name: of the argument, for the message.
+        text: of the number.
 
     Raises:
         UsageError: it says none.
@@ -152,7 +175,11 @@ def parse_float(name: str, text: str) -> float:
 
 
 def parse_int(name: str, text: str) -> int:
-    """The whole number that a text says.
+    """Parse a whole number.
+
+    Args:
+        name: of the argument, for the message.
+        text: of the number.
 
     Raises:
         UsageError: it says none.
@@ -164,7 +191,13 @@ def parse_int(name: str, text: str) -> int:
 
 
 def normalize_namespace(namespace: str) -> str:
-    """A namespace as ROS wants it, "" for none.
+    """A namespace in the form that ROS wants.
+
+    Args:
+        namespace: with or without slashes at its ends; "" for none.
+
+    Returns:
+        The namespace with one slash before it, "" for none.
 
     Raises:
         UsageError: it cannot be one.
@@ -176,5 +209,10 @@ def normalize_namespace(namespace: str) -> str:
 
 
 def with_remappings(process: Process, pairs: Iterable[tuple[str, str]]) -> Process:
-    """The same program with more remappings, behind those it has."""
+    """The same program with more remappings.
+
+    Args:
+        process: the program.
+        pairs: (from, to) topic names; those that the program has already go first.
+    """
     return replace(process, remappings=(*process.remappings, *pairs))

@@ -73,6 +73,10 @@ class ReplayedTopics(NamedTuple):
 def replay_parameters(values: Values, played: ReplayedTopics | None) -> dict[str, Value]:
     """The parameters of replay_node that were given.
 
+    Args:
+        values: the texts of all arguments.
+        played: what of a recording is played, None without one.
+
     Raises:
         UsageError: a text is no number, or no yes or no.
     """
@@ -94,7 +98,13 @@ def replay_parameters(values: Values, played: ReplayedTopics | None) -> dict[str
 
 
 def choose_replayed_topics(values: Values) -> ReplayedTopics:
-    """One camera's images (or its camera_info), and the poses, onto the names that replay_node takes.
+    """Choose what a recording plays for a replay.
+
+    Args:
+        values: the texts of all arguments.
+
+    Returns:
+        The images (or camera_info) and the poses, under the names that replay_node subscribes to.
 
     Raises:
         UsageError: the recording has no such images, or its poses are of another type than is asked for.

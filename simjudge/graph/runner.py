@@ -53,7 +53,11 @@ class RunningProcess:
         self.reader: threading.Thread | None = None
 
     def read(self, show: Show) -> None:
-        """Show and keep what it writes, from now on."""
+        """Show and keep what the program writes, from now on.
+
+        Args:
+            show: called with the program's name and each line, on a thread of its own.
+        """
         stream = self.child.stdout
         if stream is not None:
             self.reader = threading.Thread(target=self._read, args=(stream, show), daemon=True)
@@ -70,7 +74,11 @@ class RunningProcess:
         return self.code not in (None, *DONE)
 
     def send(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
+        """Send a signal, unless the program has ended.
+
+        Args:
+            number: of the signal.
+        """
         if self.child.poll() is None:
             self.child.send_signal(number)
 

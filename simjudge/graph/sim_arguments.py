@@ -53,7 +53,14 @@ ARGUMENTS = (
 
 
 def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process, ...]:
-    """World, detector, driver, judge and recorder, and who else looks, in the order in which they end.
+    """The programs of a simulated drive: world, detector, driver, judge, recorder and viewers.
+
+    Args:
+        values: the texts of all arguments.
+        viewers: programs that show the run.
+
+    Returns:
+        The programs in the order in which they end.
 
     Raises:
         UsageError: arguments that do not go together.

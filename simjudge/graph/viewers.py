@@ -47,7 +47,12 @@ WATCH = (
 
 
 def rviz_arguments(default: str, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Argument, ...]:
-    """The arguments about RViz."""
+    """The arguments about RViz.
+
+    Args:
+        default: of `rviz`: "auto", "true" or "false".
+        layout: that RViz opens.
+    """
     return (
         Argument("rviz", default, "show it in RViz; auto: where there is one, and a screen", ("auto", *_YES_NO)),
         Argument("rviz_frame", layout.frame, f"RViz's fixed frame: {layout.whose}"),
@@ -55,7 +60,16 @@ def rviz_arguments(default: str, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Ar
 
 
 def viewer_processes(values: Values, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Process, ...]:
-    """The programs that show what goes on."""
+    """The programs that show a run: RViz, rerun.
+
+    Args:
+        values: the texts of all arguments.
+        layout: that RViz opens.
+
+    Raises:
+        UsageError: a text is no yes or no.
+        SimjudgeError: the layout is not installed.
+    """
     out = []
     if _has_rviz() if values["rviz"] == "auto" else parse_bool("rviz", values["rviz"]):
         arguments = ("-d", str(installed_file(f"config/rviz/{layout.file}")), "-f", values["rviz_frame"])

@@ -17,7 +17,15 @@ _WIDE = {"box": 4, "origin": 2, "shape": 2}
 
 
 def pack(frame: FrameSet, **notes: Any) -> bytes:
-    """A frame (labelled and predicted, without its image) and notes that JSON can hold."""
+    """Pack a frame and notes into bytes.
+
+    Args:
+        frame: a set of one frame, labelled and predicted; its image is not packed.
+        **notes: values that JSON can hold.
+
+    Returns:
+        What `unpack` reads, bit by bit.
+    """
     predictions = Predictions.empty() if frame.predictions is None else frame.predictions
     parts: list[bytes] = []
     layout: list[list[tuple[str, int]]] = []
@@ -35,7 +43,13 @@ def pack(frame: FrameSet, **notes: Any) -> bytes:
 
 
 def unpack(record: bytes) -> tuple[FrameSet, dict[str, Any]]:
-    """What was packed.
+    """Unpack what was packed.
+
+    Args:
+        record: the bytes that `pack` made.
+
+    Returns:
+        The frame and the notes.
 
     Raises:
         SimjudgeError: the bytes hold no frame.

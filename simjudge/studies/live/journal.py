@@ -63,6 +63,9 @@ class Journal:
     def append(self, record: bytes) -> None:
         """Add a record.
 
+        Args:
+            record: the bytes, shorter than 1 GiB.
+
         Raises:
             SimjudgeError: the disk is full.
         """
@@ -80,7 +83,11 @@ class Journal:
             raise SimjudgeError(f"{self.path}: cannot be written ({reason})")
 
     def restart(self, key: str) -> None:
-        """Drop all records; what comes belongs to `key`."""
+        """Drop all records.
+
+        Args:
+            key: 64 hexadecimal digits that say what the next records belong to.
+        """
         self._file.seek(0)
         self._file.truncate()
         self._file.write(_MAGIC + key.encode().ljust(_KEY))

@@ -123,7 +123,11 @@ class StreamMatcher:
         self._streams = (_Stream(), _Stream())
 
     def waiting(self, side: int) -> int:
-        """How many messages of a stream wait for a partner."""
+        """How many messages of a stream wait for a partner.
+
+        Args:
+            side: 0 for the first stream, 1 for the second.
+        """
         return len(self._streams[side].waiting)
 
     def add(self, side: int, stamp: int, item: Any, now: float) -> list[Event]:
@@ -162,7 +166,14 @@ class StreamMatcher:
         return events + self.expire(now)
 
     def expire(self, now: float) -> list[Event]:
-        """Settle what has waited long enough."""
+        """Settle what has waited long enough.
+
+        Args:
+            now: seconds on the steady clock of `add`.
+
+        Returns:
+            What is settled, in order.
+        """
         events: list[Event] = []
         for side in _SIDES:
             waiting = self._streams[side].waiting

@@ -96,12 +96,12 @@ def test_repeats_count_once_or_again_as_asked(side):
         for index in range(6):
             once.add(match(index, lap=lap))
             again.add(match(index, lap=lap))
-    assert (once.judge.frame_count, once.repeated, once.changed) == (6, 6, 0)
-    assert (again.judge.frame_count, again.repeated) == (12, 0)
+    assert (once.judge.frame_count, once.tally.repeated, once.tally.changed) == (6, 6, 0)
+    assert (again.judge.frame_count, again.tally.repeated) == (12, 0)
     assert again.compared().result.numbers["overall"]["n_b"] == 48
     once.add(match(0, made(7)))
-    assert (once.repeated, once.changed) == (7, 1)
-    assert (once.forget(), once.judge.frame_count) == (6, 0)
+    assert (once.tally.repeated, once.tally.changed) == (7, 1)
+    assert (once.reset(), once.judge.frame_count) == (6, 0)
     once.add(match(0))
     assert once.judge.frame_count == 1
 
@@ -111,7 +111,7 @@ def test_repeats_count_once_or_again_as_asked(side):
 def test_resumed_after_any_frame_and_any_cut_it_ends_the_same(tmp_path_factory, side, order, killed_after, cut):
     journal = tmp_path_factory.mktemp("journal") / "x.journal"
     first = session(side, journal=journal)
-    first.leave(UnmatchedMessage(0, 77, NO_PARTNER))
+    first.count_unmatched(UnmatchedMessage(0, 77, NO_PARTNER))
     for index in order[:killed_after]:
         first.add(match(index))
     first.close(finished=False)
@@ -120,7 +120,7 @@ def test_resumed_after_any_frame_and_any_cut_it_ends_the_same(tmp_path_factory, 
     said = []
     second = session(side, said, journal=journal)
     assert second.resumed in (killed_after, max(killed_after - 1, 0))
-    second.leave(UnmatchedMessage(0, 77, NO_PARTNER))
+    second.count_unmatched(UnmatchedMessage(0, 77, NO_PARTNER))
     for index in range(6):
         second.add(match(index))
     assert second.compared().result.numbers == batch(side, LIVE)
@@ -178,8 +178,8 @@ def test_what_is_left_out_is_counted_and_what_came_later_is_not(side):
     labels, boxes = messages(LIVE, 2)
     labels.class_names[0].name = "traffic light"
     live.add(MatchedMessages(7, 0, labels, boxes))
-    live.leave(UnmatchedMessage(1, 8, NO_PARTNER))
-    live.leave(UnmatchedMessage(1, int(LIVE.stamp[3]), NO_PARTNER))
+    live.count_unmatched(UnmatchedMessage(1, 8, NO_PARTNER))
+    live.count_unmatched(UnmatchedMessage(1, int(LIVE.stamp[3]), NO_PARTNER))
     live.add(match(3))
     kinds = {line.partition(":")[0] for line in live.losses().lines()}
     assert kinds == {
@@ -187,7 +187,7 @@ def test_what_is_left_out_is_counted_and_what_came_later_is_not(side):
         "1 frames whose messages contradict themselves", "1 detections messages without ground truth",
     }  # fmt: skip
     assert live.judge.frame_count == 2
-    assert sum(live.unmatched().values()) == 1
+    assert sum(live.tally.unmatched_counts().values()) == 1
 
 
 def test_messages_without_a_image_size(side):

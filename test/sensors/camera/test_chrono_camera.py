@@ -59,7 +59,7 @@ def test_what_is_asked(tmp_path, text, own):
             r"dark current.* is 30 times the light of white",
         ),
         ("chrono: {physical: {}}\ngain: 2", r"gain: chrono\.physical has aperture"),
-        ("chrono: {physical: {}}\nexposure_time: 0.01", "exposure_time: Chrono's own camera takes one moment"),
+        ("chrono: {physical: {}}\nexposure_time: 0.01", "exposure_time: Chrono's own camera takes one instant"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, text, says):

@@ -20,7 +20,7 @@ from simjudge.engines.default.variant import CHOICE
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import PointLight, Scene, Surface, Thing
 from simjudge.scene.read import read_scene
-from simjudge.scene.shapes import box
+from simjudge.scene.solid_meshes import box
 from simjudge.sensors.camera.lens import Lens, lens_with_field
 
 Row = tuple[str, str, str, str]

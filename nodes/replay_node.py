@@ -22,7 +22,7 @@ from simjudge.engines.registry import ENGINES, make_engine
 from simjudge.geometry.pose_noise import PoseNoise
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.graph.node_interfaces import NODES
-from simjudge.scene.measured_cones import staged
+from simjudge.scene.measured_cones import read_replay_scene
 from simjudge.sensors.camera.camera_file import read_camera
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
@@ -103,7 +103,7 @@ class ReplayNode(SimjudgeNode):
         noise = PoseNoise(math.radians(given["noise_angle"]), given["noise_position"])
         self._noise = noise if noise.angle or noise.position else None
         table = Path(given["cones"]) if given["cones"] else None
-        scene = staged(given["scene"], table, given["cone_kinds"] or None, self._alignment, given["seed"])
+        scene = read_replay_scene(given["scene"], table, given["cone_kinds"] or None, self._alignment, given["seed"])
         self._engine: Engine = make_engine(given["engine"], scene)
         labelling = Labelling(given["min_size"], given["min_visible"])
         self._capture = Capture(self._engine, self._camera, labelling, given["seed"])

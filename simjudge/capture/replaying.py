@@ -25,7 +25,7 @@ from simjudge.engines.contract import Engine
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.pose_noise import PoseNoise
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
-from simjudge.scene.measured_cones import staged
+from simjudge.scene.measured_cones import read_replay_scene
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
 
@@ -136,7 +136,7 @@ def replay(  # noqa: PLR0913 - the options of the command
     alignment = parse_pose("align", align)
     seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
     mounted, where = camera_mount(vehicle, mount)
-    world = staged(str(scene), None if cones is None else Path(cones), cone_kinds, alignment, seed)
+    world = read_replay_scene(str(scene), None if cones is None else Path(cones), cone_kinds, alignment, seed)
     topic_or_file = None if poses is None else str(poses)
     options = ReplayOptions(Path(recording), topic_or_file, parent, child, image_topic, offset, start, duration, rate)
     source = read_source(options, seen_by.rate, exposure_span(seen_by), limits)

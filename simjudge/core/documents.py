@@ -26,7 +26,9 @@ Location = Sequence[int | str]
 """Fields and indices that lead to a value from the top of a file."""
 ModelType = TypeVar("ModelType", bound=BaseModel)
 _MOST_NAMED = 5
-"""Fields that a message names where a whole table is missing."""
+"""Fields that a message names where a whole file is something else."""
+_MOST_FIELDS = 10
+"""Fields that a message names where a table is something else."""
 
 
 class Fields(BaseModel):
@@ -44,8 +46,9 @@ class Fields(BaseModel):
     def _check_names(cls, content: Any) -> Any:
         known = cls.names()
         if not isinstance(content, dict):
-            raise refusal(f"fields ({', '.join(known)})")
-        unknown = [] if cls.model_config.get("extra") == "ignore" else [key for key in content if key not in known]
+            raise refusal(_fields_phrase(known))
+        strict = cls.model_config.get("extra") == "forbid"
+        unknown = [key for key in content if key not in known] if strict else []
         if unknown:
             raise conflict(f"no such field{nearest_name(unknown[0], known)}", str(unknown[0]))
         return content
@@ -145,10 +148,19 @@ def error_at(path: Path, sources: Sequence[YamlFile], location: Location, messag
         location: of the value.
         message: what is needed, or what to do.
     """
-    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
+    field = field_name(location)
     lines = ((source.path, source.line(location)) for source in sources)
     where = next((f"{file}:{line}" for file, line in lines if line is not None), str(path))
     return SimjudgeError(f"{where}: {field}: {message}" if field else f"{where}: {message}")
+
+
+def field_name(location: Location) -> str:
+    """How messages call a value: "things.table.parts[0].box".
+
+    Args:
+        location: of the value.
+    """
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
 
 
 def plain_content(content: Any, path: Path, sources: tuple[YamlFile, ...], location: Location = ()) -> Any:
@@ -225,9 +237,16 @@ def _needed_at(location: Location, model: type[BaseModel]) -> str:
         if kind is not None:
             return need(kind.needed)
         below = next(_models_in(info.annotation), None)
-        if below is not None and issubclass(below, Fields):
-            return f"fields ({', '.join(below.names())}) are needed"
+        if isinstance(info.annotation, type) and below is not None and issubclass(below, Fields):
+            return need(_fields_phrase(below.names()))
+        if typing.get_origin(info.annotation) is dict:
+            return "fields are needed"
     return "it is needed"
+
+
+def _fields_phrase(names: list[str]) -> str:
+    many = len(names) > _MOST_FIELDS
+    return f"fields such as {', '.join(names[:_MOST_FIELDS])}" if many else f"fields ({', '.join(names)})"
 
 
 def _fields_at(location: Location, model: type[BaseModel]) -> list[tuple[str, FieldInfo]]:

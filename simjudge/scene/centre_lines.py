@@ -3,70 +3,109 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.documents import Location
 from simjudge.core.frames import FloatArray
-from simjudge.scene.entry import Entry, is_numbers
+from simjudge.scene.scene_file import ArcsFields, LineFields, SceneDocument, SineFields
 
-LINES = ("waypoints", "arcs", "sine")
 _STEP = 0.02
 """Metres between the points of a line."""
 _LONGEST = 2000.0
-_TURNS = 400.0
+"""Metres."""
 
 
-def read_line(entry: Entry) -> FloatArray:
-    """The line of an entry: points (P, 2), metres, evenly 2 cm apart or a little less."""
-    kind = entry.one_of(LINES, "a path")
-    line = {"waypoints": _waypoints, "arcs": _arcs, "sine": _sine}[kind](entry)
+def build_line(document: SceneDocument, fields: LineFields, location: Location) -> FloatArray:
+    """The line that a scene's file describes.
+
+    Args:
+        document: the file.
+        fields: of the line.
+        location: of the fields.
+
+    Returns:
+        Points (P, 2), metres, evenly 2 cm apart or a little less.
+
+    Raises:
+        SimjudgeError: it has no length, or too much of it.
+    """
+    if fields.waypoints is not None:
+        kind, line = "waypoints", _waypoints(document, fields.waypoints, (*location, "waypoints"))
+    elif fields.arcs is not None:
+        kind, line = "arcs", _arcs(fields.arcs)
+    elif fields.sine is not None:
+        kind, line = "sine", _sine(document, fields.sine, (*location, "sine"))
+    else:
+        raise document.error(location, "a path needs one of waypoints, arcs, sine; none is given")
     length = float(np.sum(np.linalg.norm(np.diff(line, axis=0), axis=1)))
     if not 0 < length <= _LONGEST:
-        raise SimjudgeError(f"{entry.path}: {entry.name_of(kind)}: {length:.0f} m long; 0 to {_LONGEST:.0f} m can be")
-    return even(line, _STEP)
+        raise document.error((*location, kind), f"{length:.0f} m long; 0 to {_LONGEST:.0f} m can be")
+    return resample(line, _STEP)
 
 
-def even(line: FloatArray, step: float) -> FloatArray:
-    """The points of a line at even arc lengths, both ends included, at most `step` apart."""
+def resample(line: FloatArray, step: float) -> FloatArray:
+    """The points of a line at even arc lengths, both ends included.
+
+    Args:
+        line: points (P, 2), metres.
+        step: metres between two points at most.
+
+    Returns:
+        Points (Q, 2).
+    """
     length = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
     at = np.linspace(0, length[-1], max(math.ceil(length[-1] / step - 1e-9), 1) + 1)
     return np.stack([np.interp(at, length, line[:, k]) for k in range(2)], 1)
 
 
 def headings(line: FloatArray) -> FloatArray:
-    """The direction (P,) of a line at its points, radians, counter-clockwise from +x."""
+    """The direction of a line at its points.
+
+    Args:
+        line: points (P, 2), metres.
+
+    Returns:
+        Radians (P,), counter-clockwise from +x.
+    """
     ahead = np.gradient(line, axis=0)
     return np.arctan2(ahead[:, 1], ahead[:, 0])
 
 
 def tightest_radius(line: FloatArray) -> float:
-    """The smallest radius of curvature, metres, of a line of evenly spaced points."""
+    """The smallest radius of curvature of a line, metres.
+
+    Args:
+        line: points (P, 2), metres, evenly spaced.
+    """
     turn = np.abs(np.diff(np.unwrap(headings(line))))
     step = np.linalg.norm(np.diff(line, axis=0), axis=1)
     # The ends' headings are one-sided, half a step off.
     return float(np.min(step[1:-1] / np.maximum(turn[1:-1], 1e-12))) if len(line) > 4 else math.inf
 
 
-def beside(line: FloatArray, left: float) -> FloatArray:
-    """The points `left` metres to the left of a line's points (to the right if negative)."""
+def offset_line(line: FloatArray, left: float) -> FloatArray:
+    """The points beside a line's points.
+
+    Args:
+        line: points (P, 2), metres.
+        left: metres to the left; to the right if negative.
+
+    Returns:
+        Points (P, 2).
+    """
     angle = headings(line)
     return line + left * np.stack([-np.sin(angle), np.cos(angle)], 1)
 
 
-def _waypoints(entry: Entry) -> FloatArray:
+def _waypoints(document: SceneDocument, waypoints: Sequence[tuple[float, float]], location: Location) -> FloatArray:
     """A cubic spline through the waypoints, over the lengths of its chords."""
-    rows = entry.items("waypoints", "points [x, y]")
-    for number, row in enumerate(rows):
-        if not is_numbers(row, 2):
-            raise SimjudgeError(
-                f"{entry.path}: {entry.name_of('waypoints')}[{number}]: [x, y] is needed; this is {row}"
-            )
-    points = np.array(rows, np.float64)
+    points = np.array(waypoints, np.float64)
     chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
     if len(points) < 2 or not np.all(chords > 1e-6):
-        raise SimjudgeError(f"{entry.path}: {entry.name_of('waypoints')}: two points or more, all apart, are needed")
+        raise document.error(location, "two points or more, all apart, are needed")
     if len(points) == 2:
         return points
     along = np.concatenate([[0], np.cumsum(chords)])
@@ -75,19 +114,16 @@ def _waypoints(entry: Entry) -> FloatArray:
     return line
 
 
-def _arcs(entry: Entry) -> FloatArray:
+def _arcs(fields: ArcsFields) -> FloatArray:
     """`arcs: {start: [x, y, yaw], pieces: [{straight: 1}, {left: 90, radius: 2}, ...]}`, angles in degrees."""
-    arcs = entry.section("arcs", ("start", "pieces"))
-    x, y, yaw = arcs.numbers("start", "x y yaw")
+    x, y, yaw = fields.start
     angle, parts = math.radians(yaw), [np.array([[x, y]])]
-    for piece in arcs.listed("pieces", "pieces"):
-        way = piece.one_of(("straight", "left", "right"), "a piece")
-        piece.only((way,) if way == "straight" else (way, "radius"))
-        if way == "straight":
-            length, curvature = piece.positive("straight"), 0.0
+    for piece in fields.pieces:
+        if piece.straight is not None:
+            length, curvature = piece.straight, 0.0
         else:
-            radius, turn = piece.positive("radius"), piece.number(way, least=1e-3, most=_TURNS)
-            length, curvature = radius * math.radians(turn), (1 if way == "left" else -1) / radius
+            radius, turn = piece.radius or 0.0, piece.left or piece.right or 0.0
+            length, curvature = radius * math.radians(turn), (1 if piece.left is not None else -1) / radius
         along = np.linspace(0, length, math.ceil(length / (_STEP / 4)) + 1)[1:]
         parts.append(parts[-1][-1] + _arc(along, angle, curvature))
         angle += length * curvature
@@ -104,14 +140,13 @@ def _arc(along: FloatArray, angle: float, curvature: float) -> FloatArray:
     return line
 
 
-def _sine(entry: Entry) -> FloatArray:
+def _sine(document: SceneDocument, fields: SineFields, location: Location) -> FloatArray:
     """`sine: {from: [x, y], to: [x, y], amplitude: 0.8, periods: 1.5}`; it swings to the left first."""
-    sine = entry.section("sine", ("from", "to", "amplitude", "periods"))
-    start, end = np.array(sine.numbers("from", "x y")), np.array(sine.numbers("to", "x y"))
+    start, end = np.array(fields.from_), np.array(fields.to)
     length = float(np.linalg.norm(end - start))
     if length <= 1e-6:
-        raise sine.wrong("to", "another point than from is needed")
-    amplitude, periods = sine.number("amplitude"), sine.positive("periods")
+        raise document.error((*location, "to"), "another point than from is needed")
+    amplitude, periods = fields.amplitude, fields.periods
     along = np.linspace(0, 1, math.ceil(length / (_STEP / 8)) + 1)
     ahead = (end - start) / length
     swing = amplitude * np.sin(2 * math.pi * periods * along)

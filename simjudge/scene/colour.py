@@ -34,12 +34,12 @@ def _decoded() -> npt.NDArray[np.float32]:
     return to_linear(np.arange(256) / 255).astype(np.float32)
 
 
-def picture_to_linear(picture: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-    """The linear values, float32, of an sRGB picture of any shape."""
-    return _decoded()[picture]
+def image_to_linear(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    """The linear values, float32, of an sRGB image of any shape."""
+    return _decoded()[image]
 
 
-def srgb_of(given: Any) -> tuple[float, float, float] | None:
+def parse_srgb(given: Any) -> tuple[float, float, float] | None:
     """What "#rrggbb" or [red, green, blue] with numbers from 0 to 1 mean, sRGB; None where it is neither."""
     if isinstance(given, str) and _HEX.fullmatch(given):
         red, green, blue = (int(given[k : k + 2], 16) / 255 for k in (1, 3, 5))

@@ -13,23 +13,22 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.documents import Location
+from simjudge.core.text import nearest_name
 from simjudge.geometry.poses import Pose
-from simjudge.scene import shapes
-from simjudge.scene.entry import POSE_FIELDS, Entry, is_numbers
+from simjudge.scene import solid_meshes
 from simjudge.scene.floor import radius_of
 from simjudge.scene.model import NO_CLASS, Collider, Mesh, Motion, Surface, Thing
 from simjudge.scene.obj import ObjMesh, read_obj
+from simjudge.scene.scene_file import SHAPES, KindFields, PartFields, SceneDocument, ShapeFields
 from simjudge.scene.surfaces import Repeat, Surfaces
 
-SHAPES = ("mesh", "box", "cylinder", "cone", "plane", "parts")
-FORM = (*SHAPES, "kind", "surface", "uv", "class", "motion", "mass", "collider")
 _SLAB = 0.05
 """Metres behind a plane that are solid in physics."""
 _LEVEL = 1e-6
 """Metres from height 0, and of a slope, within which a plane is the ground."""
 _DEEPEST = 8
-_MOST_SEGMENTS = 256
+"""Parts of parts, and kinds of kinds, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +63,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedForm:
     """A form in its place."""
 
     name: str
@@ -72,7 +71,11 @@ class Placed:
     pose: Pose
 
     def things(self, instance: int) -> Iterator[Thing]:
-        """A thing for each piece of the form."""
+        """A thing for each piece of the form.
+
+        Args:
+            instance: their instance id; 0 where they are not labelled.
+        """
         form = self.form
         level = abs(self.pose.position[2]) < _LEVEL and self.pose.rotation_matrix()[2, 2] > 1 - _LEVEL
         for number, piece in enumerate(form.pieces, 1):
@@ -92,131 +95,182 @@ class Placed:
 class Forms:
     """The forms of a scene: its kinds, and those that things spell out."""
 
-    def __init__(self, root: Entry, class_names: dict[int, str], surfaces: Surfaces) -> None:
-        """Read all kinds, so that what is wrong with one is known even where nothing uses it."""
-        self._surfaces, self._class_names = surfaces, class_names
-        self._kinds = dict(root.sections("kinds"))
-        self._made: dict[str, Form] = {}
-        for name, entry in self._kinds.items():
-            entry.only(FORM)
-            self._made[name] = self._read(entry)
+    def __init__(self, document: SceneDocument) -> None:
+        """Make all kinds, so that what is wrong with one is known even where nothing uses it.
 
-    def kind(self, entry: Entry, field: str) -> Form:
-        """The kind that a field names."""
-        return self._made[entry.choice(field, self._kinds)]
+        Args:
+            document: the scene's file.
+        """
+        self._document = document
+        self._surfaces = Surfaces(document)
+        self._kinds = document.content.kinds
+        self._made = {name: self._new(fields, ("kinds", name)) for name, fields in self._kinds.items()}
 
-    def kind_named(self, name: str, entry: Entry, field: str) -> Form:
-        """The kind of a name; the field is where it is named."""
-        return self.kind(Entry(entry.path, entry.where, {field: name}), field)
+    def kind(self, name: str, location: Location) -> Form:
+        """The form of a kind.
 
-    def read(self, entry: Entry) -> Form:
-        """The form that an entry spells out, or takes from a kind."""
-        changed = [field for field in FORM if field != "kind" and entry.has(field)]
-        return self.kind(entry, "kind") if entry.has("kind") and not changed else self._read(entry)
+        Args:
+            name: of the kind.
+            location: of the field that names it.
+        """
+        return self._made[self._known(name, location)]
 
-    def _read(self, entry: Entry) -> Form:
-        whole = self._with_kind(entry)
-        shape = whole.one_of(SHAPES, "a thing")
-        pieces = self._parts(whole, 0, None) if shape == "parts" else (self._piece(whole, shape, None),)
-        class_id, motion = self._class(whole), whole.choice("motion", ("static", "free"), "static")
-        if len(pieces) > 1 and (class_id != NO_CLASS or motion == "free"):
-            raise SimjudgeError(
-                f"{whole.path}: {whole.where}: what is free or has a class needs one mesh of one surface;"
-                f" these parts have {len(pieces)} surfaces"
+    def form(self, fields: KindFields, location: Location) -> Form:
+        """The form that a thing spells out, or takes from a kind.
+
+        Args:
+            fields: of the thing.
+            location: of the thing.
+        """
+        own = fields.given().keys() & (KindFields.model_fields.keys() - {"kind"})
+        return (
+            self._new(fields, location) if own or fields.kind is None else self.kind(fields.kind, (*location, "kind"))
+        )
+
+    def _known(self, name: str, location: Location) -> str:
+        if name not in self._kinds:
+            raise self._document.error(location, f"there is no {name!r}{nearest_name(name, self._kinds)}")
+        return name
+
+    def _new(self, fields: KindFields, location: Location) -> Form:
+        whole = self._with_kind(fields, location)
+        shape = self._shape(whole, location, "a thing")
+        if shape == "parts":
+            pieces = self._parts(whole, location, None, 0)
+        else:
+            pieces = (self._piece(whole, shape, location, None),)
+        class_id, free = self._class(whole, location), whole.motion == "free"
+        if len(pieces) > 1 and (class_id != NO_CLASS or free):
+            message = (
+                f"what is free or has a class needs one mesh of one surface; these parts have {len(pieces)} surfaces"
             )
-        free = motion == "free"
+            raise self._document.error(location, message)
         if free and shape == "plane":
-            raise SimjudgeError(f"{whole.path}: {whole.name_of('motion')}: a plane has no volume; it cannot be free")
-        if whole.has("mass") and not free:
-            raise SimjudgeError(f"{whole.path}: {whole.name_of('mass')}: only free things have one; add motion: free")
-        ground = shape == "plane" and not whole.has("collider")
-        mass = whole.positive("mass") if free else 0.0
-        return Form(pieces, class_id, "free" if free else "static", mass, ground)
+            raise self._document.error((*location, "motion"), "a plane has no volume; it cannot be free")
+        if whole.mass is not None and not free:
+            raise self._document.error((*location, "mass"), "only free things have one; add motion: free")
+        if free and whole.mass is None:
+            raise self._document.error((*location, "mass"), "a number above 0 is needed; nothing is given")
+        ground = shape == "plane" and whole.collider is None
+        return Form(pieces, class_id, "free" if free else "static", whole.mass or 0.0, ground)
 
-    def _with_kind(self, entry: Entry, depth: int = 0) -> Entry:
-        """An entry with the fields of its kind, and of that one's kind, under its own."""
-        if not entry.has("kind"):
-            return entry
-        base = self._kinds[entry.choice("kind", self._kinds)]
+    def _with_kind(self, fields: ShapeFields, location: Location, depth: int = 0) -> KindFields:
+        """The fields of a thing or part, with those of its kind, and of that one's kind, below its own."""
+        own = {name: value for name, value in fields.given().items() if name in KindFields.model_fields}
+        if fields.kind is None:
+            return KindFields.model_construct(set(own), **own)
+        base = self._kinds[self._known(fields.kind, (*location, "kind"))]
         if depth > _DEEPEST:
-            raise SimjudgeError(f"{entry.path}: {entry.where}.kind: it comes back to itself; break the circle")
-        below = self._with_kind(base, depth + 1).content
-        own = {field: value for field, value in entry.content.items() if field != "kind"}
-        shape = [field for field in SHAPES if entry.has(field)]
+            raise self._document.error((*location, "kind"), "it comes back to itself; break the circle")
+        shape = [name for name in SHAPES if name in own]
         if shape:
-            raise SimjudgeError(f"{entry.path}: {entry.name_of(shape[0])}: the kind says it; remove one of the two")
-        return Entry(entry.path, entry.where, {**below, **own})
+            raise self._document.error((*location, shape[0]), "the kind says it; remove one of the two")
+        del own["kind"]
+        both = {**self._with_kind(base, location, depth + 1).given(), **own}
+        return KindFields.model_construct(set(both), **both)
 
-    def _class(self, entry: Entry) -> int:
-        value = entry.content.get("class")
-        if value is None:
+    def _shape(self, fields: ShapeFields, location: Location, subject: str) -> str:
+        given = [name for name in SHAPES if getattr(fields, name) is not None]
+        if len(given) != 1:
+            found = f"{' and '.join(given)} are given" if given else "none is given"
+            raise self._document.error(location, f"{subject} needs one of {', '.join(SHAPES)}; {found}")
+        return given[0]
+
+    def _class(self, fields: KindFields, location: Location) -> int:
+        given, classes = fields.class_, self._document.content.classes
+        if given is None:
             return NO_CLASS
-        if isinstance(value, str):
-            name = entry.choice("class", self._class_names.values())
-            return next(number for number, given in self._class_names.items() if given == name)
-        class_id = entry.whole("class", least=1, most=255)
-        if class_id not in self._class_names:
-            raise entry.wrong("class", "a name or number from classes is needed")
-        return class_id
+        if isinstance(given, int):
+            if given not in classes:
+                message = f"a name or number from classes is needed; this is {given}"
+                raise self._document.error((*location, "class"), message)
+            return given
+        if given not in classes.values():
+            message = f"there is no {given!r}{nearest_name(given, list(classes.values()))}"
+            raise self._document.error((*location, "class"), message)
+        return next(number for number, name in classes.items() if name == given)
 
-    def _parts(self, entry: Entry, depth: int, inherited: tuple[Surface, Repeat] | None) -> tuple[Piece, ...]:
+    def _parts(
+        self, fields: KindFields, location: Location, inherited: tuple[Surface, Repeat] | None, depth: int
+    ) -> tuple[Piece, ...]:
         """All parts, those of one surface joined."""
         if depth > _DEEPEST:
-            raise SimjudgeError(f"{entry.path}: {entry.where}: parts of parts of parts, too deep; break the circle")
-        mine = self._surfaces.read(entry) if entry.has("surface") else inherited
+            raise self._document.error(location, "parts of parts of parts, too deep; break the circle")
+        mine = self._surface(fields, location) if fields.surface is not None else inherited
         pieces: list[Piece] = []
-        for part in entry.listed("parts", "parts"):
-            part.only((*SHAPES, "kind", "surface", "uv", "copies", *POSE_FIELDS))
-            whole = self._with_kind(part)
-            shape = whole.one_of(SHAPES, "a part")
-            made = self._parts(whole, depth + 1, mine) if shape == "parts" else (self._piece(whole, shape, mine),)
-            pieces += [_elsewhere(piece, pose) for pose in _poses(part) for piece in made]
+        for number, part in enumerate(fields.parts or ()):
+            at = (*location, "parts", number)
+            whole = self._with_kind(part, at)
+            shape = self._shape(whole, at, "a part")
+            if shape == "parts":
+                made = self._parts(whole, at, mine, depth + 1)
+            else:
+                made = (self._piece(whole, shape, at, mine),)
+            pieces += [_moved_piece(piece, pose) for pose in _poses(part) for piece in made]
         surfaces = {id(piece.surface): piece.surface for piece in pieces}
         joined = (_joined([piece for piece in pieces if piece.surface is surface]) for surface in surfaces.values())
-        return tuple(replace(piece, collider=_collider(entry, piece)) for piece in joined)
+        return tuple(replace(piece, collider=self._collider(fields, location, piece)) for piece in joined)
 
-    def _piece(self, entry: Entry, shape: str, inherited: tuple[Surface, Repeat] | None) -> Piece:
-        surface, repeat = self._surfaces.read(entry) if entry.has("surface") or not inherited else inherited
-        mesh, natural = _mesh(entry, shape, surface)
-        piece = Piece(shapes.repeated(mesh, repeat) if surface.texture is not None else mesh, surface, natural)
-        return replace(piece, collider=_collider(entry, piece))
+    def _surface(self, fields: ShapeFields, location: Location) -> tuple[Surface, Repeat]:
+        return self._surfaces.surface(fields.surface, (*location, "surface"))
 
-
-def _mesh(entry: Entry, shape: str, surface: Surface) -> tuple[Mesh, Collider]:
-    """The mesh of a shape, and the solid that stands for it unless the file says otherwise."""
-    if entry.has("uv") and shape != "mesh":
-        raise SimjudgeError(f"{entry.path}: {entry.name_of('uv')}: only for meshes; a {shape} has its own")
-    if shape == "mesh":
-        return _mesh_from_file(entry, surface), Collider("hull")
-    if shape == "box":
-        x, y, z = entry.numbers("box", "x y z", above=0)
-        return shapes.box(x, y, z), Collider("box", (x, y, z), (0, 0, z / 2))
-    if shape == "plane":
-        x, y = entry.numbers("plane", "x y", above=0)
-        return shapes.plane(x, y), Collider("box", (x, y, _SLAB), (0, 0, -_SLAB / 2))
-    round_one = entry.section(shape, ("radius", "height", "segments", *(("top",) if shape == "cone" else ())))
-    radius, height = round_one.positive("radius"), round_one.positive("height")
-    segments = round_one.whole("segments", shapes.SEGMENTS, least=3, most=_MOST_SEGMENTS)
-    if shape == "cylinder":
-        return shapes.cylinder(radius, height, segments), Collider("cylinder", (radius, height), (0, 0, height / 2))
-    top = round_one.number("top", 0.0, least=0)
-    return shapes.cone(radius, height, top, segments), Collider("hull")
-
-
-def _mesh_from_file(entry: Entry, surface: Surface) -> Mesh:
-    path = Path(entry.text("mesh"))
-    if not path.is_file():
-        raise SimjudgeError(f"{entry.path}: {entry.name_of('mesh')}: {path} does not exist; correct the path")
-    found = _obj(path, path.stat().st_mtime_ns)
-    if entry.has("uv"):
-        entry.choice("uv", ("box",))
-        return shapes.box_mapped(found.mesh)
-    if surface.texture is not None and not found.has_uv:
-        raise SimjudgeError(
-            f"{entry.path}: {entry.name_of('mesh')}: {path} has no texture coordinates, but its surface has a texture;"
-            " export it with them, or add uv: box"
+    def _piece(
+        self, fields: KindFields, shape: str, location: Location, inherited: tuple[Surface, Repeat] | None
+    ) -> Piece:
+        spelled_out = fields.surface is not None or inherited is None
+        surface, repeat = self._surface(fields, location) if spelled_out or inherited is None else inherited
+        mesh, natural = self._mesh(fields, shape, location, surface)
+        piece = Piece(
+            solid_meshes.repeat_texture(mesh, repeat) if surface.texture is not None else mesh, surface, natural
         )
-    return found.mesh
+        return replace(piece, collider=self._collider(fields, location, piece))
+
+    def _mesh(self, fields: ShapeFields, shape: str, location: Location, surface: Surface) -> tuple[Mesh, Collider]:
+        """The mesh of a shape, and the solid that stands for it unless the file says otherwise."""
+        if fields.uv is not None and shape != "mesh":
+            raise self._document.error((*location, "uv"), f"only for meshes; a {shape} has its own")
+        if fields.mesh is not None:
+            return self._mesh_from_file(fields, location, surface), Collider("hull")
+        if fields.box is not None:
+            x, y, z = fields.box
+            return solid_meshes.box(x, y, z), Collider("box", (x, y, z), (0, 0, z / 2))
+        if fields.plane is not None:
+            x, y = fields.plane
+            return solid_meshes.plane(x, y), Collider("box", (x, y, _SLAB), (0, 0, -_SLAB / 2))
+        if fields.cylinder is not None:
+            radius, height = fields.cylinder.radius, fields.cylinder.height
+            solid = Collider("cylinder", (radius, height), (0, 0, height / 2))
+            return solid_meshes.cylinder(radius, height, fields.cylinder.segments), solid
+        cone = fields.cone
+        if cone is None:
+            raise self._document.error(location, f"there is no shape {shape}")
+        return solid_meshes.cone(cone.radius, cone.height, cone.top, cone.segments), Collider("hull")
+
+    def _mesh_from_file(self, fields: ShapeFields, location: Location, surface: Surface) -> Mesh:
+        path = Path(str(fields.mesh))
+        if not path.is_file():
+            raise self._document.error((*location, "mesh"), f"{path} does not exist; correct the path")
+        found = _obj(path, path.stat().st_mtime_ns)
+        if fields.uv is not None:
+            return solid_meshes.map_box(found.mesh)
+        if surface.texture is not None and not found.has_uv:
+            message = (
+                f"{path} has no texture coordinates, but its surface has a texture; export it with them, or add uv: box"
+            )
+            raise self._document.error((*location, "mesh"), message)
+        return found.mesh
+
+    def _collider(self, fields: KindFields, location: Location, piece: Piece) -> Collider:
+        """The solid that the file asks for, or the piece's own."""
+        if fields.collider is None:
+            return piece.collider
+        if fields.collider != "box":
+            return Collider(fields.collider)
+        low, high = piece.mesh.vertices.min(0), piece.mesh.vertices.max(0)
+        size, centre = tuple((high - low).tolist()), tuple(((low + high) / 2).tolist())
+        if min(size) <= 0:
+            raise self._document.error((*location, "collider"), "a flat mesh fills no box")
+        return Collider("box", size, centre)
 
 
 @lru_cache(maxsize=64)
@@ -224,43 +278,25 @@ def _obj(path: Path, changed: int) -> ObjMesh:  # noqa: ARG001 - a file that cha
     return read_obj(path)
 
 
-def _collider(entry: Entry, piece: Piece) -> Collider:
-    """The solid that the file asks for, or the piece's own."""
-    chosen = entry.choice("collider", ("none", "hull", "box", "plane"), "own") if entry.has("collider") else "own"
-    if chosen == "box":
-        low, high = piece.mesh.vertices.min(0), piece.mesh.vertices.max(0)
-        size, centre = tuple((high - low).tolist()), tuple(((low + high) / 2).tolist())
-        if min(size) <= 0:
-            raise SimjudgeError(f"{entry.path}: {entry.name_of('collider')}: a flat mesh fills no box")
-        return Collider("box", size, centre)
-    return piece.collider if chosen == "own" else Collider(chosen)  # type: ignore[arg-type]
-
-
-def _poses(part: Entry) -> list[Pose]:
+def _poses(part: PartFields) -> list[Pose]:
     """Where a part stands: once, or at each of its copies' [x, y, z] on top of its own pose."""
     pose = part.pose()
-    if not part.has("copies"):
-        return [pose]
-    places = part.items("copies", "places [x, y, z]")
-    for number, place in enumerate(places):
-        if not is_numbers(place, 3):
-            raise SimjudgeError(f"{part.path}: {part.name_of('copies')}[{number}]: [x, y, z] is needed")
-    return [Pose(tuple(place)) @ pose for place in places]
+    return [pose] if part.copies is None else [Pose(position) @ pose for position in part.copies]
 
 
-def _elsewhere(piece: Piece, pose: Pose) -> Piece:
+def _moved_piece(piece: Piece, pose: Pose) -> Piece:
     collider = piece.collider
     if collider.kind in {"box", "cylinder"}:
-        turned = abs(abs(pose.orientation[3]) - 1) > 1e-9
+        rotated = abs(abs(pose.orientation[3]) - 1) > 1e-9
         centre = tuple(pose.to_world(collider.centre).tolist())
-        collider = Collider("hull") if turned else replace(collider, centre=centre)
-    return replace(piece, mesh=shapes.moved(piece.mesh, pose), collider=collider)
+        collider = Collider("hull") if rotated else replace(collider, centre=centre)
+    return replace(piece, mesh=solid_meshes.move(piece.mesh, pose), collider=collider)
 
 
 def _joined(pieces: list[Piece]) -> Piece:
     if len(pieces) == 1:
         return pieces[0]
-    mesh = shapes.joined([piece.mesh for piece in pieces])
+    mesh = solid_meshes.join([piece.mesh for piece in pieces])
     # Planes side by side fill no hull.
     flat = np.linalg.matrix_rank(mesh.vertices - mesh.vertices.mean(0), tol=1e-6) < 3
     return Piece(mesh, pieces[0].surface, Collider("none" if flat else "hull"))

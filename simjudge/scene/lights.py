@@ -15,62 +15,63 @@ from __future__ import annotations
 
 import numpy as np
 
-from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.scene import shapes
-from simjudge.scene.content import random_of
-from simjudge.scene.entry import POSE_FIELDS, Entry
-from simjudge.scene.forms import Forms
+from simjudge.scene import solid_meshes
+from simjudge.scene.file_content import random_of
+from simjudge.scene.forms import Form, Forms
 from simjudge.scene.model import PointLight, Thing
-
-_FIELDS = ("grid", "intensity", "colour", "temperature", "range", "spread", "fixture", *POSE_FIELDS)
-_GRID = ("columns", "rows", "from", "to", "height")
-_MOST = 64
+from simjudge.scene.scene_file import LightFields, SceneDocument
 
 
-def read_lights(root: Entry, forms: Forms, seed: int) -> tuple[list[PointLight], list[Thing]]:
-    """All lamps, and their fixtures."""
+def build_lights(document: SceneDocument, forms: Forms, seed: int) -> tuple[list[PointLight], list[Thing]]:
+    """All lamps, and their fixtures.
+
+    Args:
+        document: the scene's file.
+        forms: its kinds.
+        seed: of the lamps' spread.
+
+    Raises:
+        SimjudgeError: a fixture is no kind, or one that is labelled or free.
+    """
     lights: list[PointLight] = []
     fixtures: list[Thing] = []
-    for name, entry in root.sections("lights"):
-        entry.only(_FIELDS)
-        places = _places(entry)
-        intensity, reach = np.array(entry.light("intensity")), entry.positive("range")
-        spread = entry.number("spread", 0.0, least=0, most=1)
-        share = 1 + spread * random_of(seed, f"{entry.where}.spread").uniform(-1, 1, len(places))
-        for place, factor in zip(places, share, strict=True):
+    for name, fields in document.content.lights.items():
+        poses = _poses(fields)
+        intensity = np.array(fields.tinted(fields.intensity))
+        random = random_of(seed, f"lights.{name}.spread")
+        factors = 1 + fields.spread * random.uniform(-1, 1, len(poses))
+        for pose, factor in zip(poses, factors, strict=True):
             red, green, blue = (intensity * factor).tolist()
-            lights.append(PointLight(place.position, (red, green, blue), reach))
-        if entry.has("fixture"):
-            fixtures += _fixtures(name, entry, forms, places)
+            lights.append(PointLight(pose.position, (red, green, blue), fields.range))
+        if fields.fixture is not None:
+            location = ("lights", name, "fixture")
+            form = forms.kind(fields.fixture, location)
+            if form.class_id or form.motion == "free":
+                raise document.error(location, "fixtures are neither labelled nor free; take another kind")
+            fixtures += _fixtures(name, form, poses)
     return lights, fixtures
 
 
-def _places(entry: Entry) -> list[Pose]:
-    if entry.one_of(("at", "grid"), "a light") == "at":
-        if entry.pose().position[2] <= 0:
-            raise entry.wrong("at", "[x, y, z] with z above 0 is needed")
-        return [entry.pose()]
-    grid = entry.section("grid", _GRID)
-    columns, rows = (grid.whole(field, least=1, most=_MOST) for field in ("columns", "rows"))
-    (x0, y0), (x1, y1) = grid.numbers("from", "x y"), grid.numbers("to", "x y")
-    height, turn = grid.positive("height"), entry.pose().orientation
+def _poses(fields: LightFields) -> list[Pose]:
+    grid = fields.grid
+    if grid is None:
+        return [fields.pose()]
+    (x0, y0), (x1, y1) = grid.from_, grid.to
+    orientation = fields.pose().orientation
     return [
-        Pose((float(x), float(y), height), turn)
-        for y in np.linspace(y0, y1, rows)
-        for x in np.linspace(x0, x1, columns)
+        Pose((float(x), float(y), grid.height), orientation)
+        for y in np.linspace(y0, y1, grid.rows)
+        for x in np.linspace(x0, x1, grid.columns)
     ]
 
 
-def _fixtures(name: str, entry: Entry, forms: Forms, places: list[Pose]) -> list[Thing]:
+def _fixtures(name: str, form: Form, poses: list[Pose]) -> list[Thing]:
     """The fixtures of all lamps, those of one surface joined: nobody moves or counts them one by one."""
-    form = forms.kind(entry, "fixture")
-    if form.class_id or form.motion == "free":
-        raise SimjudgeError(f"{entry.path}: {entry.name_of('fixture')}: fixtures are neither labelled nor free")
     return [
         Thing(
             f"{name}/fixture_{number}",
-            shapes.joined([shapes.moved(piece.mesh, place) for place in places]),
+            solid_meshes.join([solid_meshes.move(piece.mesh, pose) for pose in poses]),
             piece.surface,
         )
         for number, piece in enumerate(form.pieces, 1)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.installed import SCENE, find_file
 from simjudge.geometry.poses import Pose
-from simjudge.scene.content import read_content, scene_file
+from simjudge.scene.file_content import read_content
+from simjudge.scene.measured_positions import read_positions
 from simjudge.scene.model import NO_CLASS, Scene
-from simjudge.scene.read import read_scene
-from simjudge.scene.rows import read_rows
+from simjudge.scene.read import build_scene, read_scene
 
 LAB_KINDS = {"0": "red_cone", "1": "green_cone"}
 """What the colours of the lab's tables are in the shipped scenes: 0 red, 1 green."""
@@ -39,30 +37,29 @@ def scene_with_cones(scene: str | Path, table: Path, kinds: Mapping[str, str], a
         UsageError: there is no such scene, or the alignment is tilted.
         SimjudgeError: scene or table cannot be read, a kind is unknown, or a cone would stand in something.
     """
-    path = scene_file(scene)
+    path = find_file(scene, SCENE)
     yaw, pitch, roll = alignment.angles()
     if max(abs(pitch), abs(roll)) > 1e-9:
         raise UsageError(f"{table}: cones are placed on the scene's floor; an alignment with pitch or roll tilts them")
-    used = {row.colour for row in read_rows(table)}
-    content = read_content(path, seed)
-    _check_kinds(path, content, {colour: kind for colour, kind in kinds.items() if colour in used})
-    as_it_is = read_scene(path, seed)
+    used = {each.colour for each in read_positions(table)}
+    written = read_content(path, seed)
+    _check_kinds(path, written.content, {colour: kind for colour, kind in kinds.items() if colour in used})
+    as_it_is = build_scene(path, written, seed)
     x, y, _ = alignment.position
     measured = {
         "table": {
             "file": str(table.resolve()), "kinds": dict(kinds), "at": [x, y], "yaw": math.degrees(yaw)
         }
     }  # fmt: skip
-    own = {name: None for name in content.get("placements") or {} if _is_labelled(as_it_is, name)}
-    change = {"extends": str(path.resolve()), "placements": {**own, _NAME: measured}}
-    with tempfile.TemporaryDirectory(prefix="simjudge_scene_") as folder:
-        file = Path(folder) / f"{path.stem}.yaml"
-        file.write_text(yaml.safe_dump(change), encoding="utf-8")
-        made = read_scene(file, seed)
-    return replace(made, name=as_it_is.name, path=path, course=None)
+    placements = written.content.get("placements") or {}
+    kept = {name: fields for name, fields in placements.items() if not _is_labelled(as_it_is, name)}
+    content = {**written.content, "placements": {**kept, _NAME: measured}}
+    return replace(build_scene(path, written._replace(content=content), seed), course=None)
 
 
-def staged(scene: str | Path, cones: Path | None, kinds: str | None, alignment: Pose, seed: int = 0) -> Scene:
+def read_replay_scene(
+    scene: str | Path, cones: Path | None, kinds: str | None, alignment: Pose, seed: int = 0
+) -> Scene:
     """The scene of a replay: as its file has it, or with measured cones.
 
     Args:

@@ -3,7 +3,7 @@
 placements:
   measured: {table: {file: cones.csv, kinds: {0: red_cone, 1: green_cone}, leave_out: [[9, 1]]}}
   course: {path: {waypoints: [...], width: 0.95, spacing: 0.5, left: green_cone, right: red_cone}}
-  strewn: {random: {kinds: [red_cone, green_cone], count: 30, spacing: 0.3}}
+  anywhere: {random: {kinds: [red_cone, green_cone], count: 30, spacing: 0.3}}
 """
 
 from __future__ import annotations
@@ -15,22 +15,27 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import cKDTree
 
+from simjudge.core.documents import Location, field_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray
-from simjudge.core.text import one_line
 from simjudge.geometry.poses import Pose
 from simjudge.scene import centre_lines
-from simjudge.scene.content import random_of
-from simjudge.scene.entry import Entry, is_numbers
+from simjudge.scene.file_content import random_of
 from simjudge.scene.floor import Floor
-from simjudge.scene.forms import Forms, Placed
+from simjudge.scene.forms import Forms, PlacedForm
+from simjudge.scene.measured_positions import (
+    MeasuredPosition,
+    check_neighbours,
+    parse_positions,
+    read_positions,
+    transform_positions,
+)
 from simjudge.scene.model import NO_INSTANCE, Course
-from simjudge.scene.rows import Row, check_neighbours, parse_rows, read_rows, turned
-from simjudge.scene.strewn import Area, strew
+from simjudge.scene.random_placements import place_at_random
+from simjudge.scene.scene_file import PathFields, SceneDocument, TableFields
 
-_WAYS = ("table", "path", "random")
-_TABLE = ("file", "rows", "kinds", "leave_out", "correct", "at", "yaw")
-_PATH = (*centre_lines.LINES, "width", "spacing", "left", "right", "lead_in", "lead_out", "jitter")
+_NEAREST_SIDE = 0.45
+"""Share of its width to which a path may come near one of its own sides; half of it is where the side stands."""
 
 
 @dataclass
@@ -42,126 +47,124 @@ class Placements:
         course: the way to drive that a path gives.
     """
 
-    placed: list[Placed] = field(default_factory=list)
+    placed: list[PlacedForm] = field(default_factory=list)
     course: Course | None = None
 
 
-def read_placements(root: Entry, forms: Forms, floor: Floor, area: Area | None, seed: int) -> Placements:
+def place_all(document: SceneDocument, forms: Forms, floor: Floor, seed: int) -> Placements:
     """Place everything: what is measured or follows a path first, so that what is random keeps clear of it.
 
     Args:
-        root: the file.
+        document: the scene's file.
         forms: its kinds.
         floor: what stands there already; what is placed is added.
-        area: x0, y0, x1, y1 for random placements that have none of their own.
         seed: of all that is random.
+
+    Raises:
+        SimjudgeError: something does not fit, or would stand in something else; the message names file and field.
     """
     out = Placements()
-    entries = list(root.sections("placements"))
-    for _, entry in entries:
-        entry.only(_WAYS)
-        entry.one_of(_WAYS, "a placement")
-    for name, entry in sorted(entries, key=lambda each: each[1].has("random")):
-        if entry.has("table"):
-            placed = _from_table(name, entry.section("table", _TABLE), forms, floor)
-        elif entry.has("random"):
-            placed = strew(name, entry.section("random"), forms, floor, area, seed)
-        else:
+    placements = document.content.placements
+    for name in sorted(placements, key=lambda each: placements[each].random is not None):
+        fields, placed = placements[name], []
+        if fields.table is not None:
+            placed = _from_table(document, name, fields.table, forms, floor)
+        elif fields.random is not None:
+            placed = place_at_random(document, name, forms, floor, seed)
+        elif fields.path is not None:
             if out.course is not None:
-                raise SimjudgeError(f"{entry.path}: {entry.name_of('path')}: a second path; a scene has one course")
-            placed, out.course = _along_path(name, entry.section("path", _PATH), forms, floor, seed)
+                raise document.error(("placements", name, "path"), "a second path; a scene has one course")
+            placed, out.course = _along_path(document, name, fields.path, forms, floor, seed)
         floor.add(thing for each in placed for thing in each.things(NO_INSTANCE))
         out.placed += placed
     return out
 
 
-def _from_table(name: str, entry: Entry, forms: Forms, floor: Floor) -> list[Placed]:
-    if entry.one_of(("file", "rows"), "a table") == "file":
-        rows = read_rows(Path(entry.text("file")))
+def _from_table(
+    document: SceneDocument, name: str, fields: TableFields, forms: Forms, floor: Floor
+) -> list[PlacedForm]:
+    location = ("placements", name, "table")
+    if fields.file is not None:
+        measured = read_positions(Path(fields.file))
     else:
-        rows = parse_rows(entry.text("rows"), f"{entry.path}: {entry.name_of('rows')}")
-    rows = _without(entry, _corrected(entry, rows))
-    check_neighbours(rows)
-    kinds = {str(colour): str(kind) for colour, kind in entry.section("kinds").content.items()}
-    x, y = entry.numbers("at", "x y") if entry.has("at") else (0.0, 0.0)
-    rows = turned(rows, (x, y), math.radians(entry.number("yaw", 0.0)))
+        measured = parse_positions(str(fields.rows), f"{document.path}: {field_name((*location, 'rows'))}")
+    measured = _without(document, location, fields, _corrected(document, location, fields, measured))
+    check_neighbours(measured)
     placed = []
-    for row in rows:
-        if row.colour not in kinds:
-            known = f"{entry.path}: {entry.name_of('kinds')}"
-            raise SimjudgeError(f"{row.where}: no kind for colour {row.colour} in {known}")
-        form = forms.kind_named(kinds[row.colour], entry.section("kinds"), row.colour)
-        placed.append(Placed(f"{name}_{row.colour}_{row.id}", form, Pose.from_euler(row.x, row.y)))
-        _check_free_place(row.where, placed[-1], floor)
+    for each in transform_positions(measured, fields.at, math.radians(fields.yaw)):
+        if each.colour not in fields.kinds:
+            kinds = f"{document.path}: {field_name((*location, 'kinds'))}"
+            raise SimjudgeError(f"{each.where}: no kind for colour {each.colour} in {kinds}")
+        form = forms.kind(fields.kinds[each.colour], (*location, "kinds", each.colour))
+        placed.append(PlacedForm(f"{name}_{each.colour}_{each.id}", form, Pose.from_euler(each.x, each.y)))
+        _check_free_place(each.where, placed[-1], floor)
     return placed
 
 
-def _corrected(entry: Entry, rows: list[Row]) -> list[Row]:
+def _corrected(
+    document: SceneDocument, location: Location, fields: TableFields, measured: list[MeasuredPosition]
+) -> list[MeasuredPosition]:
     """The rows with those in `correct: [[id, colour, x, y]]` where that says."""
-    by_key = {row.key: row for row in rows}
-    for number, given in enumerate(entry.items("correct", "rows") if entry.has("correct") else []):
-        where = f"{entry.path}: {entry.name_of('correct')}[{number}]"
-        if not isinstance(given, list) or len(given) != 4 or not is_numbers(given[2:], 2):
-            raise SimjudgeError(f"{where}: [id, colour, x, y] is needed; this is {one_line(given)}")
-        key = (str(given[0]), str(given[1]))
+    by_key = {each.key: each for each in measured}
+    for number, (row_id, colour, x, y) in enumerate(fields.correct or ()):
+        key = (row_id, colour)
         if key not in by_key:
-            raise SimjudgeError(f"{where}: there is no row {one_line(given)}")
-        by_key[key] = by_key[key]._replace(x=float(given[2]), y=float(given[3]))
+            raise document.error((*location, "correct", number), f"there is no row [{', '.join(key)}]")
+        by_key[key] = by_key[key]._replace(x=x, y=y)
     return list(by_key.values())
 
 
-def _without(entry: Entry, rows: list[Row]) -> list[Row]:
+def _without(
+    document: SceneDocument, location: Location, fields: TableFields, measured: list[MeasuredPosition]
+) -> list[MeasuredPosition]:
     """The rows but those in `leave_out`: [id, colour], or an id alone for all rows that have it."""
-    for number, given in enumerate(entry.items("leave_out", "rows") if entry.has("leave_out") else []):
-        key = tuple(str(each) for each in given) if isinstance(given, list) else (str(given),)
-        left = [row for row in rows if row.key[: len(key)] != key]
-        if len(key) > 2 or len(left) == len(rows):
-            where = f"{entry.path}: {entry.name_of('leave_out')}[{number}]"
-            raise SimjudgeError(f"{where}: there is no row {one_line(given)}")
-        rows = left
-    return rows
+    for number, key in enumerate(fields.leave_out or ()):
+        left = [each for each in measured if each.key[: len(key)] != key]
+        if len(left) == len(measured):
+            raise document.error((*location, "leave_out", number), f"there is no row [{', '.join(key)}]")
+        measured = left
+    return measured
 
 
-def _along_path(name: str, entry: Entry, forms: Forms, floor: Floor, seed: int) -> tuple[list[Placed], Course]:
-    line = centre_lines.read_line(entry)
-    width, spacing = entry.positive("width"), entry.positive("spacing")
+def _along_path(
+    document: SceneDocument, name: str, fields: PathFields, forms: Forms, floor: Floor, seed: int
+) -> tuple[list[PlacedForm], Course]:
+    location = ("placements", name, "path")
+    line = centre_lines.build_line(document, fields, location)
     radius = centre_lines.tightest_radius(line)
-    if radius <= width / 2:
-        raise SimjudgeError(
-            f"{entry.path}: {entry.where}: the path turns about {radius:.2f} m, less than half its width"
-        )
-    lead_in, lead_out = entry.number("lead_in", 0.0, least=0), entry.number("lead_out", 0.0, least=0)
+    if radius <= fields.width / 2:
+        raise document.error(location, f"the path turns about {radius:.2f} m, less than half its width")
     step = float(np.linalg.norm(line[1] - line[0]))
-    lined = line[round(lead_in / step) : len(line) - round(lead_out / step)]
+    lined = line[round(fields.lead_in / step) : len(line) - round(fields.lead_out / step)]
     if len(lined) < 2:
-        raise SimjudgeError(f"{entry.path}: {entry.name_of('lead_in')}: nothing of the path is left")
-    jitter, random = entry.number("jitter", 0.0, least=0, most=width / 4), random_of(seed, entry.where)
+        raise document.error((*location, "lead_in"), "nothing of the path is left")
+    random = random_of(seed, field_name(location))
     placed = []
-    for side, sign in (("left", 1), ("right", -1)):
-        if entry.has(side):
-            form = forms.kind(entry, side)
-            points = centre_lines.even(centre_lines.beside(lined, sign * width / 2), spacing)
-            _check_beside(entry, line, points, width)
-            points = points + random.uniform(-jitter, jitter, points.shape)
+    for side, kind, sign in (("left", fields.left, 1), ("right", fields.right, -1)):
+        if kind is not None:
+            form = forms.kind(kind, (*location, side))
+            points = centre_lines.resample(centre_lines.offset_line(lined, sign * fields.width / 2), fields.spacing)
+            _check_own_side(document, location, line, points, fields.width)
+            points = points + random.uniform(-fields.jitter, fields.jitter, points.shape)
             yaws = random.uniform(-math.pi, math.pi, len(points)).tolist()
             poses = [Pose.from_euler(x, y, yaw=yaw) for (x, y), yaw in zip(points.tolist(), yaws, strict=True)]
-            placed += [Placed(f"{name}_{side}_{number}", form, pose) for number, pose in enumerate(poses, 1)]
+            placed += [PlacedForm(f"{name}_{side}_{number}", form, pose) for number, pose in enumerate(poses, 1)]
     for each in placed:
-        _check_free_place(f"{entry.path}: {entry.where}", each, floor)
-    return placed, Course(line, width)
+        _check_free_place(f"{document.path}: {field_name(location)}", each, floor)
+    return placed, Course(line, fields.width)
 
 
-def _check_beside(entry: Entry, line: FloatArray, points: FloatArray, width: float) -> None:
+def _check_own_side(
+    document: SceneDocument, location: Location, line: FloatArray, points: FloatArray, width: float
+) -> None:
     """Refuse a path that comes so near itself that one of its sides stands in its own way."""
     distance, _ = cKDTree(line).query(points)
-    if distance.min() < 0.45 * width:
+    if distance.min() < _NEAREST_SIDE * width:
         x, y = points[int(np.argmin(distance))]
-        raise SimjudgeError(
-            f"{entry.path}: {entry.where}: the path crosses its own side near x {x:.2f}, y {y:.2f}; lay it apart"
-        )
+        raise document.error(location, f"the path crosses its own side near x {x:.2f}, y {y:.2f}; lay it apart")
 
 
-def _check_free_place(where: str, placed: Placed, floor: Floor) -> None:
+def _check_free_place(where: str, placed: PlacedForm, floor: Floor) -> None:
     x, y, _ = placed.pose.position
     other = floor.at(x, y, placed.form.radius / math.sqrt(2))
     if other is not None:

@@ -14,29 +14,24 @@ ambient: 0.1
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
+from simjudge.core.documents import check_content
 from simjudge.core.errors import SimjudgeError
-from simjudge.geometry.poses import Pose
+from simjudge.core.installed import SCENE, find_file
 from simjudge.scene.checks import check_ground, check_lights, check_names
-from simjudge.scene.content import read_content, scene_file, shipped_scenes
-from simjudge.scene.entry import POSE_FIELDS, Entry
+from simjudge.scene.file_content import SceneContent, read_content
 from simjudge.scene.floor import Floor
-from simjudge.scene.forms import FORM, Forms, Placed
-from simjudge.scene.lights import read_lights
+from simjudge.scene.forms import Forms, PlacedForm
+from simjudge.scene.lights import build_lights
 from simjudge.scene.model import NO_CLASS, NO_INSTANCE, Colour, Scene, Thing
-from simjudge.scene.placements import read_placements
-from simjudge.scene.strewn import read_area
-from simjudge.scene.surfaces import Surfaces
-
-__all__ = ["read_scene", "shipped_scenes"]
-_FIELDS = ("name", "classes", "surfaces", "kinds", "things", "lights", "ambient", "background", "placements", "area")
-_MOST_INSTANCES, _MOST_CLASSES = 65535, 255
+from simjudge.scene.placements import place_all
+from simjudge.scene.scene_fields import MOST_INSTANCES
+from simjudge.scene.scene_file import RadianceFields, SceneDocument, SceneFile
 
 
 def read_scene(given: str | Path, seed: int = 0) -> Scene:
-    """Read a scene's file, or the shipped scene of a name.
+    """Read a scene's file, or the one of a name that comes with simjudge.
 
     Args:
         given: path or name.
@@ -46,97 +41,75 @@ def read_scene(given: str | Path, seed: int = 0) -> Scene:
         UsageError: there is no such file, nor a scene of that name.
         SimjudgeError: the file is no scene; the message names file and field.
     """
-    path = scene_file(given)
-    root = Entry(path, "", read_content(path, seed))
-    root.only(_FIELDS)
-    name, class_names = root.text("name", path.stem), _classes(root)
-    area = read_area(root) if root.has("area") else None
-    forms = Forms(root, class_names, Surfaces(root))
-    placed, wanted = _things(root, forms)
-    lights, fixtures = read_lights(root, forms, seed)
+    path = find_file(given, SCENE)
+    return build_scene(path, read_content(path, seed), seed)
+
+
+def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
+    """Build a scene from what its file says.
+
+    Args:
+        path: the file, for messages.
+        content: what it says, with everything drawn.
+        seed: of random placements.
+
+    Raises:
+        SimjudgeError: that is no scene; the message names file and field.
+    """
+    document = check_content(content.content, SceneFile, "scene", path, content.sources)
+    file = document.content
+    forms = Forms(document)
+    placed, wanted = _things(document, forms)
+    lights, fixtures = build_lights(document, forms, seed)
     standing = [thing for each in placed for thing in each.things(NO_INSTANCE)]
-    more = read_placements(root, forms, Floor(standing), area, seed)
-    things = (*_numbered(path, [*placed, *more.placed], wanted), *fixtures)
+    placements = place_all(document, forms, Floor(standing), seed)
+    things = (*_numbered(document, [*placed, *placements.placed], wanted), *fixtures)
     check_names(path, things)
     check_ground(path, things)
     check_lights(path, lights, things)
     return Scene(
-        name=name,
+        name=file.name or path.stem,
         things=things,
         lights=tuple(lights),
-        ambient=_radiance(root, "ambient"),
-        background=_radiance(root, "background"),
-        class_names=class_names,
-        course=more.course,
-        area=area,
+        ambient=_radiance(file.ambient),
+        background=_radiance(file.background),
+        class_names=file.classes,
+        course=placements.course,
+        area=file.area,
         path=path,
         seed=seed,
     )
 
 
-def _classes(root: Entry) -> dict[int, str]:
-    if not root.has("classes"):
-        return {}
-    classes: dict[int, str] = {}
-    entry = root.section("classes")
-    for number, name in entry.content.items():
-        if type(number) is not int or not 1 <= number <= _MOST_CLASSES:
-            raise SimjudgeError(
-                f"{root.path}: classes: {number}: class ids are whole numbers from 1 to {_MOST_CLASSES}"
-            )
-        if not isinstance(name, str) or not name:
-            raise entry.wrong(number, "a name is needed")
-        if name in classes.values():
-            raise SimjudgeError(f"{root.path}: classes.{number}: two classes are called {name}; rename one")
-        classes[number] = name
-    return classes
-
-
-def _radiance(root: Entry, field: str) -> Colour:
+def _radiance(given: float | RadianceFields) -> Colour:
     """A light that comes from everywhere: a number, or {radiance, colour or temperature}."""
-    if not root.has(field):
-        return 0.0, 0.0, 0.0
-    if isinstance(root.content[field], dict):
-        return root.section(field, ("radiance", "colour", "temperature")).light("radiance")
-    value = root.number(field, least=0)
-    return value, value, value
+    return given.tinted(given.radiance) if isinstance(given, RadianceFields) else (given, given, given)
 
 
-def _things(root: Entry, forms: Forms) -> tuple[list[Placed], dict[str, int]]:
+def _things(document: SceneDocument, forms: Forms) -> tuple[list[PlacedForm], dict[str, int]]:
     """The things that the file names one by one, copies and all, and the instance ids it asks for."""
-    placed: list[Placed] = []
+    placed: list[PlacedForm] = []
     wanted: dict[str, int] = {}
-    for name, entry in root.sections("things"):
-        entry.only((*FORM, "instance", "copies", *POSE_FIELDS))
-        form = forms.read(entry)
-        if entry.has("instance"):
-            wanted[name] = entry.whole("instance", least=1, most=_MOST_INSTANCES)
-            if form.class_id == NO_CLASS or entry.has("copies"):
-                raise SimjudgeError(f"{entry.path}: {entry.name_of('instance')}: only for one thing that has a class")
-        if entry.has("copies"):
-            placed += [Placed(f"{name}_{n}", form, pose) for n, pose in enumerate(_copies(entry), 1)]
+    for name, fields in document.content.things.items():
+        form = forms.form(fields, ("things", name))
+        if fields.instance is not None:
+            wanted[name] = fields.instance
+            if form.class_id == NO_CLASS or fields.copies is not None:
+                raise document.error(("things", name, "instance"), "only for one thing that has a class")
+        if fields.copies is not None:
+            placed += [PlacedForm(f"{name}_{n}", form, copy.pose()) for n, copy in enumerate(fields.copies, 1)]
         else:
-            placed.append(Placed(name, form, entry.pose()))
+            placed.append(PlacedForm(name, form, fields.pose()))
     return placed, wanted
 
 
-def _copies(entry: Entry) -> Iterator[Pose]:
-    for field in POSE_FIELDS:
-        if entry.has(field):
-            raise SimjudgeError(f"{entry.path}: {entry.name_of(field)}: copies have poses of their own; remove one")
-    for copy in entry.listed("copies", "poses"):
-        copy.only(POSE_FIELDS)
-        yield copy.pose()
-
-
-def _numbered(path: Path, placed: list[Placed], wanted: dict[str, int]) -> list[Thing]:
+def _numbered(document: SceneDocument, placed: list[PlacedForm], wanted: dict[str, int]) -> list[Thing]:
     """All things; those with a class get instance ids, from 1 on, but not those that others ask for."""
     taken: dict[int, str] = {}
     for name, instance in wanted.items():
         if instance in taken:
-            raise SimjudgeError(
-                f"{path}: things.{name}.instance: {taken[instance]} has {instance} already; take another"
-            )
+            message = f"{taken[instance]} has {instance} already; take another"
+            raise document.error(("things", name, "instance"), message)
         taken[instance] = name
     things: list[Thing] = []
     following = 1
@@ -146,9 +119,9 @@ def _numbered(path: Path, placed: list[Placed], wanted: dict[str, int]) -> list[
             while following in taken:
                 following += 1
             instance, following = following, following + 1
-            if instance > _MOST_INSTANCES:
+            if instance > MOST_INSTANCES:
                 raise SimjudgeError(
-                    f"{path}: {each.name}: more than {_MOST_INSTANCES} things with a class; place fewer"
+                    f"{document.path}: {each.name}: more than {MOST_INSTANCES} things with a class; place fewer"
                 )
         things += each.things(instance)
     return things

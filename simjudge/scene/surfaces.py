@@ -16,84 +16,82 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.documents import Location
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.text import one_line
-from simjudge.scene.colour import picture_to_linear
-from simjudge.scene.entry import Entry, is_numbers
+from simjudge.core.text import nearest_name
+from simjudge.scene.colour import image_to_linear
 from simjudge.scene.model import Surface
+from simjudge.scene.scene_file import SceneDocument, SurfaceFields, TextureFields
 from simjudge.scene.textures import make_texture
 
-_FIELDS = ("colour", "texture", "repeat", "roughness", "metallic")
-_PLAIN = Surface()
 Repeat = tuple[float, float]
+_PLAIN = Surface()
+"""One object: parts of one surface are joined."""
 
 
 class Surfaces:
     """The surfaces of a scene: named ones, and those that things spell out. Equal ones are one object."""
 
-    def __init__(self, root: Entry) -> None:
-        """Read the named ones."""
-        self._named = dict(root.sections("surfaces"))
+    def __init__(self, document: SceneDocument) -> None:
+        """Make the named ones.
+
+        Args:
+            document: the scene's file.
+        """
+        self._document = document
+        self._named = document.content.surfaces
         self._made: dict[str, tuple[Surface, Repeat]] = {}
-        for entry in self._named.values():
-            self._of(entry)
+        for name, fields in self._named.items():
+            self._of(fields, ("surfaces", name))
 
-    def read(self, entry: Entry, field: str = "surface") -> tuple[Surface, Repeat]:
-        """The surface that a field names or spells out, and the units of texture coordinates per repeat."""
-        if not entry.has(field):
+    def surface(self, given: str | SurfaceFields | None, location: Location) -> tuple[Surface, Repeat]:
+        """The surface that a field names or spells out, and the units of texture coordinates per repeat.
+
+        Args:
+            given: name or fields; None for the plain one.
+            location: of the field.
+        """
+        if given is None:
             return _PLAIN, (1.0, 1.0)
-        if isinstance(entry.content[field], str):
-            return self._of(self._named[entry.choice(field, self._named)])
-        return self._of(entry.section(field))
+        if isinstance(given, SurfaceFields):
+            return self._of(given, location)
+        if given not in self._named:
+            raise self._document.error(location, f"there is no {given!r}{nearest_name(given, self._named)}")
+        return self._of(self._named[given], ("surfaces", given))
 
-    def _of(self, entry: Entry) -> tuple[Surface, Repeat]:
-        key = json.dumps(entry.content, sort_keys=True, default=str)
+    def _of(self, fields: SurfaceFields, location: Location) -> tuple[Surface, Repeat]:
+        key = json.dumps(fields.model_dump(exclude_unset=True), sort_keys=True, default=str)
         if key not in self._made:
-            self._made[key] = _read(entry)
+            self._made[key] = self._new(fields, (*location, "texture"))
         return self._made[key]
 
+    def _new(self, fields: SurfaceFields, location: Location) -> tuple[Surface, Repeat]:
+        texture = self._texture(fields.texture, location) if fields.texture is not None else None
+        plain = (1.0, 1.0, 1.0) if texture is not None else Surface.colour
+        surface = Surface(fields.colour or plain, texture, fields.roughness, fields.metallic)
+        return surface, fields.repeat or (1.0, 1.0)
 
-def _read(entry: Entry) -> tuple[Surface, Repeat]:
-    entry.only(_FIELDS)
-    texture = _texture(entry.section("texture")) if entry.has("texture") else None
-    surface = Surface(
-        colour=entry.colour("colour", (1.0, 1.0, 1.0) if texture is not None else _PLAIN.colour),
-        texture=texture,
-        roughness=entry.number("roughness", _PLAIN.roughness, least=0, most=1),
-        metallic=entry.number("metallic", _PLAIN.metallic, least=0, most=1),
-    )
-    if not entry.has("repeat"):
-        return surface, (1.0, 1.0)
-    if texture is None:
-        raise SimjudgeError(f"{entry.path}: {entry.name_of('repeat')}: there is no texture that could repeat")
-    if is_numbers(entry.content["repeat"], 2):
-        across, up = entry.numbers("repeat", "across up", above=0)
-        return surface, (across, up)
-    repeat = entry.positive("repeat")
-    return surface, (repeat, repeat)
-
-
-def _texture(entry: Entry) -> npt.NDArray[np.float32]:
-    """A texture from a picture's file, or painted by one of the patterns in `simjudge.scene.textures`."""
-    if entry.one_of(("file", "pattern"), "a texture") == "file":
-        entry.only(("file",))
-        return _picture(Path(entry.text("file")), f"{entry.path}: {entry.name_of('file')}")
-    parameters = {str(key): value for key, value in entry.content.items() if key != "pattern"}
-    try:
-        return make_texture(entry.text("pattern"), parameters)
-    except UsageError as error:
-        raise SimjudgeError(f"{entry.path}: {entry.where}: {error}") from error
+    def _texture(self, fields: TextureFields, location: Location) -> npt.NDArray[np.float32]:
+        """A texture from an image's file, or painted by one of the patterns in `simjudge.scene.textures`."""
+        try:
+            if fields.pattern is not None:
+                return make_texture(fields.pattern, fields.parameters())
+            return _image_texture(Path(str(fields.file)))
+        except UsageError as error:
+            raise self._document.error(location, str(error)) from error
+        except SimjudgeError as error:
+            raise self._document.error((*location, "file"), str(error)) from error
 
 
 @lru_cache(maxsize=32)
-def _picture(path: Path, where: str) -> npt.NDArray[np.float32]:
+def _image_texture(path: Path) -> npt.NDArray[np.float32]:
     try:
         data = np.frombuffer(path.read_bytes(), np.uint8)
     except OSError as error:
-        raise SimjudgeError(f"{where}: {path}: cannot be read: {error.strerror}") from error
-    picture = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
-    if picture is None:
-        raise SimjudgeError(f"{where}: {one_line(path, 200)}: no picture; PNG or JPEG is needed")
-    texture = picture_to_linear(np.ascontiguousarray(picture[:, :, ::-1]))
+        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+    image = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
+    if image is None:
+        raise SimjudgeError(f"{path}: no image; PNG or JPEG is needed")
+    texture = image_to_linear(np.ascontiguousarray(image[:, :, ::-1]))
     texture.flags.writeable = False
     return texture

@@ -165,7 +165,7 @@ def test_rows_that_are_no_poses_are_left_out_and_counted(place):
 @pytest.mark.parametrize(
     ("scene", "options", "code", "says"),
     [
-        ("gone", ["--poses", "random", "-n", "3"], 2, "neither a scene's file nor the name of one"),
+        ("gone", ["--poses", "random", "-n", "3"], 2, "neither a file nor the name of a scene"),
         ("tiny", ["--poses", "random"], 2, "how many? give -n"),
         ("tiny", ["--poses", "random", "-n", "0"], 2, "0 frames"),
         ("tiny", ["--poses", "random", "-n", "3", "--scenes", "4"], 2, "4 placements for 3 frames"),

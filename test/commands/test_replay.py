@@ -276,7 +276,7 @@ def test_poses_beside_the_scene_are_told(folder, tmp_path):
             2,
             "--mount 0,0: give x,y,z or x,y,z,yaw,pitch,roll in metres and degrees, or body or optical",
         ),
-        (["--scene", "moon"], 2, "moon: neither a scene's file nor the name of one that is shipped"),
+        (["--scene", "moon"], 2, "moon: neither a file nor the name of a scene"),
         (["--cone-kinds", "0=red_cone"], 2, "--cone-kinds 0=red_cone: says what the rows of --cones are"),
         (["--engine", "unreal"], 2, "engine 'unreal': one of default, chrono is needed"),
         (["--max-gap", "0"], 2, "max_gap 0.0: must be above 0"),

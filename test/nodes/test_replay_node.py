@@ -187,7 +187,7 @@ def test_without_poses_it_is_said_what_to_do(graph, camera):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"scene": "moon"}, "error: replay_node: moon: neither a scene's file nor the name of one that is shipped"),
+        ({"scene": "moon"}, "error: replay_node: moon: neither a file nor the name of a scene"),
         ({"mount": "1,2"}, "error: replay_node: --mount 1,2: give x,y,z or x,y,z,yaw,pitch,roll in metres and degrees"),
         ({"pose_type": "path"}, "must be one of pose, pose_covariance, odometry, tf, not 'path'"),
     ],

@@ -5,13 +5,15 @@ import math
 import numpy as np
 import pytest
 
+from simjudge.core.documents import check_content
 from simjudge.core.errors import SimjudgeError
-from simjudge.scene.centre_lines import beside, even, headings, read_line, tightest_radius
-from simjudge.scene.entry import Entry
+from simjudge.scene.centre_lines import build_line, headings, offset_line, resample, tightest_radius
+from simjudge.scene.scene_file import LineFields
 
 
 def line_of(tmp_path, **fields):
-    return read_line(Entry(tmp_path / "mine.yaml", "placements.course.path", fields))
+    document = check_content(fields, LineFields, "path", tmp_path / "mine.yaml", ())
+    return build_line(document, document.content, ())
 
 
 def length(line):
@@ -53,25 +55,25 @@ def test_waypoints_are_passed(tmp_path):
 
 
 def test_beside_is_to_the_left():
-    line = even(np.array([[0.0, 0], [4, 0]]), 0.5)
+    line = resample(np.array([[0.0, 0], [4, 0]]), 0.5)
     assert len(line) == 9
-    assert np.allclose(beside(line, 0.5)[:, 1], 0.5)
+    assert np.allclose(offset_line(line, 0.5)[:, 1], 0.5)
     turn = np.linspace(0, math.pi, 400)
     circle = 2 * np.stack([np.cos(turn), np.sin(turn)], 1)  # counter-clockwise: the middle is on the left
-    assert np.linalg.norm(beside(circle, 0.5), axis=1) == pytest.approx(1.5 * np.ones(400), abs=1e-3)
-    assert np.linalg.norm(beside(circle, -0.5), axis=1) == pytest.approx(2.5 * np.ones(400), abs=1e-3)
+    assert np.linalg.norm(offset_line(circle, 0.5), axis=1) == pytest.approx(1.5 * np.ones(400), abs=1e-3)
+    assert np.linalg.norm(offset_line(circle, -0.5), axis=1) == pytest.approx(2.5 * np.ones(400), abs=1e-3)
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({}, "a path needs one of waypoints, arcs, sine; none is given"),
+        ({}, "no path: a table is needed .waypoints, arcs, sine."),
         ({"waypoints": [[0, 0]]}, r"waypoints: two points or more"),
         ({"waypoints": [[0, 0], [0, 0]]}, r"waypoints: two points or more, all apart"),
-        ({"waypoints": [[0, 0], [1, "a"]]}, r"waypoints\[1\]: \[x, y\] is needed"),
+        ({"waypoints": [[0, 0], [1, "a"]]}, r"waypoints\[1\]: 2 numbers \[x, y\] are needed"),
         ({"waypoints": [[0, 0], [9000, 0]]}, r"waypoints: 9000 m long"),
         ({"arcs": {"start": [0, 0, 0], "pieces": [{"left": 90}]}}, r"pieces\[0\]\.radius: a number"),
-        ({"arcs": {"start": [0, 0, 0], "pieces": [{"up": 90}]}}, r"pieces\[0\]: a piece needs one of"),
+        ({"arcs": {"start": [0, 0, 0], "pieces": [{"up": 90}]}}, r"pieces\[0\]\.up: no such field; there are left"),
         ({"arcs": {"start": [0, 0], "pieces": [{"straight": 1}]}}, r"arcs\.start: 3 numbers"),
         ({"arcs": {"start": [0, 0, 0], "pieces": [{"straight": 1, "radius": 2}]}}, r"radius: no such field"),
         ({"sine": {"from": [0, 0], "to": [0, 0], "amplitude": 1, "periods": 1}}, r"sine\.to: another point"),

@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.scene.measured_cones import LAB_KINDS, parse_kinds, scene_with_cones, staged
+from simjudge.scene.measured_cones import LAB_KINDS, parse_kinds, read_replay_scene, scene_with_cones
 from simjudge.scene.read import read_scene
 
 SCENE = """
@@ -64,9 +64,9 @@ def test_the_table_is_in_the_recordings_frame(yard):
 
 def test_in_a_shipped_scene(tmp_path):
     (tmp_path / "cones.txt").write_text(TABLE.replace("-3.5", "-1.0"))
-    made = staged("lab", tmp_path / "cones.txt", None, Pose())
+    made = read_replay_scene("lab", tmp_path / "cones.txt", None, Pose())
     assert (len(places(made, 1)), len(places(made, 2))) == (2, 1)
-    assert len(staged("lab", None, None, Pose()).labelled()) > 20
+    assert len(read_replay_scene("lab", None, None, Pose()).labelled()) > 20
 
 
 @pytest.mark.parametrize(
@@ -95,4 +95,4 @@ def test_kinds_as_text():
         with pytest.raises(UsageError, match="give COLOUR=KIND pairs"):
             parse_kinds(text)
     with pytest.raises(UsageError, match="says what the rows of --cones are; give a table"):
-        staged("lab", None, "0=red_cone", Pose())
+        read_replay_scene("lab", None, "0=red_cone", Pose())

@@ -17,7 +17,7 @@ from simjudge.scene.floor import Floor
 from simjudge.scene.model import Collider, Surface, Thing
 from simjudge.scene.read import read_scene
 from simjudge.scene.scatter import scatter
-from simjudge.scene.shapes import box, plane
+from simjudge.scene.solid_meshes import box, plane
 
 COURSE = {
     "waypoints": [[-3, 0], [-1, 0.6], [1, -0.6], [3, 0]],
@@ -66,7 +66,7 @@ def test_a_table_from_a_file_with_a_slip(tmp_path):
         ({"kinds": None}, r"table\.kinds: fields are needed"),
         ({"kinds": {0: "cone", 1: "red_cone"}}, r"table\.kinds\.0: there is no 'cone'"),
         ({"leave_out": [[9, 9]]}, r"table\.leave_out\[0\]: there is no row \[9, 9\]"),
-        ({"correct": [[9, 9, 0, 0]]}, r"table\.correct\[0\]: there is no row \[9, 9, 0, 0\]"),
+        ({"correct": [[9, 9, 0, 0]]}, r"table\.correct\[0\]: there is no row \[9, 9\]"),
         ({"correct": [[0, 0, 0]]}, r"table\.correct\[0\]: \[id, colour, x, y\] is needed"),
         ({"collumns": 1}, r"table\.collumns: no such field"),
     ],
@@ -125,7 +125,7 @@ def test_a_path_without_cones_is_a_course_all_the_same(tmp_path):
         ({"left": "blue_cone"}, r"path\.left: there is no 'blue_cone'"),
         ({"lead_in": 5, "lead_out": 5}, r"path\.lead_in: nothing of the path is left"),
         ({"jitter": 1}, r"path\.jitter: a number from 0 to 0.225"),
-        ({"sine": {}}, r"path needs one of .*; waypoints and sine are given"),
+        ({"sine": {"from": [0, 0], "to": [1, 0], "amplitude": 1, "periods": 1}}, r"; waypoints and sine are given"),
     ],
 )
 def test_a_path_that_is_wrong(tmp_path, changes, message):
@@ -209,11 +209,11 @@ def test_random_ones_with_counts(tmp_path):
         ),
         ({"area": [0, 0, 0, 1]}, r"random\.area: \[x0, y0, x1, y1\] with x0 < x1"),
         ({"kinds": {"red_cone": 2}}, r"random\.count: kinds has the counts"),
-        ({"kinds": []}, r"random\.kinds: a list of kinds"),
+        ({"kinds": []}, r"random\.kinds: a list that is not empty"),
         ({"kinds": ["cone"]}, r"random\.kinds: there is no 'cone'"),
         ({"count": 2.5}, r"random\.count: a whole number"),
-        ({"keep_out": [[0, 0, 1]]}, r"random\.keep_out\.0: 4 numbers"),
-        ({"spacing": None}, r"random\.spacing: a number is needed"),
+        ({"keep_out": [[0, 0, 1]]}, r"random\.keep_out\[0\]: \[x0, y0"),
+        ({"spacing": None}, r"random\.spacing: a number above 0 is needed"),
     ],
 )
 def test_random_ones_that_are_wrong(tmp_path, changes, message):

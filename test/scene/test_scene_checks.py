@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simjudge.scene.checks import turns_around
-from simjudge.scene.shapes import box, cone, joined, plane
+from simjudge.scene.solid_meshes import box, cone, join, plane
 
 
 def test_inside_and_outside_of_many_points():
@@ -25,4 +25,4 @@ def test_before_a_plane_it_is_no_more_than_a_half():
 
 
 def test_in_two_at_once_it_is_two():
-    assert turns_around(joined([box(1, 1, 1), box(2, 2, 2)]), np.array([0, 0, 0.5])) == pytest.approx(2)
+    assert turns_around(join([box(1, 1, 1), box(2, 2, 2)]), np.array([0, 0, 0.5])) == pytest.approx(2)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.scene.colour import of_temperature, picture_to_linear, srgb_of, to_linear, to_srgb
+from simjudge.scene.colour import image_to_linear, of_temperature, parse_srgb, to_linear, to_srgb
 
 
 def test_srgb_is_the_standards():
@@ -15,7 +15,7 @@ def test_srgb_is_the_standards():
     assert to_srgb(to_linear(values)) == pytest.approx(values, abs=1e-6)
     assert np.all(np.diff(to_linear(values)) > 0)
     picture = np.arange(256, dtype=np.uint8)
-    assert picture_to_linear(picture) == pytest.approx(to_linear(picture / 255), abs=1e-7)
+    assert image_to_linear(picture) == pytest.approx(to_linear(picture / 255), abs=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_srgb_is_the_standards():
     ],
 )
 def test_colours_as_written(given, right):
-    assert srgb_of(given) == right
+    assert parse_srgb(given) == right
 
 
 def spectrum_of(kelvin):

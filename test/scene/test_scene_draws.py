@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import yaml
 
-from simjudge.scene.content import read_content
+from simjudge.scene.file_content import read_content
 
 
 def drawn(tmp_path, content, seed=0):
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump(content))
-    return read_content(path, seed)
+    return read_content(path, seed).content
 
 
 def test_numbers_are_even_between_the_ends(tmp_path):

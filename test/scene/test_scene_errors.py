@@ -1,6 +1,7 @@
 """Scenes that are none: each is one line that names the file and the field."""
 
 import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,10 +10,10 @@ from scene_files import TRIANGLE, scene_file
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.scene.forms import Form, Piece, Placed
+from simjudge.scene.forms import Form, Piece, PlacedForm
 from simjudge.scene.model import Collider, Surface
 from simjudge.scene.read import _numbered, read_scene
-from simjudge.scene.shapes import plane
+from simjudge.scene.solid_meshes import plane
 
 NAN = float("nan")
 CONE = {"kind": "red_cone", "at": [0, 0]}
@@ -22,13 +23,13 @@ WRONG = {
     "unknown field of a thing": ({"things__crate__color": "red"}, r"things\.crate\.color: no such field"),
     "nothing like it": ({"things__crate__zzz": 1}, r"things\.crate\.zzz: no such field; there are at, "),
     "things are a list": ({"things": [1]}, r"things: fields are needed; this is \[1\]"),
-    "a thing is a number": ({"things__crate": 3}, r"things\.crate: fields are needed; this is 3"),
-    "a name with a stroke": ({"things__a/b": {"box": [1, 1, 1]}}, r"things: 'a/b' is no name"),
+    "a thing is a number": ({"things__crate": 3}, r"things\.crate: fields such as at, .* are needed; this is 3"),
+    "a name with a stroke": ({"things__a/b": {"box": [1, 1, 1]}}, r"things\.a/b: 'a/b' is no name"),
     "no shape": ({"things__crate": {"at": [0, 0]}}, r"things\.crate: a thing needs one of mesh, .*; none is given"),
     "two shapes": ({"things__crate__plane": [1, 1]}, r"things\.crate: .*; box and plane are given"),
-    "a box of two": ({"things__crate__box": [1, 1]}, r"things\.crate\.box: 3 numbers \[x, y, z\] are needed"),
-    "a box of no height": ({"things__crate__box": [1, 1, 0]}, r"things\.crate\.box: numbers above 0 are needed"),
-    "NaN": ({"things__crate__at": [NAN, 0]}, r"things\.crate\.at: 3 numbers \[x, y, z\] are needed; this is \[nan"),
+    "a box of two": ({"things__crate__box": [1, 1]}, r"things\.crate\.box: 3 numbers above 0 \[x, y, z\] are needed"),
+    "a box of no height": ({"things__crate__box": [1, 1, 0]}, r"things\.crate\.box: 3 numbers above 0"),
+    "NaN": ({"things__crate__at": [NAN, 0]}, r"things\.crate\.at\[0\]: a finite number is needed; this is nan"),
     "far away": ({"things__crate__at": [1e9, 0, 0]}, r"things\.crate\.at: 3 numbers"),
     "a text for a number": ({"things__crate__yaw": "1e1"}, r"crate\.yaw: a number .*1e1, a text to YAML; write 10\.0"),
     "two ways to turn": (
@@ -39,7 +40,7 @@ WRONG = {
         {"things__first__quaternion": [0, 0, 0, 2]},
         r"first\.quaternion: four numbers \[x, y, z, w\] of length 1",
     ),
-    "a cone without height": ({"things__c": {"cone": {"radius": 1}}}, r"things\.c\.cone\.height: a number is needed"),
+    "a cone without height": ({"things__c": {"cone": {"radius": 1}}}, r"things\.c\.cone\.height: a number above 0"),
     "a top on a cylinder": (
         {"things__c": {"cylinder": {"radius": 1, "height": 1, "top": 1}}},
         r"things\.c\.cylinder\.top: no such field",
@@ -52,8 +53,8 @@ WRONG = {
     "a negative ambient": ({"ambient": -1}, r"ambient: a number of 0 or more is needed; this is -1"),
     "a truth for a number": ({"ambient": True}, r"ambient: a number"),
     # Classes, instances and motion.
-    "class 0": ({"classes": {0: "none"}}, r"classes: 0: class ids are whole numbers from 1 to 255"),
-    "class 256": ({"classes": {256: "many"}}, r"classes: 256: class ids"),
+    "class 0": ({"classes": {0: "none"}}, r"classes\.0: a whole number from 1 to 255 is needed; this is 0"),
+    "class 256": ({"classes": {256: "many"}}, r"classes\.256: a whole number"),
     "two classes of a name": ({"classes": {1: "red", 2: "red"}}, r"classes\.2: two classes are called red"),
     "a class that is not there": ({"things__first__class": "bleu"}, r"things\.first\.class: there is no 'bleu'"),
     "nearly a class": ({"things__first__class": "gren"}, r"things\.first\.class: .*is green meant\?"),
@@ -71,7 +72,7 @@ WRONG = {
     ),
     "a motion": ({"things__crate__motion": "fre"}, r"crate\.motion: there is no 'fre'; is free meant\?"),
     "mass of what is static": ({"things__crate__mass": 1}, r"crate\.mass: only free things have one"),
-    "free without mass": ({"things__crate__motion": "free"}, r"crate\.mass: a number is needed; nothing is given"),
+    "free without mass": ({"things__crate__motion": "free"}, r"crate\.mass: a number above 0 is needed; noth"),
     "free without weight": (
         {"things__crate__motion": "free", "things__crate__mass": 0},
         r"crate\.mass: a number above 0",
@@ -103,15 +104,15 @@ WRONG = {
         },
         r"things\.c: what is free or has a class needs one mesh of one surface; these parts have 2",
     ),
-    "no parts": ({"things__c": {"parts": []}}, r"things\.c\.parts: a list of parts is needed"),
-    "a part without fields": ({"things__c": {"parts": [1]}}, r"things\.c\.parts\[0\]: fields are needed; this is 1"),
+    "no parts": ({"things__c": {"parts": []}}, r"things\.c\.parts: a list that is not empty is needed"),
+    "a part without fields": ({"things__c": {"parts": [1]}}, r"things\.c\.parts\[0\]: fields such as .*; this is 1"),
     "a part with a class": (
         {"things__c": {"parts": [{"box": [1, 1, 1], "class": 1}]}},
         r"things\.c\.parts\[0\]\.class: no such field",
     ),
     "a copy of two numbers": (
         {"things__c": {"parts": [{"box": [1, 1, 1], "copies": [[0, 0]]}]}},
-        r"things\.c\.parts\[0\]\.copies\[0\]: \[x, y, z\] is needed",
+        r"things\.c\.parts\[0\]\.copies\[0\]: 3 numbers \[x, y, z\] are needed",
     ),
     "a pose and copies": (
         {"things__c": {"box": [1, 1, 1], "at": [0, 0], "copies": [{"at": [1, 1]}]}},
@@ -126,9 +127,9 @@ WRONG = {
     "no such surface": ({"things__crate__surface": "gray"}, r"crate\.surface: there is no 'gray'; is grey meant\?"),
     "a colour by name": (
         {"things__crate__surface": {"colour": "red"}},
-        r'crate\.surface\.colour: a colour is needed, "#rrggbb" or .*; this is red',
+        r'crate\.surface\.colour: a colour "#rrggbb" or .* is needed; this is red',
     ),
-    "a colour of 255": ({"things__crate__surface": {"colour": [255, 0, 0]}}, r"surface\.colour: a colour is needed"),
+    "a colour of 255": ({"things__crate__surface": {"colour": [255, 0, 0]}}, r"surface\.colour: a colour .* is needed"),
     "a surface that nothing uses": ({"surfaces__s": {"roughness": 2}}, r"surfaces\.s\.roughness: a number from 0 to 1"),
     "no pattern": (
         {"surfaces__s": {"texture": {"pattern": "concret"}}},
@@ -168,7 +169,7 @@ WRONG = {
     "neither at nor grid": ({"lights__lamp__at": None}, r"lights\.lamp: a light needs one of at, grid; none is given"),
     "a lamp below": ({"lights__lamp__at": [0, 0, -1]}, r"lamp\.at: \[x, y, z\] with z above 0 is needed"),
     "a lamp without z": ({"lights__lamp__at": [0, 0]}, r"lamp\.at: \[x, y, z\] with z above 0 is needed"),
-    "no range": ({"lights__lamp__range": None}, r"lights\.lamp\.range: a number is needed; nothing is given"),
+    "no range": ({"lights__lamp__range": None}, r"lights\.lamp\.range: a number above 0 is needed; nothing is given"),
     "a dark lamp": ({"lights__lamp__intensity": -3}, r"lights\.lamp\.intensity: a number of 0 or more"),
     "too cold": ({"lights__lamp__temperature": 50}, r"lights\.lamp\.temperature: a number from 1667 to 25000"),
     "two tints": (
@@ -192,7 +193,7 @@ WRONG = {
     "between what": ({"ambient": {"between": [2, 1]}}, r"ambient\.between: \[low, high\] is needed; this is \[2, 1\]"),
     "one of nothing": ({"ambient": {"one_of": []}}, r"ambient\.one_of: a list is needed"),
     "extends itself": ({"extends": "mine.yaml"}, r"mine\.yaml: extends: it comes back to itself"),
-    "extends nothing": ({"extends": "nowhere"}, r"extends: nowhere is neither beside it nor .*lab"),
+    "extends nothing": ({"extends": "nowhere"}, r"extends: nowhere: neither a file nor .*lab"),
     "extends a number": ({"extends": 3}, r"extends: a scene's name or file is needed; this is 3"),
 }
 
@@ -214,10 +215,10 @@ def test_a_wrong_scene_is_one_clear_line(tmp_path, name):
     [
         ("", "no scene: fields such as things and lights are needed"),
         ("- 1\n- 2\n", "no scene"),
-        ("things: {a: [}", r"mine\.yaml:1: no YAML"),
-        ("things:\n  a: {box: [1, 1, 1]}\n  a: {plane: [1, 1]}\n", r"mine\.yaml:3: no YAML: a stands there twice"),
-        ("things: &a\n  b: *a\n", "parts within parts without end"),
-        ("things:\n  1: {box: [1, 1, 1]}\n", "things: 1 is no name; a text without / is needed"),
+        ("things: {a: [}", r"mine\.yaml:1: not valid YAML"),
+        ("things:\n  a: {box: [1, 1, 1]}\n  a: {plane: [1, 1]}\n", r"mine\.yaml:3: .*a stands there twice"),
+        ("things: &a\n  b: *a\n", r":2: not valid YAML .\*a stands within"),
+        ("things:\n  1: {box: [1, 1, 1]}\n", r"things\.1: 1 is no name; a text without / is needed"),
     ],
 )
 def test_a_file_that_is_no_scene(tmp_path, text, message):
@@ -239,11 +240,12 @@ def test_lamps_in_rooms_and_below_planes_are_right(tmp_path):
 
 
 def test_more_than_65535_labelled_things_are_too_many(tmp_path):
+    document = SimpleNamespace(path=tmp_path)
     form = Form((Piece(plane(1, 1), Surface(), Collider()),), 1, "static", 0.0, ground=False)
-    placed = [Placed("one", form, Pose())] * 65535
-    assert _numbered(tmp_path, placed, {})[-1].instance == 65535
+    placed = [PlacedForm("one", form, Pose())] * 65535
+    assert _numbered(document, placed, {})[-1].instance == 65535
     with pytest.raises(SimjudgeError, match="one: more than 65535 things with a class; place fewer"):
-        _numbered(tmp_path, [*placed, *placed[:1]], {})
+        _numbered(document, [*placed, *placed[:1]], {})
 
 
 ODD = [

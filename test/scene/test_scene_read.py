@@ -7,9 +7,10 @@ import pytest
 from scene_files import TRIANGLE, scene_file, thing
 
 from simjudge.core.errors import UsageError
+from simjudge.core.installed import SCENE, shipped_files
 from simjudge.scene.colour import to_linear
 from simjudge.scene.model import Collider
-from simjudge.scene.read import read_scene, shipped_scenes
+from simjudge.scene.read import read_scene
 
 
 def names(scene):
@@ -227,8 +228,8 @@ def test_paths_of_a_file_that_is_extended_are_relative_to_it(tmp_path):
 
 def test_shipped_scenes_are_known_by_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert set(shipped_scenes()) >= {"lab"}
-    with pytest.raises(UsageError, match=r"nowhere: neither a scene's file .*lab"):
+    assert set(shipped_files(SCENE)) >= {"lab"}
+    with pytest.raises(UsageError, match=r"nowhere: neither a file .*lab"):
         read_scene("nowhere")
 
 

@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.installed import SCENE, shipped_files
 from simjudge.scene.centre_lines import tightest_radius
-from simjudge.scene.read import read_scene, shipped_scenes
+from simjudge.scene.read import read_scene
 from simjudge.vehicle.vehicle_file import read_vehicle
 
 NAMES = ("lab", "lab_random", "hall")
@@ -19,7 +20,7 @@ MEASURED = Path(__file__).resolve().parents[3] / "shared" / "data" / "art1" / "c
 
 
 def test_there_are_these():
-    assert set(shipped_scenes()) == set(NAMES)
+    assert set(shipped_files(SCENE)) == set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
 from simjudge.core.text import one_line
-from simjudge.scene.colour import srgb_of, to_linear
+from simjudge.scene.colour import parse_srgb, to_linear
 from simjudge.scene.textures import floors, goods, walls
 from simjudge.scene.textures.noise import Image
 
@@ -66,7 +66,7 @@ def _checked(name: str, key: str, value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise UsageError(f"{name}.{key}: a number from 0 to 1 is needed; this is {one_line(value)}")
         return float(value)
-    colour = srgb_of(value)
+    colour = parse_srgb(value)
     if colour is None:
         raise UsageError(f'{name}.{key}: "#rrggbb" or three numbers from 0 to 1 are needed; this is {one_line(value)}')
     return colour

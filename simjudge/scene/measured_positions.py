@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import one_line, parse_number, read_text
-from simjudge.scene.entry import FARTHEST
+from simjudge.scene.scene_fields import FARTHEST
 
 _FAR = 10.0
 """A row is a slip where its nearest neighbour is so many times as far off as neighbours usually are."""
@@ -21,7 +21,7 @@ _UPON = 1e-3
 _HEADINGS = {"id", "colour", "color", "x", "y", "class"}
 
 
-class Row(NamedTuple):
+class MeasuredPosition(NamedTuple):
     """A row.
 
     Attributes:
@@ -42,22 +42,22 @@ class Row(NamedTuple):
         return self.id, self.colour
 
 
-def read_rows(path: Path) -> list[Row]:
+def read_positions(path: Path) -> list[MeasuredPosition]:
     """The rows of a table's file.
 
     Raises:
         SimjudgeError: it cannot be read, or a row is no row.
     """
-    return parse_rows(read_text(path), str(path))
+    return parse_positions(read_text(path), str(path))
 
 
-def parse_rows(text: str, where: str) -> list[Row]:
+def parse_positions(text: str, where: str) -> list[MeasuredPosition]:
     """The rows of a table's text; `where` names it in messages.
 
     Raises:
         SimjudgeError: a row is no row, or stands there twice.
     """
-    rows: dict[tuple[str, str], Row] = {}
+    rows: dict[tuple[str, str], MeasuredPosition] = {}
     for line_number, line in enumerate(text.splitlines(), 1):
         plain = line.split("#", 1)[0].strip()
         words = re.split(r"\s*[,;\t]\s*|\s+", plain) if plain else []
@@ -74,14 +74,14 @@ def parse_rows(text: str, where: str) -> list[Row]:
     return list(rows.values())
 
 
-def _row(words: list[str], where: str, line: str) -> Row:
+def _row(words: list[str], where: str, line: str) -> MeasuredPosition:
     numbers = [parse_number(word) for word in words[2:]]
     if len(words) != 4 or any(value is None or not abs(value) <= FARTHEST for value in numbers):
         raise SimjudgeError(f"{where}: {one_line(line)!r}: id, colour, x and y (metres) are needed")
-    return Row(where, words[0], words[1], float(words[2]), float(words[3]))
+    return MeasuredPosition(where, words[0], words[1], float(words[2]), float(words[3]))
 
 
-def check_neighbours(rows: list[Row]) -> None:
+def check_neighbours(rows: list[MeasuredPosition]) -> None:
     """Refuse a row that lies far from all others, or upon another one: one of its figures is a slip.
 
     Raises:
@@ -105,11 +105,11 @@ def check_neighbours(rows: list[Row]) -> None:
         )
 
 
-def turned(rows: list[Row], at: tuple[float, float], yaw: float) -> list[Row]:
+def transform_positions(rows: list[MeasuredPosition], at: tuple[float, float], yaw: float) -> list[MeasuredPosition]:
     """Rows of a table whose origin is `at` in the world, its x axis turned by yaw, radians."""
     c, s = math.cos(yaw), math.sin(yaw)
     return [row._replace(x=at[0] + c * row.x - s * row.y, y=at[1] + s * row.x + c * row.y) for row in rows]
 
 
-def _named(row: Row) -> str:
+def _named(row: MeasuredPosition) -> str:
     return f"id {row.id}, colour {row.colour}"

@@ -35,7 +35,7 @@ def box(x: float, y: float, z: float) -> Mesh:
         top[up] = 1
         size = high - low
         parts.append(_rectangle(start, right * size[across], top * size[up], normal))
-    return joined(parts)
+    return join(parts)
 
 
 def plane(x: float, y: float) -> Mesh:
@@ -66,10 +66,10 @@ def cone(radius: float, height: float, top: float = 0.0, segments: int = SEGMENT
     parts = [side, _disk(lower[:-1], up=False)]
     if top > 0:
         parts.append(_disk(upper[:-1], up=True))
-    return joined(parts)
+    return join(parts)
 
 
-def joined(parts: Sequence[Mesh]) -> Mesh:
+def join(parts: Sequence[Mesh]) -> Mesh:
     """Several meshes as one."""
     starts = np.cumsum([0, *(len(part.vertices) for part in parts)])
     return Mesh(
@@ -80,17 +80,17 @@ def joined(parts: Sequence[Mesh]) -> Mesh:
     )
 
 
-def moved(mesh: Mesh, pose: Pose) -> Mesh:
+def move(mesh: Mesh, pose: Pose) -> Mesh:
     """A mesh elsewhere in the same frame."""
     return Mesh(pose.to_world(mesh.vertices), mesh.faces, mesh.uv, mesh.normals @ pose.rotation_matrix().T)
 
 
-def repeated(mesh: Mesh, repeat: tuple[float, float]) -> Mesh:
+def repeat_texture(mesh: Mesh, repeat: tuple[float, float]) -> Mesh:
     """A mesh whose texture repeats every so many units of its coordinates."""
     return Mesh(mesh.vertices, mesh.faces, mesh.uv / repeat, mesh.normals)
 
 
-def box_mapped(mesh: Mesh) -> Mesh:
+def map_box(mesh: Mesh) -> Mesh:
     """A mesh with texture coordinates in metres, from the side (of the six of a box) that each triangle faces."""
     corners = mesh.vertices[mesh.faces]
     facet = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

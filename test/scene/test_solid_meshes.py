@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from simjudge.geometry.poses import Pose
-from simjudge.scene import shapes
+from simjudge.scene import solid_meshes
 from simjudge.scene.checks import turns_around
 
-N = shapes.SEGMENTS
+N = solid_meshes.SEGMENTS
 POLYGON = N / 2 * math.sin(2 * math.pi / N)
 """Area of the polygon that stands for a circle of radius 1."""
 SOLIDS = {
-    "box": (shapes.box(1, 2, 3), 6.0, (1, 2, 3)),
-    "cylinder": (shapes.cylinder(0.5, 2), POLYGON * 0.5, (1, 1, 2)),
-    "cone": (shapes.cone(0.5, 3), POLYGON * 0.25, (1, 1, 3)),
-    "frustum": (shapes.cone(0.5, 3, 0.2), POLYGON * (0.25 + 0.1 + 0.04), (1, 1, 3)),
+    "box": (solid_meshes.box(1, 2, 3), 6.0, (1, 2, 3)),
+    "cylinder": (solid_meshes.cylinder(0.5, 2), POLYGON * 0.5, (1, 1, 2)),
+    "cone": (solid_meshes.cone(0.5, 3), POLYGON * 0.25, (1, 1, 3)),
+    "frustum": (solid_meshes.cone(0.5, 3, 0.2), POLYGON * (0.25 + 0.1 + 0.04), (1, 1, 3)),
 }
 
 
@@ -66,20 +66,20 @@ def test_solids_are_closed(name):
 
 
 def test_texture_coordinates_are_metres_and_no_side_is_mirrored():
-    box = shapes.box(1, 2, 3)
+    box = solid_meshes.box(1, 2, 3)
     assert uv_area(box) == pytest.approx(area(box))
-    plane = shapes.plane(3, 2)
+    plane = solid_meshes.plane(3, 2)
     assert uv_area(plane) == pytest.approx([3, 3])
     assert plane.uv.min(0) == pytest.approx([0, 0])
-    cylinder = shapes.cylinder(0.5, 2)
+    cylinder = solid_meshes.cylinder(0.5, 2)
     side = np.abs(cylinder.normals[cylinder.faces[:, 0], 2]) < 0.5
     # The arc is a little longer than its chord.
     assert uv_area(cylinder)[side].sum() == pytest.approx(math.pi * 0.5 * 2 * 2)
-    assert np.all(uv_area(shapes.cone(0.5, 3, 0.2)) > 0)
+    assert np.all(uv_area(solid_meshes.cone(0.5, 3, 0.2)) > 0)
 
 
 def test_texture_goes_right_and_up_seen_from_outside():
-    box = shapes.box(1, 1, 1)
+    box = solid_meshes.box(1, 1, 1)
     for normal in np.eye(3)[:2].tolist() + (-np.eye(3)[:2]).tolist():
         face = np.flatnonzero(box.normals @ normal > 0.9)
         right = np.cross([0, 0, 1], normal)  # of one who looks at the face
@@ -90,27 +90,28 @@ def test_texture_goes_right_and_up_seen_from_outside():
 
 
 def test_a_plane_faces_up():
-    plane = shapes.plane(3, 2)
+    plane = solid_meshes.plane(3, 2)
     assert np.array_equal(plane.normals, np.tile([0, 0, 1], (4, 1)))
     a, b, c = (triangles(plane)[:, k] for k in range(3))
     assert np.all(np.cross(b - a, c - a)[:, 2] > 0)
 
 
 def test_joined_and_moved():
-    one, other = shapes.box(1, 1, 1), shapes.moved(shapes.box(1, 1, 1), Pose.from_euler(5, 0, 0, yaw=0.3, roll=0.2))
-    both = shapes.joined([one, other])
+    one = solid_meshes.box(1, 1, 1)
+    other = solid_meshes.move(one, Pose.from_euler(5, 0, 0, yaw=0.3, roll=0.2))
+    both = solid_meshes.join([one, other])
     assert volume(both) == pytest.approx(2)
     assert np.sum(both.normals[len(one.normals)] * other.normals[0]) == pytest.approx(1)
     assert turns_around(both, np.array([5, 0, 0.5])) == pytest.approx(1)
 
 
 def test_box_mapping_is_in_metres_and_not_mirrored():
-    box = shapes.box(1, 2, 3)
-    mapped = shapes.box_mapped(box)
+    box = solid_meshes.box(1, 2, 3)
+    mapped = solid_meshes.map_box(box)
     assert uv_area(mapped) == pytest.approx(area(box))
     assert np.allclose(triangles(mapped), triangles(box))
     assert np.allclose(mapped.normals[mapped.faces], box.normals[box.faces])
 
 
 def test_repeated():
-    assert shapes.repeated(shapes.plane(3, 2), (1.5, 0.5)).uv.max(0) == pytest.approx([2, 4])
+    assert solid_meshes.repeat_texture(solid_meshes.plane(3, 2), (1.5, 0.5)).uv.max(0) == pytest.approx([2, 4])

@@ -52,8 +52,8 @@ class ColourFile(Fields):
     """Gaps up to so many pixels are closed."""
     min_area: NotNegative = 1.0
     """Pixels that a blob has at least."""
-    max_area: NotNegative = math.inf
-    """Pixels that a blob has at most."""
+    max_area: NotNegative | None = None
+    """Pixels that a blob has at most; any number, if left out."""
 
 
 def read_colours(path: Path) -> dict[int, ColourClass]:
@@ -69,6 +69,7 @@ def read_colours(path: Path) -> dict[int, ColourClass]:
         SimjudgeError: the file cannot be read, or something in it makes no sense.
     """
     file = read_document(path, ColourFile, "file of colour thresholds").content
+    largest = math.inf if file.max_area is None else file.max_area
     return {
         class_id: ColourClass(
             name=each.name,
@@ -77,7 +78,7 @@ def read_colours(path: Path) -> dict[int, ColourClass]:
             value=each.value,
             closing=int(file.closing if each.closing is None else each.closing),
             min_area=file.min_area if each.min_area is None else each.min_area,
-            max_area=file.max_area if each.max_area is None else each.max_area,
+            max_area=largest if each.max_area is None else each.max_area,
         )
         for class_id, each in file.classes.items()
     }

@@ -108,7 +108,7 @@ def commands_page() -> str:
     """The page of all commands with their arguments and options, as the program itself knows them."""
     lines = ["# Commands", "", "Made from the program: `simjudge COMMAND --help` prints the same.", ""]
     lines.append(
-        "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 done, but some input was lost. A message says what was."
+        "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 done, but some input was lost. A message names the loss."
     )
     for name, command in commands(typer.main.get_command(app), "simjudge"):
         positional = " ".join(_placeholder(p) for p in command.params if not p.opts[0].startswith("-"))

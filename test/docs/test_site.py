@@ -1,5 +1,6 @@
 """`make docs`: the site is built without a warning, from nothing but this repository."""
 
+import os
 import re
 import subprocess
 import sys
@@ -14,9 +15,9 @@ pytest.importorskip("mkdocs", reason="mkdocs is not installed: make setup-docs")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "WARNING" not in done.stderr, done.stderr
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}  # an advertisement
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
     return folder
 
 

@@ -13,7 +13,7 @@ from simjudge.core.box_drawing import class_colour
 from simjudge.core.images import ImageError
 from simjudge.graph.node_interfaces import NODES
 from simjudge.reports.context_overlay import NO_W1_COLOUR, OUTSIDE_COLOUR, w1_colour
-from simjudge.reports.watch_screen import Boxes, ClassState, Screen, Where
+from simjudge.reports.watch_screen import Boxes, ClassState, Screen, ScreenTarget
 
 from .endpoints import declared_subscription
 from .headers import message_stamp
@@ -36,7 +36,7 @@ class WatchNode(SimjudgeNode):
     PARAMETERS = (
         Parameter("save", "", "save what is shown to this .rrd file; there is no window then"),
         Parameter("where", "auto", "auto: a file where `save` is given, else a window where there is a screen, else a"
-                  " browser", choices=("auto", *(each.value for each in Where))),
+                  " browser", choices=("auto", *(each.value for each in ScreenTarget))),
         Parameter("quality", 80, "of the JPEG images that are made of raw ones, percent", low=1, high=100),
         Parameter("transport", "auto", "which images: the raw ones, the compressed ones, or those that come",
                   choices=TRANSPORTS),
@@ -67,44 +67,44 @@ class WatchNode(SimjudgeNode):
         if saved is not None:
             self.get_logger().info(f"saved {saved}; to look at it: rerun {saved}")
 
-    def _place(self) -> tuple[Where, Path | None]:
+    def _place(self) -> tuple[ScreenTarget, Path | None]:
         save = Path(self.settings["save"]) if self.settings["save"] else None
         where = self.settings["where"]
         if where != "auto":
-            return Where(where), save
+            return ScreenTarget(where), save
         if save is not None:
-            return Where.FILE, save
+            return ScreenTarget.FILE, save
         has_screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-        return (Where.WINDOW if has_screen else Where.BROWSER), None
+        return (ScreenTarget.WINDOW if has_screen else ScreenTarget.BROWSER), None
 
     def _image(self, message: Any) -> None:
         if isinstance(message, CompressedImage):
             kind = message.format.lower()
             media = next((f"image/{name}" for name in ("jpeg", "png") if name in kind.replace("jpg", "jpeg")), "")
             if media:
-                self._screen.encoded_picture(message_stamp(message), bytes(message.data), media)
+                self._screen.show_encoded_image(message_stamp(message), bytes(message.data), media)
                 return
         try:
-            self._screen.picture(message_stamp(message), to_rgb(message, self._images.topic))
+            self._screen.show_image(message_stamp(message), to_rgb(message, self._images.topic))
         except ImageError as error:
             self.losses.add("damaged images, not shown", str(error))
 
     def _ground_truth(self, message: Any) -> None:
         labels = [each.class_name or str(each.class_id) for each in message.objects]
         colours = [_LABELS] * len(labels)
-        self._screen.boxes(message_stamp(message), "ground_truth", _boxes(message.objects, colours, labels))
+        self._screen.show_boxes(message_stamp(message), "ground_truth", _boxes(message.objects, colours, labels))
 
     def _detections(self, message: Any) -> None:
         found = message.detections
         colours = [class_colour(each.class_id, each.class_name) for each in found]
         labels = [f"{each.class_name or each.class_id} {each.score:.2f}" for each in found]
-        self._screen.boxes(message_stamp(message), "detections", _boxes(found, colours, labels))
+        self._screen.show_boxes(message_stamp(message), "detections", _boxes(found, colours, labels))
 
     def _contexts(self, message: Any) -> None:
         contexts = message.contexts
         colours = [w1_colour(each.w1_around) if each.in_overlap else OUTSIDE_COLOUR for each in contexts]
         labels = [_context_label(each) for each in contexts]
-        self._screen.boxes(message_stamp(message), "contexts", _boxes(contexts, colours, labels))
+        self._screen.show_boxes(message_stamp(message), "contexts", _boxes(contexts, colours, labels))
 
     def _summary(self, message: Any) -> None:
         states = [
@@ -117,7 +117,7 @@ class WatchNode(SimjudgeNode):
             "B": f"{message.b.name}, {message.b.frames} frames, {message.b.objects} objects",
             **({"left out": "; ".join(message.losses)} if message.losses else {}),
         }
-        self._screen.summary(message_stamp(message), states, about)
+        self._screen.show_summary(message_stamp(message), states, about)
 
 
 def _state(entry: Any, name: str, colour: tuple[int, int, int]) -> ClassState:

@@ -11,21 +11,26 @@ from typing import Any
 
 import cv2
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.core.version import version
+from simjudge.reports.page_templates import load_template
 from simjudge.reports.sentences import SetNames, verdict_sentence
 from simjudge.results.saved_result import Result
 from simjudge.studies.engine_comparison import CORNER_LIMIT, LONELY_LIMIT, BoxDifferences, EngineView, image_difference
 
-_WIDEST, _SHOWN, _QUALITY = 640, 24, 85
+_MAX_WIDTH = 640
+"""Width of an image on the page, pixels."""
+_MAX_POSES = 24
+"""The most poses on the page."""
+_JPEG_QUALITY = 85
+"""JPEG quality of the images, percent."""
 _COLOURS = {1: (220, 40, 40), 2: (30, 150, 60)}
 
 
 @dataclass(frozen=True)
-class Row:
+class PoseRow:
     """One pose on the page: three pictures as data URIs, and what differs."""
 
     title: str
@@ -53,14 +58,7 @@ def write_page(
         found: as `side_by_side.comparison_numbers` gives it.
         result: the judge's, where a detector was run.
     """
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    picked = np.unique(np.linspace(0, len(views[0]) - 1, min(_SHOWN, len(views[0]))).round().astype(int))
+    picked = np.unique(np.linspace(0, len(views[0]) - 1, min(_MAX_POSES, len(views[0]))).round().astype(int))
     verdicts = []
     if result is not None:
         names = SetNames.of_result(result)
@@ -68,7 +66,7 @@ def write_page(
         verdicts = [
             (entry.label, entry.verdict, verdict_sentence(entry, names, permutations)) for entry in result.entries
         ]
-    page = environment.get_template("engines.html").render(
+    page = load_template("engines.html").render(
         title=title,
         engines=engines,
         rows=[_row(views, number, found["picture_rms"][number]) for number in picked.tolist()],
@@ -84,10 +82,10 @@ def write_page(
         temporary.write_text(page, encoding="utf-8")
 
 
-def _row(views: tuple[Sequence[EngineView], Sequence[EngineView]], number: int, rms: float) -> Row:
+def _row(views: tuple[Sequence[EngineView], Sequence[EngineView]], number: int, rms: float) -> PoseRow:
     a, b = views[0][number], views[1][number]
     drawn = (_boxed(a), _boxed(b), image_difference(a.image, b.image))
-    return Row(f"pose {number}", (_uri(drawn[0]), _uri(drawn[1]), _uri(drawn[2])), rms)
+    return PoseRow(f"pose {number}", (_uri(drawn[0]), _uri(drawn[1]), _uri(drawn[2])), rms)
 
 
 def _boxed(view: EngineView) -> RgbImage:
@@ -101,7 +99,7 @@ def _boxed(view: EngineView) -> RgbImage:
 
 def _uri(picture: RgbImage) -> str:
     height, width = picture.shape[:2]
-    if width > _WIDEST:
-        size = (_WIDEST, max(1, round(height * _WIDEST / width)))
+    if width > _MAX_WIDTH:
+        size = (_MAX_WIDTH, max(1, round(height * _MAX_WIDTH / width)))
         picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
-    return "data:image/jpeg;base64," + base64.b64encode(encode_jpeg(picture, _QUALITY)).decode("ascii")
+    return "data:image/jpeg;base64," + base64.b64encode(encode_jpeg(picture, _JPEG_QUALITY)).decode("ascii")

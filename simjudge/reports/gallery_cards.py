@@ -15,8 +15,8 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.reports.number_format import format_number
 from simjudge.reports.sentences import SetNames
 from simjudge.reports.svg_elements import element
-from simjudge.results.gallery import Crop, bare_crops
-from simjudge.results.gallery_choice import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, Item, choose
+from simjudge.results.gallery import Crop, crops_without_images
+from simjudge.results.gallery_selection import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, GalleryItem, select_items
 from simjudge.results.saved_result import ContextTable, Result, read_json
 
 PER_KIND = 6
@@ -69,7 +69,21 @@ class Gallery:
 
 
 def make_gallery(result: Result, names: SetNames, budget: int, losses: Losses, classes: set[str]) -> Gallery:
-    """The cards of some classes, as many as fit into `budget` bytes: one of each kind and class, then the next."""
+    """Make the cards of some classes, as many as fit: first one of each kind and class, then the next of each.
+
+    Args:
+        result: the result; its folder holds the crops.
+        names: what its sets are called.
+        budget: bytes that the cards may take on the page.
+        losses: counts crops that cannot be read.
+        classes: keys of the classes.
+
+    Returns:
+        The cards by class.
+
+    Raises:
+        SimjudgeError: the saved gallery is damaged, or names rows that the table lacks.
+    """
     out = Gallery()
     contexts = result.contexts
     if contexts is None:
@@ -108,12 +122,12 @@ class _CardMaker:
         self.folder = result.folder / "gallery"
         self.classes = {str(k): str(v) for k, v in (result.header.get("class_names") or {}).items()}
 
-    def card(self, item: Item) -> Card:
+    def card(self, item: GalleryItem) -> Card:
         rows = [item.row] if item.match_row is None else [item.row, item.match_row]
         drawings = tuple(self._drawing(row, item.kind) for row in rows)
         return Card(drawings, tuple(self._lines(item)))
 
-    def _lines(self, item: Item) -> list[str]:
+    def _lines(self, item: GalleryItem) -> list[str]:
         column, row = self.contexts, item.row
         own = f"{'A' if self.contexts.is_a[row] else 'B'} {self._performed(row)}"
         if item.match_row is None:
@@ -137,7 +151,7 @@ class _CardMaker:
             raise SimjudgeError(f"{self.folder / 'gallery.json'}: has no crop of row {row}; run simjudge compare again")
         x0, y0, x1, y1 = crop.place
         width, height = x1 - x0, y1 - y0
-        picture = self._picture(crop)
+        picture = self._image_or_none(crop)
         if picture is None:
             self.gallery.drawn += 1
         else:
@@ -155,7 +169,7 @@ class _CardMaker:
         view = f"{x0} {y0} {width} {height}"
         return element("svg", element("title", words), *parts, viewBox=view, class_=f"crop {kind}", role="img")
 
-    def _picture(self, crop: Crop) -> Markup | None:
+    def _image_or_none(self, crop: Crop) -> Markup | None:
         if crop.file is None:
             return None
         path = self.folder / Path(crop.file).name
@@ -196,16 +210,16 @@ def _box(box: Iterable[float], css: str, hover: str) -> Markup:
     )
 
 
-def _load(result: Result, contexts: ContextTable) -> tuple[list[Item], dict[int, Crop]]:
+def _load(result: Result, contexts: ContextTable) -> tuple[list[GalleryItem], dict[int, Crop]]:
     """The gallery as saved, or where none was saved, chosen now and without pictures."""
     path = result.folder / "gallery" / "gallery.json"
     if not path.exists():
         patch = result.header.get("parameters", {}).get("patch") or (120, 120)
-        items = choose(contexts, PER_KIND)
-        return items, {c.row: c for c in bare_crops(contexts, items, (int(patch[0]), int(patch[1])))}
+        items = select_items(contexts, PER_KIND)
+        return items, {c.row: c for c in crops_without_images(contexts, items, (int(patch[0]), int(patch[1])))}
     content = read_json(path)
     try:
-        items = [Item(**item) for item in content["items"]]
+        items = [GalleryItem(**item) for item in content["items"]]
         crops = {c["row"]: _crop(c) for c in content["crops"]}
         rows = [row for i in items for row in (i.row, i.match_row) if row is not None]
         sound = all(0 <= row < len(contexts) for row in rows) and all(i.kind in HEADINGS for i in items)
@@ -225,7 +239,7 @@ def _crop(given: dict[str, Any]) -> Crop:
     return crop
 
 
-def _round_robin(items: list[Item]) -> list[Item]:
+def _round_robin(items: list[GalleryItem]) -> list[GalleryItem]:
     """The first of each class and kind, then the second of each, ..."""
     turn: dict[tuple[int, str], int] = {}
     numbered = []

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from simjudge.core.errors import Losses
@@ -15,10 +14,11 @@ from simjudge.core.version import version
 from simjudge.reports.chart_data import OverlapPoint
 from simjudge.reports.figures import overlap_figure
 from simjudge.reports.inline_svg import FigureEmbedder
-from simjudge.reports.palette import DARK, LIGHT, css_variables, series_colours
+from simjudge.reports.number_table import SIDE_BY_SIDE, Footnotes, TableCell, format_cell
+from simjudge.reports.page_templates import load_template
+from simjudge.reports.palette import series_colours
 from simjudge.reports.result_view import CHARTED, PageShare, make_result_view
 from simjudge.reports.sections import ClassVerdict, class_verdict, ordered_entries
-from simjudge.reports.table import SIDE_BY_SIDE, Cell, Notes, cell
 from simjudge.reports.verdict_rows import verdict_axis, w1_axis_end
 from simjudge.results.saved_result import Result, load_results
 
@@ -45,7 +45,7 @@ class ResultsTogether:
     axis: Markup
     overlap: Markup
     heads: list[str]
-    rows: list[tuple[str, list[Cell]]]
+    rows: list[tuple[str, list[TableCell]]]
     notes: list[str]
 
 
@@ -80,25 +80,16 @@ def render_page(results: Sequence[Result], losses: Losses) -> str:
     Returns:
         The page as HTML.
     """
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     drawn = [r for r in results if r.contexts is not None]
     classes = sum(len(r.classes) for r in drawn)
     share, embedder = PageShare(len(results), maps=classes <= CHARTED), FigureEmbedder()
     views = [make_result_view(r, share, embedder, losses) for r in results]
-    return environment.get_template("report.html").render(
+    return load_template("report.html").render(
         views=views,
         together=_results_together(drawn, embedder) if len(results) > 1 and drawn else None,
         many=MANY_VERDICTS,
         version=version(),
         losses=losses.lines(),
-        light=css_variables(LIGHT),
-        dark=css_variables(DARK),
     )
 
 
@@ -113,9 +104,9 @@ def _results_together(results: Sequence[Result], embedder: FigureEmbedder) -> Re
         OverlapPoint(e, r.name if k < len(main) else f"{r.name}: {e.label}", colours[n], small=k >= len(main))
         for k, (n, r, e) in enumerate(chosen)
     ]
-    notes = Notes()
+    notes = Footnotes()
     rows = [
-        (f"{r.name}: {e.label}", [cell(row, e, r.header.get("parameters") or {}, notes) for row in SIDE_BY_SIDE])
+        (f"{r.name}: {e.label}", [format_cell(row, e, r.header.get("parameters") or {}, notes) for row in SIDE_BY_SIDE])
         for _, r, e in sorted(chosen, key=lambda row: row[0])
     ]
     verdicts = [class_verdict(e, r, end) for _, r, e in chosen]

@@ -9,9 +9,9 @@ from pathlib import Path
 from simjudge.core.errors import Losses
 from simjudge.core.progress import Log, no_log
 from simjudge.reports.figure_files import save_figures
+from simjudge.reports.number_table import write_csv
 from simjudge.reports.page import write_report
 from simjudge.reports.sentences import HEADLINES, SetNames, verdict_sentence
-from simjudge.reports.table import write_csv
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from simjudge.reports.figures import sweep_panels, w1_vs_overlap
 from simjudge.reports.gallery_cards import BUDGET, Gallery, make_gallery
 from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.number_format import DASH
+from simjudge.reports.number_table import GROUPS, Footnotes, TableCell, format_cell
 from simjudge.reports.palette import entry_colours
 from simjudge.reports.sections import (
     OPEN_SECTIONS,
@@ -26,7 +27,6 @@ from simjudge.reports.sections import (
 )
 from simjudge.reports.sentences import SetNames, correction_sentence, overlap_sentences, performance_sentence
 from simjudge.reports.sweep_lines import sweep_entries
-from simjudge.reports.table import GROUPS, Cell, Notes, cell
 from simjudge.reports.verdict_rows import verdict_axis, w1_axis_end
 from simjudge.results.saved_result import OVERALL, Result, ResultEntry
 
@@ -49,7 +49,7 @@ class NumberTable:
     """
 
     heads: list[str]
-    groups: list[tuple[str, list[tuple[str, str, list[Cell]]]]]
+    groups: list[tuple[str, list[tuple[str, str, list[TableCell]]]]]
 
 
 @dataclass(frozen=True)
@@ -196,12 +196,12 @@ def _facts(result: Result, names: SetNames) -> list[str]:
 
 
 def _tables(entries: Sequence[ResultEntry], parameters: Mapping[str, Any]) -> tuple[list[NumberTable], list[str]]:
-    notes = Notes()
+    notes = Footnotes()
     tables = []
     for start in range(0, len(entries), TABLE_COLUMNS):
         part = entries[start : start + TABLE_COLUMNS]
         groups = [
-            (name, [(r.label, r.meaning, [cell(r, e, parameters, notes) for e in part]) for r in rows])
+            (name, [(r.label, r.meaning, [format_cell(r, e, parameters, notes) for e in part]) for r in rows])
             for name, rows in GROUPS
         ]
         tables.append(NumberTable([e.label for e in part], groups))

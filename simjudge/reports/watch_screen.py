@@ -23,8 +23,8 @@ _SHADE = 0.7
 _WEB_PORT = 9090
 
 
-class Where(str, Enum):
-    """Where it is shown."""
+class ScreenTarget(str, Enum):
+    """ScreenTarget it is shown."""
 
     WINDOW = "window"
     BROWSER = "browser"
@@ -32,7 +32,7 @@ class Where(str, Enum):
 
 
 class Boxes(NamedTuple):
-    """Boxes on a picture: (N, 4) x0, y0, x1, y1 in pixels; (N, 3) RGB; N texts."""
+    """Boxes on a image: (N, 4) x0, y0, x1, y1 in pixels; (N, 3) RGB; N texts."""
 
     edges: npt.NDArray[np.float64]
     colours: npt.NDArray[np.int64]
@@ -61,13 +61,13 @@ class Screen:
         address: to open in a browser; "" where it is not shown in one.
     """
 
-    def __init__(self, where: Where, save: Path | None = None, *, quality: int = 80) -> None:
+    def __init__(self, where: ScreenTarget, save: Path | None = None, *, quality: int = 80) -> None:
         """Open it.
 
         Args:
             where: it is shown.
             save: the .rrd file where it is a file; it has its name once the screen is closed.
-            quality: of the JPEG pictures that are made of raw ones, percent.
+            quality: of the JPEG images that are made of raw ones, percent.
 
         Raises:
             SimjudgeError: rerun is not installed, there is no screen, or the file cannot be written.
@@ -85,8 +85,8 @@ class Screen:
         self._recording: Any = rerun.RecordingStream("simjudge")
         self._open(where)
 
-    def _open(self, where: Where) -> None:
-        if where is Where.FILE:
+    def _open(self, where: ScreenTarget) -> None:
+        if where is ScreenTarget.FILE:
             if self._save is None or self._temporary is None:
                 raise SimjudgeError("a file to save to must be named")
             try:
@@ -95,7 +95,7 @@ class Screen:
             except OSError as error:
                 raise SimjudgeError(f"{self._save}: cannot be written to: {error.strerror}") from error
             self._recording.save(self._temporary, default_blueprint=self._layout())
-        elif where is Where.WINDOW:
+        elif where is ScreenTarget.WINDOW:
             if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
                 raise SimjudgeError("there is no screen for a window; show it in a browser, or save it to a file")
             self._recording.spawn(default_blueprint=self._layout())
@@ -112,18 +112,38 @@ class Screen:
             raise SimjudgeError(f"cannot be shown in a browser: {reason}; another simjudge watch runs?") from error
         self.address = f"http://localhost:{_WEB_PORT}/?url={quote(source, safe='')}"
 
-    def picture(self, stamp: int, picture: RgbImage) -> None:
-        """Show a picture: (H, W, 3), RGB."""
-        self._at(stamp)
-        self._recording.log("camera", self._rerun.Image(picture).compress(jpeg_quality=self._quality))
+    def show_image(self, stamp: int, image: RgbImage) -> None:
+        """Show an image.
 
-    def encoded_picture(self, stamp: int, data: bytes, media_type: str) -> None:
-        """Show a picture that is compressed already; `media_type` as in "image/jpeg"."""
+        Args:
+            stamp: its time, nanoseconds.
+            image: RGB, uint8 (H, W, 3).
+        """
+        self._at(stamp)
+        self._recording.log("camera", self._rerun.Image(image).compress(jpeg_quality=self._quality))
+
+    def show_encoded_image(self, stamp: int, data: bytes, media_type: str) -> None:
+        """Show an image that is compressed already.
+
+        Args:
+            stamp: its time, nanoseconds.
+            data: the compressed bytes.
+            media_type: their format, such as "image/jpeg".
+        """
         self._at(stamp)
         self._recording.log("camera", self._rerun.EncodedImage(contents=data, media_type=media_type))
 
-    def boxes(self, stamp: int, layer: str, boxes: Boxes) -> None:
-        """Show boxes over the picture of that stamp; `layer`: ground_truth, detections or contexts."""
+    def show_boxes(self, stamp: int, layer: str, boxes: Boxes) -> None:
+        """Show boxes over the image of the same stamp.
+
+        Args:
+            stamp: time of the image, nanoseconds.
+            layer: "ground_truth", "detections" or "contexts"; a layer replaces what it showed before.
+            boxes: the boxes.
+
+        Raises:
+            ValueError: there is no such layer.
+        """
         if layer not in _LAYERS:
             raise ValueError(layer)
         self._at(stamp)
@@ -138,8 +158,14 @@ class Screen:
             ),
         )
 
-    def summary(self, stamp: int, states: Sequence[ClassState], about: Mapping[str, object]) -> None:
-        """Show the numbers so far: curves a class, and a table; numbers that are not defined leave a gap."""
+    def show_summary(self, stamp: int, states: Sequence[ClassState], about: Mapping[str, object]) -> None:
+        """Show the numbers so far: curves of each class, and a table.
+
+        Args:
+            stamp: their time, nanoseconds.
+            states: the numbers of each class. An undefined number leaves a gap in its curve.
+            about: further lines below the table, by name.
+        """
         self._at(stamp)
         for state in states:
             self._curve("w1", state.name, state.w1, state.colour)

@@ -16,13 +16,17 @@ from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet, row_offsets
 from simjudge.core.images import ImageError, RgbImage, encode_jpeg
-from simjudge.results.gallery_choice import Item, Place, choose, place_of
+from simjudge.results.gallery_selection import GalleryItem, PixelBox, patch_and_crop, select_items
 from simjudge.results.saved_result import ContextTable
 
-SMALLEST, LARGEST = 160, 260
-"""A crop's longer side, pixels: smaller ones are scaled up, larger ones down."""
-QUALITY = 82
-_PADDING = 128
+MIN_SIDE = 160
+"""Least length of a crop's longer side, pixels: smaller crops are scaled up."""
+MAX_SIDE = 260
+"""Largest length of a crop's longer side, pixels: larger crops are scaled down."""
+JPEG_QUALITY = 82
+"""JPEG quality of the crops, percent."""
+_PADDING_GREY = 128
+"""Grey of what lies outside the image."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,8 @@ class Crop:
     """
 
     row: int
-    place: Place
-    patch: Place
+    place: PixelBox
+    patch: PixelBox
     file: str | None
     labels: list[list[float]]
     predictions: list[list[float]]
@@ -72,14 +76,14 @@ def save_gallery(
         SimjudgeError: the folder cannot be written.
     """
     columns = ContextTable(contexts)
-    items = choose(columns, per_kind)
+    items = select_items(columns, per_kind)
     rows = sorted({row for item in items for row in (item.row, item.match_row) if row is not None})
     losses = Losses()
     crops: list[Crop] = []
     with atomic_folder(folder / "gallery", overwrite=True) as temporary:
         for is_a, frames in ((True, set_a), (False, set_b)):
             own = [row for row in rows if columns.is_a[row] == is_a]
-            crops.extend(_cut(temporary, frames, columns, own, patch, min_score, losses))
+            crops.extend(_save_crops(temporary, frames, columns, own, patch, min_score, losses))
         content = {
             "patch": list(patch),
             "items": [asdict(item) for item in items],
@@ -89,8 +93,17 @@ def save_gallery(
     return losses
 
 
-def bare_crops(contexts: ContextTable, items: list[Item], patch: tuple[int, int]) -> list[Crop]:
-    """Crops without pictures, from the table alone: its labelled boxes and the predictions assigned to them."""
+def crops_without_images(contexts: ContextTable, items: list[GalleryItem], patch: tuple[int, int]) -> list[Crop]:
+    """Make crops without images, from the table alone: its labelled boxes and the predictions assigned to them.
+
+    Args:
+        contexts: the table of the result.
+        items: which contexts are shown.
+        patch: height and width of the patch, pixels.
+
+    Returns:
+        A crop for each context that is shown, without a file.
+    """
     numbers = contexts.frame_number()
     rows = sorted({row for item in items for row in (item.row, item.match_row) if row is not None})
     order = np.argsort(numbers, kind="stable")
@@ -101,7 +114,7 @@ def bare_crops(contexts: ContextTable, items: list[Item], patch: tuple[int, int]
     predicted = np.stack([contexts[c] for c in names], axis=1)
     out = []
     for row, start, end in zip(rows, starts, ends, strict=True):
-        window, around = place_of(contexts, row, patch)
+        window, around = patch_and_crop(contexts, row, patch)
         near = order[start:end]
         labels = _in_sight(box[near[near != row]], around)
         known = predicted[near[~np.isnan(predicted[near, 1])]]
@@ -109,7 +122,7 @@ def bare_crops(contexts: ContextTable, items: list[Item], patch: tuple[int, int]
     return out
 
 
-def _cut(
+def _save_crops(
     folder: Path,
     frames: FrameSet,
     contexts: ContextTable,
@@ -126,13 +139,13 @@ def _cut(
     near = _Neighbours(frames, min_score)
     out = []
     for frame, own in sorted(by_frame.items()):
-        pixels = _picture(frames, frame, losses)
+        pixels = _image_or_none(frames, frame, losses)
         for row in own:
-            window, around = place_of(contexts, row, patch)
+            window, around = patch_and_crop(contexts, row, patch)
             file = None
             if pixels is not None:
                 file = f"{row:06d}.jpg"
-                (folder / file).write_bytes(encode_jpeg(cut(pixels, around), QUALITY))
+                (folder / file).write_bytes(encode_jpeg(crop_image(pixels, around), JPEG_QUALITY))
             anchor = int(contexts["object"][row])
             labels, predictions = near.labels(frame, anchor, around), near.predictions(frame, around)
             out.append(Crop(row, around, window, file, labels, predictions))
@@ -153,26 +166,34 @@ class _Neighbours:
             self.predicted = np.column_stack([kept.class_id, kept.box, kept.score])
             self.predicted_start = row_offsets(kept.frame, len(frames))
 
-    def labels(self, frame: int, anchor: int, place: Place) -> list[list[float]]:
+    def labels(self, frame: int, anchor: int, place: PixelBox) -> list[list[float]]:
         """Labelled boxes in sight other than object `anchor` of the frame."""
         own = self.objects[self.objects_start[frame] : self.objects_start[frame + 1]]
         return _in_sight(own[np.arange(len(own)) != anchor], place)
 
-    def predictions(self, frame: int, place: Place) -> list[list[float]]:
+    def predictions(self, frame: int, place: PixelBox) -> list[list[float]]:
         """Predicted boxes in sight."""
         return _in_sight(self.predicted[self.predicted_start[frame] : self.predicted_start[frame + 1]], place)
 
 
-def cut(pixels: RgbImage, place: Place) -> RgbImage:
-    """A part of a picture, grey where it reaches over the edge, scaled to a size fit to look at."""
+def crop_image(pixels: RgbImage, place: PixelBox) -> RgbImage:
+    """Cut a part out of an image, at a size fit to look at.
+
+    Args:
+        pixels: the image, RGB, uint8 (H, W, 3).
+        place: x0, y0, x1, y1 of the part, pixels; grey where it reaches over the edge of the image.
+
+    Returns:
+        The part, RGB, uint8; its longer side has MIN_SIDE to MAX_SIDE pixels.
+    """
     height, width = pixels.shape[:2]
     x0, y0, x1, y1 = place
-    out = np.full((y1 - y0, x1 - x0, 3), _PADDING, np.uint8)
+    out = np.full((y1 - y0, x1 - x0, 3), _PADDING_GREY, np.uint8)
     left, top, right, bottom = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
     if right > left and bottom > top:
         out[top - y0 : bottom - y0, left - x0 : right - x0] = pixels[top:bottom, left:right]
     longer = max(out.shape[:2])
-    scale = min(max(SMALLEST, longer), LARGEST) / longer
+    scale = min(max(MIN_SIDE, longer), MAX_SIDE) / longer
     if scale == 1:
         return out
     size = max(1, round(out.shape[1] * scale)), max(1, round(out.shape[0] * scale))
@@ -180,7 +201,7 @@ def cut(pixels: RgbImage, place: Place) -> RgbImage:
     return np.asarray(cv2.resize(out, size, interpolation=method), np.uint8)
 
 
-def _picture(frames: FrameSet, frame: int, losses: Losses) -> RgbImage | None:
+def _image_or_none(frames: FrameSet, frame: int, losses: Losses) -> RgbImage | None:
     if frames.images is None or not frames.images.has(frame):
         return None
     try:
@@ -190,7 +211,7 @@ def _picture(frames: FrameSet, frame: int, losses: Losses) -> RgbImage | None:
         return None
 
 
-def _in_sight(table: Any, place: Place) -> list[list[float]]:
+def _in_sight(table: Any, place: PixelBox) -> list[list[float]]:
     """The rows (class id, x0, y0, x1, y1, ...) whose box meets a place."""
     x0, y0, x1, y1 = place
     met = (table[:, 1] < x1) & (table[:, 3] > x0) & (table[:, 2] < y1) & (table[:, 4] > y0)

@@ -11,7 +11,7 @@ import pytest
 from saved_screens import chunks, column
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.reports.watch_screen import Boxes, ClassState, Screen, Where, is_installed
+from simjudge.reports.watch_screen import Boxes, ClassState, Screen, ScreenTarget, is_installed
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,17 +25,17 @@ def rerun_is_here():
 @pytest.mark.usefixtures("rerun_is_here")
 def test_a_saved_screen_holds_what_was_shown(tmp_path):
     path = tmp_path / "shown.rrd"
-    screen = Screen(Where.FILE, path)
+    screen = Screen(ScreenTarget.FILE, path)
     assert not path.exists()
     w1 = [0.25, float("nan"), 0.5]
     for index, value in enumerate(w1):
         stamp = 1_700_000_000_000_000_001 + index
-        screen.picture(stamp, np.full((8, 16, 3), index, np.uint8))
+        screen.show_image(stamp, np.full((8, 16, 3), index, np.uint8))
         boxes = Boxes(np.array([[1.0, 2.0, 5.0, 8.0]]), np.array([[255, 0, 0]]), ["red"])
-        screen.boxes(stamp, "contexts", boxes)
-        screen.summary(stamp, [ClassState("red / 1", value, 0.5, 0.75, (255, 0, 0))], {"A": "real"})
+        screen.show_boxes(stamp, "contexts", boxes)
+        screen.show_summary(stamp, [ClassState("red / 1", value, 0.5, 0.75, (255, 0, 0))], {"A": "real"})
     with pytest.raises(ValueError, match="sky"):
-        screen.boxes(0, "sky", boxes)
+        screen.show_boxes(0, "sky", boxes)
     assert screen.close() == path
     assert list(tmp_path.iterdir()) == [path]
     found = chunks(path)
@@ -54,7 +54,7 @@ def test_a_saved_screen_holds_what_was_shown(tmp_path):
 def test_places_that_cannot_be_written_to(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(SimjudgeError, match="cannot be written to"):
-        Screen(Where.FILE, tmp_path / "file" / "x.rrd")
+        Screen(ScreenTarget.FILE, tmp_path / "file" / "x.rrd")
 
 
 @pytest.mark.usefixtures("rerun_is_here")
@@ -62,13 +62,13 @@ def test_without_a_screen_there_is_no_window(monkeypatch):
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     with pytest.raises(SimjudgeError, match="no screen for a window; show it in a browser, or save it"):
-        Screen(Where.WINDOW)
+        Screen(ScreenTarget.WINDOW)
 
 
 def test_without_rerun_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr("simjudge.reports.watch_screen.is_installed", lambda: False)
     with pytest.raises(SimjudgeError, match=r"pip install 'simjudge\[watch\]'"):
-        Screen(Where.FILE, Path("x.rrd"))
+        Screen(ScreenTarget.FILE, Path("x.rrd"))
 
 
 def test_save_or_browser():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simjudge.reports.number_format import format_number, format_p, format_percent
+from simjudge.reports.number_table import GROUPS, Footnotes, format_cell
 from simjudge.reports.sentences import (
     SetNames,
     correction_sentence,
@@ -13,7 +14,6 @@ from simjudge.reports.sentences import (
     verdict_numbers,
     verdict_sentence,
 )
-from simjudge.reports.table import GROUPS, Notes, cell
 from simjudge.results.saved_result import ResultEntry
 
 NAMES = SetNames("A (hall)", "B (sim)")
@@ -113,10 +113,10 @@ def test_undefined_reason(field: str, changes: dict, parameters: dict, said: str
 
 
 def test_every_undefined_cell_has_a_footnote() -> None:
-    notes = Notes()
+    notes = Footnotes()
     empty = ResultEntry("1", "red", ABSENT | {"n_a": 3, "n_b": 4, "compared": 0, "verdict": "no overlap"})
     for _, rows in GROUPS:
         for row in rows:
-            made = cell(row, empty, {}, notes)
+            made = format_cell(row, empty, {}, notes)
             assert ("–" in made.text) == bool(made.notes), row.label
             assert all(1 <= n <= len(notes.reasons) for n in made.notes)

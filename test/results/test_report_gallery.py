@@ -16,8 +16,8 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, decode_image
 from simjudge.reports.gallery_cards import make_gallery
 from simjudge.reports.sentences import SetNames
-from simjudge.results.gallery import LARGEST, SMALLEST, cut, save_gallery
-from simjudge.results.gallery_choice import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, choose, place_of
+from simjudge.results.gallery import MAX_SIDE, MIN_SIDE, crop_image, save_gallery
+from simjudge.results.gallery_selection import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, patch_and_crop, select_items
 from simjudge.results.saved_result import ContextTable, load_results
 
 NAMES = SetNames("A", "B")
@@ -40,7 +40,7 @@ def saved(folder: Path) -> dict:
 
 def test_chosen_are_what_their_kind_says(table: pa.Table) -> None:
     contexts = ContextTable(table)
-    items = choose(contexts, 3)
+    items = select_items(contexts, 3)
     rows = table.to_pylist()
     for class_id in (1, 2):
         w1 = {n: r["w1"] for n, r in enumerate(rows) if r["class_id"] == class_id and r["w1"] is not None}
@@ -61,7 +61,7 @@ def test_chosen_are_what_their_kind_says(table: pa.Table) -> None:
 
 def test_one_frame_is_shown_more_than_once_where_there_is_no_other(table: pa.Table) -> None:
     one = table.set_column(table.column_names.index("frame"), "frame", pa.array(["same"] * table.num_rows))
-    assert sum(i.kind == HIGHEST and i.class_id == 1 for i in choose(ContextTable(one), 4)) == 4
+    assert sum(i.kind == HIGHEST and i.class_id == 1 for i in select_items(ContextTable(one), 4)) == 4
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_patch_is_where_the_method_puts_it(table: pa.Table, box: tuple, patc
     moved = table
     for name, value in zip(("x0", "y0", "x1", "y1"), box, strict=True):
         moved = moved.set_column(moved.column_names.index(name), name, pa.array([float(value)] * table.num_rows))
-    window, around = place_of(ContextTable(moved), 0, PATCH)
+    window, around = patch_and_crop(ContextTable(moved), 0, PATCH)
     assert window == patch
     assert around == (patch[0] - 15, patch[1] - 18, patch[2] + 15, patch[3] + 18)
 
@@ -85,18 +85,18 @@ def test_a_crop_holds_a_box_larger_than_its_patch(table: pa.Table) -> None:
     large = table
     for name, value in (("x0", 10.0), ("y0", 20.0), ("x1", 400.0), ("y1", 300.0)):
         large = large.set_column(large.column_names.index(name), name, pa.array([value] * table.num_rows))
-    assert place_of(ContextTable(large), 0, PATCH)[1] == (6, 16, 404, 304)
+    assert patch_and_crop(ContextTable(large), 0, PATCH)[1] == (6, 16, 404, 304)
 
 
 def test_cut_keeps_the_pixels_and_pads_with_grey() -> None:
     pixels = np.arange(200 * 200 * 3, dtype=np.uint32).astype(np.uint8).reshape(200, 200, 3)
-    crop = cut(pixels, (-20, 30, 160, 210))
+    crop = crop_image(pixels, (-20, 30, 160, 210))
     assert crop.shape == (180, 180, 3)
     assert np.all(crop[:, :20] == 128)
     assert np.array_equal(crop[:170, 20:], pixels[30:, :160])
-    assert cut(pixels, (0, 0, 40, 20)).shape == (80, SMALLEST, 3)
-    assert cut(pixels, (0, 0, 520, 260)).shape == (130, LARGEST, 3)
-    assert np.all(cut(pixels, (900, 900, 1100, 1100)) == 128)
+    assert crop_image(pixels, (0, 0, 40, 20)).shape == (80, MIN_SIDE, 3)
+    assert crop_image(pixels, (0, 0, 520, 260)).shape == (130, MAX_SIDE, 3)
+    assert np.all(crop_image(pixels, (900, 900, 1100, 1100)) == 128)
 
 
 def test_saved_crops_show_what_they_say(tmp_path: Path, sets: tuple[FrameSet, FrameSet], table: pa.Table) -> None:
@@ -111,7 +111,7 @@ def test_saved_crops_show_what_they_say(tmp_path: Path, sets: tuple[FrameSet, Fr
         frames = sets[0] if row["set"] == "a" else sets[1]
         assert frames.images is not None
         pixels = frames.images.read(list(frames.frame_name).index(row["frame"]))
-        expected = cut(pixels, tuple(crop["place"]))
+        expected = crop_image(pixels, tuple(crop["place"]))
         seen = decode_image((tmp_path / "gallery" / crop["file"]).read_bytes(), "crop")
         assert np.abs(seen.astype(int) - expected).mean() < 12
         boxes = [[row[c] for c in ("x0", "y0", "x1", "y1")], *(label[1:] for label in crop["labels"])]

@@ -25,7 +25,7 @@ FIELDS = (
 
 
 @dataclass(frozen=True)
-class Row:
+class NumberRow:
     """A row of the table: what it is called, what it means, which fields it shows and how.
 
     Attributes:
@@ -41,49 +41,51 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """What stands in a cell, and which footnotes say why a value is missing."""
 
     text: str
     notes: tuple[int, ...] = ()
 
 
-GROUPS: tuple[tuple[str, tuple[Row, ...]], ...] = (
+GROUPS: tuple[tuple[str, tuple[NumberRow, ...]], ...] = (
     ("Verdict", (
-        Row("verdict", "a gap is called one where the corrected p ≤ 0.05", ("verdict",), "verdict"),
-        Row("p", "share of permutations with a W1 at least as large", ("p_value",), "p"),
-        Row("p, corrected", "as one of several classes (Holm), not below that of all together", ("p_adjusted",), "p"),
+        NumberRow("verdict", "a gap is called one where the corrected p ≤ 0.05", ("verdict",), "verdict"),
+        NumberRow("p", "share of permutations with a W1 at least as large", ("p_value",), "p"),
+        NumberRow("p, corrected", "as one of several classes (Holm), not below that of all together", ("p_adjusted",),
+            "p"),
     )),
     ("W1, distance of the performance distributions in like contexts", (
-        Row("mean W1", "mean over the compared contexts of A", ("mean_w1",)),
-        Row("95 % interval", "bootstrap, frames resampled", ("w1_low", "w1_high"), pattern="{} to {}"),
-        Row("floor", "mean W1 to expect if A and B did not differ", ("floor_mean",)),
-        Row("floor, 95 % quantile", "what chance stays below 19 times of 20", ("floor_q95",)),
-        Row("above the floor", "mean W1 less the floor", ("excess_w1",)),
-        Row("median, largest", "over the compared contexts", ("median_w1", "max_w1"), pattern="{}, {}"),
-        Row("weighted", "mean weighted by the batch size in A", ("weighted_w1",)),
-        Row("quantiles 5, 25, 75, 95 %", "over the compared contexts", ("q:0.05", "q:0.25", "q:0.75", "q:0.95"),
+        NumberRow("mean W1", "mean over the compared contexts of A", ("mean_w1",)),
+        NumberRow("95 % interval", "bootstrap, frames resampled", ("w1_low", "w1_high"), pattern="{} to {}"),
+        NumberRow("floor", "mean W1 to expect if A and B did not differ", ("floor_mean",)),
+        NumberRow("floor, 95 % quantile", "what chance stays below 19 times of 20", ("floor_q95",)),
+        NumberRow("above the floor", "mean W1 less the floor", ("excess_w1",)),
+        NumberRow("median, largest", "over the compared contexts", ("median_w1", "max_w1"), pattern="{}, {}"),
+        NumberRow("weighted", "mean weighted by the batch size in A", ("weighted_w1",)),
+        NumberRow("quantiles 5, 25, 75, 95 %", "over the compared contexts", ("q:0.05", "q:0.25", "q:0.75", "q:0.95"),
             pattern="{} {} {} {}"),
-        Row("difference of means", "mean absolute difference of mean performance", ("mean_abs_mean_diff",)),
+        NumberRow("difference of means", "mean absolute difference of mean performance", ("mean_abs_mean_diff",)),
     )),
     ("Overlap", (
-        Row("O_A", "share of A's contexts that B shows", ("overlap_a", "n_overlap_a", "n_a"), "share", "{} ({} of {})"),
-        Row("O_B", "share of B's contexts that occur in A", ("overlap_b", "n_overlap_b", "n_b"), "share",
+        NumberRow("O_A", "share of A's contexts that B shows", ("overlap_a", "n_overlap_a", "n_a"), "share",
             "{} ({} of {})"),
-        Row("compared", "contexts of A with similar ones in B", ("compared",), "count"),
-        Row("batch A, B", "mean number of similar contexts", ("mean_batch_a", "mean_batch_b"), "batch", "{}, {}"),
+        NumberRow("O_B", "share of B's contexts that occur in A", ("overlap_b", "n_overlap_b", "n_b"), "share",
+            "{} ({} of {})"),
+        NumberRow("compared", "contexts of A with similar ones in B", ("compared",), "count"),
+        NumberRow("batch A, B", "mean number of similar contexts", ("mean_batch_a", "mean_batch_b"), "batch", "{}, {}"),
     )),
     ("The detector", (
-        Row("performance A, B", "mean over all contexts", ("mean_performance_a", "mean_performance_b"),
+        NumberRow("performance A, B", "mean over all contexts", ("mean_performance_a", "mean_performance_b"),
             pattern="{}, {}"),
-        Row("outside the overlap, A", "mean ± standard deviation",
+        NumberRow("outside the overlap, A", "mean ± standard deviation",
             ("mean_performance_outside_a", "std_performance_outside_a"), pattern="{} ± {}"),
-        Row("outside the overlap, B", "mean ± standard deviation",
+        NumberRow("outside the overlap, B", "mean ± standard deviation",
             ("mean_performance_outside_b", "std_performance_outside_b"), pattern="{} ± {}"),
-        Row("false positives A, B", "predictions that no object was left for",
+        NumberRow("false positives A, B", "predictions that no object was left for",
             ("false_positives_a", "false_positives_b"), "count", "{}, {}"),
-        Row("mAP50 A, B", "average precision at IoU 0.5", ("map50_a", "map50_b"), pattern="{}, {}"),
-        Row("mAP50-95 A, B", "mean over IoU 0.5 to 0.95", ("map50_95_a", "map50_95_b"), pattern="{}, {}"),
+        NumberRow("mAP50 A, B", "average precision at IoU 0.5", ("map50_a", "map50_b"), pattern="{}, {}"),
+        NumberRow("mAP50-95 A, B", "mean over IoU 0.5 to 0.95", ("map50_95_a", "map50_95_b"), pattern="{}, {}"),
     )),
 )  # fmt: skip
 
@@ -92,7 +94,7 @@ SIDE_BY_SIDE = tuple(row for _, rows in GROUPS for row in rows if row.label in _
 """The rows that become columns where several results stand side by side."""
 
 
-class Notes:
+class Footnotes:
     """Footnotes: each reason once, numbered from 1 in the order of first use."""
 
     def __init__(self) -> None:
@@ -100,14 +102,31 @@ class Notes:
         self.reasons: list[str] = []
 
     def number(self, reason: str) -> int:
-        """The number of a reason."""
+        """Number a reason.
+
+        Args:
+            reason: text of a footnote.
+
+        Returns:
+            Its number: a new one where the reason is new.
+        """
         if reason not in self.reasons:
             self.reasons.append(reason)
         return self.reasons.index(reason) + 1
 
 
-def cell(row: Row, entry: ResultEntry, parameters: Mapping[str, Any], notes: Notes) -> Cell:
-    """What a row says about an entry; undefined values are a dash and a footnote with the reason."""
+def format_cell(row: NumberRow, entry: ResultEntry, parameters: Mapping[str, Any], notes: Footnotes) -> TableCell:
+    """Write what a row says about an entry.
+
+    Args:
+        row: which fields, and how they are written.
+        entry: a class, or all classes together.
+        parameters: the settings of the comparison, as the result holds them.
+        notes: takes up the reason for each undefined value, which is a dash in the cell.
+
+    Returns:
+        The cell.
+    """
     texts, marks = [], []
     for field in row.fields:
         value = _value(entry, field)
@@ -116,11 +135,19 @@ def cell(row: Row, entry: ResultEntry, parameters: Mapping[str, Any], notes: Not
             source = "w1_quantiles" if field.startswith("q:") else field
             marks.append(notes.number(undefined_reason(entry, source, parameters)))
     plain = DASH if all(t == DASH for t in texts) else row.pattern.format(*texts)
-    return Cell(plain, tuple(dict.fromkeys(marks)))
+    return TableCell(plain, tuple(dict.fromkeys(marks)))
 
 
 def write_csv(path: Path, results: Iterable[Result]) -> None:
-    """Write one row a result and class, "overall" among them, with the field names of docs/results.md."""
+    """Write one row for each result and class, "overall" among them, with the field names of docs/results.md.
+
+    Args:
+        path: the CSV file; it is replaced at once or not at all.
+        results: the results; one that holds a sweep alone has no row.
+
+    Raises:
+        SimjudgeError: the file cannot be written.
+    """
     header = ["result", "a", "b", "theta", "patch_height", "patch_width", "class_id", "class_name", *FIELDS]
     with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)

@@ -1,0 +1,29 @@
+"""The templates of all pages, with the colours that their style sheet needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from simjudge.reports.palette import DARK, LIGHT, css_variables
+
+
+def load_template(name: str) -> Template:
+    """Load the template of a page.
+
+    Args:
+        name: its file in the folder templates.
+
+    Returns:
+        The template. What it is given is escaped, and what it is not given is an error.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(light=css_variables(LIGHT), dark=css_variables(DARK))
+    return environment.get_template(name)

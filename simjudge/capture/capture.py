@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from simjudge.capture.exposure import CapturedImage, FrameExposure, develop, gather_light
 from simjudge.capture.ground_truth import GroundTruth, Labelling, ground_truth
+from simjudge.core.display import ShortRepr
 from simjudge.core.images import EncodedImage, RgbImage
 from simjudge.engines.contract import Engine, Labels
 from simjudge.geometry.poses import Pose
@@ -21,8 +22,8 @@ from simjudge.scene.model import Scene
 from simjudge.sensors.camera.camera import Camera
 
 
-@dataclass(frozen=True, eq=False)
-class RawFrame:
+@dataclass(frozen=True, eq=False, repr=False)
+class RawFrame(ShortRepr):
     """What an engine gave for one frame, before the camera's electronics.
 
     Attributes:

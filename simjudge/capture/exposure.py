@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import EncodedImage, RgbImage, decode_image, encode_jpeg, encode_png
 from simjudge.engines.contract import Engine, Poses, SceneState
@@ -54,8 +55,8 @@ class FrameExposure:
     middle: SceneState
 
 
-@dataclass(frozen=True)
-class CapturedImage:
+@dataclass(frozen=True, repr=False)
+class CapturedImage(ShortRepr):
     """The image that a camera's chain makes of light.
 
     Attributes:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from simjudge.capture.silhouette import pixels_alone
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FloatArray, IntArray, Objects
 from simjudge.core.masks import Masks
@@ -40,8 +41,8 @@ class Labelling:
             )
 
 
-@dataclass(frozen=True)
-class GroundTruth:
+@dataclass(frozen=True, repr=False)
+class GroundTruth(ShortRepr):
     """The labelled objects in one image, by instance.
 
     Attributes:

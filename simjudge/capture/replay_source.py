@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import NO_STAMP, IntArray, stamp_to_name
 from simjudge.data.pose_text import SUFFIXES, read_pose_text
@@ -60,8 +61,8 @@ class ReplayOptions:
                 raise UsageError(f"--{name} {value:g}: must be above 0")
 
 
-@dataclass(frozen=True)
-class ReplaySource:
+@dataclass(frozen=True, repr=False)
+class ReplaySource(ShortRepr):
     """What was read.
 
     Attributes:

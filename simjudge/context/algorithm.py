@@ -13,12 +13,13 @@ from simjudge.context.patches import Contexts
 from simjudge.context.resampling import ResampledW1, Resamples
 from simjudge.context.similarity_join import BestMatches, join_blocks
 from simjudge.context.wasserstein import compare_rows, mark_overlap
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.core.progress import Advance
 
 
-@dataclass(frozen=True)
-class Samples:
+@dataclass(frozen=True, repr=False)
+class Samples(ShortRepr):
     """N contexts of one class of one set, with their performance.
 
     Attributes:
@@ -35,8 +36,8 @@ class Samples:
     frame_count: int
 
 
-@dataclass(frozen=True)
-class ClassComparison:
+@dataclass(frozen=True, repr=False)
+class ClassComparison(ShortRepr):
     """What Algorithm 1 gives for one class at one threshold.
 
     Attributes:

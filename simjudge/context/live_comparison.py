@@ -17,6 +17,7 @@ from simjudge.context.neighbour_lists import NeighbourLists
 from simjudge.context.patches import Contexts
 from simjudge.context.similarity_join import Neighbours, area_order, join_tables
 from simjudge.context.wasserstein import compare_lists
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import BoolArray, FloatArray, IntArray
 
 SEALED_SIZE = 2048
@@ -32,8 +33,8 @@ class _Table:
     first: int
 
 
-@dataclass(frozen=True)
-class News:
+@dataclass(frozen=True, repr=False)
+class News(ShortRepr):
     """What is known of new samples at once.
 
     Attributes:

@@ -12,12 +12,13 @@ from simjudge.context.bits import BLOCK, CACHE_LINE, WORD
 from simjudge.context.method import Method
 from simjudge.context.raster import count_planes, fill_planes, pack_label_patches
 from simjudge.core.boxes import round_to_pixels, whole_pixel_boxes
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet, IntArray, row_offsets
 from simjudge.core.masks import Masks
 
 
-@dataclass(frozen=True)
-class Contexts:
+@dataclass(frozen=True, repr=False)
+class Contexts(ShortRepr):
     """N contexts. Only planes in which something may be set are stored: context i owns planes start[i] .. start[i + 1].
 
     Attributes:

@@ -14,14 +14,15 @@ import numpy.typing as npt
 from numba import njit, prange
 
 from simjudge.context.similarity_join import Neighbours
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FloatArray, IntArray
 
 CHUNKS = 16
 """Partial sums a block, added in order: the result does not depend on the number of threads."""
 
 
-@dataclass(frozen=True)
-class Resamples:
+@dataclass(frozen=True, repr=False)
+class Resamples(ShortRepr):
     """How the frames of both sets (A's first, then B's: F in all) are relabelled and reweighted.
 
     A frame here is what `Samples.frame` numbers: several frames that are drawn as one have one number.
@@ -35,8 +36,8 @@ class Resamples:
     weights: npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
-class ResampledW1:
+@dataclass(frozen=True, repr=False)
+class ResampledW1(ShortRepr):
     """Sum of W1 over compared contexts and their number: (P,) for each relabelling, (D,) for each reweighting."""
 
     label_sum: FloatArray

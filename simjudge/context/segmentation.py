@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from simjudge.context.algorithm import Samples
 from simjudge.context.patches import Contexts, label_contexts
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FloatArray, IntArray
 
@@ -17,8 +18,8 @@ LabelImage = npt.NDArray[np.integer]
 METRICS = ("accuracy", "mean_iou")
 
 
-@dataclass(frozen=True)
-class GridSamples:
+@dataclass(frozen=True, repr=False)
+class GridSamples(ShortRepr):
     """Samples, and where each patch was cut: int64 (N, 2), column and row of its upper left pixel."""
 
     samples: Samples

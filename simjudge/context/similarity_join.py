@@ -17,6 +17,7 @@ from numba import njit, prange
 
 from simjudge.context.bits import count_common_bits, minimum_sum
 from simjudge.context.patches import Contexts
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FloatArray, IntArray
 
 LEVEL_BYTES = 64 << 20
@@ -25,8 +26,8 @@ ROWS_AT_ONCE = 16
 COLUMN_TILE = 64
 
 
-@dataclass(frozen=True)
-class Neighbours:
+@dataclass(frozen=True, repr=False)
+class Neighbours(ShortRepr):
     """The similar contexts of a block of contexts.
 
     Attributes:
@@ -42,8 +43,8 @@ class Neighbours:
     level: npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
-class BestMatches:
+@dataclass(frozen=True, repr=False)
+class BestMatches(ShortRepr):
     """The most similar context of the other set for each context that was a row: -1 and 0.0 where none is similar."""
 
     index: IntArray

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
@@ -86,8 +87,8 @@ class FileImages:
             raise ImageError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-@dataclass(frozen=True)
-class ArrayImages:
+@dataclass(frozen=True, repr=False)
+class ArrayImages(ShortRepr):
     """Pictures held in memory: for tests, and for pictures just made."""
 
     arrays: Sequence[RgbImage | None]
@@ -113,8 +114,8 @@ class ArrayImages:
         return None
 
 
-@dataclass(frozen=True)
-class ImageSubset:
+@dataclass(frozen=True, repr=False)
+class ImageSubset(ShortRepr):
     """Some frames of other pictures, in a chosen order."""
 
     source: Images

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet, IntArray, Objects, Predictions
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
@@ -82,8 +83,8 @@ def join(*sources: FrameSet | str | Path, out: str | Path | None = None, to: str
     return write_where_asked(join_sets([as_frames(each) for each in sources]), out, to)
 
 
-@dataclass(frozen=True)
-class ConcatenatedImages:
+@dataclass(frozen=True, repr=False)
+class ConcatenatedImages(ShortRepr):
     """The pictures of several sets, one set behind the other.
 
     Attributes:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import BoolArray, FloatArray
 
 LEFT, RIGHT = 1, -1
@@ -70,8 +71,8 @@ class LineModel:
         return np.linspace(-self.behind, self.ahead, round((self.behind + self.ahead) / self.knot) + 1)
 
 
-@dataclass(frozen=True)
-class CentreLine:
+@dataclass(frozen=True, repr=False)
+class CentreLine(ShortRepr):
     """A line from behind the car to ahead of it.
 
     Attributes:

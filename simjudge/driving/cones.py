@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.driving.camera_model import CameraModel
 from simjudge.geometry.poses import Pose
@@ -58,8 +59,8 @@ class DetectionUncertainty:
     position_error: float = 0.02
 
 
-@dataclass(frozen=True)
-class ConeObservations:
+@dataclass(frozen=True, repr=False)
+class ConeObservations(ShortRepr):
     """N cones as one image shows them, in the frame of the camera's pose.
 
     Attributes:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray, IntArray
 
@@ -104,8 +105,8 @@ class Pose:
         return self @ Pose(orientation=OPTICAL_ORIENTATION)
 
 
-@dataclass(frozen=True)
-class Trajectory:
+@dataclass(frozen=True, repr=False)
+class Trajectory(ShortRepr):
     """Recorded poses of one body in one fixed frame, in order of time.
 
     Attributes:

@@ -11,6 +11,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from simjudge.core.boxes import whole_pixel_boxes
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import BoolArray, FloatArray, FrameSet, IntArray, Objects, Predictions
 from simjudge.perception.iou import pair_iou
@@ -46,8 +47,8 @@ metrics: dict[str, Metric] = {"iou": _iou, "detected": _detected, "score": _scor
 """By name: the IoU; 1 where it is 0.5 or more; the score of the assigned prediction. Add your own."""
 
 
-@dataclass(frozen=True)
-class Assignment:
+@dataclass(frozen=True, repr=False)
+class Assignment(ShortRepr):
     """What was assigned to the N objects of a set.
 
     Attributes:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet, Objects, row_offsets
 from simjudge.core.images import EncodedImage, Images, RgbImage
@@ -22,8 +23,8 @@ _SEEN_AT_LEAST = 0.4
 """Objects of which a window shows a smaller share of the area are not labelled in it."""
 
 
-@dataclass(frozen=True)
-class Windows:
+@dataclass(frozen=True, repr=False)
+class Windows(ShortRepr):
     """Pictures that are windows of other pictures.
 
     Attributes:

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.results.saved_result import ContextTable, ResultEntry
 
@@ -141,8 +142,8 @@ class OverlapPoint:
     small: bool = False
 
 
-@dataclass(frozen=True)
-class CellMeans:
+@dataclass(frozen=True, repr=False)
+class CellMeans(ShortRepr):
     """A grid over the image.
 
     Attributes:

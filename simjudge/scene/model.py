@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FloatArray
 from simjudge.geometry.poses import Pose
 
@@ -26,8 +27,8 @@ NO_INSTANCE = 0
 """Instance id of what is not labelled, in label pictures."""
 
 
-@dataclass(frozen=True, eq=False)
-class Mesh:
+@dataclass(frozen=True, eq=False, repr=False)
+class Mesh(ShortRepr):
     """Triangles in the thing's own frame.
 
     Attributes:
@@ -43,8 +44,8 @@ class Mesh:
     normals: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class Surface:
+@dataclass(frozen=True, eq=False, repr=False)
+class Surface(ShortRepr):
     """What a thing is made of: a dielectric or metal in the metallic-roughness convention (Cook-Torrance, GGX).
 
     Attributes:
@@ -119,8 +120,8 @@ class PointLight:
     range: float
 
 
-@dataclass(frozen=True, eq=False)
-class Course:
+@dataclass(frozen=True, eq=False, repr=False)
+class Course(ShortRepr):
     """A way to drive: where the car starts, and the line it is meant to follow.
 
     Attributes:

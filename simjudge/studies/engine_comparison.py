@@ -15,6 +15,7 @@ import numpy as np
 from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import FrameExposure, exposure_at
 from simjudge.capture.ground_truth import Labelling
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet, Objects
 from simjudge.core.images import ArrayImages, RgbImage
 from simjudge.core.progress import Advance
@@ -32,8 +33,8 @@ _FULL = 255
 """Full scale of an image."""
 
 
-@dataclass(frozen=True, eq=False)
-class EngineView:
+@dataclass(frozen=True, eq=False, repr=False)
+class EngineView(ShortRepr):
     """What one engine showed from one pose.
 
     Attributes:
@@ -49,8 +50,8 @@ class EngineView:
     label_seconds: float
 
 
-@dataclass(frozen=True, eq=False)
-class BoxDifferences:
+@dataclass(frozen=True, eq=False, repr=False)
+class BoxDifferences(ShortRepr):
     """How the boxes of two engines differ.
 
     Attributes:

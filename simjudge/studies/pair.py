@@ -13,6 +13,7 @@ from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.context.resampling import ResampledW1, Resamples
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, IntArray
 from simjudge.core.progress import Advance
@@ -42,8 +43,8 @@ class JudgedSet:
         return np.flatnonzero(self.frames.objects.class_id == class_id)
 
 
-@dataclass(frozen=True)
-class ClassResult:
+@dataclass(frozen=True, repr=False)
+class ClassResult(ShortRepr):
     """One class of a comparison: the rows of its objects in both sets, and what Algorithm 1 and chance say."""
 
     rows_a: IntArray

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import NO_STAMP, FrameSet, IntArray
 from simjudge.data.photographs import source_photograph
 
 
-@dataclass(frozen=True)
-class SamplingUnits:
+@dataclass(frozen=True, repr=False)
+class SamplingUnits(ShortRepr):
     """Which frames are drawn together.
 
     Attributes:

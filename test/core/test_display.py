@@ -1,10 +1,14 @@
 """How objects show themselves: few lines, no whole arrays."""
 
+import ast
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import simjudge
 from simjudge.core.display import ShortRepr, Summary, SummaryTable
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.masks import Masks
@@ -58,3 +62,23 @@ def test_a_set_shows_ten_lines(frames):
 @pytest.mark.parametrize("table", ["objects", "predictions"])
 def test_tables_show_no_arrays(frames, table):
     assert len(repr(getattr(frames, table))) < 400
+
+
+def dataclasses_with_arrays():
+    """Public dataclasses of the library that hold an array in a field: (module, class, node)."""
+    for path in sorted(Path(simjudge.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
+                continue
+            if not any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
+                continue
+            types = " ".join(ast.unparse(each.annotation) for each in node.body if isinstance(each, ast.AnnAssign))
+            if re.search(r"NDArray|(Int|Float|Bool)Array|(Rgb|Bool)Image", types):
+                yield f"{path.name}:{node.name}", node
+
+
+@pytest.mark.parametrize("node", [pytest.param(node, id=name) for name, node in dataclasses_with_arrays()])
+def test_no_dataclass_dumps_its_arrays(node):
+    own = any(isinstance(each, ast.FunctionDef) and each.name == "__repr__" for each in node.body)
+    assert own or "ShortRepr" in [ast.unparse(base) for base in node.bases]
+    assert any("repr=False" in ast.unparse(decorator) for decorator in node.decorator_list)

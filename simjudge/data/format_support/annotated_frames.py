@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.frames import IntArray
 from simjudge.core.images import FileImages, ImageError
@@ -15,8 +16,8 @@ from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, image_size
 from simjudge.data.format_support.sidecar import Sidecar
 
 
-@dataclass
-class AnnotatedFrames:
+@dataclass(repr=False)
+class AnnotatedFrames(ShortRepr):
     """The usable ones of the frames that an annotations file names.
 
     Attributes:

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.masks import BoolImage, Masks
 
 MaskCrop = tuple[BoolImage | None, tuple[int, int]]
@@ -21,8 +22,8 @@ OUTLINE_SCALE = 8
 """How finely a mask's outline is drawn, in points per pixel."""
 
 
-@dataclass
-class MaskList:
+@dataclass(repr=False)
+class MaskList(ShortRepr):
     """Masks of objects read one by one, most of which may have none."""
 
     crops: list[BoolImage | None] = field(default_factory=list)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.frames import BoolArray, FloatArray, IntArray, Objects, Predictions
 from simjudge.core.masks import Masks
@@ -18,8 +19,8 @@ FARTHEST_PX = 1e9
 """Pixels. What lies further off is a slip, and would overflow where pixels are counted."""
 
 
-@dataclass(frozen=True)
-class RawRows:
+@dataclass(frozen=True, repr=False)
+class RawRows(ShortRepr):
     """N labelled or predicted things as a file holds them, not yet checked.
 
     Attributes:

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.display import ShortRepr
+
 _TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Reading:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reading(ShortRepr):
     """What a sensor read.
 
     Attributes:

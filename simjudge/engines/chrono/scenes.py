@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.engines.chrono.buffers import GAMMA
 from simjudge.engines.chrono.versions import Age
@@ -35,8 +36,8 @@ LARGEST_ID = 65535
 _SMOOTHEST = 0.02
 
 
-@dataclass(frozen=True, eq=False)
-class PlannedMaterial:
+@dataclass(frozen=True, eq=False, repr=False)
+class PlannedMaterial(ShortRepr):
     """A ChVisualMaterial of one thing's own.
 
     Attributes:
@@ -55,8 +56,8 @@ class PlannedMaterial:
     texture: npt.NDArray[np.uint8] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class PlannedBody:
+@dataclass(frozen=True, eq=False, repr=False)
+class PlannedBody(ShortRepr):
     """A body: what it looks like, and what it is in physics.
 
     Attributes:

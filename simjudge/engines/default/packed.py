@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FloatArray
 from simjudge.engines.default.shading import (
     SMOOTHEST,
@@ -28,8 +29,8 @@ CORNERS, FACET, SURFACE, LOOKUP, LEVEL, TABLE_ROW, LAMP = 16, 4, 8, 4, 4, 4, 8
 """Numbers in one row of each array."""
 
 
-@dataclass(frozen=True, eq=False)
-class Packed:
+@dataclass(frozen=True, eq=False, repr=False)
+class Packed(ShortRepr):
     """Everything of a scene that does not move.
 
     Attributes:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import cv2
 import numpy as np
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray
 from simjudge.core.images import RgbImage
@@ -32,8 +33,8 @@ class Doubt(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(ShortRepr):
     """A calibrated camera.
 
     Attributes:

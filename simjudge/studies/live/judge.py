@@ -11,6 +11,7 @@ from simjudge.context.algorithm import ClassComparison, Samples
 from simjudge.context.live_comparison import LiveClassComparison
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FloatArray, FrameSet, IntArray, Objects, Predictions
 from simjudge.core.masks import Masks
@@ -19,8 +20,8 @@ from simjudge.studies.class_numbering import ClassNumbering
 from simjudge.studies.pair import class_samples, entry_numbers, judge_set, object_performance, side_numbers
 
 
-@dataclass(frozen=True)
-class JudgedFrame:
+@dataclass(frozen=True, repr=False)
+class JudgedFrame(ShortRepr):
     """What is known of one live frame when it comes in.
 
     Attributes:

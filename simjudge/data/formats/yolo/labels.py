@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FloatArray, IntArray, Objects, Predictions, row_offsets
 from simjudge.core.text import one_line, parse_number
@@ -25,8 +26,8 @@ from simjudge.data.format_support.raw_rows import RawRows
 from simjudge.data.format_support.sidecar import Sidecar
 
 
-@dataclass(frozen=True)
-class LabelRows:
+@dataclass(frozen=True, repr=False)
+class LabelRows(ShortRepr):
     """R rows of numbers out of several files, each row with its own number of columns."""
 
     file: IntArray

@@ -91,6 +91,10 @@ class FieldType:
         Raises:
             PydanticCustomError: it is something else.
         """
+        return self._read(value)
+
+    def _read(self, value: Any) -> Any:
+        """What subclasses make of a value."""
         raise NotImplementedError
 
     def schema(self) -> JsonSchemaValue:
@@ -139,7 +143,7 @@ class Number(FieldType):
             words.append(f"{'and ' if self.gt is not None else ''}below {self.lt:g}")
         return " ".join(words)
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The number."""
         inside = (
             is_number(value, self.largest)
@@ -176,7 +180,7 @@ class Whole(FieldType):
         """The phrase with its limits."""
         return f"a whole number from {self.ge} to {self.le}"
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The number."""
         if type(value) is not int or not self.ge <= value <= self.le:
             raise refusal(self.needed)
@@ -213,7 +217,7 @@ class Numbers(FieldType):
         number = Number(self.ge, self.le, self.gt).needed.removeprefix("a number")
         return f"{len(names)} {'whole ' if self.whole else ''}numbers{number} [{', '.join(names)}]"
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The numbers."""
         one = Number(self.ge, self.le, self.gt, largest=self.largest)
         if not isinstance(value, list | tuple) or len(value) != len(self.names.split()):
@@ -248,7 +252,7 @@ class Text(FieldType):
         """The phrase."""
         return self.of
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The text."""
         if not isinstance(value, str) or not value:
             raise refusal(self.needed)
@@ -268,7 +272,7 @@ class Label(FieldType):
         """The phrase."""
         return "a text"
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The text."""
         if not isinstance(value, str | int | float) or not str(value):
             raise refusal(self.needed)
@@ -288,7 +292,7 @@ class NumberList(FieldType):
         """The phrase."""
         return "a list of numbers"
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The numbers."""
         if not isinstance(value, list | tuple) or not all(is_number(each) for each in value):
             raise refusal(self.needed)
@@ -308,7 +312,7 @@ class Flag(FieldType):
         """The phrase."""
         return "true or false"
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The truth."""
         if not isinstance(value, bool):
             raise refusal(self.needed)
@@ -335,7 +339,7 @@ class Choice(FieldType):
         """The phrase with the words."""
         return f"one of {', '.join(self.words)}"
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The word."""
         if not isinstance(value, str):
             raise refusal(self.needed)

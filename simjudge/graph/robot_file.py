@@ -47,7 +47,7 @@ class ParameterType(FieldType):
         """The phrase."""
         return "a number, a text, a truth or a list of texts"
 
-    def read(self, value: Any) -> Value:
+    def _read(self, value: Any) -> Value:
         """The value."""
         texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
         if not texts and not isinstance(value, bool | int | float | str):

@@ -17,7 +17,12 @@ _INSIDE = 0.75
 
 
 def check_names(path: Path, things: Sequence[Thing]) -> None:
-    """Refuse two things of one name, or the car's."""
+    """Refuse two things of one name, or the car's.
+
+    Args:
+        path: the scene's file, for messages.
+        things: all things of the scene.
+    """
     seen: set[str] = set()
     for thing in things:
         if thing.name.split("/")[0] == "vehicle":
@@ -28,7 +33,12 @@ def check_names(path: Path, things: Sequence[Thing]) -> None:
 
 
 def check_ground(path: Path, things: Sequence[Thing]) -> None:
-    """Refuse free things that would fall for ever."""
+    """Refuse free things that would fall for ever.
+
+    Args:
+        path: the scene's file, for messages.
+        things: all things of the scene.
+    """
     free = [thing for thing in things if thing.motion == "free"]
     solid = any(thing.motion == "static" and thing.collider.kind != "none" for thing in things)
     if free and not solid:
@@ -36,7 +46,13 @@ def check_ground(path: Path, things: Sequence[Thing]) -> None:
 
 
 def check_lights(path: Path, lights: Sequence[PointLight], things: Sequence[Thing]) -> None:
-    """Refuse lamps inside something closed: they light nothing outside."""
+    """Refuse lamps inside something closed: they light nothing outside.
+
+    Args:
+        path: the scene's file, for messages.
+        lights: all lamps of the scene.
+        things: all things of the scene.
+    """
     if not lights:
         return
     at = np.array([light.position for light in lights])
@@ -45,7 +61,7 @@ def check_lights(path: Path, lights: Sequence[PointLight], things: Sequence[Thin
         vertices = thing.mesh.vertices
         boxed = np.all((local > vertices.min(0)) & (local < vertices.max(0)), axis=1)
         for index in np.flatnonzero(boxed):
-            if turns_around(thing.mesh, local[index]) > _INSIDE:
+            if winding_number(thing.mesh, local[index]) > _INSIDE:
                 x, y, z = at[index]
                 raise SimjudgeError(
                     f"{path}: lights: the lamp at x {x:g}, y {y:g}, z {z:g} is inside {thing.name}, where it lights"
@@ -53,10 +69,14 @@ def check_lights(path: Path, lights: Sequence[PointLight], things: Sequence[Thin
                 )
 
 
-def turns_around(mesh: Mesh, point: FloatArray) -> float:
+def winding_number(mesh: Mesh, point: FloatArray) -> float:
     """How often a mesh encloses a point (3,), its winding number: 1 inside a closed one, 0 outside.
 
     Solid angles after Van Oosterom and Strackee, "The solid angle of a plane triangle" (1983).
+
+    Args:
+        mesh: the triangles.
+        point: x, y, z in the mesh's frame, metres.
     """
     a, b, c = (mesh.vertices[mesh.faces[:, k]] - point for k in range(3))
     la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))

@@ -18,13 +18,21 @@ _LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 
 
 def to_linear(srgb: npt.ArrayLike) -> FloatArray:
-    """Linear values of sRGB ones, 0 to 1, any shape (IEC 61966-2-1)."""
+    """Linear values of sRGB ones, 0 to 1, any shape (IEC 61966-2-1).
+
+    Args:
+        srgb: display values, 0 to 1, any shape.
+    """
     value = np.asarray(srgb, np.float64)
     return np.where(value <= 0.04045, value / 12.92, ((np.maximum(value, 0) + 0.055) / 1.055) ** 2.4)
 
 
 def to_srgb(linear: npt.ArrayLike) -> FloatArray:
-    """SRGB values of linear ones, 0 to 1, any shape; the inverse of `to_linear`."""
+    """SRGB values of linear ones, 0 to 1, any shape; the inverse of `to_linear`.
+
+    Args:
+        linear: linear values, 0 to 1, any shape.
+    """
     value = np.asarray(linear, np.float64)
     return np.where(value <= 0.0031308, value * 12.92, 1.055 * np.maximum(value, 1e-12) ** (1 / 2.4) - 0.055)
 
@@ -35,12 +43,20 @@ def _decoded() -> npt.NDArray[np.float32]:
 
 
 def image_to_linear(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-    """The linear values, float32, of an sRGB image of any shape."""
+    """The linear values, float32, of an sRGB image of any shape.
+
+    Args:
+        image: uint8, any shape, sRGB.
+    """
     return _decoded()[image]
 
 
 def parse_srgb(given: Any) -> tuple[float, float, float] | None:
-    """What "#rrggbb" or [red, green, blue] with numbers from 0 to 1 mean, sRGB; None where it is neither."""
+    """What "#rrggbb" or [red, green, blue] with numbers from 0 to 1 mean, sRGB; None where it is neither.
+
+    Args:
+        given: what a file says.
+    """
     if isinstance(given, str) and _HEX.fullmatch(given):
         red, green, blue = (int(given[k : k + 2], 16) / 255 for k in (1, 3, 5))
         return red, green, blue
@@ -49,11 +65,14 @@ def parse_srgb(given: Any) -> tuple[float, float, float] | None:
     return None
 
 
-def of_temperature(kelvin: float) -> FloatArray:
+def temperature_to_linear(kelvin: float) -> FloatArray:
     """Linear RGB (3,), luminance 1, of a black body of 1667 to 25000 K.
 
     Chromaticity by the cubic fit of Kim et al., "Design of advanced color temperature control system for HDTV
     applications" (2002).
+
+    Args:
+        kelvin: of the black body, 1667 to 25000.
     """
     t = 1000 / kelvin
     if kelvin <= 4000:

@@ -31,11 +31,15 @@ class Floor:
         self.add(things)
 
     def add(self, things: Iterable[Thing]) -> None:
-        """Take note of those of the things that stand in the way."""
+        """Take note of those of the things that stand in the way.
+
+        Args:
+            things: in the world; those that hang high, lie flat or are not solid are passed over.
+        """
         circles = []
         for thing in things:
             if thing.motion == "free" or thing.class_id != NO_CLASS:
-                circles.append([*thing.pose.position[:2], radius_of(thing.mesh.vertices)])
+                circles.append([*thing.pose.position[:2], radius_from_above(thing.mesh.vertices)])
                 self._round.append(thing.name)
             elif thing.collider.kind not in {"none", "plane"}:
                 vertices = thing.pose.to_world(thing.mesh.vertices)
@@ -44,14 +48,30 @@ class Floor:
         self.circles = np.concatenate([self.circles, np.array(circles).reshape(-1, 3)])
 
     def blocked(self, points: FloatArray, margin: float) -> BoolArray:
-        """Which of the points (N, 2) are nearer to an outline than `margin`, metres (a little more at corners)."""
+        """Which of the points (N, 2) are nearer to an outline than `margin`, metres (a little more at corners).
+
+        Args:
+            points: float64 (N, 2), metres, world.
+            margin: metres that must be free around a point.
+
+        Returns:
+            Booleans (N,).
+        """
         out = np.zeros(len(points), bool)
         for outline in self._outlines.values():
             out |= _beyond(outline, points) < margin
         return out
 
     def at(self, x: float, y: float, margin: float) -> str | None:
-        """The name of what is nearer to a point than `margin`, metres."""
+        """The name of what is nearer to a point than `margin`, metres.
+
+        Args:
+            x, y: metres, world.
+            margin: metres around the point.
+
+        Returns:
+            The name; None where nothing is that near.
+        """
         point = np.array([[x, y]])
         for name, (u, v, radius) in zip(self._round, self.circles.tolist(), strict=True):
             if math.hypot(x - u, y - v) < radius / math.sqrt(2) + margin:
@@ -59,8 +79,12 @@ class Floor:
         return next((name for name, outline in self._outlines.items() if _beyond(outline, point)[0] < margin), None)
 
 
-def radius_of(vertices: FloatArray) -> float:
-    """Metres from the origin of a mesh to the farthest of its vertices, seen from above."""
+def radius_from_above(vertices: FloatArray) -> float:
+    """Metres from the origin of a mesh to the farthest of its vertices, seen from above.
+
+    Args:
+        vertices: float64 (V, 3), metres, in the mesh's frame.
+    """
     return float(np.max(np.linalg.norm(vertices[:, :2], axis=1)))
 
 

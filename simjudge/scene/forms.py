@@ -17,7 +17,7 @@ from simjudge.core.documents import Location
 from simjudge.core.text import nearest_name
 from simjudge.geometry.poses import Pose
 from simjudge.scene import solid_meshes
-from simjudge.scene.floor import radius_of
+from simjudge.scene.floor import radius_from_above
 from simjudge.scene.model import NO_CLASS, Collider, Mesh, Motion, Surface, Thing
 from simjudge.scene.obj import ObjMesh, read_obj
 from simjudge.scene.scene_file import SHAPES, KindFields, PartFields, SceneDocument, ShapeFields
@@ -59,7 +59,7 @@ class Form:
     @property
     def radius(self) -> float:
         """Metres from its origin to its farthest point, seen from above."""
-        return max(radius_of(piece.mesh.vertices) for piece in self.pieces)
+        return max(radius_from_above(piece.mesh.vertices) for piece in self.pieces)
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,9 @@ def read_replay_scene(
 def parse_kinds(text: str) -> dict[str, str]:
     """Kinds by colour from "0=red_cone,1=green_cone".
 
+    Args:
+        text: pairs COLOUR=KIND with commas between.
+
     Raises:
         UsageError: the text is no such list.
     """

@@ -133,7 +133,11 @@ class Course(ShortRepr):
     width: float
 
     def start(self, height: float = 0.0) -> Pose:
-        """The pose at the line's first point, facing along it."""
+        """The pose at the line's first point, facing along it.
+
+        Args:
+            height: z of the pose, metres.
+        """
         ahead = self.centre_line[1] - self.centre_line[0]
         x, y = self.centre_line[0]
         return Pose.from_euler(float(x), float(y), height, yaw=float(np.arctan2(ahead[1], ahead[0])))

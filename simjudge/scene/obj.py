@@ -32,6 +32,9 @@ class ObjMesh(NamedTuple):
 def read_obj(path: Path) -> ObjMesh:
     """Read an OBJ file. Polygons become fans of triangles; without normals, edges sharper than 40 degrees stay sharp.
 
+    Args:
+        path: the file.
+
     Raises:
         SimjudgeError: it cannot be read, or is no whole mesh; the message names file, line and remedy.
     """
@@ -147,7 +150,13 @@ def _mesh(position: FloatArray, uv: FloatArray, normal: FloatArray, triangles: I
 
 
 def smooth_normals(position: FloatArray, faces: npt.NDArray[np.int64], crease: float = _CREASE) -> FloatArray:
-    """Unit normals (3 F, 3) of the corners: area-weighted over the faces at a vertex that turn less than `crease`."""
+    """Unit normals (3 F, 3) of the corners: area-weighted over the faces at a vertex that turn less than `crease`.
+
+    Args:
+        position: float64 (P, 3), metres.
+        faces: int64 (F, 3), indices of positions.
+        crease: cosine of the angle between faces from which on an edge stays sharp.
+    """
     a, b, c = (position[faces[:, k]] for k in range(3))
     weighted = np.cross(b - a, c - a)
     unit = weighted / np.linalg.norm(weighted, axis=1, keepdims=True)

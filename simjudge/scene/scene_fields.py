@@ -25,10 +25,10 @@ class PointType(Numbers):
     names: str = "x y z"
     largest: float = FARTHEST
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The point."""
         flat = isinstance(value, list | tuple) and len(value) == 2
-        return super().read([*value, 0.0] if flat and all(map(is_number, value)) else value)
+        return super()._read([*value, 0.0] if flat and all(map(is_number, value)) else value)
 
     def schema(self) -> JsonSchemaValue:
         """Two or three numbers."""
@@ -44,7 +44,7 @@ class ColourType(FieldType):
         """The phrase."""
         return 'a colour "#rrggbb" or [red, green, blue] from 0 to 1 (sRGB)'
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The linear values."""
         given = parse_srgb(value)
         if given is None:
@@ -70,9 +70,9 @@ class AreaType(Numbers):
         """The phrase."""
         return "[x0, y0, x1, y1] with x0 < x1 and y0 < y1"
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The rectangle."""
-        x0, y0, x1, y1 = super().read(value)
+        x0, y0, x1, y1 = super()._read(value)
         if not (x0 < x1 and y0 < y1):
             raise refusal(self.needed)
         return x0, y0, x1, y1
@@ -87,7 +87,7 @@ class RepeatType(FieldType):
         """The phrase."""
         return "a number above 0, or two of them [across, up],"
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """Across and up."""
         pair = value if isinstance(value, list | tuple) else [value, value]
         if len(pair) != 2 or not all(is_number(each, FARTHEST) and each > 0 for each in pair):
@@ -109,7 +109,7 @@ class ClassType(FieldType):
         """The phrase."""
         return Whole(1, MOST_CLASSES).needed
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The name or the number."""
         return Text().read(value) if isinstance(value, str) else Whole(1, MOST_CLASSES).read(value)
 
@@ -127,7 +127,7 @@ class NameType(FieldType):
         """The phrase."""
         return "a name without /"
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The name."""
         if not isinstance(value, str) or not value or "/" in value:
             raise conflict(f"{value!r} is no name; a text without / is needed")
@@ -147,7 +147,7 @@ class RowKey(FieldType):
         """The phrase."""
         return "an id, or [id, colour],"
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """Id, or id and colour, as texts."""
         key = value if isinstance(value, list) else [value]
         if not 1 <= len(key) <= 2 or not all(isinstance(each, str | int | float) for each in key):
@@ -169,7 +169,7 @@ class RowChange(FieldType):
         """The phrase."""
         return "[id, colour, x, y]"
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """Id and colour as texts, x and y in metres."""
         whole = isinstance(value, list) and len(value) == 4 and all(is_number(each, FARTHEST) for each in value[2:])
         if not whole or not all(isinstance(each, str | int | float) for each in value[:2]):

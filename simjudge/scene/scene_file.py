@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from simjudge.core.documents import Document, Fields
 from simjudge.core.field_types import Choice, Label, Number, Numbers, Text, Whole, conflict
 from simjudge.geometry.poses import Pose
-from simjudge.scene.colour import of_temperature
+from simjudge.scene.colour import temperature_to_linear
 from simjudge.scene.model import Surface
 from simjudge.scene.scene_fields import (
     FARTHEST,
@@ -47,9 +47,9 @@ _MOST_PLACED = 5000
 _MOST_LAMPS = 64
 """Columns, and rows, of a grid of lamps."""
 _COOLEST = 1667.0
-"""Kelvin; the fit of `colour.of_temperature` begins here."""
+"""Kelvin; the fit of `colour.temperature_to_linear` begins here."""
 _HOTTEST = 25000.0
-"""Kelvin; the fit of `colour.of_temperature` ends here."""
+"""Kelvin; the fit of `colour.temperature_to_linear` ends here."""
 _LARGEST_TURN = 400.0
 """Degrees that one piece of a course turns."""
 
@@ -122,7 +122,7 @@ class TintFields(Fields):
         """
         tint = self.colour or (1.0, 1.0, 1.0)
         if self.temperature is not None:
-            red, green, blue = of_temperature(self.temperature).tolist()
+            red, green, blue = temperature_to_linear(self.temperature).tolist()
             tint = (red, green, blue)
         return amount * tint[0], amount * tint[1], amount * tint[2]
 

@@ -18,7 +18,11 @@ _AXES = {"+x": (1, 2), "-x": (1, 2), "+y": (0, 2), "-y": (0, 2), "+z": (0, 1), "
 
 
 def box(x: float, y: float, z: float) -> Mesh:
-    """A box of six faces, each textured from its lower left corner, seen from outside, to the right and up."""
+    """A box of six faces, each textured from its lower left corner, seen from outside, to the right and up.
+
+    Args:
+        x, y, z: its sizes, metres.
+    """
     low, high = np.array([-x / 2, -y / 2, 0]), np.array([x / 2, y / 2, z])
     parts = []
     for side, (across, up) in _AXES.items():
@@ -39,18 +43,35 @@ def box(x: float, y: float, z: float) -> Mesh:
 
 
 def plane(x: float, y: float) -> Mesh:
-    """A rectangle in the plane z = 0, centred, that faces +z; textured from its corner at -x, -y."""
+    """A rectangle in the plane z = 0, centred, that faces +z; textured from its corner at -x, -y.
+
+    Args:
+        x, y: its sizes, metres.
+    """
     corner, across, up = np.array([-x / 2, -y / 2, 0]), np.array([x, 0, 0]), np.array([0, y, 0])
     return _rectangle(corner, across, up, np.array([0.0, 0, 1]))
 
 
 def cylinder(radius: float, height: float, segments: int = SEGMENTS) -> Mesh:
-    """A closed cylinder; the texture goes around it, u = arc length, v = height."""
+    """A closed cylinder; the texture goes around it, u = arc length, v = height.
+
+    Args:
+        radius: metres.
+        height: metres.
+        segments: sides of its circle.
+    """
     return cone(radius, height, radius, segments)
 
 
 def cone(radius: float, height: float, top: float = 0.0, segments: int = SEGMENTS) -> Mesh:
-    """A closed cone or, with a radius at the top, the frustum of one; u = arc length at the base, v = slant length."""
+    """A closed cone or, with a radius at the top, the frustum of one; u = arc length at the base, v = slant length.
+
+    Args:
+        radius: at the base, metres.
+        height: metres.
+        top: radius at the top, metres.
+        segments: sides of its circles.
+    """
     turn = np.linspace(0, 2 * math.pi, segments + 1)
     ring = np.stack([np.cos(turn), np.sin(turn), np.zeros_like(turn)], 1)
     slant = math.hypot(height, radius - top)
@@ -70,7 +91,11 @@ def cone(radius: float, height: float, top: float = 0.0, segments: int = SEGMENT
 
 
 def join(parts: Sequence[Mesh]) -> Mesh:
-    """Several meshes as one."""
+    """Several meshes as one.
+
+    Args:
+        parts: in one frame; they keep vertices of their own.
+    """
     starts = np.cumsum([0, *(len(part.vertices) for part in parts)])
     return Mesh(
         np.concatenate([part.vertices for part in parts]),
@@ -81,17 +106,31 @@ def join(parts: Sequence[Mesh]) -> Mesh:
 
 
 def move(mesh: Mesh, pose: Pose) -> Mesh:
-    """A mesh elsewhere in the same frame."""
+    """A mesh elsewhere in the same frame.
+
+    Args:
+        mesh: in its own frame.
+        pose: of that frame in the new one.
+    """
     return Mesh(pose.to_world(mesh.vertices), mesh.faces, mesh.uv, mesh.normals @ pose.rotation_matrix().T)
 
 
 def repeat_texture(mesh: Mesh, repeat: tuple[float, float]) -> Mesh:
-    """A mesh whose texture repeats every so many units of its coordinates."""
+    """A mesh whose texture repeats every so many units of its coordinates.
+
+    Args:
+        mesh: with texture coordinates in some unit.
+        repeat: units across and up after which the texture repeats.
+    """
     return Mesh(mesh.vertices, mesh.faces, mesh.uv / repeat, mesh.normals)
 
 
 def map_box(mesh: Mesh) -> Mesh:
-    """A mesh with texture coordinates in metres, from the side (of the six of a box) that each triangle faces."""
+    """A mesh with texture coordinates in metres, from the side (of the six of a box) that each triangle faces.
+
+    Args:
+        mesh: in metres.
+    """
     corners = mesh.vertices[mesh.faces]
     facet = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     axis = np.argmax(np.abs(facet), axis=1)

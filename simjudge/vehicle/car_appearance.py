@@ -33,14 +33,26 @@ _FLOOR, _NOSE, _TAIL, _HALF_WIDTH, _TOP = 0.42, 1.29, -0.2, 0.8, 1.6
 
 
 def body_box(car: Vehicle) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Centre and size, metres in base_link, of the box that stands for all but the wheels in collisions."""
+    """Centre and size, metres in base_link, of the box that stands for all but the wheels in collisions.
+
+    Args:
+        car: its figures.
+    """
     low, high = _FLOOR * car.wheel_radius, _TOP * car.wheel_radius
     x0, x1 = _TAIL * car.wheelbase, _NOSE * car.wheelbase
     return ((x0 + x1) / 2, 0.0, (low + high) / 2), (x1 - x0, 2 * _HALF_WIDTH * _room(car), high - low)
 
 
 def wheel_poses(car: Vehicle, base: Pose) -> dict[str, Pose]:
-    """The wheels of a car that stands still with its wheels straight."""
+    """The wheels of a car that stands still with its wheels straight.
+
+    Args:
+        car: its figures.
+        base: base_link in the world.
+
+    Returns:
+        Poses in the world, by the names of PARTS.
+    """
     places = {}
     for part in PARTS[1:]:
         x = car.wheelbase if "front" in part else 0.0

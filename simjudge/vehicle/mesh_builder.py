@@ -50,7 +50,13 @@ class Shape:
         colour: int,
         pose: Pose | None = None,
     ) -> None:
-        """A box between two x, y and z, metres, in the frame of `pose`."""
+        """A box between two x, y and z, metres, in the frame of `pose`.
+
+        Args:
+            x, y, z: lowest and highest coordinate along each axis, metres.
+            colour: number in the palette.
+            pose: of the box's frame in the mesh's; the same frame if None.
+        """
         pose = pose or Pose()
         quads, normals = [], []
         for axis in range(3):

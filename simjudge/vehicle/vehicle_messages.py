@@ -46,7 +46,12 @@ class VehicleMessages:
         self._find, self._frames = find, frames or Frames()
 
     def odometry(self, stamp: int, state: VehicleState) -> Any:
-        """How the car moves (nav_msgs/Odometry): the pose in the odometry's frame, the twist in base_link."""
+        """How the car moves (nav_msgs/Odometry): the pose in the odometry's frame, the twist in base_link.
+
+        Args:
+            stamp: nanoseconds.
+            state: of the car.
+        """
         covariance = (_VARIANCE * np.eye(6)).reshape(-1)
         pose = self._new("geometry_msgs/msg/Pose", position=self._point(state.pose), orientation=self._turn(state.pose))
         twist = self._new(
@@ -61,11 +66,21 @@ class VehicleMessages:
         )
 
     def moving(self, stamp: int, state: VehicleState) -> Any:
-        """Where the car is, for /tf."""
+        """Where the car is, for /tf.
+
+        Args:
+            stamp: nanoseconds.
+            state: of the car.
+        """
         return self._transforms(stamp, [(self._frames.odom, self._frames.base, state.pose)])
 
     def fixed(self, stamp: int, mounts: Mapping[str, Pose]) -> Any:
-        """Where its sensors sit, for /tf_static: the camera with its optical frame, others as NAME_link."""
+        """Where its sensors sit, for /tf_static: the camera with its optical frame, others as NAME_link.
+
+        Args:
+            stamp: nanoseconds.
+            mounts: poses in base_link by the sensors' names.
+        """
         links = []
         for name, pose in mounts.items():
             links.append((self._frames.base, self._frames.camera if name == "camera" else f"{name}_link", pose))
@@ -90,7 +105,12 @@ class VehicleMessages:
         )
 
     def header(self, stamp: int, frame_id: str) -> Any:
-        """A std_msgs/Header; nanoseconds."""
+        """A std_msgs/Header; nanoseconds.
+
+        Args:
+            stamp: nanoseconds.
+            frame_id: of the message's coordinate frame.
+        """
         sec, nanosec = divmod(stamp, 1_000_000_000)
         time = self._new("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)
         return self._new("std_msgs/msg/Header", stamp=time, frame_id=frame_id)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.scene.checks import turns_around
+from simjudge.scene.checks import winding_number
 from simjudge.scene.solid_meshes import box, cone, join, plane
 
 
@@ -15,14 +15,14 @@ def test_inside_and_outside_of_many_points():
     # Distance to the nearest face with its side: another way than solid angles.
     nearest, _, face = solid.nearest.on_surface(points)
     inside = np.sum((points - nearest) * solid.face_normals[face], axis=1) < 0
-    turns = np.array([turns_around(mesh, point) for point in points])
+    turns = np.array([winding_number(mesh, point) for point in points])
     assert np.array_equal(turns > 0.5, inside)
     assert np.all(np.minimum(np.abs(turns), np.abs(turns - 1)) < 1e-9)
 
 
 def test_before_a_plane_it_is_no_more_than_a_half():
-    assert turns_around(plane(100, 100), np.array([0, 0, -0.01])) == pytest.approx(0.5, abs=0.01)
+    assert winding_number(plane(100, 100), np.array([0, 0, -0.01])) == pytest.approx(0.5, abs=0.01)
 
 
 def test_in_two_at_once_it_is_two():
-    assert turns_around(join([box(1, 1, 1), box(2, 2, 2)]), np.array([0, 0, 0.5])) == pytest.approx(2)
+    assert winding_number(join([box(1, 1, 1), box(2, 2, 2)]), np.array([0, 0, 0.5])) == pytest.approx(2)

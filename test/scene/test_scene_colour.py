@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.scene.colour import image_to_linear, of_temperature, parse_srgb, to_linear, to_srgb
+from simjudge.scene.colour import image_to_linear, parse_srgb, temperature_to_linear, to_linear, to_srgb
 
 
 def test_srgb_is_the_standards():
@@ -53,7 +53,7 @@ def spectrum_of(kelvin):
 
 @pytest.mark.parametrize("kelvin", [1800, 2200, 2700, 3500, 4000, 5000, 6500, 10000, 20000])
 def test_temperatures_are_plancks(kelvin):
-    rgb = of_temperature(kelvin)
+    rgb = temperature_to_linear(kelvin)
     assert rgb @ [0.2126, 0.7152, 0.0722] == pytest.approx(1)
     if kelvin >= 2200:  # in gamut
         to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])

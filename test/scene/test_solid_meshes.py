@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.geometry.poses import Pose
 from simjudge.scene import solid_meshes
-from simjudge.scene.checks import turns_around
+from simjudge.scene.checks import winding_number
 
 N = solid_meshes.SEGMENTS
 POLYGON = N / 2 * math.sin(2 * math.pi / N)
@@ -51,8 +51,8 @@ def test_solids(name):
     assert np.all(area(mesh) > 0)
     along = np.einsum("fk,fck->fc", facet / np.linalg.norm(facet, axis=1, keepdims=True), mesh.normals[mesh.faces])
     assert along.min() > math.cos(2 * math.pi / N)
-    assert turns_around(mesh, np.array([0, 0, size[2] / 2])) == pytest.approx(1)
-    assert turns_around(mesh, np.array([size[0], 0, 0.1])) == pytest.approx(0, abs=1e-9)
+    assert winding_number(mesh, np.array([0, 0, size[2] / 2])) == pytest.approx(1)
+    assert winding_number(mesh, np.array([size[0], 0, 0.1])) == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", SOLIDS)
@@ -102,7 +102,7 @@ def test_joined_and_moved():
     both = solid_meshes.join([one, other])
     assert volume(both) == pytest.approx(2)
     assert np.sum(both.normals[len(one.normals)] * other.normals[0]) == pytest.approx(1)
-    assert turns_around(both, np.array([5, 0, 0.5])) == pytest.approx(1)
+    assert winding_number(both, np.array([5, 0, 0.5])) == pytest.approx(1)
 
 
 def test_box_mapping_is_in_metres_and_not_mirrored():

@@ -15,12 +15,12 @@ import numpy.typing as npt
 from simjudge.core.errors import UsageError
 from simjudge.core.text import one_line
 from simjudge.scene.colour import parse_srgb, to_linear
-from simjudge.scene.textures import floors, goods, walls
+from simjudge.scene.textures import floors, objects, walls
 from simjudge.scene.textures.noise import Image
 
 Pattern = Callable[..., Image]
 _PATTERNS: dict[str, Pattern] = {
-    function.__name__: function for module in (floors, walls, goods) for function in module.PATTERNS
+    function.__name__: function for module in (floors, walls, objects) for function in module.PATTERNS
 }
 _LIMITS = {"size": (16, 4096), "seed": (0, 2**31), "stripes": (0, 9)}
 _COUNTS = (1, 64)

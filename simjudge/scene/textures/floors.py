@@ -8,14 +8,14 @@ import numpy as np
 from simjudge.core.frames import FloatArray
 from simjudge.scene.textures.noise import (
     Image,
-    blurred,
+    blend,
+    blur,
+    draw_lines,
     grid_cells,
-    mixed,
     smooth_step,
     spectral,
-    streaks,
-    strokes,
-    wander,
+    stretched_noise,
+    wandering_line,
 )
 
 Srgb = tuple[float, float, float]
@@ -30,7 +30,19 @@ def concrete(
     cracks: float = 0.3,
     scuffs: float = 0.4,
 ) -> Image:
-    """Polished concrete: clouds, fine grain, stains, hairline cracks and scuffs, about 3 m across."""
+    """Polished concrete: clouds, fine grain, stains, hairline cracks and scuffs, about 3 m across.
+
+    Args:
+        size: pixels along each side.
+        seed: of all that is random in it.
+        colour: main colour, sRGB, 0 to 1.
+        stains: how dark they are, 0 to 1.
+        cracks: how many, 0 to 1.
+        scuffs: how many, 0 to 1.
+
+    Returns:
+        sRGB, 0 to 1, (size, size, 3).
+    """
     random = np.random.default_rng([seed, 1])
     tone = 0.030 * spectral(size, random, 3.0, 2) + 0.012 * spectral(size, random, 1.2, 8)
     grain = spectral(size, random, 0.0)
@@ -40,12 +52,12 @@ def concrete(
     tone += stains * 0.03 * smooth_step(blot, -1.2, -2.4)
     out = np.asarray(colour, np.float32) + tone[..., None] * np.array([1.0, 1.0, 1.04], np.float32)
     count = round(14 * scuffs)
-    rubs = [wander(random, random.random(2), random.uniform(0.02, 0.15), 0.01, 0.05) for _ in range(count)]
-    rubbed = blurred(strokes(size, rubs, random.integers(1, 4, count).tolist()), 1.2)
-    out = mixed(out, np.multiply(colour, 0.55), 0.5 * rubbed * smooth_step(spectral(size, random, 1.5, 12), -1, 1))
+    rubs = [wandering_line(random, random.random(2), random.uniform(0.02, 0.15), 0.01, 0.05) for _ in range(count)]
+    rubbed = blur(draw_lines(size, rubs, random.integers(1, 4, count).tolist()), 1.2)
+    out = blend(out, np.multiply(colour, 0.55), 0.5 * rubbed * smooth_step(spectral(size, random, 1.5, 12), -1, 1))
     count = round(7 * cracks)
-    split = [wander(random, random.random(2), random.uniform(0.15, 0.5), 0.006, 0.35) for _ in range(count)]
-    return mixed(out, np.multiply(colour, 0.55), 0.55 * blurred(strokes(size, split, [1] * count), 0.6))
+    split = [wandering_line(random, random.random(2), random.uniform(0.15, 0.5), 0.006, 0.35) for _ in range(count)]
+    return blend(out, np.multiply(colour, 0.55), 0.55 * blur(draw_lines(size, split, [1] * count), 0.6))
 
 
 def vinyl_tiles(
@@ -58,13 +70,26 @@ def vinyl_tiles(
     joint: float = 0.35,
     scuffs: float = 0.4,
 ) -> Image:
-    """Vinyl floor tiles, `tiles` x `tiles` of them: speckles, streaks turned from tile to tile, thin joints, scuffs."""
+    """Vinyl floor tiles, `tiles` x `tiles` of them: speckles, streaks turned from tile to tile, thin joints, scuffs.
+
+    Args:
+        size: pixels along each side.
+        seed: of all that is random in it.
+        colour: main colour, sRGB, 0 to 1.
+        tiles: tiles along each side.
+        contrast: 0 (even) to 1.
+        joint: how dark the joints are, 0 to 1.
+        scuffs: how many, 0 to 1.
+
+    Returns:
+        sRGB, 0 to 1, (size, size, 3).
+    """
     random = np.random.default_rng([seed, 2])
     column, row, near = grid_cells(size, tiles, tiles)
     shade = random.normal(0, 0.018, (tiles, tiles))[row, column]
     marble = spectral(size, random, 1.7, 12)
     turned = np.where((column + row) % 2 == 0, marble, marble.T)
-    speckle = blurred(spectral(size, random, 0.0), 0.8)
+    speckle = blur(spectral(size, random, 0.0), 0.8)
     speckle /= speckle.std()
     tone = shade + contrast * (
         0.030 * turned - 0.06 * smooth_step(speckle, 1.3, 2.6) + 0.05 * smooth_step(-speckle, 1.5, 2.6)
@@ -72,10 +97,10 @@ def vinyl_tiles(
     tone += 0.012 * spectral(size, random, 3.2, 1)
     out = np.asarray(colour, np.float32) + tone[..., None].astype(np.float32)
     count = round(26 * scuffs)
-    rubs = [wander(random, random.random(2), random.uniform(0.01, 0.1), 0.008, 0.08) for _ in range(count)]
-    rubbed = blurred(strokes(size, rubs, random.integers(1, 3, count).tolist()), 1.0)
-    out = mixed(out, np.multiply(colour, 0.5), 0.5 * rubbed)
-    return mixed(out, np.multiply(colour, 0.45), joint * (1 - smooth_step(near, 0.3, 1.3)))
+    rubs = [wandering_line(random, random.random(2), random.uniform(0.01, 0.1), 0.008, 0.08) for _ in range(count)]
+    rubbed = blur(draw_lines(size, rubs, random.integers(1, 3, count).tolist()), 1.0)
+    out = blend(out, np.multiply(colour, 0.5), 0.5 * rubbed)
+    return blend(out, np.multiply(colour, 0.45), joint * (1 - smooth_step(near, 0.3, 1.3)))
 
 
 def floor_tiles(
@@ -87,7 +112,19 @@ def floor_tiles(
     tiles: int = 4,
     contrast: float = 0.5,
 ) -> Image:
-    """Ceramic tiles, `tiles` x `tiles` of them, with joints of mortar."""
+    """Ceramic tiles, `tiles` x `tiles` of them, with joints of mortar.
+
+    Args:
+        size: pixels along each side.
+        seed: of all that is random in it.
+        colour: main colour, sRGB, 0 to 1.
+        joint: colour of the mortar, sRGB, 0 to 1.
+        tiles: tiles along each side.
+        contrast: 0 (even) to 1.
+
+    Returns:
+        sRGB, 0 to 1, (size, size, 3).
+    """
     random = np.random.default_rng([seed, 3])
     column, row, near = grid_cells(size, tiles, tiles)
     shade = contrast * random.normal(0, 0.045, (tiles, tiles))[row, column]
@@ -96,7 +133,7 @@ def floor_tiles(
     tone -= 0.05 * (1 - smooth_step(near, width, 2.2 * width))
     mortar = np.asarray(joint, np.float32) + 0.02 * spectral(size, random, 1.0, 20)[..., None]
     tile = np.asarray(colour, np.float32) + tone[..., None].astype(np.float32)
-    return mixed(tile, mortar, 1 - smooth_step(near, 0.75 * width, 1.25 * width))
+    return blend(tile, mortar, 1 - smooth_step(near, 0.75 * width, 1.25 * width))
 
 
 def terrazzo(
@@ -107,7 +144,18 @@ def terrazzo(
     chips: float = 0.6,
     contrast: float = 0.6,
 ) -> Image:
-    """Terrazzo: ground chips of marble in cement, about 1.5 m across."""
+    """Terrazzo: ground chips of marble in cement, about 1.5 m across.
+
+    Args:
+        size: pixels along each side.
+        seed: of all that is random in it.
+        colour: main colour, sRGB, 0 to 1.
+        chips: how dense the chips lie, 0 to 1.
+        contrast: 0 (even) to 1.
+
+    Returns:
+        sRGB, 0 to 1, (size, size, 3).
+    """
     random = np.random.default_rng([seed, 4])
     base = np.asarray(colour, np.float32) + (0.012 * spectral(size, random, 2.4, 2))[..., None]
     out: Image = np.ascontiguousarray(base + 0.012 * spectral(size, random, 0.3)[..., None])
@@ -122,7 +170,7 @@ def terrazzo(
         shade = tuple((np.asarray(colour) * (1 - contrast) + tint * contrast).tolist())
         for shift in _shifts(middle, radius * 1.3, size):
             cv2.fillConvexPoly(out, np.round((outline + shift) * 16).astype(np.int32), shade, cv2.LINE_AA, 4)
-    return blurred(out, 0.6)
+    return blur(out, 0.6)
 
 
 def carpet(
@@ -133,19 +181,30 @@ def carpet(
     contrast: float = 0.5,
     tiles: int = 4,
 ) -> Image:
-    """Carpet tiles of looped pile, `tiles` x `tiles` of them, the pile turned from tile to tile."""
+    """Carpet tiles of looped pile, `tiles` x `tiles` of them, the pile turned from tile to tile.
+
+    Args:
+        size: pixels along each side.
+        seed: of all that is random in it.
+        colour: main colour, sRGB, 0 to 1.
+        contrast: 0 (even) to 1.
+        tiles: tiles along each side.
+
+    Returns:
+        sRGB, 0 to 1, (size, size, 3).
+    """
     random = np.random.default_rng([seed, 5])
     column, row, near = grid_cells(size, tiles, tiles)
-    loops = blurred(spectral(size, random, 0.0), 1.1)
-    lines = streaks(size, random, 3.0, 0.7)
+    loops = blur(spectral(size, random, 0.0), 1.1)
+    lines = stretched_noise(size, random, 3.0, 0.7)
     turned = np.where((column + row) % 2 == 0, lines, lines.T)
     tone = contrast * (0.045 * loops / loops.std() + 0.045 * turned / turned.std())
     tone += 0.012 * spectral(size, random, 3.0, 1)
     tone += np.where((column + row) % 2 == 0, 0.012, -0.012) + random.normal(0, 0.008, (tiles, tiles))[row, column]
     flecks = smooth_step(spectral(size, random, 0.2), 2.0, 3.2)
     out = np.asarray(colour, np.float32) * (1 + 2.2 * tone[..., None].astype(np.float32))
-    out = mixed(out, np.minimum(np.add(colour, 0.22), 1), 0.6 * contrast * flecks)
-    return mixed(out, np.multiply(colour, 0.5), 0.5 * (1 - smooth_step(near, 0.5, 2.0)))
+    out = blend(out, np.minimum(np.add(colour, 0.22), 1), 0.6 * contrast * flecks)
+    return blend(out, np.multiply(colour, 0.5), 0.5 * (1 - smooth_step(near, 0.5, 2.0)))
 
 
 def _shifts(middle: FloatArray, radius: float, size: int) -> list[FloatArray]:

@@ -32,8 +32,18 @@ def spectral(size: int, random: np.random.Generator, exponent: float = 2.0, coar
     return out
 
 
-def streaks(size: int, random: np.random.Generator, along: float, across: float) -> Image:
-    """Noise of mean 0 and deviation 1, stretched: features `along` pixels wide and `across` pixels high."""
+def stretched_noise(size: int, random: np.random.Generator, along: float, across: float) -> Image:
+    """Noise of mean 0 and deviation 1, stretched: features `along` pixels wide and `across` pixels high.
+
+    Args:
+        size: pixels along each side.
+        random: the source.
+        along: width of a feature, pixels.
+        across: height of a feature, pixels.
+
+    Returns:
+        (size, size).
+    """
     white = random.standard_normal((size, size), np.float32)
     fy, fx = np.fft.fftfreq(size)[:, None], np.fft.rfftfreq(size)[None]
     gain = np.exp(-2 * np.pi**2 * ((fx * along) ** 2 + (fy * across) ** 2)).astype(np.float32)
@@ -43,8 +53,13 @@ def streaks(size: int, random: np.random.Generator, along: float, across: float)
     return out
 
 
-def blurred(image: Image, sigma: float) -> Image:
-    """A Gaussian blur that goes on across the edges; any number of channels."""
+def blur(image: Image, sigma: float) -> Image:
+    """A Gaussian blur that goes on across the edges; any number of channels.
+
+    Args:
+        image: (H, W) or (H, W, C).
+        sigma: standard deviation, pixels.
+    """
     reach = min(int(4 * sigma + 1), image.shape[0] - 1)
     padded = cv2.copyMakeBorder(image, reach, reach, reach, reach, cv2.BORDER_WRAP)
     soft = cv2.GaussianBlur(padded, (0, 0), sigma)
@@ -52,8 +67,17 @@ def blurred(image: Image, sigma: float) -> Image:
     return out
 
 
-def strokes(size: int, lines: list[FloatArray], widths: list[int]) -> Image:
-    """Lines, each points (P, 2) in parts of the texture, drawn with widths in pixels: 1 on them, 0 elsewhere."""
+def draw_lines(size: int, lines: list[FloatArray], widths: list[int]) -> Image:
+    """Lines, each points (P, 2) in parts of the texture, drawn with widths in pixels: 1 on them, 0 elsewhere.
+
+    Args:
+        size: pixels along each side.
+        lines: points (P, 2) each, in parts of the texture.
+        widths: of the lines, pixels.
+
+    Returns:
+        (size, size).
+    """
     out = np.zeros((size, size), np.uint8)
     for line, width in zip(lines, widths, strict=True):
         low, high = np.floor(line.min(0) - 0.02).astype(int), np.floor(line.max(0) + 0.02).astype(int)
@@ -64,27 +88,55 @@ def strokes(size: int, lines: list[FloatArray], widths: list[int]) -> Image:
     return np.asarray(out / 255, np.float32)
 
 
-def wander(random: np.random.Generator, start: FloatArray, length: float, step: float, turn: float) -> FloatArray:
-    """A line that wanders: points (P, 2), each `step` on in a direction that changes by about `turn` radians."""
+def wandering_line(
+    random: np.random.Generator, start: FloatArray, length: float, step: float, turn: float
+) -> FloatArray:
+    """A line that wanders: points (P, 2), each `step` on in a direction that changes by about `turn` radians.
+
+    Args:
+        random: the source.
+        start: x and y of the first point, in parts of the texture.
+        length: of the line, in parts of the texture.
+        step: between two points, in parts of the texture.
+        turn: change of the direction from step to step, radians.
+    """
     count = max(int(length / step), 2)
     angle = random.uniform(0, 2 * np.pi) + np.cumsum(random.normal(0, turn, count))
     return start + np.cumsum(step * np.stack([np.cos(angle), np.sin(angle)], 1), 0)
 
 
 def smooth_step(x: npt.NDArray[np.floating], low: float, high: float) -> Image:
-    """0 below `low`, 1 above `high`, smooth between."""
+    """0 below `low`, 1 above `high`, smooth between.
+
+    Args:
+        x: any shape.
+        low: where it leaves 0.
+        high: where it reaches 1.
+    """
     t = np.clip((x - low) / (high - low), 0, 1)
     return np.asarray(t * t * (3 - 2 * t), np.float32)
 
 
-def mixed(one: npt.ArrayLike, other: npt.ArrayLike, share: Image) -> Image:
-    """(H, W, 3) from `one` where the share (H, W) is 0 to `other` where it is 1; either may be one colour."""
+def blend(one: npt.ArrayLike, other: npt.ArrayLike, share: Image) -> Image:
+    """(H, W, 3) from `one` where the share (H, W) is 0 to `other` where it is 1; either may be one colour.
+
+    Args:
+        one: (H, W, 3), or one colour (3,).
+        other: likewise.
+        share: (H, W), 0 to 1.
+    """
     a, b = np.asarray(one, np.float32), np.asarray(other, np.float32)
     return np.asarray(a + (b - a) * share[..., None], np.float32)
 
 
 def grid_cells(size: int, columns: int, rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Image]:
-    """Tiles: column and row of each pixel (broadcast to (size, size)), and pixels to the nearest joint's middle."""
+    """Tiles: column and row of each pixel (broadcast to (size, size)), and pixels to the nearest joint's middle.
+
+    Args:
+        size: pixels along each side.
+        columns: tiles across.
+        rows: tiles down.
+    """
     x, y = (np.arange(size) + 0.5) / size * columns, (np.arange(size) + 0.5) / size * rows
     near_x = np.minimum(x % 1, 1 - x % 1) * size / columns
     near_y = np.minimum(y % 1, 1 - y % 1) * size / rows

@@ -7,20 +7,40 @@ import numpy as np
 
 from simjudge.core.frames import FloatArray
 from simjudge.scene.textures.floors import Srgb
-from simjudge.scene.textures.noise import Image, blurred, grid_cells, mixed, smooth_step, spectral, strokes, wander
+from simjudge.scene.textures.noise import (
+    Image,
+    blend,
+    blur,
+    draw_lines,
+    grid_cells,
+    smooth_step,
+    spectral,
+    wandering_line,
+)
 
 
 def plaster(
     *, size: int = 512, seed: int = 0, colour: Srgb = (0.86, 0.85, 0.82), contrast: float = 0.4, marks: float = 0.3
 ) -> Image:
-    """Painted plaster: the orange peel of a roller, faint clouds, a few marks; about 2 m across."""
+    """Painted plaster: the orange peel of a roller, faint clouds, a few marks; about 2 m across.
+
+    Args:
+        size: pixels along each side.
+        seed: of all that is random in it.
+        colour: main colour, sRGB, 0 to 1.
+        contrast: 0 (even) to 1.
+        marks: how many marks, 0 to 1.
+
+    Returns:
+        sRGB, 0 to 1, (size, size, 3).
+    """
     random = np.random.default_rng([seed, 11])
     peel = spectral(size, random, 0.8, size / 40)
     tone = contrast * (0.014 * peel + 0.016 * spectral(size, random, 3.0, 1))
     out = np.asarray(colour, np.float32) + tone[..., None]
     count = round(10 * marks)
-    rubs = [wander(random, random.random(2), random.uniform(0.01, 0.05), 0.005, 0.15) for _ in range(count)]
-    return mixed(out, np.multiply(colour, 0.7), 0.4 * blurred(strokes(size, rubs, [1] * count), 0.8))
+    rubs = [wandering_line(random, random.random(2), random.uniform(0.01, 0.05), 0.005, 0.15) for _ in range(count)]
+    return blend(out, np.multiply(colour, 0.7), 0.4 * blur(draw_lines(size, rubs, [1] * count), 0.8))
 
 
 def brick(
@@ -32,7 +52,19 @@ def brick(
     columns: int = 4,
     contrast: float = 0.6,
 ) -> Image:
-    """Bricks in running bond, `columns` a row and three times as many rows; four columns are about 1 m across."""
+    """Bricks in running bond, `columns` a row and three times as many rows; four columns are about 1 m across.
+
+    Args:
+        size: pixels along each side.
+        seed: of all that is random in it.
+        colour: main colour, sRGB, 0 to 1.
+        joint: colour of the mortar, sRGB, 0 to 1.
+        columns: bricks in a row.
+        contrast: 0 (even) to 1.
+
+    Returns:
+        sRGB, 0 to 1, (size, size, 3).
+    """
     random = np.random.default_rng([seed, 12])
     rows = 2 * ((3 * columns + 1) // 2)
     y = (np.arange(size) + 0.5) / size * rows
@@ -51,27 +83,48 @@ def brick(
     mortar = np.asarray(joint, np.float32) * (1 + 0.05 * spectral(size, random, 0.8, 10)[..., None])
     width = size / 170
     edge = smooth_step(near + wobble, 0.7 * width, 1.3 * width)
-    return mixed(mortar * (1 - 0.25 * smooth_step(near, 0.3 * width, width))[..., None], face, edge)
+    return blend(mortar * (1 - 0.25 * smooth_step(near, 0.3 * width, width))[..., None], face, edge)
 
 
 def ceiling_tiles(
     *, size: int = 512, seed: int = 0, colour: Srgb = (0.88, 0.88, 0.86), tiles: int = 4, joint: float = 0.35
 ) -> Image:
-    """Mineral ceiling tiles, `tiles` x `tiles` of them, pitted, in a grid of rails."""
+    """Mineral ceiling tiles, `tiles` x `tiles` of them, pitted, in a grid of rails.
+
+    Args:
+        size: pixels along each side.
+        seed: of all that is random in it.
+        colour: main colour, sRGB, 0 to 1.
+        tiles: tiles along each side.
+        joint: how dark the rails are, 0 to 1.
+
+    Returns:
+        sRGB, 0 to 1, (size, size, 3).
+    """
     random = np.random.default_rng([seed, 13])
     column, row, near = grid_cells(size, tiles, tiles)
-    pits = smooth_step(blurred(spectral(size, random, 0.0), 0.7), 0.45, 0.9)
+    pits = smooth_step(blur(spectral(size, random, 0.0), 0.7), 0.45, 0.9)
     tone = random.normal(0, 0.008, (tiles, tiles))[row, column] - 0.10 * pits + 0.006 * spectral(size, random, 2.0, 2)
     out = np.asarray(colour, np.float32) + tone[..., None].astype(np.float32)
     width = size / tiles / 40
     rail = 1 - smooth_step(near, width, 1.6 * width)
-    out = mixed(out, np.multiply(colour, 1.04), rail)
+    out = blend(out, np.multiply(colour, 1.04), rail)
     shadow = smooth_step(near, width, 1.6 * width) * (1 - smooth_step(near, 1.6 * width, 3.2 * width))
-    return mixed(out, np.multiply(colour, 0.6), joint * shadow)
+    return blend(out, np.multiply(colour, 0.6), joint * shadow)
 
 
 def whiteboard(*, size: int = 512, seed: int = 0, colour: Srgb = (0.93, 0.94, 0.94), writing: float = 0.5) -> Image:
-    """A whiteboard with sketches, formulas and what the wiper left of older ones; its rim is aluminium."""
+    """A whiteboard with sketches, formulas and what the wiper left of older ones; its rim is aluminium.
+
+    Args:
+        size: pixels along each side.
+        seed: of all that is random in it.
+        colour: main colour, sRGB, 0 to 1.
+        writing: how much is written, 0 to 1.
+
+    Returns:
+        sRGB, 0 to 1, (size, size, 3).
+    """
     random = np.random.default_rng([seed, 14])
     out = np.asarray(colour, np.float32) - 0.03 * smooth_step(spectral(size, random, 3.0, 2), 0.4, 2.5)[..., None]
     pens = np.array([[0.12, 0.16, 0.45], [0.10, 0.10, 0.12], [0.65, 0.12, 0.12], [0.10, 0.42, 0.22]])
@@ -85,16 +138,26 @@ def whiteboard(*, size: int = 512, seed: int = 0, colour: Srgb = (0.93, 0.94, 0.
             else:
                 lines += _words(random, at)
                 widths += [1] * (len(lines) - len(widths))
-        out = mixed(out, pen, 0.85 * strokes(size, lines, widths))
+        out = blend(out, pen, 0.85 * draw_lines(size, lines, widths))
     y, x = np.mgrid[0:size, 0:size] / (size - 1)
     rim = np.minimum(np.minimum(x, 1 - x) / 0.012, np.minimum(y, 1 - y) / 0.02)
-    return mixed(out, (0.62, 0.63, 0.65), (rim < 1).astype(np.float32))
+    return blend(out, (0.62, 0.63, 0.65), (rim < 1).astype(np.float32))
 
 
 def poster(
     *, size: int = 512, seed: int = 0, colour: Srgb = (0.13, 0.27, 0.47), accent: Srgb = (0.86, 0.52, 0.12)
 ) -> Image:
-    """A conference poster: a coloured head, columns of text, some figures."""
+    """A conference poster: a coloured head, columns of text, some figures.
+
+    Args:
+        size: pixels along each side.
+        seed: of all that is random in it.
+        colour: main colour, sRGB, 0 to 1.
+        accent: second colour, sRGB, 0 to 1.
+
+    Returns:
+        sRGB, 0 to 1, (size, size, 3).
+    """
     random = np.random.default_rng([seed, 15])
     out = np.full((size, size, 3), 0.95, np.float32)
     unit = size / 100

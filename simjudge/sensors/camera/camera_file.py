@@ -76,7 +76,7 @@ class FilterType(FieldType):
         """The phrase."""
         return "a filter's name, or name: {parameter: value, ...},"
 
-    def read(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The step, checked by name, parameters and their types, and by running it on a small image."""
         name, parameters = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else (value, {})
         written = isinstance(name, str) and isinstance(parameters, dict)

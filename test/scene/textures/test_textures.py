@@ -9,7 +9,16 @@ from simjudge.core.errors import UsageError
 from simjudge.scene.colour import to_linear
 from simjudge.scene.textures import make_texture, patterns
 from simjudge.scene.textures.catalogue import _PATTERNS, _painted
-from simjudge.scene.textures.noise import blurred, grid_cells, mixed, smooth_step, spectral, streaks, strokes, wander
+from simjudge.scene.textures.noise import (
+    blend,
+    blur,
+    draw_lines,
+    grid_cells,
+    smooth_step,
+    spectral,
+    stretched_noise,
+    wandering_line,
+)
 
 TILEABLE = {
     "brick", "brushed_metal", "carpet", "concrete", "floor_tiles", "plaster", "terrazzo", "vinyl_tiles", "wood",
@@ -109,7 +118,7 @@ def test_noise_has_the_spectrum_that_was_asked_for():
 
 
 def test_streaks_are_longer_than_high():
-    noise = streaks(256, np.random.default_rng(0), 12, 2)
+    noise = stretched_noise(256, np.random.default_rng(0), 12, 2)
 
     def correlation(shift, axis):
         return float(np.mean(noise * np.roll(noise, shift, axis)))
@@ -122,7 +131,7 @@ def test_streaks_are_longer_than_high():
 def test_a_blur_goes_on_across_the_edges():
     spot = np.zeros((64, 64), np.float32)
     spot[0, 0] = 1
-    soft = blurred(spot, 2.0)
+    soft = blur(spot, 2.0)
     assert soft.sum() == pytest.approx(1, abs=1e-5)
     assert soft[0, 3] == pytest.approx(soft[0, -3])
     assert soft[-3, 0] == pytest.approx(soft[3, 0])
@@ -130,16 +139,16 @@ def test_a_blur_goes_on_across_the_edges():
 
 def test_strokes_go_on_across_the_edges():
     line = np.array([[0.9, 0.5], [1.1, 0.5]])
-    drawn = strokes(100, [line], [3])
+    drawn = draw_lines(100, [line], [3])
     assert drawn[50, 95] == drawn[50, 5] == 1
     assert drawn[50, 50] == 0
-    path = wander(np.random.default_rng(0), np.array([0.5, 0.5]), 0.3, 0.01, 0.2)
+    path = wandering_line(np.random.default_rng(0), np.array([0.5, 0.5]), 0.3, 0.01, 0.2)
     assert np.linalg.norm(np.diff(path, axis=0), axis=1) == pytest.approx(0.01 * np.ones(len(path) - 1))
 
 
 def test_mixing_and_steps():
     share = np.array([[0.0, 0.5, 1.0]], np.float32)
-    assert mixed((0, 0, 0), (1, 0.5, 0), share)[0, 1] == pytest.approx([0.5, 0.25, 0])
+    assert blend((0, 0, 0), (1, 0.5, 0), share)[0, 1] == pytest.approx([0.5, 0.25, 0])
     assert smooth_step(np.array([-1.0, 0.5, 2.0]), 0, 1) == pytest.approx([0, 0.5, 1])
 
 

@@ -18,7 +18,7 @@ from std_msgs.msg import Header
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.engines.chrono.feed import Reading
 from simjudge.engines.chrono.sensor_file import SensorSpec, read_sensors
-from simjudge.engines.chrono.sensor_topics import topics_of
+from simjudge.engines.chrono.sensor_topics import sensor_topics
 from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
 from simjudge.graph.node_interfaces import RIDING_SENSORS
@@ -87,7 +87,7 @@ class SensorTopics:
     def __init__(self, node: SimjudgeNode, specs: Sequence[SensorSpec]) -> None:
         """Create the publishers."""
         self._specs = {spec.name: spec for spec in specs}
-        self._topic_of = topics_of(specs)
+        self._topic_of = sensor_topics(specs)
         self._publishers: dict[str, Publisher[Any]] = {}
         for spec in specs:
             topic = self._topic_of[spec.name]
@@ -129,6 +129,6 @@ def _riding(engine: Engine, given: str, specs: Sequence[SensorSpec], seed: int) 
             f"sensors {given}: engine {engine.name} has no lidar, GPS or inertial sensors yet; leave sensors empty, or"
             " take engine:=chrono"
         )
-    from simjudge.engines.chrono.other_sensors import Sensors  # noqa: PLC0415 - only where PyChrono is
+    from simjudge.engines.chrono.other_sensors import CarSensors  # noqa: PLC0415 - only where PyChrono is
 
-    return Sensors(cast("ChronoEngine", engine), specs, seed)
+    return CarSensors(cast("ChronoEngine", engine), specs, seed)

@@ -58,13 +58,13 @@ def _default() -> EngineAvailability:
 
 
 def _chrono() -> EngineAvailability:
-    from simjudge.engines.chrono.chrono_engine import described
+    from simjudge.engines.chrono.chrono_engine import describe_modules
     from simjudge.engines.chrono.modules import load_modules
-    from simjudge.engines.chrono.versions import release_of
+    from simjudge.engines.chrono.versions import identify_release
 
     try:
         modules = load_modules()
-        release = release_of(modules.core, modules.sensor, modules.vehicle, modules.version)
+        release = identify_release(modules.core, modules.sensor, modules.vehicle, modules.version)
     except SimjudgeError as error:
         return EngineAvailability("chrono", runs=False, lines=(str(error).removeprefix("engine chrono: "),))
     parts = [name for name, has in (
@@ -72,4 +72,5 @@ def _chrono() -> EngineAvailability:
         ("physical camera", release.phys_camera), ("ARTcar", release.vehicles)) if has]  # fmt: skip
     known = tuple(f"known: {line}" for line in release.defects())
     parts_line = f"has: {', '.join(parts)}"
-    return EngineAvailability("chrono", runs=True, lines=(described(modules), parts_line, _CHRONO_ABILITIES, *known))
+    lines = (describe_modules(modules), parts_line, _CHRONO_ABILITIES, *known)
+    return EngineAvailability("chrono", runs=True, lines=lines)

@@ -310,7 +310,7 @@ def test_spinning_wheels_push_by_friction():
     assert pushed == pytest.approx(0.1 * GRAVITY, rel=0.03)
 
 
-# What it meets.
+# What it collision_bits.
 
 
 def test_it_knocks_cones_over():

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.engines.chrono.car import STEP, Box, Car
+from simjudge.engines.chrono.car import STEP, Box, ChronoCar
 from simjudge.engines.chrono.modules import Modules
-from simjudge.engines.chrono.scenes import Plan, PlannedBody, hull_points
+from simjudge.engines.chrono.scenes import PlannedBody, ScenePlan, hull_points
 from simjudge.engines.chrono.versions import Release
 from simjudge.engines.contract import Poses
 from simjudge.geometry.poses import Pose
@@ -36,7 +36,7 @@ and their thickness. Bullet counts in 32 bits: on one box of 400 m, contacts are
 to 50 mm in 2 s; on 40 m they stay within 0.2 mm."""
 
 
-class Bodies:
+class ChronoBodies:
     """The bodies of a scene; as in `simjudge.engines.contract.Engine`, without the light.
 
     Args:
@@ -51,7 +51,7 @@ class Bodies:
     """
 
     def __init__(
-        self, modules: Modules, release: Release, scene: Scene, plan: Plan, vehicle: Vehicle | None, start: Pose
+        self, modules: Modules, release: Release, scene: Scene, plan: ScenePlan, vehicle: Vehicle | None, start: Pose
     ) -> None:
         """Build the system at its start."""
         self._modules, self._release, self._scene, self._plan = modules, release, scene, plan
@@ -59,9 +59,9 @@ class Bodies:
         self._worth = {t.name for t in scene.things if t.motion == "free" or t.class_id != NO_CLASS}
         self._contacts = _contact_reporter(modules.core)
         self._system: Any = None
-        self._car: Car | None = None
-        self._free: dict[str, Solid] = {}
-        self._fixed: list[Solid] = []
+        self._car: ChronoCar | None = None
+        self._free: dict[str, ChronoBody] = {}
+        self._fixed: list[ChronoBody] = []
         self._touched: set[str] = set()
         self.each: Callable[[float], None] | None = None
         self.reset()
@@ -82,7 +82,15 @@ class Bodies:
         return self._car.chassis if self._car else None
 
     def step(self, seconds: float) -> None:
-        """Let physics run for a positive multiple of STEP."""
+        """Let physics run for a positive multiple of STEP.
+
+        Args:
+            seconds: simulated time, a positive multiple of `STEP`.
+
+        Raises:
+            UsageError: the time is no positive multiple of `STEP`.
+            SimjudgeError: a position is no longer finite.
+        """
         for _ in range(whole_steps(seconds)):
             if self._car:
                 self._car.advance(self.time, self.each)
@@ -94,7 +102,15 @@ class Bodies:
             raise SimjudgeError(f"{self._scene.name}: physics came apart before {self.time:.3f} s; do things overlap?")
 
     def set_pose(self, name: str, pose: Pose) -> None:
-        """Put a free thing, or the car, somewhere, at rest."""
+        """Put a free thing, or the car, somewhere, at rest.
+
+        Args:
+            name: of a free thing, or `VEHICLE`.
+            pose: of its frame (base_link for the car) in the world, metres.
+
+        Raises:
+            UsageError: nothing free has that name.
+        """
         if name == VEHICLE and self._vehicle is not None:
             # Wheels, shafts and tyres have states of their own that nothing exposes: the car is built anew.
             self._build(pose, self._with_car().command, {name: free.motion() for name, free in self._free.items()})
@@ -110,7 +126,14 @@ class Bodies:
         return found | (self._car.poses() if self._car else {})
 
     def drive(self, command: Command) -> None:
-        """What the driver does from now on."""
+        """What the driver does from now on.
+
+        Args:
+            command: steering, throttle and braking, held until the next command.
+
+        Raises:
+            UsageError: there is no car.
+        """
         self._with_car().drive(command)
 
     def vehicle_state(self) -> VehicleState:
@@ -136,7 +159,7 @@ class Bodies:
         core = self._modules.core
         self._free, self._fixed, self._car, self.each = {}, [], None, None
         if self._vehicle is not None:
-            self._car = Car(self._modules, self._release, self._vehicle, start)
+            self._car = ChronoCar(self._modules, self._release, self._vehicle, start)
             self._car.drive(command)
             self._system = self._car.system
         else:
@@ -153,7 +176,7 @@ class Bodies:
         if self._car:
             self._car.add_bumper(material)
         for planned in self._plan.bodies:
-            solid = Solid(core, self._system, planned, material)
+            solid = ChronoBody(core, self._system, planned, material)
             if planned.fixed:
                 self._fixed.append(solid)
             else:
@@ -161,7 +184,7 @@ class Bodies:
                 if planned.name in moving:
                     solid.move(moving[planned.name])
 
-    def _with_car(self) -> Car:
+    def _with_car(self) -> ChronoCar:
         if self._car is None:
             raise UsageError(f"{self._scene.name}: there is no car in it")
         return self._car
@@ -181,7 +204,7 @@ Motion = tuple[Pose, tuple[float, float, float], tuple[float, float, float]]
 """Pose, velocity and angular velocity (world axes) of a body."""
 
 
-class Solid:
+class ChronoBody:
     """One body in physics."""
 
     def __init__(self, core: Any, system: Any, planned: PlannedBody, material: Any) -> None:
@@ -202,11 +225,19 @@ class Solid:
         system.AddBody(self.body)
 
     def set_pose(self, pose: Pose) -> None:
-        """Put it somewhere, at rest."""
+        """Put it somewhere, at rest.
+
+        Args:
+            pose: of the thing's own frame in the world, metres.
+        """
         self.move((pose, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
 
     def move(self, motion: Motion) -> None:
-        """Give it a pose and a speed."""
+        """Give it a pose and a speed.
+
+        Args:
+            motion: pose in the world, velocity (m/s) and angular velocity (rad/s) in the world's axes.
+        """
         core, (pose, velocity, turning) = self._core, motion
         centre = pose @ self._centre
         x, y, z, w = centre.orientation
@@ -262,6 +293,12 @@ def floor_boxes() -> tuple[Box, ...]:
 def whole_steps(seconds: float) -> int:
     """How many steps of physics that is.
 
+    Args:
+        seconds: simulated time.
+
+    Returns:
+        The number of steps, 1 or more.
+
     Raises:
         UsageError: no positive multiple of STEP.
     """
@@ -272,7 +309,14 @@ def whole_steps(seconds: float) -> int:
 
 
 def body_pose(body: Any) -> Pose:
-    """The pose of a ChBody's own frame."""
+    """The pose of a ChBody's own frame.
+
+    Args:
+        body: a ChBody.
+
+    Returns:
+        Pose of its centre of mass in the world, metres.
+    """
     position, turn = body.GetPos(), body.GetRot()
     return Pose((position.x, position.y, position.z), (turn.e1, turn.e2, turn.e3, turn.e0))
 
@@ -288,7 +332,7 @@ def _contact_reporter(core: Any) -> Any:
             self.names: list[tuple[str, str]] = []
 
         def OnReportContact(self, *told: Any) -> bool:  # noqa: N802 - Chrono's name
-            """Bodies are the eighth and ninth argument in all releases (9.0.1 lacks the tenth)."""
+            """ChronoBodies are the eighth and ninth argument in all releases (9.0.1 lacks the tenth)."""
             first, second = (core.CastToChBody(contactable) for contactable in told[7:9])
             self.names.append((first.GetName(), second.GetName()))
             return True

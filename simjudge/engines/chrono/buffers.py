@@ -22,8 +22,15 @@ SATURATED = 250
 """Bytes from which on a picture is taken again with less light."""
 
 
-def upright(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A buffer (H, W, ...) with the top row first, in memory of its own."""
+def flip_rows(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A buffer (H, W, ...) with the top row first, in memory of its own.
+
+    Args:
+        rows: (H, W, ...), bottom row first, a view of Chrono's memory.
+
+    Returns:
+        A copy of the same type and shape.
+    """
     return np.ascontiguousarray(rows[::-1])
 
 
@@ -31,6 +38,13 @@ def linear(bytes_: npt.NDArray[np.uint8], gamma: float = GAMMA) -> npt.NDArray[n
     """Linear light 0 to 1 of gamma-encoded bytes.
 
     Eight bits are what Python gets: the error is up to half a step, 1.1/value relative (0.9 % at byte 128, 9 % at 12).
+
+    Args:
+        bytes_: uint8, any shape.
+        gamma: exponent that the bytes were encoded with.
+
+    Returns:
+        Float32 of the same shape, full scale 1.
     """
     table = (np.arange(256) / 255.0) ** gamma
     light: npt.NDArray[np.float32] = table.astype(np.float32)[bytes_]
@@ -38,28 +52,68 @@ def linear(bytes_: npt.NDArray[np.uint8], gamma: float = GAMMA) -> npt.NDArray[n
 
 
 def rgb(buffer: Any) -> npt.NDArray[np.uint8]:
-    """Colour bytes (H, W, 3), upright, of a UserRGBA8Buffer."""
-    return upright(_data(buffer, "GetRGBA8Data", "colours")[..., :3])
+    """Colour bytes (H, W, 3), upright, of a UserRGBA8Buffer.
+
+    Args:
+        buffer: a UserRGBA8Buffer that holds data.
+
+    Returns:
+        Uint8 (H, W, 3), red first, top row first.
+
+    Raises:
+        SimjudgeError: the buffer is empty, or this PyChrono was built without NumPy.
+    """
+    return flip_rows(_data(buffer, "GetRGBA8Data", "colours")[..., :3])
 
 
 def ranges(buffer: Any) -> npt.NDArray[np.float32]:
-    """Distances along the rays (H, W), metres, upright, of a UserDepthBuffer."""
+    """Distances along the rays (H, W), metres, upright, of a UserDepthBuffer.
+
+    Args:
+        buffer: a UserDepthBuffer that holds data.
+
+    Returns:
+        Float32 (H, W), metres.
+
+    Raises:
+        SimjudgeError: the buffer is empty, or this PyChrono was built without NumPy.
+    """
     data = _data(buffer, "GetDepthData", "depths")
-    return upright(data.reshape(data.shape[:2]))
+    return flip_rows(data.reshape(data.shape[:2]))
 
 
 def returns(buffer: Any) -> npt.NDArray[np.float32]:
-    """Ranges and intensities (rings, beams, 2) of a UserDIBuffer, lowest ring first as Chrono has them."""
+    """Ranges and intensities (rings, beams, 2) of a UserDIBuffer, lowest ring first as Chrono has them.
+
+    Args:
+        buffer: a UserDIBuffer that holds data.
+
+    Returns:
+        Float32 (rings, beams, 2): range in metres, and intensity.
+
+    Raises:
+        SimjudgeError: the buffer is empty, or this PyChrono was built without NumPy.
+    """
     return np.asarray(_data(buffer, "GetDIData", "returns"), np.float32)
 
 
 def labels(buffer: Any) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-    """Classes and instances (H, W), upright, of a semantic buffer, whatever accessor its wrapper has."""
+    """Classes and instances (H, W), upright, of a semantic buffer, whatever accessor its wrapper has.
+
+    Args:
+        buffer: a semantic buffer that holds data.
+
+    Returns:
+        Classes and instances, uint16 (H, W) each.
+
+    Raises:
+        SimjudgeError: the buffer is empty or has no accessor, or its pixels are not class and instance.
+    """
     names = [name for name in dir(buffer) if name.startswith("Get") and name.endswith("Data")]
     if not names:
         raise SimjudgeError("engine chrono: GetMostRecentSemanticBuffer is there, but its buffer has no Get...Data()")
     preferred = sorted(names, key=lambda name: name != "GetSemanticData")
-    return split_labels(upright(_data(buffer, preferred[0], "labels")))
+    return split_labels(flip_rows(_data(buffer, preferred[0], "labels")))
 
 
 def split_labels(pixels: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
@@ -76,7 +130,17 @@ def split_labels(pixels: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint16], npt.
 
 
 def saved_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-    """Classes and instances of a picture that ChFilterSave wrote (upright already)."""
+    """Classes and instances of a picture that ChFilterSave wrote (upright already).
+
+    Args:
+        path: of the PNG.
+
+    Returns:
+        Classes and instances, uint16 (H, W) each.
+
+    Raises:
+        SimjudgeError: the file does not have ChFilterSave's four channels.
+    """
     from PIL import Image
 
     with Image.open(path) as image:
@@ -85,17 +149,33 @@ def saved_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[np.uint16], 
         return split_labels(np.asarray(image))
 
 
-def axial(distances: npt.NDArray[np.float32], rays: FloatArray, farthest: float) -> npt.NDArray[np.float32]:
+def axial_depth(distances: npt.NDArray[np.float32], rays: FloatArray, farthest: float) -> npt.NDArray[np.float32]:
     """Depth along the optical axis of distances along unit rays (H, W, 3); inf from `farthest` on (nothing hit).
 
     Chrono's depth camera stores the ray's length (depth_cam_shader.cuh: min(max_depth, ray_dist)), not z.
+
+    Args:
+        distances: float32 (H, W), lengths of rays, metres.
+        rays: float64 (H, W, 3), unit, optical frame.
+        farthest: the distance, metres, from which on nothing was hit.
+
+    Returns:
+        Float32 (H, W), metres along z.
     """
     depth = np.where(distances < farthest, distances * rays[..., 2], np.inf)
     return np.asarray(depth, np.float32)
 
 
-def averaged(picture: npt.NDArray[np.float32], side: int) -> npt.NDArray[np.float32]:
-    """Means of side x side blocks of a picture (H side, W side, C)."""
+def average_blocks(picture: npt.NDArray[np.float32], side: int) -> npt.NDArray[np.float32]:
+    """Means of side x side blocks of a picture (H side, W side, C).
+
+    Args:
+        picture: float32 (H side, W side, C).
+        side: of a block, pixels.
+
+    Returns:
+        Float32 (H, W, C).
+    """
     height, width, channels = picture.shape
     blocks = picture.reshape(height // side, side, width // side, side, channels)
     return np.asarray(blocks.mean(axis=(1, 3), dtype=np.float64), np.float32)

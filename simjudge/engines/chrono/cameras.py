@@ -12,16 +12,16 @@ from simjudge.core.frames import FloatArray
 from simjudge.engines.chrono import buffers
 from simjudge.engines.chrono.lenses import (
     DIRECT_LIMIT,
-    Asked,
     Lookup,
-    asked_directly,
+    SensorRequest,
     direct_error,
+    direct_request,
     field_for,
     lookup_for,
 )
 from simjudge.engines.chrono.phys_camera import FULL, PhysCamera
-from simjudge.engines.chrono.probe import Probed
-from simjudge.engines.chrono.stage import FARTHEST, Noisy, Physical, Stage
+from simjudge.engines.chrono.probe import ProbeResult
+from simjudge.engines.chrono.stage import FARTHEST, ChronoScene, Noisy, Physical
 from simjudge.engines.chrono.versions import Sensor
 from simjudge.engines.contract import Labels
 from simjudge.sensors.camera.camera import Camera
@@ -36,7 +36,7 @@ _FINE = {"camera": 1, "segmentation": 4, "depth": 4}
 """How much finer than our pixels a looked-up pinhole picture is, per ray of a pixel's side."""
 
 
-class Cameras:
+class ChronoCameras:
     """Pictures of a stage through any of our lenses.
 
     Args:
@@ -44,18 +44,29 @@ class Cameras:
         probed: what this Chrono's sensors truly do.
     """
 
-    def __init__(self, stage: Stage, probed: Probed) -> None:
+    def __init__(self, stage: ChronoScene, probed: ProbeResult) -> None:
         """Nothing is planned before it is asked for."""
         self._stage, self._probed = stage, probed
-        self._ways: dict[tuple[Lens, Sensor, int], Asked | Lookup] = {}
+        self._ways: dict[tuple[Lens, Sensor, int], SensorRequest | Lookup] = {}
 
     def radiance(self, lens: Lens, rays_per_pixel: int) -> npt.NDArray[np.float32]:
-        """Linear RGB (H, W, 3) of the stage as it stands, n x n rays a pixel on a grid."""
+        """Linear RGB (H, W, 3) of the stage as it stands, n x n rays a pixel on a grid.
+
+        Args:
+            lens: of our camera.
+            rays_per_pixel: a square number.
+
+        Returns:
+            Float32 (H, W, 3), linear, 1 is full scale; brighter values are kept.
+
+        Raises:
+            UsageError: the number of rays is no square number.
+        """
         side = side_of(rays_per_pixel)
         way = self._way(lens, "camera", side)
-        if isinstance(way, Asked):
-            return buffers.averaged(self._bracketed(way), side)
-        asked = Asked(way.size, field_for(way.tangent, self._probed.factors["camera"]))
+        if isinstance(way, SensorRequest):
+            return buffers.average_blocks(self._bracketed(way), side)
+        asked = SensorRequest(way.size, field_for(way.tangent, self._probed.factors["camera"]))
         return _looked_up(self._bracketed(asked), way, lens, side)
 
     def own(self, camera: Camera) -> npt.NDArray[np.float32]:
@@ -63,6 +74,12 @@ class Cameras:
 
         Chrono's noise belongs to the finished picture: it is asked for at its own size, n x n jittered rays a pixel,
         with the lamps at the camera's gain, and is clipped at full scale.
+
+        Args:
+            camera: with Chrono's own noise or physical camera in its file.
+
+        Returns:
+            Float32 (H, W, 3), linear, 1 is full scale.
 
         Raises:
             UsageError: Chrono's cameras have no such lens.
@@ -76,18 +93,28 @@ class Cameras:
         if camera.chrono is None:
             raise UsageError(f"{camera.name}: it asks nothing of Chrono's own cameras")
         way = self._way(camera.lens, "camera", 1)
-        if not isinstance(way, Asked):
+        if not isinstance(way, SensorRequest):
             raise UsageError(f"{camera.path}: chrono.noise: Chrono's camera has no such lens here; take a pinhole one")
         bytes_ = self._stage.noisy(Noisy(way, camera.supersampling, camera.chrono), camera.gain)
         return buffers.linear(bytes_) / np.float32(camera.gain)
 
     def labels(self, lens: Lens) -> Labels:
-        """Classes, instances and depth of the stage as it stands, through the pixels' centres."""
+        """Classes, instances and depth of the stage as it stands, through the pixels' centres.
+
+        Args:
+            lens: of our camera.
+
+        Returns:
+            Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres along the optical axis.
+
+        Raises:
+            UsageError: a class id is above 255.
+        """
         way = self._way(lens, "segmentation", 1)
-        if isinstance(way, Asked):
+        if isinstance(way, SensorRequest):
             classes, instances = self._stage.labels(way)
         else:
-            asked = Asked(way.size, field_for(way.tangent, self._probed.factors["segmentation"]))
+            asked = SensorRequest(way.size, field_for(way.tangent, self._probed.factors["segmentation"]))
             found = self._stage.labels(asked)
             rows, columns = _nearest(way, lens)
             classes, instances = (image[rows, columns] for image in found)
@@ -95,14 +122,14 @@ class Cameras:
 
     def _depth(self, lens: Lens) -> npt.NDArray[np.float32]:
         way, rays = self._way(lens, "depth", 1), lens.rays()
-        if isinstance(way, Asked):
-            return buffers.axial(self._stage.distances(way), rays, FARTHEST)
-        asked = Asked(way.size, field_for(way.tangent, self._probed.factors["depth"]))
+        if isinstance(way, SensorRequest):
+            return buffers.axial_depth(self._stage.distances(way), rays, FARTHEST)
+        asked = SensorRequest(way.size, field_for(way.tangent, self._probed.factors["depth"]))
         rows, columns = _nearest(way, lens)
         straight = _pinhole_rays(way)[rows, columns]
-        return buffers.axial(self._stage.distances(asked)[rows, columns], straight, FARTHEST)
+        return buffers.axial_depth(self._stage.distances(asked)[rows, columns], straight, FARTHEST)
 
-    def _bracketed(self, asked: Asked) -> npt.NDArray[np.float32]:
+    def _bracketed(self, asked: SensorRequest) -> npt.NDArray[np.float32]:
         """Linear light of a picture, taken again in less light where a channel is full."""
         first, *less = DEEP_BRACKETS if self._probed.deep else BRACKETS
         light, full = self._lit(asked, first)
@@ -115,7 +142,7 @@ class Cameras:
             full = full & still
         return picture
 
-    def _lit(self, asked: Asked, part: float) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+    def _lit(self, asked: SensorRequest, part: float) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
         """A picture in a part of the scene's light, full scale 1, and where it is full."""
         if self._probed.deep:
             values = self._stage.deep(asked, part)
@@ -123,16 +150,16 @@ class Cameras:
         bytes_ = self._stage.colours(asked, part)
         return buffers.linear(bytes_), bytes_ >= buffers.SATURATED
 
-    def _way(self, lens: Lens, sensor: Sensor, side: int) -> Asked | Lookup:
+    def _way(self, lens: Lens, sensor: Sensor, side: int) -> SensorRequest | Lookup:
         key = (lens, sensor, side)
         if key not in self._ways:
             self._ways[key] = self._plan(lens, sensor, side)
         return self._ways[key]
 
-    def _plan(self, lens: Lens, sensor: Sensor, side: int) -> Asked | Lookup:
+    def _plan(self, lens: Lens, sensor: Sensor, side: int) -> SensorRequest | Lookup:
         factor = self._probed.factors[sensor]
         usable = lens.model == "pinhole" or sensor in self._probed.radial
-        asked = asked_directly(lens, factor, oversample=side) if usable else None
+        asked = direct_request(lens, factor, oversample=side) if usable else None
         if asked is not None and direct_error(lens, factor) <= DIRECT_LIMIT:
             return asked
         return lookup_for(lens, _FINE[sensor] * side)
@@ -140,6 +167,12 @@ class Cameras:
 
 def side_of(rays_per_pixel: int) -> int:
     """The n of n x n rays a pixel.
+
+    Args:
+        rays_per_pixel: n x n.
+
+    Returns:
+        N.
 
     Raises:
         UsageError: it is no square number.
@@ -156,6 +189,13 @@ def rays_of_a_scene_state(rays_per_pixel: int, scene_states: int) -> int:
     Chrono can only be asked for whole centred grids, not for an instant's own part of one (`Engine.render`): k x k with
     k = n // ceil(sqrt(instants)), but 2 x 2 at least where n is 2 or more, since one ray through the pixels' centres,
     the same in all instants, would leave every edge jagged that does not move.
+
+    Args:
+        rays_per_pixel: of the whole exposure, a square number.
+        scene_states: instants of the exposure, 1 or more.
+
+    Returns:
+        Rays per pixel for one instant, a square number.
     """
     side = side_of(rays_per_pixel)
     part = side // math.ceil(math.sqrt(scene_states))

@@ -70,6 +70,9 @@ class Stance(NamedTuple):
 def check_vehicle(vehicle: Vehicle) -> None:
     """Refuse what Chrono's ARTcar is not.
 
+    Args:
+        vehicle: as its file has it.
+
     Raises:
         SimjudgeError: a figure that Chrono has built in differs.
     """
@@ -94,12 +97,18 @@ def motor_settings(vehicle: Vehicle) -> tuple[float, float]:
         kv_C battery_C ratio G = kv voltage g        and        stall_C / G = stall / g;
 
     with ART-1's g = 1/3, twice the ratio and half the stall torque.
+
+    Args:
+        vehicle: its top wheel speed (rad/s), stall torque (N m) and gear ratio.
+
+    Returns:
+        The ratio, no unit, and the stall torque, N m.
     """
     top_rpm = vehicle.top_wheel_speed * 60 / (2 * math.pi)
     return top_rpm / (_KV * _BATTERY * _GEAR), vehicle.stall_torque * _GEAR / vehicle.gear_ratio
 
 
-class Car:
+class ChronoCar:
     """An ARTcar in a system of its own, which everything else joins.
 
     Args:
@@ -136,6 +145,9 @@ class Car:
         """Boxes for body and wheels in collisions, on the chassis: ARTcar's own shapes are none, or need data files.
 
         They end above the ground, which carries the car through its tyres alone.
+
+        Args:
+            material: a ChContactMaterial for the boxes.
         """
         core = self._core
         for centre, size in bumpers(self._vehicle):
@@ -146,7 +158,11 @@ class Car:
         self.chassis.EnableCollision(True)
 
     def drive(self, command: Command) -> None:
-        """Take over what the driver does."""
+        """Take over what the driver does.
+
+        Args:
+            command: steering, throttle and braking, held until the next command.
+        """
         self.command = command
 
     def advance(self, time: float, each: Callable[[float], None] | None = None) -> None:
@@ -186,7 +202,14 @@ class Car:
         return found
 
     def state(self, time: float) -> VehicleState:
-        """How the car moves."""
+        """How the car moves.
+
+        Args:
+            time: simulated seconds.
+
+        Returns:
+            Pose of base_link, velocities and acceleration in base_link's axes, SI units.
+        """
         base = self.base()
         to_base = base.rotation_matrix().T
         turning = self.chassis.GetAngVelParent()
@@ -219,14 +242,30 @@ Box = tuple[tuple[float, float, float], tuple[float, float, float]]
 
 
 def bumpers(vehicle: Vehicle) -> tuple[Box, ...]:
-    """The body's box, and one for each wheel from a fifth of its radius above the ground up."""
+    """The body's box, and one for each wheel from a fifth of its radius above the ground up.
+
+    Args:
+        vehicle: its sizes, metres.
+
+    Returns:
+        Centre and size of each box, metres, base_link's frame.
+    """
     radius, size = vehicle.wheel_radius, (1.6 * vehicle.wheel_radius, vehicle.wheel_width, 1.6 * vehicle.wheel_radius)
     wheels = [((x, side * vehicle.track / 2, radius), size) for x in (vehicle.wheelbase, 0.0) for side in (1, -1)]
     return (body_box(vehicle), *wheels)
 
 
 def build(modules: Modules, vehicle: Vehicle | None, reference: Pose) -> Any:
-    """An ARTcar at a pose of its reference frame, in a system of its own."""
+    """An ARTcar at a pose of its reference frame, in a system of its own.
+
+    Args:
+        modules: PyChrono's.
+        vehicle: motor, tyres and brakes to set; None: Chrono's own.
+        reference: pose of Chrono's reference frame in the world, metres.
+
+    Returns:
+        A Chrono::Vehicle ARTcar.
+    """
     core, vehicles = modules.core, modules.vehicle
     x, y, z, w = reference.orientation
     car = vehicles.ARTcar()
@@ -247,7 +286,17 @@ def build(modules: Modules, vehicle: Vehicle | None, reference: Pose) -> Any:
 
 @cache
 def stance(modules: Modules) -> Stance:
-    """Let a car settle on the ground, then steer it to the full, once in a process."""
+    """Let a car settle on the ground, then steer it to the full, once in a process.
+
+    Args:
+        modules: PyChrono's.
+
+    Returns:
+        Where base_link is in the reference frame, the bicycle angle at full steering (radians), and its sign.
+
+    Raises:
+        SimjudgeError: the car does not turn its wheels.
+    """
     vehicles = modules.vehicle
     car = build(modules, None, Pose((0.0, 0.0, _RADIUS - _REAR[2])))
     ground, inputs = vehicles.FlatTerrain(0.0, 0.8), vehicles.DriverInputs()
@@ -275,6 +324,12 @@ def base_in_reference(reference: Pose) -> Pose:
     """base_link in Chrono's reference frame, from where that frame is when the car stands on z = 0.
 
     base_link is level, below the middle of the rear axle, at the height of the ground.
+
+    Args:
+        reference: pose of Chrono's reference frame in the world, metres.
+
+    Returns:
+        Pose of base_link (REP 105) in that frame.
     """
     x, y, _ = reference.to_world(_REAR).tolist()
     yaw, _, _ = reference.angles()
@@ -282,12 +337,27 @@ def base_in_reference(reference: Pose) -> Pose:
 
 
 def steering_input(angle: float, stood: Stance) -> float:
-    """Chrono's input, -1 to 1, for an angle of the bicycle's front wheel, radians, left positive."""
+    """Chrono's input, -1 to 1, for an angle of the bicycle's front wheel, radians, left positive.
+
+    Args:
+        angle: of the bicycle's front wheel, radians, left positive.
+        stood: as `stance` measured it.
+
+    Returns:
+        -1 to 1.
+    """
     return stood.sign * max(-1.0, min(1.0, angle / stood.angle))
 
 
 def wheel_angles(wheeled: Any) -> tuple[float, float]:
-    """Of the front wheels, left and right, radians, left positive, from where their axles point in the chassis."""
+    """Of the front wheels, left and right, radians, left positive, from where their axles point in the chassis.
+
+    Args:
+        wheeled: a ChWheeledVehicle.
+
+    Returns:
+        Left and right, radians.
+    """
     chassis = frame_pose(wheeled.GetChassisBody().GetFrameRefToAbs())
     angles = []
     for side in (LEFT, RIGHT):
@@ -303,6 +373,12 @@ def wheel_spins(wheeled: Any) -> FloatArray:
 
     From the spindles' own turning: GetSpindleOmega is that of a shaft whose axis points to the right, and negative
     when the car goes ahead.
+
+    Args:
+        wheeled: a ChWheeledVehicle.
+
+    Returns:
+        Float64 (4,), rad/s.
     """
     body = wheeled.GetChassisBody().GetAngVelParent()
     spins = []
@@ -315,7 +391,14 @@ def wheel_spins(wheeled: Any) -> FloatArray:
 
 
 def change_between_halves(speeds: Sequence[FloatArray]) -> FloatArray:
-    """(3,) acceleration from the speeds of steps that follow one another: from the mean of one half to the other's."""
+    """(3,) acceleration from the speeds of steps that follow one another: from the mean of one half to the other's.
+
+    Args:
+        speeds: (3,) each, m/s, one a step of physics, oldest first.
+
+    Returns:
+        (3,), m/s^2.
+    """
     half = len(speeds) // 2
     if not half:
         return np.zeros(3)
@@ -325,13 +408,28 @@ def change_between_halves(speeds: Sequence[FloatArray]) -> FloatArray:
 
 
 def bicycle_angle(left: float, right: float) -> float:
-    """The angle of a single front wheel in the middle: its cotangent is the mean of theirs."""
+    """The angle of a single front wheel in the middle: its cotangent is the mean of theirs.
+
+    Args:
+        left: angle of the left front wheel, radians.
+        right: angle of the right front wheel, radians.
+
+    Returns:
+        Radians, left positive.
+    """
     a, b = math.tan(left), math.tan(right)
     return math.atan(2 * a * b / (a + b) if a * b > 0 else (a + b) / 2)
 
 
 def frame_pose(frame: Any) -> Pose:
-    """A ChFrame as a pose."""
+    """A ChFrame as a pose.
+
+    Args:
+        frame: a ChFrame.
+
+    Returns:
+        Its pose in its parent, metres.
+    """
     position, turn = frame.GetPos(), frame.GetRot()
     return Pose((position.x, position.y, position.z), (turn.e1, turn.e2, turn.e3, turn.e0))
 

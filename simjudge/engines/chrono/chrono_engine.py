@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
-from simjudge.engines.chrono.bodies import Bodies, whole_steps
-from simjudge.engines.chrono.cameras import Cameras, rays_of_a_scene_state
+from simjudge.engines.chrono.bodies import ChronoBodies, whole_steps
+from simjudge.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
 from simjudge.engines.chrono.car import STEP
 from simjudge.engines.chrono.modules import Modules, load_modules
 from simjudge.engines.chrono.probe import probe
 from simjudge.engines.chrono.rays import MeshRays
-from simjudge.engines.chrono.scenes import Plan, plan_body, plan_scene
+from simjudge.engines.chrono.scenes import ScenePlan, plan_body, plan_scene
 from simjudge.engines.chrono.sensor_file import SensorSpec
-from simjudge.engines.chrono.stage import Stage
-from simjudge.engines.chrono.versions import release_of
+from simjudge.engines.chrono.stage import ChronoScene
+from simjudge.engines.chrono.versions import identify_release
 from simjudge.engines.contract import Hits, Labels, Poses, SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Thing
@@ -47,30 +47,30 @@ class ChronoEngine:
     def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:
         """Make the bodies; cameras come when something is seen."""
         self._modules = load_modules()
-        self.release = release_of(
+        self.release = identify_release(
             self._modules.core, self._modules.sensor, self._modules.vehicle, self._modules.version
         )
         self.scene = scene
         if start is None:
             start = scene.course.start() if scene.course is not None else Pose()
         plan = plan_scene(scene, self.release.age)
-        self._bodies: Bodies | None = Bodies(self._modules, self.release, scene, plan, vehicle, start)
+        self._bodies: ChronoBodies | None = ChronoBodies(self._modules, self.release, scene, plan, vehicle, start)
         looks = car_things(vehicle, start) if vehicle is not None else ()
         self._things: tuple[Thing, ...] = (*scene.things, *looks)
-        self._plan = Plan(
+        self._plan = ScenePlan(
             (*plan.bodies, *(plan_body(thing) for thing in looks)), plan.lights, plan.ambient, plan.background
         )
         self.names = tuple(thing.name for thing in self._things)
         self._mesh_rays: MeshRays | None = None
         self._home = {thing.name: thing.pose for thing in self._things}
-        self._stage: Stage | None = None
-        self._cameras: Cameras | None = None
+        self._stage: ChronoScene | None = None
+        self._cameras: ChronoCameras | None = None
         self._watcher: Callable[[], None] | None = None
 
     @property
     def variant(self) -> str:
         """What it runs on, for people."""
-        return described(self._modules)
+        return describe_modules(self._modules)
 
     @property
     def time(self) -> float:
@@ -88,12 +88,19 @@ class ChronoEngine:
         return self._modules
 
     @property
-    def bodies(self) -> Bodies:
+    def bodies(self) -> ChronoBodies:
         """The bodies in Chrono, for the same."""
         return self._moved()
 
     def step(self, seconds: float) -> None:
-        """Let physics run for a positive multiple of `step_size`."""
+        """Let physics run for a positive multiple of `step_size`.
+
+        Args:
+            seconds: simulated time, a positive multiple of `step_size`.
+
+        Raises:
+            UsageError: the time is no positive multiple of `step_size`.
+        """
         if self._watcher is None:
             self._moved().step(seconds)
             return
@@ -102,11 +109,23 @@ class ChronoEngine:
             self._watcher()
 
     def watch(self, watcher: Callable[[], None]) -> None:
-        """Call something after every single step of physics from now on, however many `step` is asked for."""
+        """Call something after every single step of physics from now on, however many `step` is asked for.
+
+        Args:
+            watcher: called without arguments.
+        """
         self._watcher = watcher
 
     def set_pose(self, name: str, pose: Pose) -> None:
-        """Put a free thing, or the car ("vehicle", its base), somewhere, at rest."""
+        """Put a free thing, or the car ("vehicle", its base), somewhere, at rest.
+
+        Args:
+            name: of a free thing, or "vehicle".
+            pose: in the world, metres; of base_link for the car.
+
+        Raises:
+            UsageError: nothing free has that name.
+        """
         self._moved().set_pose(name, pose)
 
     def poses(self) -> Poses:
@@ -114,7 +133,14 @@ class ChronoEngine:
         return self._moved().poses()
 
     def drive(self, command: Command) -> None:
-        """What the driver does from now on."""
+        """What the driver does from now on.
+
+        Args:
+            command: steering, throttle and braking, held until the next command.
+
+        Raises:
+            UsageError: there is no car.
+        """
         self._moved().drive(command)
 
     def vehicle_state(self) -> VehicleState:
@@ -132,7 +158,19 @@ class ChronoEngine:
     def render(
         self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1
     ) -> npt.NDArray[np.float32]:
-        """Linear RGB radiance (H, W, 3) that falls on the sensor, averaged over the exposure."""
+        """Linear RGB radiance (H, W, 3) that falls on the sensor, averaged over the exposure.
+
+        Args:
+            lens: of the camera; it sets the image's size.
+            scene_states: the instants of the exposure, one or more.
+            rays_per_pixel: a square number.
+
+        Returns:
+            Float32 (H, W, 3).
+
+        Raises:
+            UsageError: no instant, or a number of rays that is no square.
+        """
         if not scene_states:
             raise UsageError("an exposure needs one instant at least")
         total = np.zeros((lens.size[1], lens.size[0], 3))
@@ -142,15 +180,43 @@ class ChronoEngine:
         return (total / len(scene_states)).astype(np.float32)
 
     def render_own(self, camera: Camera, scene_state: SceneState) -> npt.NDArray[np.float32]:
-        """Linear RGB (H, W, 3) as the camera's file asks it of Chrono's own cameras (`Camera.chrono`)."""
+        """Linear RGB (H, W, 3) as the camera's file asks it of Chrono's own cameras (`Camera.chrono`).
+
+        Args:
+            camera: with `chrono` in its file.
+            scene_state: where the camera and the bodies are.
+
+        Returns:
+            Float32 (H, W, 3), 1 is full scale.
+        """
         return self._seen(scene_state).own(camera)
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
-        """Classes, instances and depth through the pixels' centres."""
+        """Classes, instances and depth through the pixels' centres.
+
+        Args:
+            lens: of the camera; it sets the images' size.
+            scene_state: where the camera and the bodies are.
+
+        Returns:
+            Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres.
+        """
         return self._seen(scene_state).labels(lens)
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
-        """What rays hit first."""
+        """What rays hit first.
+
+        Args:
+            origins: (N, 3), world, metres.
+            directions: (N, 3), unit, world.
+            bodies: poses of the free things; None: as they are now.
+
+        Returns:
+            Distance, thing and normal of each ray.
+
+        Raises:
+            UsageError: origins and directions differ in number or are not finite.
+        """
         places = self._places(self.poses() if bodies is None else bodies)
         start, ahead = (np.asarray(values, np.float64).reshape(-1, 3) for values in (origins, directions))
         if len(start) != len(ahead) or not (np.isfinite(start).all() and np.isfinite(ahead).all()):
@@ -160,7 +226,15 @@ class ChronoEngine:
         return self._mesh_rays.cast(start, ahead, [places[thing.name] for thing in self._things])
 
     def scan(self, spec: SensorSpec, place: Pose) -> npt.NDArray[np.float32]:
-        """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities."""
+        """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities.
+
+        Args:
+            spec: of a lidar.
+            place: pose of the lidar (x forward, y left, z up) in the world, metres.
+
+        Returns:
+            Float32 (rings, beams, 2): range in metres and intensity.
+        """
         self._seen(SceneState(place.optical_frame(), self.poses()))
         return self._with_stage().scan(spec)
 
@@ -172,26 +246,26 @@ class ChronoEngine:
             self._bodies.close()
         self._stage = self._cameras = self._bodies = self._watcher = None
 
-    def _moved(self) -> Bodies:
+    def _moved(self) -> ChronoBodies:
         if self._bodies is None:
             raise UsageError(f"{self.scene.name}: this engine has been closed")
         return self._bodies
 
-    def _seen(self, scene_state: SceneState) -> Cameras:
+    def _seen(self, scene_state: SceneState) -> ChronoCameras:
         """The cameras, with everything put where an instant has it."""
         self._moved()
         if self._stage is None or self._cameras is None:
             probed = probe(self._modules, self.release)
             for note in probed.notes:
                 _log.warning("PyChrono %s: %s", self.release.version, note)
-            self._stage = Stage(self._modules, self.release, self._plan)
-            self._cameras = Cameras(self._stage, probed)
+            self._stage = ChronoScene(self._modules, self.release, self._plan)
+            self._cameras = ChronoCameras(self._stage, probed)
         for name, pose in self._places(scene_state.bodies).items():
             self._stage.put(name, pose)
         self._stage.put_camera(scene_state.camera)
         return self._cameras
 
-    def _with_stage(self) -> Stage:
+    def _with_stage(self) -> ChronoScene:
         if self._stage is None:
             raise UsageError(f"{self.scene.name}: nothing was made ready to be seen")
         return self._stage
@@ -204,9 +278,16 @@ class ChronoEngine:
         return self._home | dict(bodies)
 
 
-def described(modules: Modules) -> str:
-    """PyChrono for people: version, age and what renders."""
-    release = release_of(modules.core, modules.sensor, modules.vehicle, modules.version)
+def describe_modules(modules: Modules) -> str:
+    """PyChrono for people: version, age and what renders.
+
+    Args:
+        modules: PyChrono's.
+
+    Returns:
+        One line: release and renderer.
+    """
+    release = identify_release(modules.core, modules.sensor, modules.vehicle, modules.version)
     age = {"9": "9.0", "10": "10.0", "head": "development"}[release.age]
     if not release.cameras:
         return f"PyChrono {release.version} ({age} interfaces), no cameras"

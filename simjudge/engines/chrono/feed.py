@@ -35,7 +35,7 @@ class Reading(ShortRepr):
     values: npt.NDArray[np.float64]
 
 
-class Due:
+class ReadingSchedule:
     """When readings are due: at 0, 1 / rate, 2 / rate, ... and each at the first step that reaches it.
 
     Args:
@@ -47,14 +47,21 @@ class Due:
         self._rate, self._given = rate, 0
 
     def take(self, time: float) -> bool:
-        """Whether a reading is due now; it counts as taken. What was missed by a step too long is not made up for."""
+        """Whether a reading is due now; it counts as taken. What was missed by a step too long is not made up for.
+
+        Args:
+            time: simulated seconds.
+
+        Returns:
+            True where a reading is due.
+        """
         if time < self._given / self._rate - _TOLERANCE:
             return False
         self._given = int((time + _TOLERANCE) * self._rate) + 1
         return True
 
 
-class Lag:
+class ReadingDelay:
     """Holds readings back.
 
     Args:
@@ -66,11 +73,22 @@ class Lag:
         self._seconds, self._held = seconds, deque[Reading]()
 
     def put(self, reading: Reading) -> None:
-        """Take one in."""
+        """Take one in.
+
+        Args:
+            reading: with its time, simulated seconds.
+        """
         self._held.append(reading)
 
     def ready(self, time: float) -> list[Reading]:
-        """Those whose lag is over, in order; they are gone from here."""
+        """Those whose lag is over, in order; they are gone from here.
+
+        Args:
+            time: simulated seconds.
+
+        Returns:
+            The readings that are handed over.
+        """
         out = []
         while self._held and time >= self._held[0].time + self._seconds - _TOLERANCE:
             out.append(self._held.popleft())

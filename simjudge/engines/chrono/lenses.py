@@ -14,10 +14,10 @@ pinhole of the same focal length, not what the lens sees; and the FOV lens has o
 the horizontal field, would need two.
 
 The cut series misses the true inverse by more than a pixel in the corners of strong lenses (ART-1's camera: 1.27 px at
-1280x720). `fitted` finds the k1, k2, k3 whose *series* comes nearest to our lens (0.08 px there), and these are asked
-for. A lens is asked of Chrono directly where Chrono's rays meet ours within `DIRECT_LIMIT` everywhere in the picture.
-Any other (FOV, strong distortion, principal point off the middle, pixels not square) is looked up in a larger pinhole
-picture, by our own rays.
+1280x720). `fit_coefficients` finds the k1, k2, k3 whose *series* comes nearest to our lens (0.08 px there), and these
+are asked for. A lens is asked of Chrono directly where Chrono's rays meet ours within `DIRECT_LIMIT` everywhere in the
+picture. Any other (FOV, strong distortion, principal point off the middle, pixels not square) is looked up in a larger
+pinhole picture, by our own rays.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LARGEST = 64_000_000
 
 
 @dataclass(frozen=True)
-class Asked:
+class SensorRequest:
     """What a sensor of Chrono is asked for.
 
     Attributes:
@@ -69,7 +69,14 @@ class Lookup:
     size: tuple[int, int]
 
     def pixels(self, rays: FloatArray) -> FloatArray:
-        """Pixel coordinates (..., 2) in it (centre of the upper left pixel is 0, 0) of rays (..., 3), optical frame."""
+        """Pixel coordinates (..., 2) in it (centre of the upper left pixel is 0, 0) of rays (..., 3), optical frame.
+
+        Args:
+            rays: (..., 3), optical frame, any length.
+
+        Returns:
+            Float64 (..., 2), x and y.
+        """
         width, height = self.size
         focal = width / 2 / self.tangent
         straight = rays[..., :2] / rays[..., 2:]
@@ -78,12 +85,27 @@ class Lookup:
 
 
 def slope_factor(field: float, factor: Factor) -> float:
-    """F, the slope at the picture's right edge, of a pinhole of Chrono with hFOV = field."""
+    """F, the slope at the picture's right edge, of a pinhole of Chrono with hFOV = field.
+
+    Args:
+        field: hFOV, radians.
+        factor: "tangent" where the sensor is right, "linear" where it has the field-of-view defect.
+
+    Returns:
+        The slope, no unit.
+    """
     return math.tan(field / 2) if factor == "tangent" else 2 * field / math.pi
 
 
 def field_for(tangent: float, factor: Factor) -> float:
     """hFOV, radians, at which a sensor with this factor truly reaches the slope `tangent` at its edge.
+
+    Args:
+        tangent: the slope to reach, above 0.
+        factor: "tangent" where the sensor is right, "linear" where it has the field-of-view defect.
+
+    Returns:
+        HFOV, radians, below pi.
 
     Raises:
         SimjudgeError: no hFOV below pi does: it cannot be corrected.
@@ -102,6 +124,12 @@ def inverse_series(coefficients: Coefficients) -> tuple[float, ...]:
 
     With q(s) = s (1 + k1 s^2 + k2 s^4 + k3 s^6), the series r(q) = q (1 + a0 q^2 + ...) solves r(q(s)) = s; Lagrange's
     formula gives a_n = [w^(n+1)] (1 + k1 w + k2 w^2 + k3 w^3)^-(2n+3) / (2n+3).
+
+    Args:
+        coefficients: k1, k2, k3, no unit.
+
+    Returns:
+        Nine coefficients, no unit.
     """
     terms = 9
     base = np.zeros(terms + 1)
@@ -117,8 +145,15 @@ def inverse_series(coefficients: Coefficients) -> tuple[float, ...]:
     return tuple(out)
 
 
-def fitted(lens: Lens) -> Coefficients:
-    """k1, k2, k3 for which Chrono's series comes nearest to a radial lens, by least squares over its picture."""
+def fit_coefficients(lens: Lens) -> Coefficients:
+    """k1, k2, k3 for which Chrono's series comes nearest to a radial lens, by least squares over its picture.
+
+    Args:
+        lens: a radial lens.
+
+    Returns:
+        K1, k2, k3, no unit.
+    """
     from scipy.optimize import least_squares
 
     width, height = lens.size
@@ -144,10 +179,18 @@ def _series_slope(radius: FloatArray, coefficients: tuple[float, ...]) -> FloatA
     return slope
 
 
-def chrono_slopes(asked: Asked, pixels: npt.ArrayLike, factor: Factor) -> FloatArray:
+def chrono_slopes(asked: SensorRequest, pixels: npt.ArrayLike, factor: Factor) -> FloatArray:
     """Slopes (x, y) (..., 2), down positive, that Chrono's sensor looks along at pixel coordinates (..., 2).
 
     A pixel's centre is at a whole number, (0, 0) the upper left one, as in `simjudge.sensors.camera.lens`.
+
+    Args:
+        asked: size, field and coefficients that the sensor has.
+        pixels: (..., 2), x and y.
+        factor: "tangent" or "linear".
+
+    Returns:
+        Float64 (..., 2).
     """
     width, height = asked.size
     uv = (np.asarray(pixels, np.float64) + 0.5) * 2 / np.array([width, height]) - 1
@@ -164,15 +207,33 @@ def chrono_slopes(asked: Asked, pixels: npt.ArrayLike, factor: Factor) -> FloatA
 
 
 def chrono_fov_slope(uv: npt.ArrayLike, field: float, factor: Factor) -> FloatArray:
-    """Slope of Chrono's FOV_LENS (9.0.1 to head) at uv along the horizontal axis: recorded, not used."""
+    """Slope of Chrono's FOV_LENS (9.0.1 to head) at uv along the horizontal axis: recorded, not used.
+
+    Args:
+        uv: -1 to 1 across the image, any shape.
+        field: hFOV, radians.
+        factor: "tangent" or "linear".
+
+    Returns:
+        Float64 of uv's shape.
+    """
     half = math.tan(field / 2)
     ru = np.tan(np.asarray(uv, np.float64) * half * field) / (2 * half)
     slope: FloatArray = ru / half * slope_factor(field, factor)
     return slope
 
 
-def asked_directly(lens: Lens, factor: Factor, *, oversample: int = 1) -> Asked | None:
-    """What to ask of a sensor for this lens; None where Chrono has no such lens."""
+def direct_request(lens: Lens, factor: Factor, *, oversample: int = 1) -> SensorRequest | None:
+    """What to ask of a sensor for this lens; None where Chrono has no such lens.
+
+    Args:
+        lens: that the image is to have.
+        factor: "tangent" or "linear".
+        oversample: pixels of the sensor for each side of ours.
+
+    Returns:
+        Size, field and coefficients, or None.
+    """
     width, height = lens.size
     centred = np.allclose(lens.centre, ((width - 1) / 2, (height - 1) / 2), atol=1e-6)
     square = math.isclose(*lens.focal, rel_tol=1e-9)
@@ -184,16 +245,24 @@ def asked_directly(lens: Lens, factor: Factor, *, oversample: int = 1) -> Asked 
     field = field_for(tangent, factor)
     size = (width * oversample, height * oversample)
     if lens.model == "pinhole" or not any(lens.coefficients):
-        return Asked(size, field)
+        return SensorRequest(size, field)
     # The series' argument is uv tan(hFOV / 2), whatever the factor: coefficients for the slope we want there.
     scale = (tangent / math.tan(field / 2)) ** 2
-    k1, k2, k3 = fitted(lens)
-    return Asked(size, field, (k1 * scale, k2 * scale**2, k3 * scale**3))
+    k1, k2, k3 = fit_coefficients(lens)
+    return SensorRequest(size, field, (k1 * scale, k2 * scale**2, k3 * scale**3))
 
 
 def direct_error(lens: Lens, factor: Factor) -> float:
-    """Pixels by which Chrono's own rays miss this lens's, at most; infinite where Chrono has no such lens."""
-    asked = asked_directly(lens, factor)
+    """Pixels by which Chrono's own rays miss this lens's, at most; infinite where Chrono has no such lens.
+
+    Args:
+        lens: that the image is to have.
+        factor: "tangent" or "linear".
+
+    Returns:
+        Pixels.
+    """
+    asked = direct_request(lens, factor)
     if asked is None:
         return math.inf
     width, height = lens.size
@@ -207,6 +276,13 @@ def direct_error(lens: Lens, factor: Factor) -> float:
 
 def lookup_for(lens: Lens, oversample: int) -> Lookup:
     """The pinhole picture that holds everything this lens sees, `oversample` times as fine as it is at its finest.
+
+    Args:
+        lens: that the image is to have.
+        oversample: pixels of the larger image for each of ours where ours are finest.
+
+    Returns:
+        Its field and size.
 
     Raises:
         SimjudgeError: the lens sees too far aside, or the picture would be too large.

@@ -45,7 +45,14 @@ def load_modules() -> Modules:
 
 
 def package_version(prefix: Path = Path(sys.prefix)) -> str:
-    """The version that conda or pip recorded; Chrono's own CHRONO_VERSION is a macro that SWIG does not wrap."""
+    """The version that conda or pip recorded; Chrono's own CHRONO_VERSION is a macro that SWIG does not wrap.
+
+    Args:
+        prefix: of the Python installation.
+
+    Returns:
+        The version, or `UNKNOWN`.
+    """
     records = sorted((prefix / "conda-meta").glob("pychrono-*.json"))
     for record in records:
         try:

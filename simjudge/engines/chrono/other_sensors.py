@@ -27,7 +27,7 @@ from simjudge.core.frames import FloatArray
 from simjudge.engines.chrono.bodies import GRAVITY, body_pose
 from simjudge.engines.chrono.car import STEP
 from simjudge.engines.chrono.chrono_engine import ChronoEngine
-from simjudge.engines.chrono.feed import Due, Lag, Reading
+from simjudge.engines.chrono.feed import Reading, ReadingDelay, ReadingSchedule
 from simjudge.engines.chrono.sensor_file import SensorSpec
 
 GAUSS = 1e-4
@@ -42,7 +42,7 @@ _READ = {
 }
 
 
-class Sensors:
+class CarSensors:
     """Sensors that ride on the car of an engine.
 
     Args:
@@ -73,7 +73,14 @@ class Sensors:
         return ready
 
     def advance(self, seconds: float) -> list[Reading]:
-        """Step the engine and hand over what became due; `seconds` as in `Engine.step`."""
+        """Step the engine and hand over what became due; `seconds` as in `Engine.step`.
+
+        Args:
+            seconds: simulated time to step, a positive multiple of a physics step.
+
+        Returns:
+            The readings, in order of time.
+        """
         self._engine.step(seconds)
         return self.taken()
 
@@ -81,8 +88,8 @@ class Sensors:
         """As at time 0: nothing waits, the same noise comes again."""
         self._before = 0.0
         self._random = np.random.default_rng(self._seed)
-        self._lags = {spec.name: Lag(spec.lag) for spec in self._specs}
-        self._scans = {spec.name: Due(spec.rate) for spec in self._specs if spec.kind == "lidar"}
+        self._lags = {spec.name: ReadingDelay(spec.lag) for spec in self._specs}
+        self._scans = {spec.name: ReadingSchedule(spec.rate) for spec in self._specs if spec.kind == "lidar"}
 
     def _poll(self) -> None:
         """Take what is due now, after a step of physics."""
@@ -112,7 +119,7 @@ class Sensors:
         if any(spec.deviation):
             noise = self._random.normal(size=(*values.shape[:-1], 3)) * spec.deviation
             if spec.kind == "gps":
-                noise = degrees_of(noise, latitude=float(values[0]))
+                noise = to_degrees(noise, latitude=float(values[0]))
             values = np.concatenate([values[..., :3] + noise, values[..., 3:]], -1)
         self._lags[spec.name].put(Reading(spec.name, spec.kind, time, values))
 
@@ -168,10 +175,17 @@ class Sensors:
         return points(self._engine.scan(spec, place), spec)
 
 
-def degrees_of(metres: FloatArray, latitude: float) -> FloatArray:
+def to_degrees(metres: FloatArray, latitude: float) -> FloatArray:
     """A small way east, north and up, metres, as latitude and longitude (degrees), and metres.
 
     On Chrono's sphere of 6371 km (src/chrono_sensor/utils/ChGPSUtils.h).
+
+    Args:
+        metres: (3,), displacement east, north and up.
+        latitude: where, degrees.
+
+    Returns:
+        (3,): latitude and longitude in degrees, height in metres.
     """
     east, north, up = metres.tolist()
     return np.array(
@@ -196,14 +210,29 @@ def straight_acceleration(raw: FloatArray, body: FloatArray, mounted: FloatArray
 
 
 def straight_field(raw: FloatArray, mounted: FloatArray) -> FloatArray:
-    """The magnetic field, tesla, in the sensor's axes, of what Chrono says: R (north, east, down) in gauss."""
+    """The magnetic field, tesla, in the sensor's axes, of what Chrono says: R (north, east, down) in gauss.
+
+    Args:
+        raw: (3,) as Chrono gives it, gauss.
+        mounted: (3, 3), rotation of the sensor to the world.
+
+    Returns:
+        (3,), tesla, sensor's axes.
+    """
     north, east, down = (mounted.T @ raw).tolist()
     field: FloatArray = mounted.T @ np.array([east, north, -down]) * GAUSS
     return field
 
 
 def beams(spec: SensorSpec) -> FloatArray:
-    """Unit directions (rings, beams, 3) of a lidar's beams in its own axes: right to left, lowest ring first."""
+    """Unit directions (rings, beams, 3) of a lidar's beams in its own axes: right to left, lowest ring first.
+
+    Args:
+        spec: of a lidar: its size (beams, rings) and angles, radians.
+
+    Returns:
+        Float64 (rings, beams, 3), x forward, y left, z up.
+    """
     width, height = spec.size
     around = np.arange(width) / max(1, width - 1) * spec.around - spec.around / 2
     low, high = spec.vertical
@@ -213,7 +242,15 @@ def beams(spec: SensorSpec) -> FloatArray:
 
 
 def points(returns: npt.NDArray[np.float32], spec: SensorSpec) -> FloatArray:
-    """Points (N, 4), x, y, z and intensity, of a lidar's returns (rings, beams, 2), but for beams that met nothing."""
+    """Points (N, 4), x, y, z and intensity, of a lidar's returns (rings, beams, 2), but for beams that met nothing.
+
+    Args:
+        returns: (rings, beams, 2): range in metres, and intensity.
+        spec: of the lidar.
+
+    Returns:
+        Float64 (N, 4), sensor's axes, metres.
+    """
     ranges = returns[..., 0].astype(np.float64)
     met = (ranges > 0) & (ranges <= spec.range)
     return np.concatenate([beams(spec)[met] * ranges[met][:, None], returns[..., 1:][met].astype(np.float64)], -1)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.engines.chrono.lenses import Asked, fitted
+from simjudge.engines.chrono.lenses import SensorRequest, fit_coefficients
 from simjudge.sensors.camera.chrono_camera import ChronoPhysical
 from simjudge.sensors.camera.lens import Coefficients, Lens
 
@@ -34,6 +34,12 @@ class PhysCamera(ChronoPhysical):
     def sensor_width(self, lens: Lens) -> float:
         """Metres, at which the focal length gives the lens's field.
 
+        Args:
+            lens: that the camera is to have.
+
+        Returns:
+            The width, metres.
+
         Raises:
             UsageError: the lens is not one that ChPhysCameraSensor has.
         """
@@ -44,8 +50,15 @@ class PhysCamera(ChronoPhysical):
         return width / lens.focal[0] * self.focal_length
 
     def coefficients(self, lens: Lens) -> Coefficients | None:
-        """For SetRadialLensParameters; None: a pinhole."""
-        return fitted(lens) if lens.model == "radial" and any(lens.coefficients) else None
+        """For SetRadialLensParameters; None: a pinhole.
+
+        Args:
+            lens: that the camera is to have.
+
+        Returns:
+            Chrono's three coefficients, or None.
+        """
+        return fit_coefficients(lens) if lens.model == "radial" and any(lens.coefficients) else None
 
     def flags(self) -> tuple[bool, bool, bool, bool, bool]:
         """use_defocus_blur, use_vignetting, use_aggregator, use_noise, use_expsr_to_dv, in the constructor's order."""
@@ -54,6 +67,17 @@ class PhysCamera(ChronoPhysical):
 
 def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, side: int, parent: Any) -> Any:
     """The sensor at its parent's frame, n x n rays a pixel, its gains and noise as Chrono sets them by default.
+
+    Args:
+        sensors: PyChrono's sensor module.
+        core: PyChrono's core module.
+        settings: aperture, exposure and the rest, SI units.
+        lens: the field and distortion to have.
+        side: n of n x n rays a pixel.
+        parent: ChBody that carries the camera.
+
+    Returns:
+        A ChPhysCameraSensor.
 
     Raises:
         UsageError: see `PhysCamera.sensor_width`.
@@ -73,8 +97,18 @@ def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, 
     return camera
 
 
-def make_deep_camera(sensors: Any, core: Any, asked: Asked, parent: Any) -> Any:
-    """The sensor with all its stages off: linear light in 16 bits, 65535 for a radiance of 1, one ray a pixel."""
+def make_deep_camera(sensors: Any, core: Any, asked: SensorRequest, parent: Any) -> Any:
+    """The sensor with all its stages off: linear light in 16 bits, 65535 for a radiance of 1, one ray a pixel.
+
+    Args:
+        sensors: PyChrono's sensor module.
+        core: PyChrono's core module.
+        asked: size, field in radians and coefficients to ask for.
+        parent: ChBody that carries the camera.
+
+    Returns:
+        A ChPhysCameraSensor.
+    """
     camera = _made(sensors, core, parent, asked.size, 1, (False,) * 5, asked.coefficients)
     camera.SetCtrlParameters(1.6, 0.01, 100.0, _WIDTH / 2 / math.tan(asked.field / 2), 3.0)
     return camera
@@ -102,6 +136,12 @@ def _made(
 
 def saved_values(path: Path) -> npt.NDArray[np.uint16]:
     """The 16-bit picture (H, W, 4), upright, that ChFilterSave wrote; 65535 is Chrono's 1.
+
+    Args:
+        path: of the .bin file.
+
+    Returns:
+        Uint16 (H, W, 4), red first.
 
     Raises:
         SimjudgeError: it is no such file, or not whole.

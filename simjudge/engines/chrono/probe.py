@@ -20,11 +20,11 @@ import numpy.typing as npt
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray
 from simjudge.engines.chrono.buffers import linear
-from simjudge.engines.chrono.lenses import Asked, chrono_slopes
+from simjudge.engines.chrono.lenses import SensorRequest, chrono_slopes
 from simjudge.engines.chrono.modules import Modules
 from simjudge.engines.chrono.phys_camera import FULL
-from simjudge.engines.chrono.scenes import Plan, PlannedBody, PlannedMaterial
-from simjudge.engines.chrono.stage import FARTHEST, Stage
+from simjudge.engines.chrono.scenes import PlannedBody, PlannedMaterial, ScenePlan
+from simjudge.engines.chrono.stage import FARTHEST, ChronoScene
 from simjudge.engines.chrono.versions import FACTORS, SENSORS, Factor, Release, Sensor
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Collider, Mesh
@@ -38,7 +38,7 @@ LIMIT = 1.0
 
 
 @dataclass(frozen=True)
-class Probed:
+class ProbeResult:
     """What the sensors of a Chrono do.
 
     Attributes:
@@ -55,25 +55,50 @@ class Probed:
 
 
 def plate(tangent: float = math.tan(ANGLE), distance: float = DISTANCE) -> Mesh:
-    """The plate, in the axes of a camera's body at the origin: from y = -distance tangent to the right, z above 0."""
+    """The plate, in the axes of a camera's body at the origin: from y = -distance tangent to the right, z above 0.
+
+    Args:
+        tangent: of the angle from the camera's axis to the plate's edge.
+        distance: of the plate ahead, metres.
+
+    Returns:
+        The plate, two triangles.
+    """
     near, far, top = -distance * tangent, -distance * 40, distance
     vertices = np.array([[distance, near, 0], [distance, far, 0], [distance, far, top], [distance, near, top]])
     faces = np.array([[0, 2, 1], [0, 3, 2]])
     return Mesh(vertices, faces, np.zeros((4, 2)), np.tile([-1.0, 0.0, 0.0], (4, 1)))
 
 
-def expected_edge(asked: Asked, factor: Factor, *, lens: bool, tangent: float = math.tan(ANGLE)) -> float:
-    """Box coordinate (pixel i covers [i, i + 1)) of the plate's edge in a row of the upper half, by formula."""
+def expected_edge(asked: SensorRequest, factor: Factor, *, lens: bool, tangent: float = math.tan(ANGLE)) -> float:
+    """Box coordinate (pixel i covers [i, i + 1)) of the plate's edge in a row of the upper half, by formula.
+
+    Args:
+        asked: what the sensor was asked for.
+        factor: which formula of the field the sensor is taken to follow.
+        lens: whether the sensor is taken to apply the radial lens.
+        tangent: of the angle from the camera's axis to the plate's edge.
+
+    Returns:
+        Pixels.
+    """
     width, height = asked.size
     columns = np.linspace(-0.5, width - 0.5, 20 * width + 1)
     pixels = np.stack([columns, np.full_like(columns, height / 4)], -1)
-    used = asked if lens else Asked(asked.size, asked.field)
+    used = asked if lens else SensorRequest(asked.size, asked.field)
     slopes = chrono_slopes(used, pixels, factor)[:, 0]
     return float(np.interp(tangent, slopes, columns)) + 0.5
 
 
 def found_edge(hit: npt.NDArray[np.bool_], what: str) -> float:
     """Box coordinate of the first column of the plate, from what is hit (H, W).
+
+    Args:
+        hit: bool (H, W), True where the plate is seen.
+        what: the sensor's name, for the message.
+
+    Returns:
+        Pixels.
 
     Raises:
         SimjudgeError: the plate is not where it can be: rows or columns are the wrong way round, or nothing is seen.
@@ -88,8 +113,15 @@ def found_edge(hit: npt.NDArray[np.bool_], what: str) -> float:
     return float(columns[0])
 
 
-def judge(edges: dict[tuple[Sensor, bool], float], release: Release) -> Probed:
+def judge(edges: dict[tuple[Sensor, bool], float], release: Release) -> ProbeResult:
     """Which formula each sensor follows, from the plate's edges, pinhole (False) and radial (True).
+
+    Args:
+        edges: measured edge in pixels, by sensor and whether the lens was radial.
+        release: which Chrono.
+
+    Returns:
+        The formula of each sensor, and which take radial lenses.
 
     Raises:
         SimjudgeError: a sensor follows none: its pictures cannot be trusted.
@@ -97,7 +129,7 @@ def judge(edges: dict[tuple[Sensor, bool], float], release: Release) -> Probed:
     factors: dict[Sensor, Factor] = {}
     radial, notes = set(), []
     for sensor in SENSORS:
-        miss = {f: abs(edges[sensor, False] - expected_edge(Asked((WIDTH, HEIGHT), FIELD), f, lens=False))
+        miss = {f: abs(edges[sensor, False] - expected_edge(SensorRequest((WIDTH, HEIGHT), FIELD), f, lens=False))
                 for f in ("tangent", "linear")}  # fmt: skip
         best: Factor = "tangent" if miss["tangent"] <= miss["linear"] else "linear"
         if miss[best] > LIMIT:
@@ -108,24 +140,35 @@ def judge(edges: dict[tuple[Sensor, bool], float], release: Release) -> Probed:
         factors[sensor] = best
         if best != FACTORS[release.age][sensor]:
             notes.append(f"{sensor}: field of view by the {best} rule, not as its version says; measured rule used")
-        bent = Asked((WIDTH, HEIGHT), FIELD, COEFFICIENTS)
+        bent = SensorRequest((WIDTH, HEIGHT), FIELD, COEFFICIENTS)
         applied, ignored = (abs(edges[sensor, True] - expected_edge(bent, best, lens=lens)) for lens in (True, False))
         if applied <= LIMIT < ignored or applied < ignored:
             radial.add(sensor)
         else:
             notes.append(f"{sensor}: the radial lens is ignored here; lenses are looked up in pinhole pictures")
-    return Probed(factors, frozenset(radial), tuple(notes))
+    return ProbeResult(factors, frozenset(radial), tuple(notes))
 
 
 @cache
-def probe(modules: Modules, release: Release) -> Probed:
-    """Render the plate through every sensor, once in a process."""
+def probe(modules: Modules, release: Release) -> ProbeResult:
+    """Render the plate through every sensor, once in a process.
+
+    Args:
+        modules: PyChrono's.
+        release: which Chrono.
+
+    Returns:
+        What its sensors truly do.
+
+    Raises:
+        SimjudgeError: a sensor follows no known formula: its images cannot be trusted.
+    """
     white = PlannedMaterial((1.0, 1.0, 1.0), 1.0, 0.0, 7, 4660)
     body = PlannedBody("plate", Pose(), plate(), white, True, 0.0, (0, 0, 0), np.zeros((3, 3)), Collider())
-    stage = Stage(modules, release, Plan((body,), (), (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)))
+    stage = ChronoScene(modules, release, ScenePlan((body,), (), (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)))
     try:
         stage.put_camera(Pose().optical_frame())
-        looks: dict[Sensor, Callable[[Asked], Any]] = {
+        looks: dict[Sensor, Callable[[SensorRequest], Any]] = {
             "camera": lambda asked: stage.colours(asked)[..., 1] > 64,
             "segmentation": lambda asked: _labelled(stage, asked),
             "depth": lambda asked: stage.distances(asked) < FARTHEST,
@@ -133,7 +176,7 @@ def probe(modules: Modules, release: Release) -> Probed:
         edges = {}
         for sensor in SENSORS:
             for radial in (False, True):
-                asked = Asked((WIDTH, HEIGHT), FIELD, COEFFICIENTS if radial else None)
+                asked = SensorRequest((WIDTH, HEIGHT), FIELD, COEFFICIENTS if radial else None)
                 edges[sensor, radial] = found_edge(looks[sensor](asked), sensor)
         probed = judge(edges, release)
         _check_depth(stage, probed.factors["depth"])
@@ -145,7 +188,7 @@ def probe(modules: Modules, release: Release) -> Probed:
         stage.close()
 
 
-def _labelled(stage: Stage, asked: Asked) -> npt.NDArray[np.bool_]:
+def _labelled(stage: ChronoScene, asked: SensorRequest) -> npt.NDArray[np.bool_]:
     classes, instances = stage.labels(asked)
     wrong = set(np.unique(classes)) - {0, 7} or set(np.unique(instances)) - {0, 4660}
     if wrong:
@@ -154,11 +197,11 @@ def _labelled(stage: Stage, asked: Asked) -> npt.NDArray[np.bool_]:
     return labelled
 
 
-def _deep_agrees(stage: Stage, probed: Probed) -> bool:
+def _deep_agrees(stage: ChronoScene, probed: ProbeResult) -> bool:
     """Whether the physical camera, bare, sees the plate where and as bright as the colour camera does."""
     for radial in (False, True):
         lens = radial and "camera" in probed.radial
-        asked = Asked((WIDTH, HEIGHT), FIELD, COEFFICIENTS if radial else None)
+        asked = SensorRequest((WIDTH, HEIGHT), FIELD, COEFFICIENTS if radial else None)
         values, bytes_ = stage.deep(asked, 0.25), stage.colours(asked, 0.5)
         edge = found_edge(values[..., 1] > FULL / 16, "16-bit")
         if abs(edge - expected_edge(asked, probed.factors["camera"], lens=lens)) > LIMIT:
@@ -169,9 +212,9 @@ def _deep_agrees(stage: Stage, probed: Probed) -> bool:
     return True
 
 
-def _check_depth(stage: Stage, factor: Factor) -> None:
+def _check_depth(stage: ChronoScene, factor: Factor) -> None:
     """Depth is along the ray in all known releases; were it along the axis, ours would be wrong by the cosine."""
-    asked = Asked((WIDTH, HEIGHT), FIELD)
+    asked = SensorRequest((WIDTH, HEIGHT), FIELD)
     seen = stage.distances(asked)[2, -2]
     slopes: FloatArray = chrono_slopes(asked, [WIDTH - 2, 2], factor)
     along = DISTANCE * math.hypot(1.0, *slopes.tolist())

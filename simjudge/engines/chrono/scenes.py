@@ -101,7 +101,7 @@ class PlannedLight:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ScenePlan:
     """All that Chrono is told of a scene; `ambient` and `background` are linear RGB in Chrono's units."""
 
     bodies: tuple[PlannedBody, ...]
@@ -110,19 +110,36 @@ class Plan:
     background: Colour
 
 
-def plan_scene(scene: Scene, age: Age) -> Plan:
+def plan_scene(scene: Scene, age: Age) -> ScenePlan:
     """What Chrono of an age is told of a scene.
+
+    Args:
+        scene: what stands where.
+        age: which generation of Chrono.
+
+    Returns:
+        ChronoBodies and lights as Chrono takes them.
 
     Raises:
         SimjudgeError: a class or instance does not fit into Chrono's 16 bits.
     """
     bodies = tuple(plan_body(thing) for thing in scene.things)
     lights = tuple(plan_light(light, age) for light in scene.lights)
-    return Plan(bodies, lights, _times(scene.ambient, 1 / AMBIENT_MEAN), scene.background)
+    return ScenePlan(bodies, lights, _times(scene.ambient, 1 / AMBIENT_MEAN), scene.background)
 
 
 def plan_body(thing: Thing) -> PlannedBody:
-    """One thing."""
+    """One thing.
+
+    Args:
+        thing: of the scene.
+
+    Returns:
+        Its pose, mesh, material, mass (kg), centre of mass (m) and inertia (kg m^2).
+
+    Raises:
+        SimjudgeError: its class or instance does not fit into 16 bits.
+    """
     free = thing.motion == "free"
     centre, inertia = solid_inertia(thing.collider, thing.mesh, thing.mass if free else 0.0)
     return PlannedBody(
@@ -139,7 +156,20 @@ def plan_body(thing: Thing) -> PlannedBody:
 
 
 def plan_material(surface: Surface, class_id: int, instance: int, name: str) -> PlannedMaterial:
-    """A surface with its labels."""
+    """A surface with its labels.
+
+    Args:
+        surface: of the thing.
+        class_id: 0 to 65535.
+        instance: 0 to 65535.
+        name: of the thing, for the message.
+
+    Returns:
+        The material.
+
+    Raises:
+        SimjudgeError: the class or the instance does not fit into 16 bits.
+    """
     if not (0 <= class_id <= LARGEST_ID and 0 <= instance <= LARGEST_ID):
         raise SimjudgeError(f"{name}: class {class_id}, instance {instance}: Chrono's labels end at {LARGEST_ID}")
     texture = None
@@ -155,6 +185,13 @@ def plan_light(light: PointLight, age: Age) -> PlannedLight:
     """One lamp, so that a white surface that faces it gets radiance intensity / (pi d^2).
 
     Up to 9.0.1 the fall-off is another one: brightness is right at 2 m (or half the range, where that is nearer).
+
+    Args:
+        light: position in metres, intensity, range in metres.
+        age: which generation of Chrono.
+
+    Returns:
+        Chrono's colour, range and kind of fall-off.
     """
     if age == "9":
         reach, at = light.range, min(2.0, light.range / 2)
@@ -164,13 +201,21 @@ def plan_light(light: PointLight, age: Age) -> PlannedLight:
     return PlannedLight(light.position, _times(light.intensity, gain / math.pi), light.range, False)
 
 
-def dimmed(plan: Plan, part: float) -> Plan:
-    """The same scene in a part of its light, everything of it."""
+def dim_lights(plan: ScenePlan, part: float) -> ScenePlan:
+    """The same scene in a part of its light, everything of it.
+
+    Args:
+        plan: the scene.
+        part: of the light, above 0, at most 1.
+
+    Returns:
+        The scene with every light, the ambient and the background scaled.
+    """
     lights = tuple(
         PlannedLight(light.position, _times(light.colour, part), light.max_range, light.const_color)
         for light in plan.lights
     )
-    return Plan(plan.bodies, lights, _times(plan.ambient, part), _times(plan.background, part))
+    return ScenePlan(plan.bodies, lights, _times(plan.ambient, part), _times(plan.background, part))
 
 
 def solid_inertia(
@@ -180,6 +225,14 @@ def solid_inertia(
 
     Boxes and cylinders by formula; a hull from its tetrahedra (Tonon, "Explicit exact formulas for the 3-D tetrahedron
     inertia tensor", 2004); without a solid, a small ball at the frame's origin.
+
+    Args:
+        collider: the solid; sizes in metres.
+        mesh: its vertices, for a hull.
+        mass: kg.
+
+    Returns:
+        The centre (x, y, z), metres, and the inertia (3, 3), kg m^2, both in the thing's frame.
     """
     if collider.kind == "box":
         x, y, z = (value**2 for value in collider.size)
@@ -194,7 +247,14 @@ def solid_inertia(
 
 
 def hull_points(mesh: Mesh) -> npt.NDArray[np.float64]:
-    """The corners of a mesh's convex hull (N, 3)."""
+    """The corners of a mesh's convex hull (N, 3).
+
+    Args:
+        mesh: with vertices (V, 3), metres.
+
+    Returns:
+        Float64 (N, 3), metres.
+    """
     from scipy.spatial import ConvexHull
 
     points = np.asarray(mesh.vertices, np.float64)
@@ -221,7 +281,14 @@ def _hull_inertia(mesh: Mesh, mass: float) -> tuple[tuple[float, float, float], 
 
 
 def wavefront(mesh: Mesh) -> str:
-    """A mesh as Wavefront OBJ text, with texture coordinates and normals: the one way in that all releases share."""
+    """A mesh as Wavefront OBJ text, with texture coordinates and normals: the one way in that all releases share.
+
+    Args:
+        mesh: triangles with texture coordinates and normals.
+
+    Returns:
+        The text of an OBJ file.
+    """
     rows = [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in mesh.vertices.tolist()]
     rows += [f"vt {u:.9g} {v:.9g}" for u, v in mesh.uv.tolist()]
     rows += [f"vn {x:.9g} {y:.9g} {z:.9g}" for x, y, z in mesh.normals.tolist()]

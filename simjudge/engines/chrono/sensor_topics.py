@@ -21,8 +21,15 @@ _USUAL = {
 }
 
 
-def topics_of(specs: Sequence[SensorSpec]) -> dict[str, str]:
-    """The topic of each sensor by its name, as the module says."""
+def sensor_topics(specs: Sequence[SensorSpec]) -> dict[str, str]:
+    """The topic of each sensor by its name, as the module says.
+
+    Args:
+        specs: the sensors of one car.
+
+    Returns:
+        Topics by the sensor's name.
+    """
     inertial = [spec for spec in specs if _USUAL[spec.kind] == _INERTIAL]
     kinds = [spec.kind for spec in specs]
     topics = {}

@@ -21,11 +21,11 @@ import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.engines.chrono import buffers
-from simjudge.engines.chrono.lenses import Asked
+from simjudge.engines.chrono.lenses import SensorRequest
 from simjudge.engines.chrono.modules import Modules
 from simjudge.engines.chrono.own_noise import noise_filter
 from simjudge.engines.chrono.phys_camera import PhysCamera, make_deep_camera, make_phys_camera, saved_values
-from simjudge.engines.chrono.scenes import Plan, PlannedBody, PlannedMaterial, dimmed, wavefront
+from simjudge.engines.chrono.scenes import PlannedBody, PlannedMaterial, ScenePlan, dim_lights, wavefront
 from simjudge.engines.chrono.sensor_file import SensorSpec
 from simjudge.engines.chrono.versions import Release, camera_arguments
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
@@ -55,7 +55,7 @@ Kind = Literal["camera", "noisy", "segmentation", "depth", "lidar", "physical", 
 class Noisy(NamedTuple):
     """A picture with Chrono's noise: what to ask for, n x n rays a pixel, the noise."""
 
-    asked: Asked
+    asked: SensorRequest
     side: int
     noise: ChronoNoise
 
@@ -68,7 +68,7 @@ class Physical(NamedTuple):
     side: int
 
 
-What = Asked | SensorSpec | Noisy | Physical
+What = SensorRequest | SensorSpec | Noisy | Physical
 
 
 class _View(NamedTuple):
@@ -77,7 +77,7 @@ class _View(NamedTuple):
     folder: Path | None
 
 
-class Stage:
+class ChronoScene:
     """The looks of a scene in Chrono::Sensor.
 
     Args:
@@ -89,7 +89,7 @@ class Stage:
         SimjudgeError: the sensors are not exposed to Python.
     """
 
-    def __init__(self, modules: Modules, release: Release, plan: Plan) -> None:
+    def __init__(self, modules: Modules, release: Release, plan: ScenePlan) -> None:
         """Make the bodies; sensors come when they are asked for."""
         if not release.cameras:
             raise SimjudgeError(
@@ -110,50 +110,114 @@ class Stage:
         self._system.AddBody(self._rig)
 
     def put(self, name: str, pose: Pose) -> None:
-        """Put a body somewhere."""
+        """Put a body somewhere.
+
+        Args:
+            name: of the body.
+            pose: of the thing's frame in the world, metres.
+
+        Raises:
+            UsageError: there is no such body.
+        """
         body = self._bodies.get(name)
         if body is None:
             raise UsageError(f"{name}: nothing of that name")
         self._move(body, pose)
 
     def put_camera(self, optical: Pose) -> None:
-        """Put the camera; Chrono's looks along x, its y to the left and its z up."""
+        """Put the camera; Chrono's looks along x, its y to the left and its z up.
+
+        Args:
+            optical: pose of the optical frame (REP 103) in the world, metres.
+        """
         self._move(self._rig, optical @ Pose(orientation=OPTICAL_ORIENTATION).inverse())
 
-    def colours(self, asked: Asked, light: float = 1.0) -> npt.NDArray[np.uint8]:
-        """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light."""
+    def colours(self, asked: SensorRequest, light: float = 1.0) -> npt.NDArray[np.uint8]:
+        """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light.
+
+        Args:
+            asked: size, field and lens to ask for.
+            light: part of the scene's light, above 0, at most 1.
+
+        Returns:
+            Uint8 (H, W, 3), red first.
+        """
         view = self._taken("camera", asked, light)
         return buffers.rgb(view.sensor.GetMostRecentRGBA8Buffer())
 
-    def deep(self, asked: Asked, light: float = 1.0) -> npt.NDArray[np.uint16]:
-        """Linear colours (H, W, 3), upright, in a part of the scene's light, 16 bits: the physical camera's, bare."""
+    def deep(self, asked: SensorRequest, light: float = 1.0) -> npt.NDArray[np.uint16]:
+        """Linear colours (H, W, 3), upright, in a part of the scene's light, 16 bits: the physical camera's, bare.
+
+        Args:
+            asked: size, field and lens to ask for.
+            light: part of the scene's light, above 0, at most 1.
+
+        Returns:
+            Uint16 (H, W, 3), linear; 65535 is a radiance of 1.
+        """
         path = _written(self._taken("deep", asked, light), "*.bin")
         values = saved_values(path)[..., :3]
         path.unlink()
         return values
 
-    def labels(self, asked: Asked) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-        """Classes and instances (H, W), upright."""
+    def labels(self, asked: SensorRequest) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+        """Classes and instances (H, W), upright.
+
+        Args:
+            asked: size, field and lens to ask for.
+
+        Returns:
+            Uint16 (H, W) each.
+        """
         view = self._taken("segmentation", asked)
         if view.folder is None:
             return buffers.labels(view.sensor.GetMostRecentSemanticBuffer())
         return buffers.saved_labels(_written(view, "*.png"))
 
-    def distances(self, asked: Asked) -> npt.NDArray[np.float32]:
-        """Distances along the rays (H, W), upright; FARTHEST where nothing is hit."""
+    def distances(self, asked: SensorRequest) -> npt.NDArray[np.float32]:
+        """Distances along the rays (H, W), upright; FARTHEST where nothing is hit.
+
+        Args:
+            asked: size, field and lens to ask for.
+
+        Returns:
+            Float32 (H, W), metres.
+        """
         return buffers.ranges(self._taken("depth", asked).sensor.GetMostRecentDepthBuffer())
 
     def scan(self, spec: SensorSpec) -> npt.NDArray[np.float32]:
-        """Ranges and intensities (rings, beams, 2) of a lidar at the camera's place; range 0 where nothing is met."""
+        """Ranges and intensities (rings, beams, 2) of a lidar at the camera's place; range 0 where nothing is met.
+
+        Args:
+            spec: of a lidar.
+
+        Returns:
+            Float32 (rings, beams, 2): range in metres and intensity.
+        """
         buffer = self._taken("lidar", spec).sensor.GetMostRecentDIBuffer()
         return buffers.returns(buffer)
 
     def noisy(self, what: Noisy, light: float) -> npt.NDArray[np.uint8]:
-        """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light, with Chrono's own noise."""
+        """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light, with Chrono's own noise.
+
+        Args:
+            asked: size, field and lens to ask for, with Chrono's noise.
+            light: part of the scene's light.
+
+        Returns:
+            Uint8 (H, W, 3), red first.
+        """
         return buffers.rgb(self._taken("noisy", what, light).sensor.GetMostRecentRGBA8Buffer())
 
     def values(self, what: Physical) -> npt.NDArray[np.uint16]:
-        """A picture (H, W, 4), upright, of Chrono's own physical camera, 16 bits, linear unless its stages bend it."""
+        """A picture (H, W, 4), upright, of Chrono's own physical camera, 16 bits, linear unless its stages bend it.
+
+        Args:
+            asked: the physical camera to ask for.
+
+        Returns:
+            Uint16 (H, W, 4), red first; 65535 is Chrono's 1.
+        """
         view = self._taken("physical", what)
         return saved_values(_written(view, "*.bin"))
 
@@ -183,7 +247,7 @@ class Stage:
             self._views.popitem(last=False)
         self._system.SetChTime(0.0)
         manager = self._core_manager(light)
-        if isinstance(asked, Asked):
+        if isinstance(asked, SensorRequest):
             sensor = self._deep(asked) if kind == "deep" else self._camera(kind, asked)
         elif isinstance(asked, SensorSpec):
             sensor = self._lidar(asked)
@@ -203,7 +267,7 @@ class Stage:
     def _core_manager(self, light: float) -> Any:
         """A sensor manager with the scene's lamps in a part of their light."""
         chrono, sensors = self._core, self._sensor
-        plan = dimmed(self._plan, light)
+        plan = dim_lights(self._plan, light)
         manager = sensors.ChSensorManager(self._system)
         scene = manager.scene
         scene.SetAmbientLight(chrono.ChVector3f(*map(float, plan.ambient)))
@@ -225,7 +289,7 @@ class Stage:
             )
         return manager
 
-    def _camera(self, kind: Kind, asked: Asked, side: int = 1) -> Any:
+    def _camera(self, kind: Kind, asked: SensorRequest, side: int = 1) -> Any:
         chrono, sensors = self._core, self._sensor
         radial = asked.coefficients is not None
         lens = (
@@ -249,7 +313,7 @@ class Stage:
             camera.SetRadialLensParameters(chrono.ChVector3f(*map(float, asked.coefficients)))
         return camera
 
-    def _deep(self, asked: Asked) -> Any:
+    def _deep(self, asked: SensorRequest) -> Any:
         return make_deep_camera(self._sensor, self._core, asked, self._rig)
 
     def _lidar(self, spec: SensorSpec) -> Any:

@@ -85,8 +85,17 @@ class Release:
         return tuple(lines)
 
 
-def release_of(core: Any, sensor: Any, vehicle: Any, version: str) -> Release:
+def identify_release(core: Any, sensor: Any, vehicle: Any, version: str) -> Release:
     """Which Chrono these modules are.
+
+    Args:
+        core: PyChrono's core module.
+        sensor: PyChrono's sensor module, or None.
+        vehicle: PyChrono's vehicle module, or None.
+        version: as `package_version` has it.
+
+    Returns:
+        What this build has.
 
     Raises:
         SimjudgeError: it is older than 9.0.

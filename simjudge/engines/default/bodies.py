@@ -80,7 +80,15 @@ class Bodies:
         return self._steps * STEP
 
     def step(self, seconds: float) -> None:
-        """Let physics run."""
+        """Let physics run.
+
+        Args:
+            seconds: simulated time, a positive multiple of `STEP`.
+
+        Raises:
+            UsageError: the time is no positive multiple of `STEP`.
+            SimjudgeError: physics came apart.
+        """
         steps = round(seconds / STEP) if math.isfinite(seconds) else 0
         if steps < 1 or abs(steps * STEP - seconds) > 1e-9:
             raise UsageError(f"{seconds} s: a positive multiple of a physics step, {STEP} s, is needed")
@@ -96,7 +104,15 @@ class Bodies:
         mujoco.mj_kinematics(self._model, self._data)
 
     def set_pose(self, name: str, pose: Pose) -> None:
-        """Put a free thing, or the car, somewhere, at rest."""
+        """Put a free thing, or the car, somewhere, at rest.
+
+        Args:
+            name: of a free thing, or `VEHICLE`.
+            pose: in the world, metres; of base_link for the car.
+
+        Raises:
+            UsageError: nothing free has that name.
+        """
         if name == VEHICLE and self._car:
             self._car.set_pose(pose)
         elif name in self._free:
@@ -118,7 +134,14 @@ class Bodies:
         return found
 
     def drive(self, command: Command) -> None:
-        """What the driver does from now on."""
+        """What the driver does from now on.
+
+        Args:
+            command: steering, throttle and braking, held until the next command.
+
+        Raises:
+            UsageError: there is no car.
+        """
         self._with_car().drive(command)
 
     def vehicle_state(self) -> VehicleState:

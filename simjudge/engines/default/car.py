@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 
 from simjudge.core.frames import FloatArray
-from simjudge.engines.default.collisions import BODY, CAR, FIRM, TYRE, WHEEL, meets
+from simjudge.engines.default.collisions import BODY, CAR, FIRM, TYRE, WHEEL, collision_bits
 from simjudge.engines.default.tyres import Tyres
 from simjudge.geometry.poses import Pose
 from simjudge.vehicle.car_appearance import VEHICLE, WHEELS, body_box
@@ -49,7 +49,7 @@ def add_car(spec: mujoco.MjSpec, car: Vehicle, start: Pose, gravity: float) -> N
         friction=CAR,
         solref=FIRM,
         priority=1,
-        **meets(BODY),
+        **collision_bits(BODY),
     )
     motor = spec.add_tendon(name="motor")
     for name in WHEELS:
@@ -109,12 +109,21 @@ def _add_wheel(spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, car: Vehicl
             condim=1 if kind == TYRE else 3,
             solref=FIRM,
             priority=2,
-            **meets(kind),
+            **collision_bits(kind),
         )
 
 
 def load_at_rest(car: Vehicle, name: str, gravity: float) -> float:
-    """N with which a wheel stands on level ground."""
+    """N with which a wheel stands on level ground.
+
+    Args:
+        car: masses (kg), centre of mass and sizes (m).
+        name: of the wheel, "front_left" and so on.
+        gravity: m/s^2, above 0.
+
+    Returns:
+        The load, N.
+    """
     ahead, aside = car.centre_of_mass[0] / car.wheelbase, car.centre_of_mass[1] / car.track
     share = (ahead if name.startswith("front") else 1 - ahead) * (0.5 + (aside if name.endswith("left") else -aside))
     return (share * (car.mass - 4 * car.wheel_mass) + car.wheel_mass) * gravity
@@ -160,7 +169,11 @@ class Car:
         self.drive(Command())
 
     def drive(self, command: Command) -> None:
-        """Take over what the driver does."""
+        """Take over what the driver does.
+
+        Args:
+            command: steering, throttle and braking, held until the next command.
+        """
         self._target = command.steering * self.vehicle.steering_limit
         self._data.ctrl[self._motor] = command.throttle
         self._model.dof_frictionloss[self._spin] = self._rolling + command.braking * self.vehicle.brake_torque
@@ -180,7 +193,11 @@ class Car:
         self._data.ctrl[self._servos] = self.vehicle.wheel_angles(self._angle)
 
     def set_pose(self, pose: Pose) -> None:
-        """Put base_link somewhere, at rest, the body as high above the wheels as it rests."""
+        """Put base_link somewhere, at rest, the body as high above the wheels as it rests.
+
+        Args:
+            pose: of base_link in the world, metres.
+        """
         x, y, z, w = pose.orientation
         self._data.qpos[self._qpos : self._qpos + 7] = [*pose.position, w, x, y, z]
         self._data.qpos[self._springs] = 0
@@ -189,7 +206,14 @@ class Car:
         self._tyres.rest()
 
     def state(self, time: float) -> VehicleState:
-        """How the car moves."""
+        """How the car moves.
+
+        Args:
+            time: simulated seconds.
+
+        Returns:
+            Pose of base_link, velocities and acceleration in base_link's axes, SI units.
+        """
         qpos, qvel = self._data.qpos, self._data.qvel
         px, py, pz, w, x, y, z = qpos[self._qpos : self._qpos + 7].tolist()
         pose = Pose((px, py, pz), (x, y, z, w))

@@ -19,6 +19,13 @@ CAR = (0.3, 0.002, 0.0005)
 """Friction of the car's body, which is smooth."""
 
 
-def meets(kind: int) -> dict[str, int]:
-    """What a geom of a kind collides with, as MuJoCo's attributes."""
+def collision_bits(kind: int) -> dict[str, int]:
+    """What a geom of a kind collides with, as MuJoCo's attributes.
+
+    Args:
+        kind: of geom, a bit.
+
+    Returns:
+        Contype and conaffinity.
+    """
     return {"contype": kind, "conaffinity": _OTHERS[kind]}

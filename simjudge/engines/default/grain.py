@@ -38,6 +38,13 @@ def grain(pixels: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.float32]:
     """Two numbers in 0..1 for each of n x n rays of each pixel: (P n n, 2), from pixels (P, 2), x and y.
 
     Within a pixel they are spread evenly, each pixel has its own offset.
+
+    Args:
+        pixels: int64 (P, 2), x and y.
+        n: rays along each side of a pixel.
+
+    Returns:
+        Float32 (P n n, 2), 0 to below 1.
     """
     within = (np.arange(n) + 0.5) / n
     spread = np.stack(np.meshgrid(within, within), -1).reshape(1, -1, 2)
@@ -47,6 +54,13 @@ def grain(pixels: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.float32]:
 
 
 def turn(camera: Pose) -> tuple[float, float]:
-    """Two numbers in 0..1 that differ from one pose of the camera to the next: the grain does not stick to the lens."""
+    """Two numbers in 0..1 that differ from one pose of the camera to the next: the grain does not stick to the lens.
+
+    Args:
+        camera: pose of the optical frame in the world.
+
+    Returns:
+        Two numbers, 0 to below 1.
+    """
     hashed = zlib.crc32(struct.pack("<7d", *camera.position, *camera.orientation))
     return (hashed & 0xFFFF) / 0x10000, (hashed >> 16) / 0x10000

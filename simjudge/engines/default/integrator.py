@@ -99,13 +99,25 @@ class Integrator:
         self.turn(np.zeros((len(packed.class_id), 3, 3)))
 
     def turn(self, rotations: FloatArray) -> None:
-        """Take note of how things are turned, (T, 3, 3), thing to world."""
+        """Take note of how things are turned, (T, 3, 3), thing to world.
+
+        Args:
+            rotations: float (T, 3, 3), one matrix a thing.
+        """
         rows = np.zeros((max(len(rotations), 1), 16), np.float32)
         rows[: len(rotations), :9] = rotations.reshape(-1, 9)
         self._rotations = self._t.table(rows)
 
     def first(self, origins: Floats, ways: Floats) -> tuple[Any, Any, Any]:
-        """Distance, thing (-1: nothing is hit) and the facets' normals of rays in the world, on the host."""
+        """Distance, thing (-1: nothing is hit) and the facets' normals of rays in the world, on the host.
+
+        Args:
+            origins: float32 (N, 3), world, metres.
+            ways: float32 (N, 3), unit, world.
+
+        Returns:
+            Distance (N,), metres; thing (N,); normal (N, 3), unit, world.
+        """
         t = self._t
         hit = t.hit(t.given(origins), t.given(ways), t.everywhere)
         thing = t.select(hit.valid, hit.thing, -1)
@@ -113,7 +125,15 @@ class Integrator:
         return distance, things, normal
 
     def things_and_depth(self, rays: Rays, view: View) -> tuple[Any, Any]:
-        """Thing (-1: nothing is hit) and depth along the camera's axis (inf) of rays, on the host."""
+        """Thing (-1: nothing is hit) and depth along the camera's axis (inf) of rays, on the host.
+
+        Args:
+            rays: starts and directions in the camera's frame.
+            view: pose of the camera.
+
+        Returns:
+            Thing (N,) and depth (N,), metres.
+        """
         t = self._t
         start, way = self._start(rays, view)
         hit = t.hit(start, way, t.everywhere)
@@ -122,7 +142,16 @@ class Integrator:
         return things, depth
 
     def radiance(self, rays: Rays, view: View, block: int) -> Floats:
-        """Radiance (N / block, 3) along rays, averaged over each `block` in a row, on the host."""
+        """Radiance (N / block, 3) along rays, averaged over each `block` in a row, on the host.
+
+        Args:
+            rays: starts and directions in the camera's frame.
+            view: pose of the camera, and the grain's turn.
+            block: rays a pixel.
+
+        Returns:
+            Float32 (N / block, 3), linear RGB.
+        """
         t = self._t
         start, way = self._start(rays, view)
         spread, turn_0, turn_1 = t.same([view.spread, *view.turn])

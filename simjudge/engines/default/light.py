@@ -16,7 +16,7 @@ from simjudge.engines.default.grain import grain, turn
 from simjudge.engines.default.integrator import Integrator, Rays, View
 from simjudge.engines.default.packed import Floats, Packed, pack, world_vertices
 from simjudge.engines.default.tracer import Tracer
-from simjudge.engines.default.variant import choose_variant, described, load_mitsuba
+from simjudge.engines.default.variant import choose_variant, describe_variant, load_mitsuba
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Thing
 from simjudge.sensors.camera.lens import Lens
@@ -62,12 +62,20 @@ class Light:
         self._tracer.move({}, self._rotations, self._positions)
         self._integrator.turn(self._rotations)
         self._rays: dict[tuple[Lens, int, tuple[int, ...]], list[Rays]] = {}
-        self.variant = described(choose_variant())
+        self.variant = describe_variant(choose_variant())
 
     def render(
         self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1
     ) -> npt.NDArray[np.float32]:
         """Linear RGB radiance (H, W, 3), averaged over the instants; see `simjudge.engines.contract.Engine`.
+
+        Args:
+            lens: of the camera; it sets the image's size.
+            scene_states: the instants of the exposure, one or more.
+            rays_per_pixel: a square number.
+
+        Returns:
+            Float32 (H, W, 3).
 
         Raises:
             UsageError: no instant, a number of rays that is no square, or a body that nobody knows.
@@ -88,7 +96,15 @@ class Light:
         return total if len(scene_states) == 1 else total / np.float32(len(scene_states))
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
-        """Classes, instances and depth through the pixels' centres; see `simjudge.engines.contract.Engine`."""
+        """Classes, instances and depth through the pixels' centres; see `simjudge.engines.contract.Engine`.
+
+        Args:
+            lens: of the camera; it sets the images' size.
+            scene_state: where the camera and the bodies are.
+
+        Returns:
+            Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres.
+        """
         self._place(scene_state.bodies)
         view = _view(lens, scene_state.camera, 1)
         parts = self._tracer.follow(partial(self._integrator.things_and_depth, view=view), self._rays_of(lens, 1, (0,)))
@@ -97,6 +113,14 @@ class Light:
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first, bodies not named where the scene has them; see `simjudge.engines.contract.Engine`.
+
+        Args:
+            origins: (N, 3), world, metres.
+            directions: (N, 3), unit, world.
+            bodies: poses of the free things.
+
+        Returns:
+            Distance, thing and normal of each ray.
 
         Raises:
             UsageError: origins and directions are not (N, 3) each, not finite, or directions are not unit vectors.
@@ -176,6 +200,13 @@ def _dealt(rays: int, scene_states: int, number: int) -> tuple[int, ...]:
 
 def make_tracer(things: Sequence[Thing], packed: Packed) -> Tracer:
     """The tracer that can run here, with things where the scene has them.
+
+    Args:
+        things: of the scene and the car.
+        packed: the same as flat arrays.
+
+    Returns:
+        Mitsuba's tracer, or the one in NumPy where Mitsuba cannot run.
 
     Raises:
         SimjudgeError: Mitsuba is not installed.

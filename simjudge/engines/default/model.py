@@ -8,7 +8,7 @@ import mujoco
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.engines.default.car import add_car
-from simjudge.engines.default.collisions import FIRM, FREE, STATIC, THINGS, meets
+from simjudge.engines.default.collisions import FIRM, FREE, STATIC, THINGS, collision_bits
 from simjudge.engines.default.solids import horizontal_slices, whole_hull
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Thing
@@ -23,6 +23,14 @@ GRAVITY = 9.81
 
 def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose) -> mujoco.MjModel:
     """The model of a scene at its start.
+
+    Args:
+        scene: what stands where.
+        vehicle: the car; None: no car.
+        start: pose of base_link in the world, metres.
+
+    Returns:
+        MuJoCo's compiled model.
 
     Raises:
         SimjudgeError: a thing cannot be a body; the message names it.
@@ -66,7 +74,7 @@ def _add_thing(spec: mujoco.MjSpec, thing: Thing, solids: _Solids) -> None:
     body = spec.worldbody.add_body(name=thing.name, pos=thing.pose.position, quat=wxyz(thing.pose))
     if free:
         body.add_freejoint(name=thing.name)
-    given = {"condim": 6, "friction": THINGS, "solref": FIRM, **meets(FREE if free else STATIC)}
+    given = {"condim": 6, "friction": THINGS, "solref": FIRM, **collision_bits(FREE if free else STATIC)}
     if collider.kind == "hull":
         parts = solids.of(thing)
         for name, share in parts:
@@ -107,6 +115,13 @@ class _Solids:
 
 
 def wxyz(pose: Pose) -> list[float]:
-    """A pose's quaternion in MuJoCo's order."""
+    """A pose's quaternion in MuJoCo's order.
+
+    Args:
+        pose: orientation as x, y, z, w (ROS).
+
+    Returns:
+        W, x, y, z.
+    """
     x, y, z, w = pose.orientation
     return [w, x, y, z]

@@ -66,7 +66,15 @@ class Packed(ShortRepr):
 
 
 def pack(scene: Scene, things: Sequence[Thing]) -> Packed:
-    """The flat arrays of a scene with `things` in it."""
+    """The flat arrays of a scene with `things` in it.
+
+    Args:
+        scene: its lamps, ambient light and background.
+        things: what rays can hit.
+
+    Returns:
+        The arrays.
+    """
     faces = [len(thing.mesh.faces) for thing in things]
     surfaces, rows, gloss = _surfaces(things)
     lookups, levels, texels = _textures(things)
@@ -93,12 +101,27 @@ def pack(scene: Scene, things: Sequence[Thing]) -> Packed:
 
 
 def alpha_of(roughness: float) -> float:
-    """GGX alpha of a roughness, for the gloss of lamps."""
+    """GGX alpha of a roughness, for the gloss of lamps.
+
+    Args:
+        roughness: 0 to 1, as the metallic-roughness convention has it.
+
+    Returns:
+        Roughness squared, `SMOOTHEST` at least.
+    """
     return max(roughness * roughness, SMOOTHEST)
 
 
 def world_vertices(thing: Thing, pose: Pose) -> Floats:
-    """A thing's vertices (V, 3) in the world."""
+    """A thing's vertices (V, 3) in the world.
+
+    Args:
+        thing: with vertices in its own frame.
+        pose: of that frame in the world, metres.
+
+    Returns:
+        Float32 (V, 3), metres.
+    """
     return pose.to_world(thing.mesh.vertices).astype(np.float32)
 
 

@@ -14,7 +14,7 @@ from simjudge.scene.model import Mesh
 _LOOSE, _MOST_LEVELS, _GRAIN = 0.1, 24, 1e-5
 
 
-class Solid(NamedTuple):
+class ConvexSolid(NamedTuple):
     """A convex solid.
 
     Attributes:
@@ -26,21 +26,34 @@ class Solid(NamedTuple):
     volume: float
 
 
-def whole_hull(mesh: Mesh) -> list[Solid]:
-    """The mesh's convex hull; nothing where the mesh is flat."""
+def whole_hull(mesh: Mesh) -> list[ConvexSolid]:
+    """The mesh's convex hull; nothing where the mesh is flat.
+
+    Args:
+        mesh: with vertices (V, 3), metres.
+
+    Returns:
+        One solid, or none.
+    """
     return _solid(mesh.vertices)
 
 
-def horizontal_slices(mesh: Mesh) -> list[Solid]:
+def horizontal_slices(mesh: Mesh) -> list[ConvexSolid]:
     """Hulls of horizontal slices of a mesh, from the lowest up; nothing where the mesh is flat.
 
     It is cut where it has vertices, and put together again as long as that adds less than a tenth of the volume: a box
     stays one solid, a cone on a wide foot becomes two.
+
+    Args:
+        mesh: with vertices (V, 3), metres.
+
+    Returns:
+        Convex solids, lowest first.
     """
     levels = np.unique(np.round(mesh.vertices[:, 2] / _GRAIN)) * _GRAIN
     if len(levels) > _MOST_LEVELS:
         levels = levels[np.linspace(0, len(levels) - 1, _MOST_LEVELS).round().astype(int)]
-    solids: list[Solid] = []
+    solids: list[ConvexSolid] = []
     for low, high in pairwise(levels):
         for piece in _solid(_slice(mesh, low, high)):
             joined = _solid(np.concatenate([solids[-1].points, piece.points])) if solids else []
@@ -69,9 +82,9 @@ def _section(mesh: Mesh, at: float, shown: float) -> FloatArray:
     return points
 
 
-def _solid(points: FloatArray) -> list[Solid]:
+def _solid(points: FloatArray) -> list[ConvexSolid]:
     try:
         hull = ConvexHull(points)
     except (QhullError, ValueError):
         return []
-    return [Solid(points[hull.vertices], float(hull.volume))]
+    return [ConvexSolid(points[hull.vertices], float(hull.volume))]

@@ -63,55 +63,191 @@ class Tracer(Protocol):
         """Give back what it holds."""
 
     def follow(self, work: Callable[[Input], Output], wavefronts: Sequence[Input]) -> list[Output]:
-        """The results of work on each wavefront."""
+        """The results of work on each wavefront.
+
+        Args:
+            work: from one wavefront to its result.
+            wavefronts: pieces of about `wavefront` rays.
+
+        Returns:
+            The results, in order.
+        """
 
     def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:
-        """Put things elsewhere: new vertices (V, 3) in the world by index; where all things are, (T, 3, 3), (T, 3)."""
+        """Put things elsewhere: new vertices (V, 3) in the world by index; where all things are, (T, 3, 3), (T, 3).
+
+        Args:
+            moved: float32 vertices (V, 3) in the world, by index of the thing.
+            rotations: (T, 3, 3), thing to world, of all things.
+            positions: (T, 3), metres, of all things.
+        """
 
     def table(self, rows: Any) -> Any:
-        """A float32 or int32 array (rows, width) for `row`."""
+        """A float32 or int32 array (rows, width) for `row`.
+
+        Args:
+            rows: float32 or int32 (rows, width).
+
+        Returns:
+            The table, where the rays are followed.
+        """
 
     def row(self, table: Any, index: Any, width: int, active: Any) -> Any:
-        """A table's row for each ray, a vector."""
+        """A table's row for each ray, a vector.
+
+        Args:
+            table: of `table`.
+            index: integer for each ray.
+            width: columns of the table.
+            active: mask; other rays get zeros.
+
+        Returns:
+            A vector of that width.
+        """
 
     def given(self, columns: Floats) -> Any:
-        """A vector from the host's array (N, 3), or (N, 2)."""
+        """A vector from the host's array (N, 3), or (N, 2).
+
+        Args:
+            columns: float32 (N, 3) or (N, 2).
+
+        Returns:
+            The vector.
+        """
 
     def same(self, values: Sequence[float]) -> Any:
-        """The same numbers for all rays, to be had by index; no kernel is compiled for their values."""
+        """The same numbers for all rays, to be had by index; no kernel is compiled for their values.
+
+        Args:
+            values: numbers.
+
+        Returns:
+            The vector.
+        """
 
     def vector(self, numbers: Sequence[Any]) -> Any:
-        """A vector of three numbers."""
+        """A vector of three numbers.
+
+        Args:
+            numbers: three numbers.
+
+        Returns:
+            The vector.
+        """
 
     def dot(self, a: Any, b: Any) -> Any:
-        """The product of two vectors of three."""
+        """The product of two vectors of three.
+
+        Args:
+            a: vector.
+            b: vector.
+
+        Returns:
+            Number.
+        """
 
     def cross(self, a: Any, b: Any) -> Any:
-        """The vector at right angles to two."""
+        """The vector at right angles to two.
+
+        Args:
+            a: vector.
+            b: vector.
+
+        Returns:
+            Vector, right-handed.
+        """
 
     def largest(self, vector: Any) -> Any:
-        """The largest of a vector's numbers."""
+        """The largest of a vector's numbers.
+
+        Args:
+            vector: of numbers.
+
+        Returns:
+            Number.
+        """
 
     def select(self, mask: Any, yes: Any, no: Any) -> Any:
-        """One or the other."""
+        """One or the other.
+
+        Args:
+            mask: of the choice.
+            yes: number or vector where the mask is true.
+            no: number or vector where it is not.
+
+        Returns:
+            Number or vector.
+        """
 
     def whole(self, number: Any) -> Any:
-        """The integer below a number."""
+        """The integer below a number.
+
+        Args:
+            number: of each ray.
+
+        Returns:
+            Integer.
+        """
 
     def decimal(self, integer: Any) -> Any:
-        """An integer as a number."""
+        """An integer as a number.
+
+        Args:
+            integer: of each ray.
+
+        Returns:
+            Number.
+        """
 
     def hit(self, origin: Any, way: Any, active: Any) -> Hit:
-        """What rays hit first; those that are not active hit nothing."""
+        """What rays hit first; those that are not active hit nothing.
+
+        Args:
+            origin: vector, world, metres.
+            way: vector, unit, world.
+            active: mask.
+
+        Returns:
+            What each ray hits.
+        """
 
     def blocked(self, origin: Any, way: Any, distance: Any, active: Any, *, together: bool) -> Any:
-        """Mask: something stands within the distance. Together: neighbouring rays go the same way, by and large."""
+        """Mask: something stands within the distance. Together: neighbouring rays go the same way, by and large.
+
+        Args:
+            origin: vector, world, metres.
+            way: vector, unit, world.
+            distance: number, metres.
+            active: mask; other rays are not blocked.
+            together: neighbouring rays have nearly the same direction, which makes the search faster.
+
+        Returns:
+            The mask.
+        """
 
     def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:
-        """The sum of the vectors term(0) + term(1) + ..., where active."""
+        """The sum of the vectors term(0) + term(1) + ..., where active.
+
+        Args:
+            count: of the terms.
+            active: mask.
+            term: from an integer, 0 to count - 1, to a vector.
+            like: a vector with the shape of the sum.
+
+        Returns:
+            The sum.
+        """
 
     def means(self, vector: Any, block: int) -> Floats:
-        """A vector (N, 3) on the host, averaged over each `block` in a row."""
+        """A vector (N, 3) on the host, averaged over each `block` in a row.
+
+        Args:
+            vector: of N rays.
+            block: rays in a row that are averaged.
+
+        Returns:
+            Float32 (N / block, 3).
+        """
 
     def host(self, *arrays: Any) -> list[Any]:
         """Arrays on the host; vectors become (N, 3)."""

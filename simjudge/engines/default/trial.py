@@ -14,7 +14,11 @@ from simjudge.scene.model import Mesh, PointLight, Scene, Surface, Thing
 
 
 def main(variant: str) -> None:
-    """Print "fit" after a picture of a textured plate has been traced."""
+    """Print "fit" after a picture of a textured plate has been traced.
+
+    Args:
+        variant: of Mitsuba.
+    """
     import mitsuba  # noqa: PLC0415 - in the trial's process only
 
     mitsuba.set_variant(variant)

@@ -109,7 +109,14 @@ def _loads(library: str) -> bool:
 
 
 def find_llvm(folders: Iterable[str] = _FOLDERS) -> tuple[Path | None, str]:
-    """The first fit libLLVM, those of a proven version before newer ones, or None and why there is none."""
+    """The first fit libLLVM, those of a proven version before newer ones, or None and why there is none.
+
+    Args:
+        folders: where libraries lie.
+
+    Returns:
+        The library and an empty text, or None and the reason.
+    """
     given = os.environ.get(LIBRARY)
     if given and not Path(given).is_file():
         return None, f"{LIBRARY}={given} is no file"
@@ -137,13 +144,27 @@ def _libraries(folders: Iterable[str]) -> list[Path]:
 
 
 def llvm_version(library: Path) -> int:
-    """Major version of a libLLVM by its file's name; 0: the name does not say."""
+    """Major version of a libLLVM by its file's name; 0: the name does not say.
+
+    Args:
+        library: path of the file.
+
+    Returns:
+        The version.
+    """
     named = re.match(r"libLLVM(?:-|\.so\.|\.)(\d+)", library.resolve().name)
     return int(named[1]) if named else 0
 
 
 def is_fit(library: Path) -> bool:
-    """Whether Mitsuba can run with a libLLVM: known by the version, else tried where an abort does no harm."""
+    """Whether Mitsuba can run with a libLLVM: known by the version, else tried where an abort does no harm.
+
+    Args:
+        library: path of the file.
+
+    Returns:
+        True where Mitsuba can run with it.
+    """
     version = llvm_version(library)
     if version in PROVEN or 0 < version <= TOO_OLD:
         return version in PROVEN
@@ -162,8 +183,15 @@ def _passes(variant: Variant, environment: Mapping[str, str]) -> bool:
     return done.returncode == 0 and done.stdout.strip() == "fit"
 
 
-def described(variant: Variant) -> str:
-    """A variant for people, with Mitsuba's version: "Mitsuba 3.9.1 llvm_ad_rgb"."""
+def describe_variant(variant: Variant) -> str:
+    """A variant for people, with Mitsuba's version: "Mitsuba 3.9.1 llvm_ad_rgb".
+
+    Args:
+        variant: as `choose_variant` gives it.
+
+    Returns:
+        The text.
+    """
     if variant == "numpy":
         return "numpy (own tracer)"
     return f"Mitsuba {load_mitsuba().__version__} {variant}"

@@ -59,11 +59,11 @@ def test_light_comes_back_within_half_a_step(value):
 
 def test_means_of_blocks():
     picture = np.random.default_rng(0).random((6, 8, 3)).astype(np.float32)
-    mean = buffers.averaged(picture, 2)
+    mean = buffers.average_blocks(picture, 2)
     for row, column in ((0, 0), (2, 3)):
         block = picture[2 * row : 2 * row + 2, 2 * column : 2 * column + 2].astype(float)
         assert mean[row, column] == pytest.approx(block.mean((0, 1)), rel=1e-6)
-    assert np.array_equal(buffers.averaged(picture, 1), picture)
+    assert np.array_equal(buffers.average_blocks(picture, 1), picture)
 
 
 def test_depth_is_along_the_axis():
@@ -71,7 +71,7 @@ def test_depth_is_along_the_axis():
     rays = lens.rays()
     wall = (3.0 / rays[..., 2]).astype(np.float32)
     wall[0, 0] = 100.0
-    depth = buffers.axial(wall, rays, 100.0)
+    depth = buffers.axial_depth(wall, rays, 100.0)
     assert np.isinf(depth[0, 0])
     assert depth[1:] == pytest.approx(3.0, rel=1e-6)
     assert depth.dtype == np.float32

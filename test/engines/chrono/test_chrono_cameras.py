@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.engines.chrono.cameras import Cameras, rays_of_a_scene_state
-from simjudge.engines.chrono.lenses import Asked, Lookup, chrono_slopes
+from simjudge.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
+from simjudge.engines.chrono.lenses import Lookup, SensorRequest, chrono_slopes
 from simjudge.engines.chrono.own_noise import noise_filter
 from simjudge.engines.chrono.phys_camera import PhysCamera
-from simjudge.engines.chrono.probe import Probed
+from simjudge.engines.chrono.probe import ProbeResult
 from simjudge.engines.chrono.stage import FARTHEST
 from simjudge.engines.chrono.versions import FACTORS, SENSORS
 from simjudge.sensors.camera.camera import Camera
@@ -36,7 +36,7 @@ class Formula:
 
     def slopes(self, asked, sensor):
         self.asked.append((sensor, asked))
-        used = asked if self.radial else Asked(asked.size, asked.field)
+        used = asked if self.radial else SensorRequest(asked.size, asked.field)
         width, height = asked.size
         pixels = np.stack(np.meshgrid(np.arange(width), np.arange(height)), -1)
         return chrono_slopes(used, pixels, FACTORS["head"][sensor])
@@ -66,7 +66,7 @@ LENSES = {
 
 
 def cameras(stage):
-    return Cameras(stage, Probed(FACTORS["head"], frozenset(SENSORS if stage.radial else ())))
+    return ChronoCameras(stage, ProbeResult(FACTORS["head"], frozenset(SENSORS if stage.radial else ())))
 
 
 @pytest.mark.parametrize("radial", [True, False])

@@ -11,13 +11,13 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import CAMERA, shipped_files
 from simjudge.engines.chrono.lenses import (
     DIRECT_LIMIT,
-    Asked,
-    asked_directly,
+    SensorRequest,
     chrono_fov_slope,
     chrono_slopes,
     direct_error,
+    direct_request,
     field_for,
-    fitted,
+    fit_coefficients,
     inverse_series,
     lookup_for,
     slope_factor,
@@ -45,7 +45,7 @@ def raygen(x, y, width, height, field, factor, a=None):
 @pytest.mark.parametrize("factor", ["tangent", "linear"])
 @pytest.mark.parametrize("coefficients", [None, (-0.3, 0.1, -0.01)])
 def test_rays_are_raygens(factor, coefficients):
-    asked = Asked((64, 36), 1.4, coefficients)
+    asked = SensorRequest((64, 36), 1.4, coefficients)
     a = None if coefficients is None else inverse_series(coefficients)
     for x, y in ((0, 0), (63, 35), (10, 30), (32, 18)):
         assert chrono_slopes(asked, [x, y], factor) == pytest.approx(raygen(x, y, 64, 36, 1.4, factor, a), abs=1e-12)
@@ -81,7 +81,7 @@ def test_a_target_at_30_degrees_lands_where_it_was_measured_and_where_it_should_
     should = lens.project([TARGET, 0, 1])[0] + 0.5
     assert should == pytest.approx(columns["tangent"], abs=1e-9)
     for factor in ("tangent", "linear"):
-        asked = asked_directly(lens, factor)
+        asked = direct_request(lens, factor)
         pixels = np.stack([np.arange(1280.0), np.full(1280, 359.5)], -1)
         corrected = np.interp(TARGET, chrono_slopes(asked, pixels, factor)[:, 0], pixels[:, 0]) + 0.5
         assert corrected == pytest.approx(should, abs=1e-6)
@@ -102,8 +102,8 @@ def test_the_defect_cannot_be_corrected_beyond_its_end():
     assert 2 * math.degrees(math.atan(2)) == pytest.approx(126.9, abs=0.05)
     with pytest.raises(SimjudgeError, match=r"ends at 126\.9"):
         field_for(2.1, "linear")
-    assert asked_directly(lens_with_field("pinhole", (64, 48), 130), "linear") is None
-    assert asked_directly(lens_with_field("pinhole", (64, 48), 130), "tangent") is not None
+    assert direct_request(lens_with_field("pinhole", (64, 48), 130), "linear") is None
+    assert direct_request(lens_with_field("pinhole", (64, 48), 130), "tangent") is not None
 
 
 @pytest.mark.parametrize("factor", ["tangent", "linear"])
@@ -117,17 +117,17 @@ def test_shipped_cameras_are_asked_for_directly_or_not_at_all(name, factor):
 def test_the_cut_series_misses_art1s_corners_and_the_fit_does_not():
     lens = read_camera("art1").lens
     corner = np.array([0.0, 0.0])
-    plain = Asked(lens.size, field_for(lens.size[0] / 2 / lens.focal[0], "tangent"), lens.coefficients)
+    plain = SensorRequest(lens.size, field_for(lens.size[0] / 2 / lens.focal[0], "tangent"), lens.coefficients)
     cut = chrono_slopes(plain, corner, "tangent")
     miss = np.linalg.norm(lens.project([*cut, 1]) - corner)
     assert miss == pytest.approx(1.27, abs=0.01)
     assert direct_error(lens, "tangent") < 0.09
-    assert fitted(lens) == pytest.approx(lens.coefficients, abs=0.01)
+    assert fit_coefficients(lens) == pytest.approx(lens.coefficients, abs=0.01)
 
 
 def test_hfov_of_a_radial_lens_is_that_of_the_pinhole_of_its_focal_length():
     lens = lens_with_focal_length("radial", (640, 480), 400.0, (-0.1, 0.01, 0.0))
-    assert asked_directly(lens, "tangent").field == pytest.approx(2 * math.atan(320 / 400))
+    assert direct_request(lens, "tangent").field == pytest.approx(2 * math.atan(320 / 400))
     assert lens.horizontal_field() > math.degrees(2 * math.atan(320 / 400))
 
 
@@ -145,7 +145,7 @@ def test_chronos_fov_lens_does_not_keep_its_field():
     ],
 )
 def test_other_lenses_are_looked_up(lens):
-    assert asked_directly(lens, "tangent") is None
+    assert direct_request(lens, "tangent") is None
     way = lookup_for(lens, 3)
     pixels = way.pixels(lens.rays())
     assert pixels.min() >= 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.engines.chrono.lenses import Asked, chrono_slopes
+from simjudge.engines.chrono.lenses import SensorRequest, chrono_slopes
 from simjudge.engines.chrono.probe import (
     COEFFICIENTS,
     DISTANCE,
@@ -27,7 +27,7 @@ HEAD = Release("10.0.0", "head", cameras=True, semantic_buffer=False, random_see
 
 def rendered(factor, *, radial, lens=True):
     """The plate as a sensor of Chrono sees it: a ray for every pixel, by its formula."""
-    asked = Asked((WIDTH, HEIGHT), FIELD, COEFFICIENTS if radial and lens else None)
+    asked = SensorRequest((WIDTH, HEIGHT), FIELD, COEFFICIENTS if radial and lens else None)
     pixels = np.stack(np.meshgrid(np.arange(WIDTH), np.arange(HEIGHT)), -1)
     slopes = chrono_slopes(asked, pixels, factor)
     body = np.stack([np.ones(slopes.shape[:-1]), -slopes[..., 0], -slopes[..., 1]], -1).reshape(-1, 3)
@@ -74,9 +74,9 @@ def test_no_known_field_of_view_cannot_be_corrected():
 
 
 def test_edges_by_formula():
-    tangent = expected_edge(Asked((1280, 16), 1.4), "tangent", lens=False)
+    tangent = expected_edge(SensorRequest((1280, 16), 1.4), "tangent", lens=False)
     assert tangent == pytest.approx((math.tan(math.radians(30)) / math.tan(0.7) + 1) * 640, abs=0.02)
-    linear = expected_edge(Asked((1280, 16), 1.4), "linear", lens=False)
+    linear = expected_edge(SensorRequest((1280, 16), 1.4), "linear", lens=False)
     assert linear == pytest.approx(1054.58, abs=0.02)
     assert plate().vertices[0] == pytest.approx([DISTANCE, -DISTANCE * math.tan(math.radians(30)), 0])
 

@@ -12,12 +12,12 @@ import pytest
 pytest.importorskip("pychrono", reason="PyChrono is not installed")
 
 from simjudge.capture.exposure import gather_light
-from simjudge.engines.chrono.lenses import Asked
-from simjudge.engines.chrono.other_sensors import EARTH, Sensors
+from simjudge.engines.chrono.lenses import SensorRequest
+from simjudge.engines.chrono.other_sensors import EARTH, CarSensors
 from simjudge.engines.chrono.probe import DISTANCE, plate, probe
 from simjudge.engines.chrono.scenes import plan_scene
 from simjudge.engines.chrono.sensor_file import read_sensors
-from simjudge.engines.chrono.stage import FARTHEST, Stage
+from simjudge.engines.chrono.stage import FARTHEST, ChronoScene
 from simjudge.engines.contract import SceneState
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
@@ -75,9 +75,9 @@ COLUMNS = {"tangent": 1079, "linear": 1055}
 
 def test_what_the_sensors_do_uncorrected(target):
     """As recorded on 7689fbc0: RGB by the tangent, segmentation and depth by 2 hFOV / pi; newer ones may be mended."""
-    asked, modules, release = Asked((1280, 16), 1.4), target.modules, target.release
+    asked, modules, release = SensorRequest((1280, 16), 1.4), target.modules, target.release
     factors = probe(modules, release).factors
-    with closing(Stage(modules, release, plan_scene(target.scene, release.age))) as stage:
+    with closing(ChronoScene(modules, release, plan_scene(target.scene, release.age))) as stage:
         stage.put_camera(AT.camera)
         seen = {
             "camera": stage.colours(asked)[2, :, 1] > 50,
@@ -166,7 +166,7 @@ def test_sensors_on_a_car_that_turns(request):
              for s in read_sensors("art1")]  # fmt: skip
     engine = make_engine("chrono", contract_scene(), read_vehicle("art1"), Pose.from_euler(-6, -4, yaw=0.7))
     request.addfinalizer(engine.close)
-    sensors, read = Sensors(engine, specs), []
+    sensors, read = CarSensors(engine, specs), []
     engine.drive(Command(0.4, 0.7, 0.0))
     for _ in range(150):
         read += [(reading, engine.vehicle_state()) for reading in sensors.advance(0.01)]
@@ -199,7 +199,7 @@ def test_sensors_on_a_car_that_turns(request):
 def test_sensors_on_a_standing_car():
     engine = make_engine("chrono", flat_scene(), read_vehicle("art1"))
     engine.step(1.0)
-    readings = Sensors(engine, read_sensors("art1")).advance(0.5)
+    readings = CarSensors(engine, read_sensors("art1")).advance(0.5)
     engine.close()
     by_kind = {kind: [r for r in readings if r.kind == kind] for kind in {r.kind for r in readings}}
     times = [round(r.time - 1.0, 6) for r in by_kind["gps"]]

@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.engines.chrono.scenes import (
-    dimmed,
+    dim_lights,
     hull_points,
     plan_body,
     plan_light,
@@ -70,7 +70,7 @@ def test_ambient_light_is_right_on_the_mean_of_a_sphere():
 def test_dimming_is_of_everything():
     lamp = PointLight((0, 0, 2), (8.0, 4.0, 2.0), 20.0)
     plan = plan_scene(Scene("s", (thing(),), (lamp,), ambient=(0.2,) * 3, background=(0.4,) * 3), "head")
-    half = dimmed(plan, 0.5)
+    half = dim_lights(plan, 0.5)
     assert half.lights[0].colour == pytest.approx([c / 2 for c in plan.lights[0].colour])
     assert half.ambient == pytest.approx([c / 2 for c in plan.ambient])
     assert half.background == pytest.approx((0.2,) * 3)

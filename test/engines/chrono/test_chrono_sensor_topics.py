@@ -3,7 +3,7 @@
 import pytest
 
 from simjudge.engines.chrono.sensor_file import SensorSpec
-from simjudge.engines.chrono.sensor_topics import topics_of
+from simjudge.engines.chrono.sensor_topics import sensor_topics
 from simjudge.geometry.poses import Pose
 
 
@@ -24,4 +24,4 @@ def spec(name, kind, x=0.0):
     ],
 )
 def test_the_usual_topic_where_there_is_one(specs, topics):
-    assert topics_of(specs) == topics
+    assert sensor_topics(specs) == topics

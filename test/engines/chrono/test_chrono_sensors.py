@@ -7,15 +7,15 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.engines.chrono.bodies import GRAVITY
-from simjudge.engines.chrono.feed import Due, Lag, Reading
-from simjudge.engines.chrono.other_sensors import beams, degrees_of, points, straight_acceleration, straight_field
+from simjudge.engines.chrono.feed import Reading, ReadingDelay, ReadingSchedule
+from simjudge.engines.chrono.other_sensors import beams, points, straight_acceleration, straight_field, to_degrees
 from simjudge.engines.chrono.sensor_file import SensorSpec, read_sensors
 from simjudge.geometry.poses import Pose
 
 
 @pytest.mark.parametrize("rate", [1.0, 7.0, 10.0, 30.0, 100.0, 333.0])
 def test_every_due_reading_once_with_its_time(rate):
-    due, taken = Due(rate), []
+    due, taken = ReadingSchedule(rate), []
     for step in range(3001):
         if due.take(step * 1e-3):
             taken.append(step)
@@ -25,12 +25,12 @@ def test_every_due_reading_once_with_its_time(rate):
 
 
 def test_steps_that_are_too_long_do_not_pile_up():
-    due = Due(100.0)
+    due = ReadingSchedule(100.0)
     assert [due.take(t) for t in (0.0, 0.5, 0.505, 0.51)] == [True, True, False, True]
 
 
 def test_lag_holds_readings_back():
-    lag = Lag(0.03)
+    lag = ReadingDelay(0.03)
     for time in (0.0, 0.01, 0.02):
         lag.put(Reading("s", "gps", time, np.zeros(3)))
     assert lag.ready(0.029) == []
@@ -123,7 +123,7 @@ def test_no_such_sensors():
 
 def test_metres_of_a_gps_are_degrees_by_chronos_sphere():
     """utils/ChGPSUtils.h: latitude = y / R, longitude = x / (R cos(latitude)), degrees, R = 6371 km."""
-    latitude, longitude, up = degrees_of(np.array([100.0, -50.0, 3.0]), latitude=60.0)
+    latitude, longitude, up = to_degrees(np.array([100.0, -50.0, 3.0]), latitude=60.0)
     assert latitude == pytest.approx(-50.0 / 111_194.93, rel=1e-6)
     assert longitude == pytest.approx(2 * 100.0 / 111_194.93, rel=1e-6)
     assert up == 3.0

@@ -10,7 +10,7 @@ from simjudge.engines.chrono.versions import (
     ARTCAR_WHEELBASE,
     FACTORS,
     camera_arguments,
-    release_of,
+    identify_release,
 )
 
 CORE = SimpleNamespace(ChVector3d=object)
@@ -44,7 +44,7 @@ AGES = {"9.0.1": "9", "10.0.0": "10", "7689fbc0": "head"}
 
 @pytest.mark.parametrize("name", SENSORS)
 def test_the_age_is_found(name):
-    release = release_of(CORE, SENSORS[name], SimpleNamespace(ARTcar=1), UNKNOWN)
+    release = identify_release(CORE, SENSORS[name], SimpleNamespace(ARTcar=1), UNKNOWN)
     assert release.age == AGES[name]
     assert release.cameras
     assert release.vehicles
@@ -65,24 +65,24 @@ def test_the_age_is_found(name):
     ],
 )
 def test_without_signatures_names_and_version_decide(sensor, vehicle, version, age):
-    release = release_of(CORE, sensor, vehicle, version)
+    release = identify_release(CORE, sensor, vehicle, version)
     assert release.age == age
     assert not release.cameras
 
 
 def test_a_wrapped_semantic_buffer_is_seen():
     sensor = SimpleNamespace(ChSensor=type("ChSensor", (), {"GetMostRecentSemanticBuffer": None}))
-    assert release_of(CORE, sensor, None, UNKNOWN).semantic_buffer
+    assert identify_release(CORE, sensor, None, UNKNOWN).semantic_buffer
 
 
 def test_older_chronos_are_refused():
     with pytest.raises(SimjudgeError, match=r"9\.0 or newer"):
-        release_of(SimpleNamespace(ChVectorD=1), None, None, "8.0.0")
+        identify_release(SimpleNamespace(ChVectorD=1), None, None, "8.0.0")
 
 
 @pytest.mark.parametrize("name", SENSORS)
 def test_arguments_stand_where_the_signature_has_them(name):
-    release = release_of(CORE, SENSORS[name], None, UNKNOWN)
+    release = identify_release(CORE, SENSORS[name], None, UNKNOWN)
     given = {
         key: key for key in ("parent", "rate", "pose", "w", "h", "hFOV", "supersample", "lens", "gamma", "integrator")
     }

@@ -12,7 +12,7 @@ from sensor_msgs.msg import Imu, MagneticField, NavSatFix, PointCloud2  # noqa: 
 
 from simjudge.core.errors import SimjudgeError, UsageError  # noqa: E402
 from simjudge.engines.chrono.sensor_file import read_sensors  # noqa: E402
-from simjudge.engines.chrono.sensor_topics import topics_of  # noqa: E402
+from simjudge.engines.chrono.sensor_topics import sensor_topics  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
 from simjudge.graph.node_interfaces import NODES  # noqa: E402
 from simjudge.nodes.headers import message_stamp  # noqa: E402
@@ -52,7 +52,7 @@ def test_readings_reach_ros(graph):
 
 
 def test_the_shipped_sensors_have_the_topics_that_are_stated():
-    made = set(topics_of(read_sensors("art1")).values())
+    made = set(sensor_topics(read_sensors("art1")).values())
     assert made == {end.topic for end in NODES["sim_node"].publishes if end.when.startswith("with `sensors`")}
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simjudge.core.frames import Predictions as Predictions
     from simjudge.data import sets
     from simjudge.data.conversion import convert as convert
-    from simjudge.data.join import join as join
+    from simjudge.data.set_join import join as join
     from simjudge.data.sets import Topics as Topics
     from simjudge.data.splits import Split as Split
     from simjudge.data.splits import split as split
@@ -71,7 +71,7 @@ _HOMES = {
     "drive": "simjudge.driving.drive",
     "filter": "simjudge.sensors.camera.filtering:filter_images",
     "info": "simjudge.reports.contents",
-    "join": "simjudge.data.join",
+    "join": "simjudge.data.set_join",
     "list_engines": "simjudge.engines.availability:engine_availability",
     "load_detector": "simjudge.perception.loading",
     "read": "simjudge.data.sets:read_set",

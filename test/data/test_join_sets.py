@@ -11,7 +11,7 @@ from set_examples import assert_same_set, frame_sets
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import NO_STAMP, FrameSet, Objects, Predictions
 from simjudge.core.images import ArrayImages, ImageError
-from simjudge.data.join import join_sets
+from simjudge.data.set_join import join_sets
 
 
 def small(name, class_ids, names, frame_name=("f",), predictions=None):

@@ -19,7 +19,7 @@ SECOND = 1_000_000_000
 
 
 def sample(count: int = 12, size: tuple[int, int] = (64, 48), *, stamped: bool = True, seed: int = 0) -> FrameSet:
-    """Frames with pictures of noise, labels with masks, and detections; every fourth frame lacks something."""
+    """Frames with images of noise, labels with masks, and detections; every fourth frame lacks something."""
     rng = np.random.default_rng(seed)
     width, height = size
     pixels = [rng.integers(0, 256, (height, width, 3), np.uint8) for _ in range(count)]
@@ -78,7 +78,7 @@ def header(stamp: int) -> Any:
 
 
 def image(stamp: int, width: int = 8, height: int = 6, value: int = 0) -> Any:
-    """A raw picture of one grey level."""
+    """A raw image of one grey level."""
     data = np.full(width * height * 3, value, np.uint8)
     return TYPES.types["sensor_msgs/msg/Image"](header(stamp), height, width, "rgb8", 0, width * 3, data)
 

@@ -24,7 +24,7 @@ def coordinates(low, high):
 
 @st.composite
 def boxes(draw, width, height):
-    """A box that reaches into the picture."""
+    """A box that reaches into the image."""
     x0, y0 = draw(coordinates(-5, width - 1)), draw(coordinates(-5, height - 1))
     x1 = draw(coordinates(max(x0, 0) + 0.01, width + 5))
     y1 = draw(coordinates(max(y0, 0) + 0.01, height + 5))
@@ -32,21 +32,21 @@ def boxes(draw, width, height):
 
 
 @st.composite
-def mask_pictures(draw, width, height):
-    """None, or whole-picture pixels of which at least one is set, perhaps in pieces and with holes."""
+def mask_images(draw, width, height):
+    """None, or whole-image pixels of which at least one is set, perhaps in pieces and with holes."""
     if not draw(st.booleans()):
         return None
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    picture = np.zeros((height, width), bool)
+    image = np.zeros((height, width), bool)
     top, left = random.integers(0, height), random.integers(0, width)
-    part = picture[top : top + random.integers(1, 9), left : left + random.integers(1, 9)]
+    part = image[top : top + random.integers(1, 9), left : left + random.integers(1, 9)]
     part[:] = random.random(part.shape) < draw(st.sampled_from([0.3, 0.8, 1.0]))
-    picture[top, left] = True
-    return picture
+    image[top, left] = True
+    return image
 
 
 @st.composite
-def frame_sets(draw, masks=True, pictures=True):
+def frame_sets(draw, masks=True, with_images=True):
     """A whole data set: boxes and masks, predictions, instances, stamps, empty and unlabelled frames, odd names."""
     count = draw(st.integers(1, 4))
     stamps = draw(st.lists(st.integers(0, 2**60), min_size=count, max_size=count, unique=True))
@@ -65,14 +65,14 @@ def frame_sets(draw, masks=True, pictures=True):
         out = []
         for frame, on in enumerate(flags):
             for _ in range(draw(st.integers(0, 3)) if on else 0):
-                picture = draw(mask_pictures(*sizes[frame])) if with_masks else None
-                out.append((frame, draw(st.sampled_from(ids)), draw(boxes(*sizes[frame])), picture))
+                image = draw(mask_images(*sizes[frame])) if with_masks else None
+                out.append((frame, draw(st.sampled_from(ids)), draw(boxes(*sizes[frame])), image))
         return out
 
     objects = _objects(rows(labelled), draw)
     predictions = _predictions(rows(predicted), draw) if any(predicted) else None
     images = None
-    if pictures and draw(st.booleans()):
+    if with_images and draw(st.booleans()):
         images = ArrayImages([_noise(s, i) if draw(st.booleans()) else None for i, s in enumerate(sizes)])
         images = images if any(a is not None for a in images.arrays) else None
     return FrameSet.build(
@@ -86,8 +86,8 @@ def _noise(size, seed):
 
 
 def _columns(rows):
-    frame, class_id, box, picture = zip(*rows, strict=True) if rows else ((), (), (), ())
-    masks = Masks.from_images(picture) if any(p is not None for p in picture) else None
+    frame, class_id, box, image = zip(*rows, strict=True) if rows else ((), (), (), ())
+    masks = Masks.from_images(image) if any(p is not None for p in image) else None
     return frame, class_id, box, masks
 
 
@@ -102,7 +102,7 @@ def _predictions(rows, draw):
 
 
 def assert_same_set(a, b):
-    """Both sets hold the same, to the last bit (masks as pixels of the picture)."""
+    """Both sets hold the same, to the last bit (masks as pixels of the image)."""
     assert list(a.frame_name) == list(b.frame_name)
     for column in ("size", "stamp", "labelled", "predicted"):
         np.testing.assert_array_equal(getattr(a, column), getattr(b, column), column)
@@ -123,12 +123,12 @@ def assert_same_table(a, b, size):
     for column in ("frame", "class_id", "box", "instance" if isinstance(a, Objects) else "score"):
         np.testing.assert_array_equal(getattr(a, column), getattr(b, column), column)
     for i in range(len(a)):
-        pictures = [_mask_picture(t, i, size) for t in (a, b)]
-        assert (pictures[0] is None) == (pictures[1] is None)
-        np.testing.assert_array_equal(pictures[0], pictures[1])
+        images = [_mask_image(t, i, size) for t in (a, b)]
+        assert (images[0] is None) == (images[1] is None)
+        np.testing.assert_array_equal(images[0], images[1])
 
 
-def _mask_picture(table, i, size):
+def _mask_image(table, i, size):
     if table.masks is None or not table.masks.has(i):
         return None
     return table.masks.to_image(i, *(int(v) for v in size[table.frame[i]]))

@@ -1,1 +1,1 @@
-"""What everything stands on: frames, pictures, masks, boxes, errors, files."""
+"""What everything stands on: frames, images, masks, boxes, errors, files."""

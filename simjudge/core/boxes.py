@@ -13,11 +13,11 @@ def round_to_pixels(box: FloatArray) -> IntArray:
 
 
 def whole_pixel_boxes(box: FloatArray, size: IntArray) -> IntArray:
-    """Boxes as the authors' tool has them (preset cpd): edges rounded half to even, then kept inside the picture.
+    """Boxes as the authors' tool has them (preset cpd): edges rounded half to even, then kept inside the image.
 
     Args:
         box: float64 (N, 4), x0, y0, x1, y1 in pixels.
-        size: int64 (N, 2), width and height of each box's picture.
+        size: int64 (N, 2), width and height of each box's image.
 
     Returns:
         int64 (N, 4): x0 in [0, W - 2], x1 in [x0 + 1, W - 1], y likewise.

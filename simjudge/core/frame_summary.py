@@ -29,7 +29,7 @@ def summarize_frames(frames: FrameSet, kind: str = "data set") -> Summary:
     masks = 0 if objects.masks is None else int((objects.masks.shape[:, 0] > 0).sum())
     instances = len(np.unique(objects.instance[objects.instance >= 0]))
     blocks: list[tuple[str, str] | SummaryTable] = [
-        ("frames", f"{len(frames)}, {images} with a picture"),
+        ("frames", f"{len(frames)}, {images} with an image"),
         ("labelled", f"{int(frames.labelled.sum())}, {int(frames.predicted.sum())} with a detector run on them"),
         ("sizes", _sizes(frames)),
         ("stamps", _time_span(frames)),

@@ -37,7 +37,7 @@ class Objects(ShortRepr):
     Attributes:
         frame: int64 (N,), the number of the frame each object is in.
         class_id: int64 (N,).
-        box: float64 (N, 4), x0, y0, x1, y1 in pixels; may reach over the picture's edge.
+        box: float64 (N, 4), x0, y0, x1, y1 in pixels; may reach over the image's edge.
         instance: int64 (N,), the same thing has the same number in all frames; NO_INSTANCE where unknown.
         masks: pixel masks, or None where the set has boxes only.
     """
@@ -139,7 +139,7 @@ class FrameSet:
 
     Attributes:
         name: what to call the set on screen.
-        frame_name: F unique names, a picture's file stem or "{sec}_{nanosec:09d}" for a stamped frame.
+        frame_name: F unique names, an image's file stem or "{sec}_{nanosec:09d}" for a stamped frame.
         size: int64 (F, 2), width and height in pixels.
         stamp: int64 (F,), nanoseconds, NO_STAMP where a frame has none.
         labelled: bool (F,), whether somebody labelled the frame (perhaps with nothing in it).
@@ -147,7 +147,7 @@ class FrameSet:
         predictions: None where no detector has run at all.
         predicted: bool (F,), whether a detector has run on the frame (perhaps finding nothing).
         class_names: names by class id; empty where the source has none.
-        images: the pictures, None where the source has none.
+        images: the images, None where the source has none.
         losses: what was left out while reading.
     """
 
@@ -170,7 +170,7 @@ class FrameSet:
             if len(array) != count:
                 raise SimjudgeError(f"{self.name}: {len(array)} {label} rows for {count} frames")
         if len(self.predicted) != count or (self.images is not None and len(self.images) != count):
-            raise SimjudgeError(f"{self.name}: pictures or predictions do not fit {count} frames")
+            raise SimjudgeError(f"{self.name}: images or predictions do not fit {count} frames")
         if len(set(self.frame_name)) != count:
             raise SimjudgeError(f"{self.name}: two frames have the same name")
 
@@ -251,7 +251,7 @@ class FrameSet:
         return replace(self, predictions=predictions, predicted=on)
 
     def take(self, frames: npt.ArrayLike) -> FrameSet:
-        """Some frames, each at most once, in the given order, with their objects, predictions and pictures."""
+        """Some frames, each at most once, in the given order, with their objects, predictions and images."""
         chosen = np.asarray(frames)
         chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen.astype(np.int64)
         number = np.full(len(self), -1, np.int64)

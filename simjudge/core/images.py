@@ -1,4 +1,4 @@
-"""Pictures of a set: read one by one, never all at once, and checked to be whole."""
+"""Images of a set: read one by one, never all at once, and checked to be whole."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
-"""File endings, lower case, taken for a picture."""
+"""File endings, lower case, taken for an image."""
 
 _DAMAGED = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
-"""What Pillow raises for bytes that are no whole picture; the last for a header that claims a gigantic one."""
+"""What Pillow raises for bytes that are no whole image; the last for a header that claims a gigantic one."""
 
 RgbImage = npt.NDArray[np.uint8]
-"""A picture: height x width x 3, red first, 8 bit."""
+"""An image: height x width x 3, red first, 8 bit."""
 
 
 class ImageError(SimjudgeError):
-    """A picture that is missing, empty, cut off, or not a picture at all."""
+    """An image that is missing, empty, cut off, or not an image at all."""
 
 
 @dataclass(frozen=True)
 class EncodedImage:
-    """A picture as its file's bytes, which travel unchanged from a folder into a bag and back."""
+    """An image as its file's bytes, which travel unchanged from a folder into a bag and back."""
 
     data: bytes
     suffix: str
@@ -40,24 +40,24 @@ class EncodedImage:
 
 
 class Images(Protocol):
-    """The pictures of a set, by frame number. Reading is lazy; nothing is kept."""
+    """The images of a set, by frame number. Reading is lazy; nothing is kept."""
 
     def __len__(self) -> int:
-        """The number of frames, with or without a picture."""
+        """The number of frames, with or without an image."""
 
     def has(self, index: int) -> bool:
-        """Whether frame `index` has a picture at all."""
+        """Whether frame `index` has an image at all."""
 
     def read(self, index: int) -> RgbImage:
-        """The picture's pixels; raises ImageError where there is no whole picture."""
+        """The image's pixels; raises ImageError where there is no whole image."""
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """The picture as stored, where it is stored encoded; None where it is raw pixels or absent."""
+        """The image as stored, where it is stored encoded; None where it is raw pixels or absent."""
 
 
 @dataclass(frozen=True)
 class FileImages:
-    """Pictures that are files."""
+    """Images that are files."""
 
     paths: Sequence[Path | None]
 
@@ -73,7 +73,7 @@ class FileImages:
         """The pixels of frame `index`."""
         encoded = self.read_encoded(index)
         if encoded is None:
-            raise ImageError(f"frame {index}: has no picture")
+            raise ImageError(f"frame {index}: has no image")
         return decode_image(encoded.data, str(self.paths[index]))
 
     def read_encoded(self, index: int) -> EncodedImage | None:
@@ -89,7 +89,7 @@ class FileImages:
 
 @dataclass(frozen=True, repr=False)
 class ArrayImages(ShortRepr):
-    """Pictures held in memory: for tests, and for pictures just made."""
+    """Images held in memory: for tests, and for images just made."""
 
     arrays: Sequence[RgbImage | None]
 
@@ -105,7 +105,7 @@ class ArrayImages(ShortRepr):
         """The pixels of frame `index`."""
         pixels = self.arrays[index]
         if pixels is None:
-            raise ImageError(f"frame {index}: has no picture")
+            raise ImageError(f"frame {index}: has no image")
         return pixels
 
     def read_encoded(self, index: int) -> EncodedImage | None:
@@ -116,7 +116,7 @@ class ArrayImages(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class ImageSubset(ShortRepr):
-    """Some frames of other pictures, in a chosen order."""
+    """Some frames of other images, in a chosen order."""
 
     source: Images
     indices: npt.NDArray[np.int64]
@@ -126,7 +126,7 @@ class ImageSubset(ShortRepr):
         return len(self.indices)
 
     def has(self, index: int) -> bool:
-        """Whether chosen frame `index` has a picture."""
+        """Whether chosen frame `index` has an image."""
         return self.source.has(int(self.indices[index]))
 
     def read(self, index: int) -> RgbImage:
@@ -142,31 +142,31 @@ def decode_image(data: bytes, where: str) -> RgbImage:
     """Decode JPEG, PNG, ... bytes to RGB, as stored (an EXIF orientation is not applied: labels are made on pixels).
 
     Raises:
-        ImageError: the bytes are empty, cut off or no picture; `where` names the culprit in the message.
+        ImageError: the bytes are empty, cut off or no image; `where` names the culprit in the message.
     """
     if not data:
-        raise ImageError(f"{where}: the picture is empty (0 bytes)")
+        raise ImageError(f"{where}: the image is empty (0 bytes)")
     try:
         # Pillow refuses a cut-off file where OpenCV fills it up with grey.
-        with Image.open(io.BytesIO(data)) as picture:
-            picture.load()
-            return np.asarray(picture.convert("RGB"))
+        with Image.open(io.BytesIO(data)) as image:
+            image.load()
+            return np.asarray(image.convert("RGB"))
     except _DAMAGED as error:
-        raise ImageError(f"{where}: the picture is cut off or damaged ({error})") from error
+        raise ImageError(f"{where}: the image is cut off or damaged ({error})") from error
 
 
 def image_size(path: Path) -> tuple[int, int]:
-    """Width and height in pixels from a picture file's header, without decoding it.
+    """Width and height in pixels from an image file's header, without decoding it.
 
     Raises:
         ImageError: there is no readable header.
     """
     try:
-        with Image.open(path) as picture:
-            return picture.size
+        with Image.open(path) as image:
+            return image.size
     except _DAMAGED as error:
         empty = path.exists() and path.stat().st_size == 0
-        detail = "the picture is empty (0 bytes)" if empty else f"not a readable picture ({error})"
+        detail = "the image is empty (0 bytes)" if empty else f"not a readable image ({error})"
         raise ImageError(f"{path}: {detail}") from error
 
 
@@ -174,7 +174,7 @@ def encode_png(pixels: RgbImage) -> bytes:
     """Encode RGB pixels losslessly."""
     done, buffer = cv2.imencode(".png", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 3])
     if not done:
-        raise ImageError("a picture could not be encoded as PNG")
+        raise ImageError("an image could not be encoded as PNG")
     return bytes(buffer)
 
 
@@ -182,5 +182,5 @@ def encode_jpeg(pixels: RgbImage, quality: int = 95) -> bytes:
     """Encode RGB pixels as JPEG."""
     done, buffer = cv2.imencode(".jpg", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])
     if not done:
-        raise ImageError("a picture could not be encoded as JPEG")
+        raise ImageError("an image could not be encoded as JPEG")
     return bytes(buffer)

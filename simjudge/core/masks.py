@@ -15,7 +15,7 @@ BoolImage = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, repr=False)
 class Masks(ShortRepr):
-    """N masks. Mask i covers the pixels that its crop sets; the crop's upper left pixel is `origin[i]` in the picture.
+    """N masks. Mask i covers the pixels that its crop sets; the crop's upper left pixel is `origin[i]` in the image.
 
     Attributes:
         origin: int32 (N, 2), column and row of each crop's upper left pixel.
@@ -43,18 +43,18 @@ class Masks(ShortRepr):
         return cls(np.asarray(origins, np.int32).reshape(-1, 2), shape, bits, start)
 
     @classmethod
-    def from_images(cls, pictures: Sequence[BoolImage | None]) -> Masks:
-        """Pack whole-picture masks (H, W), keeping only each one's bounding crop."""
+    def from_images(cls, images: Sequence[BoolImage | None]) -> Masks:
+        """Pack whole-image masks (H, W), keeping only each one's bounding crop."""
         crops: list[BoolImage | None] = []
         origins: list[tuple[int, int]] = []
-        for picture in pictures:
-            rows = np.flatnonzero(picture.any(1)) if picture is not None else np.empty(0, np.int64)
-            if picture is None or len(rows) == 0:
+        for image in images:
+            rows = np.flatnonzero(image.any(1)) if image is not None else np.empty(0, np.int64)
+            if image is None or len(rows) == 0:
                 crops.append(None)
                 origins.append((0, 0))
                 continue
-            columns = np.flatnonzero(picture.any(0))
-            crops.append(picture[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1])
+            columns = np.flatnonzero(image.any(0))
+            crops.append(image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1])
             origins.append((int(columns[0]), int(rows[0])))
         return cls.from_crops(crops, np.array(origins, np.int32).reshape(-1, 2))
 
@@ -74,7 +74,7 @@ class Masks(ShortRepr):
         return np.unpackbits(packed, count=height * width).reshape(height, width).astype(np.bool_)
 
     def to_image(self, index: int, width: int, height: int) -> BoolImage:
-        """Mask `index` on the whole picture (height, width); what hangs over the edge is cut."""
+        """Mask `index` on the whole image (height, width); what hangs over the edge is cut."""
         out = np.zeros((height, width), np.bool_)
         crop, (x0, y0) = self.crop(index), self.origin[index]
         top, left = max(0, -int(y0)), max(0, -int(x0))

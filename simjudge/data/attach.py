@@ -117,7 +117,7 @@ def _mapped(class_id: IntArray, ids: dict[int, int]) -> IntArray:
 
 
 def _same_size(match: IntArray, source: FrameSet, onto: FrameSet) -> IntArray:
-    """`match` without the frames whose pictures differ in size, whose boxes would be somewhere else; counted."""
+    """`match` without the frames whose images differ in size, whose boxes would be somewhere else; counted."""
     rows = np.flatnonzero(match >= 0)
     wrong = rows[(source.size[rows] != onto.size[match[rows]]).any(1)]
     count_losses(onto.losses, "frames of another size than the set's", wrong, source.describe_frame)

@@ -1,4 +1,4 @@
-"""Data sets whose pictures are upside down, turned over: OpenGL and Chrono::ROS have the bottom row first."""
+"""Data sets whose images are upside down, turned over: OpenGL and Chrono::ROS have the bottom row first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Table = TypeVar("Table", Objects, Predictions)
 
 @dataclass(frozen=True)
 class FlippedImages:
-    """Pictures with their rows in the other order, when they are read."""
+    """Images with their rows in the other order, when they are read."""
 
     source: Images
 
@@ -25,7 +25,7 @@ class FlippedImages:
         return len(self.source)
 
     def has(self, index: int) -> bool:
-        """Whether frame `index` has a picture."""
+        """Whether frame `index` has an image."""
         return self.source.has(index)
 
     def read(self, index: int) -> RgbImage:
@@ -39,7 +39,7 @@ class FlippedImages:
 
 
 def flip_vertically(frames: FrameSet) -> FrameSet:
-    """A data set upside down: pictures, labels and predictions alike; left stays left."""
+    """A data set upside down: images, labels and predictions alike; left stays left."""
     images = None if frames.images is None else FlippedImages(frames.images)
     found = frames.predictions
     predictions = None if found is None else _turned(found, frames.size)

@@ -23,7 +23,7 @@ def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
 
     Classes are matched by name: a set's class ids become those of the first set that has a class of that name, and a
     class that only it has gets a free id where its own is taken. Without names, ids mean the same in all sets. A frame
-    whose name another set has too is called "{set}_{name}". Stamps and instance ids stay as they are; pictures are
+    whose name another set has too is called "{set}_{name}". Stamps and instance ids stay as they are; images are
     read when asked for.
 
     Raises:
@@ -85,10 +85,10 @@ def join(*sources: FrameSet | str | Path, out: str | Path | None = None, to: str
 
 @dataclass(frozen=True, repr=False)
 class ConcatenatedImages(ShortRepr):
-    """The pictures of several sets, one set behind the other.
+    """The images of several sets, one set behind the other.
 
     Attributes:
-        sources: the pictures of each set, None where it has none.
+        sources: the images of each set, None where it has none.
         start: int64 (sets + 1,), the number of the first frame of each set, and of all frames.
     """
 
@@ -100,7 +100,7 @@ class ConcatenatedImages(ShortRepr):
         return int(self.start[-1])
 
     def has(self, index: int) -> bool:
-        """Whether frame `index` has a picture."""
+        """Whether frame `index` has an image."""
         source, inside = self._find(index)
         return source is not None and source.has(inside)
 
@@ -108,7 +108,7 @@ class ConcatenatedImages(ShortRepr):
         """The pixels of frame `index`."""
         source, inside = self._find(index)
         if source is None:
-            raise ImageError(f"frame {index}: has no picture")
+            raise ImageError(f"frame {index}: has no image")
         return source.read(inside)
 
     def read_encoded(self, index: int) -> EncodedImage | None:

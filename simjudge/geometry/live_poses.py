@@ -1,4 +1,4 @@
-"""Poses as they come in, and the stretch of them that a picture needs."""
+"""Poses as they come in, and the stretch of them that an image needs."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class LiveTransforms:
 def exposure_poses(
     poses: PoseBuffer, begin: int, end: int, limits: MotionLimits
 ) -> TrajectoryInterpolator | str | None:
-    """The poses for a picture's exposure.
+    """The poses for an image's exposure.
 
     Args:
         poses: what has come.

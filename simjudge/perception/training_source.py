@@ -67,7 +67,7 @@ def _read_with_sides(data: Path) -> tuple[FrameSet, list[str]]:
     frames = read_yolo(data)
     if frames.images is None:
         return frames, [""] * len(frames)
-    split_of = {p.resolve(): s.name for s in find_layout(data, Losses()).splits for p in s.pictures}
+    split_of = {p.resolve(): s.name for s in find_layout(data, Losses()).splits for p in s.images}
     files = [image_file(frames.images, i) for i in range(len(frames))]
     return frames, [split_of.get(f.resolve(), "") if f is not None else "" for f in files]
 

@@ -46,8 +46,8 @@ def test_names_without_a_stamp(name):
 def frames():
     objects = Objects.build([0, 1, 1, 2], [1, 2, 3, 4], np.arange(16).reshape(4, 4))
     found = Predictions.build([2, 2], [1, 1], np.zeros((2, 4)), [0.5, 0.6])
-    pictures = ArrayImages([np.full((2, 2, 3), i, np.uint8) for i in range(3)])
-    return FrameSet.build("s", [(2, 2)] * 3, objects, found, stamp=[5, NO_STAMP, 7], images=pictures)
+    images = ArrayImages([np.full((2, 2, 3), i, np.uint8) for i in range(3)])
+    return FrameSet.build("s", [(2, 2)] * 3, objects, found, stamp=[5, NO_STAMP, 7], images=images)
 
 
 @pytest.mark.parametrize("chosen", [[2, 0], np.array([True, False, True])])

@@ -1,4 +1,4 @@
-"""Pictures: whole or refused, and their bytes unchanged."""
+"""Images: whole or refused, and their bytes unchanged."""
 
 import io
 from contextlib import suppress
@@ -42,9 +42,9 @@ def test_jpeg_is_close_and_red_is_first():
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "BMP", "TIFF", "WEBP"])
-def test_cut_off_pictures_are_refused(kind):
+def test_cut_off_images_are_refused(kind):
     data = encoded(kind, noise())
-    with pytest.raises(ImageError, match="where: the picture is cut off or damaged"):
+    with pytest.raises(ImageError, match="where: the image is cut off or damaged"):
         decode_image(data[: len(data) // 2], "where")
     with pytest.raises(ImageError, match="0 bytes"):
         decode_image(b"", "where")
@@ -52,7 +52,7 @@ def test_cut_off_pictures_are_refused(kind):
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Warning")
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "BMP", "TIFF", "WEBP"])
-def test_damaged_bytes_give_a_picture_or_an_error(kind, tmp_path):
+def test_damaged_bytes_give_a_image_or_an_error(kind, tmp_path):
     random = np.random.default_rng(4)
     data = encoded(kind, noise())
     for _ in range(150):
@@ -65,7 +65,7 @@ def test_damaged_bytes_give_a_picture_or_an_error(kind, tmp_path):
                 read(bytes(damaged))
 
 
-def test_a_header_that_claims_a_gigantic_picture(tmp_path):
+def test_a_header_that_claims_a_gigantic_image(tmp_path):
     data = bytearray(encoded("BMP", noise()))
     data[18:26] = (200_000).to_bytes(4, "little") * 2
     (tmp_path / "x.bmp").write_bytes(data)
@@ -76,11 +76,11 @@ def test_a_header_that_claims_a_gigantic_picture(tmp_path):
 def test_sizes_come_from_the_header(tmp_path):
     (tmp_path / "a.jpg").write_bytes(encoded("JPEG", noise()))
     assert image_size(tmp_path / "a.jpg") == (40, 30)
-    for name, content, message in (("b.jpg", b"", "0 bytes"), ("c.jpg", b"text", "not a readable picture")):
+    for name, content, message in (("b.jpg", b"", "0 bytes"), ("c.jpg", b"text", "not a readable image")):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ImageError, match=message):
             image_size(tmp_path / name)
-    with pytest.raises(ImageError, match="not a readable picture"):
+    with pytest.raises(ImageError, match="not a readable image"):
         image_size(tmp_path / "gone.jpg")
 
 
@@ -97,7 +97,7 @@ def test_files_arrays_and_choices(tmp_path):
     arrays = ArrayImages([None, noise(2)])
     assert arrays.read_encoded(1) is None
     for images, missing in ((files, 1), (chosen, 0), (arrays, 0)):
-        with pytest.raises(ImageError, match="has no picture"):
+        with pytest.raises(ImageError, match="has no image"):
             images.read(missing)
     path.unlink()
     with pytest.raises(ImageError, match="cannot be read"):

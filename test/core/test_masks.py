@@ -1,4 +1,4 @@
-"""Masks as packed crops, against plain pictures."""
+"""Masks as packed crops, against plain images."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ WIDTH, HEIGHT = 13, 9
 
 
 @st.composite
-def pictures(draw):
+def images(draw):
     out = []
     for seed in draw(st.lists(st.integers(0, 2**32 - 1), max_size=5)):
         random = np.random.default_rng(seed)
@@ -19,23 +19,23 @@ def pictures(draw):
     return out
 
 
-@given(pictures())
-def test_pictures_there_and_back(given_pictures):
-    masks = Masks.from_images(given_pictures)
-    assert len(masks) == len(given_pictures)
-    for i, picture in enumerate(given_pictures):
-        empty = picture is None or not picture.any()
+@given(images())
+def test_images_there_and_back(given_images):
+    masks = Masks.from_images(given_images)
+    assert len(masks) == len(given_images)
+    for i, image in enumerate(given_images):
+        empty = image is None or not image.any()
         assert masks.has(i) == (not empty)
-        expected = np.zeros((HEIGHT, WIDTH), bool) if empty else picture
+        expected = np.zeros((HEIGHT, WIDTH), bool) if empty else image
         np.testing.assert_array_equal(masks.to_image(i, WIDTH, HEIGHT), expected)
         if not empty:
             assert masks.crop(i).any(0)[[0, -1]].all()
             assert masks.crop(i).any(1)[[0, -1]].all()
 
 
-@given(pictures(), st.data())
-def test_take_and_concatenate(given_pictures, data):
-    masks = Masks.from_images(given_pictures)
+@given(images(), st.data())
+def test_take_and_concatenate(given_images, data):
+    masks = Masks.from_images(given_images)
     rows = data.draw(st.lists(st.integers(0, max(len(masks) - 1, 0)), max_size=6 if len(masks) else 0))
     both = Masks.concatenate([masks.take(np.array(rows, np.int64)), masks])
     for k, i in enumerate([*rows, *range(len(masks))]):

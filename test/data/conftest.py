@@ -4,8 +4,8 @@ from PIL import Image
 
 
 @pytest.fixture
-def picture():
-    """Write a small picture file."""
+def image():
+    """Write a small image file."""
 
     def write(path, size=(40, 30)):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -16,15 +16,15 @@ def picture():
 
 
 @pytest.fixture
-def yolo(tmp_path, picture):
-    """Write a YOLO folder from {"train": {"a": "0 .5 .5 .2 .2"}}; None for a picture without a label file."""
+def yolo(tmp_path, image):
+    """Write a YOLO folder from {"train": {"a": "0 .5 .5 .2 .2"}}; None for an image without a label file."""
 
     def write(splits, yaml="names: [red, green]\ntrain: ../train/images\nval: ../valid/images\ntest: ../test/images\n"):
         root = tmp_path / "set"
         for split, texts in splits.items():
             (root / split / "labels").mkdir(parents=True)
             for stem, text in texts.items():
-                picture(root / split / "images" / f"{stem}.jpg")
+                image(root / split / "images" / f"{stem}.jpg")
                 if text is not None:
                     data = text.encode() if isinstance(text, str) else text
                     (root / split / "labels" / f"{stem}.txt").write_bytes(data)

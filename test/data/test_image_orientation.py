@@ -1,4 +1,4 @@
-"""Data sets turned over, against pictures turned over."""
+"""Data sets turned over, against images turned over."""
 
 import numpy as np
 import pytest
@@ -15,11 +15,11 @@ def frames():
     masks = Masks.from_images([rng.random((30, 40)) > 0.5, None, rng.random((20, 20)) > 0.9])
     objects = Objects.build([0, 0, 1], [1, 2, 2], [[3, 4, 9, 10], [0, 0, 40, 30], [3, 4, 19, 20]], [4, 4, 5], masks)
     found = Predictions.build([1], [1], [[3, 4, 9, 11]], [0.5])
-    pictures = ArrayImages([rng.integers(0, 255, (30, 40, 3), np.uint8), None])
-    return FrameSet.build("s", [(40, 30), (20, 20)], objects, found, images=pictures)
+    images = ArrayImages([rng.integers(0, 255, (30, 40, 3), np.uint8), None])
+    return FrameSet.build("s", [(40, 30), (20, 20)], objects, found, images=images)
 
 
-def test_boxes_masks_and_pictures_turn_together(frames):
+def test_boxes_masks_and_images_turn_together(frames):
     turned = flip_vertically(frames)
     assert np.array_equal(turned.images.read(0), frames.images.read(0)[::-1])
     assert not turned.images.has(1)

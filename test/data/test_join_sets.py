@@ -25,7 +25,7 @@ def small(name, class_ids, names, frame_name=("f",), predictions=None):
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.data())
 def test_each_part_of_the_whole_is_the_set_it_came_from(data):
-    """Taken apart again, the whole gives every set, with its boxes, masks, predictions, stamps and pictures."""
+    """Taken apart again, the whole gives every set, with its boxes, masks, predictions, stamps and images."""
     first = data.draw(frame_sets())
     names = {k: first.class_names.get(k, f"class {k}") for k in (0, 1, 2, 7, 90)}
     # Distinct names in every set, so that this is about everything but the matching of classes.
@@ -97,7 +97,7 @@ def test_frame_names_that_clash_are_told_apart_by_set(sets, expected):
     assert whole.name == "+".join(name for name, _ in sets)
 
 
-def test_pictures_are_read_one_by_one_and_only_when_asked_for():
+def test_images_are_read_one_by_one_and_only_when_asked_for():
     class Watched(ArrayImages):
         reads = 0
 
@@ -105,9 +105,9 @@ def test_pictures_are_read_one_by_one_and_only_when_asked_for():
             Watched.reads += 1
             return super().read(index)
 
-    pictures = [np.full((9, 9, 3), i, np.uint8) for i in range(3)]
-    a = replace(small("a", [0], {}, ["x", "y"]), images=Watched(pictures[:2]))
-    b, c = small("b", [0], {}, ["z"]), replace(small("c", [0], {}, ["w"]), images=Watched(pictures[2:]))
+    images = [np.full((9, 9, 3), i, np.uint8) for i in range(3)]
+    a = replace(small("a", [0], {}, ["x", "y"]), images=Watched(images[:2]))
+    b, c = small("b", [0], {}, ["z"]), replace(small("c", [0], {}, ["w"]), images=Watched(images[2:]))
     whole = join_sets([a, b, c])
     assert Watched.reads == 0
     assert [whole.images.has(i) for i in range(4)] == [True, True, False, True]
@@ -115,7 +115,7 @@ def test_pictures_are_read_one_by_one_and_only_when_asked_for():
     assert Watched.reads == 3
     assert whole.images.read_encoded(0) is None
     assert whole.images.read_encoded(2) is None
-    with pytest.raises(ImageError, match="frame 2: has no picture"):
+    with pytest.raises(ImageError, match="frame 2: has no image"):
         whole.images.read(2)
     assert join_sets([b, replace(b, frame_name=["v"])]).images is None
 

@@ -21,10 +21,10 @@ FORMATS = FOLDERS | {"x.json": "json", "x.mcap": "bag", "x.db3": "bag"}
 def frames():
     objects = Objects.build([0, 1], [1, 2], [[3, 4, 9, 10], [3, 4, 19, 20]])
     found = Predictions.build([0, 1], [1, 2], [[3, 4, 9, 11], [3, 5, 19, 20]], [0.5, 0.75])
-    pictures = ArrayImages([np.full((30, 40, 3), 60 * i, np.uint8) for i in range(3)])
+    images = ArrayImages([np.full((30, 40, 3), 60 * i, np.uint8) for i in range(3)])
     return FrameSet.build(
         "made", [(40, 30)] * 3, objects, found, stamp=[10**9, 2 * 10**9, 3 * 10**9], class_names={1: "red", 2: "green"},
-        images=pictures,
+        images=images,
     )
 
 
@@ -151,7 +151,7 @@ def test_an_empty_folder_and_nothing_at_all(tmp_path):
         read_set(tmp_path / "gone")
 
 
-def test_a_bare_folder_of_pictures(frames, tmp_path):
+def test_a_bare_folder_of_images(frames, tmp_path):
     (write(frames, tmp_path / "yolo") / "images").rename(tmp_path / "photos")
     assert sniff_format(tmp_path / "photos") == "images"
     found = read_set(tmp_path / "photos")

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.frames import FrameSet
-from simjudge.data.set_join import join_sets
 from simjudge.data.photographs import source_photograph
+from simjudge.data.set_join import join_sets
 from simjudge.data.sets import read_set
 from simjudge.data.splits import random_split
 from simjudge.perception.average_precision import OVERALL, average_precision

@@ -1,4 +1,4 @@
-"""Frames that an annotations file names (with sizes), and the picture files that belong to them."""
+"""Frames that an annotations file names (with sizes), and the image files that belong to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class AnnotatedFrames(ShortRepr):
 
     Attributes:
         names: frame names.
-        paths: picture files, None where there is none.
+        paths: image files, None where there is none.
         size: int64 (F, 2).
         entry: which entry of the file each frame is.
         labelled: whether each is labelled; filled in by the format.
@@ -35,7 +35,7 @@ class AnnotatedFrames(ShortRepr):
     labelled: list[bool] = field(default_factory=list)
 
     def images(self) -> FileImages | None:
-        """The pictures; None where there is not one."""
+        """The images; None where there is not one."""
         return FileImages(self.paths) if any(self.paths) else None
 
 
@@ -47,12 +47,12 @@ def find_images(
     losses: Losses,
     where: str,
 ) -> AnnotatedFrames:
-    """The pictures of some (file name, width, height); size 0 where the file does not say.
+    """The images of some (file name, width, height); size 0 where the file does not say.
 
-    A frame is left out, counted, where its picture has no readable header or another size than the file says, and where
-    neither tells the size. A missing picture is counted only where other pictures of the set are there.
+    A frame is left out, counted, where its image has no readable header or another size than the file says, and where
+    neither tells the size. A missing image is counted only where other images of the set are there.
     """
-    paths = [_picture(name, folder) for name, _, _ in entries]
+    paths = [_image(name, folder) for name, _, _ in entries]
     headers = dict(zip([p for p in paths if p], image_sizes([p for p in paths if p]), strict=True))
     found = AnnotatedFrames([], [], np.empty((0, 2), np.int64), [])
     sizes: list[tuple[int, int]] = []
@@ -61,16 +61,16 @@ def find_images(
         header = headers[path] if path is not None else (width, height)
         stem = stems[i]
         if isinstance(header, ImageError):
-            losses.add("unreadable pictures", str(header))
+            losses.add("unreadable images", str(header))
         elif width and height and header != (width, height):
-            losses.add("pictures of another size than annotated", f"{path} ({header}, said {(width, height)})")
+            losses.add("images of another size than annotated", f"{path} ({header}, said {(width, height)})")
         elif not all(0 < side <= LONGEST_SIDE_PX for side in header):
             losses.add("frames without a size", f"{where}: {name}")
         elif stem in seen:
-            losses.add("pictures with the same name as another", f"{where}: {name}")
+            losses.add("images with the same name as another", f"{where}: {name}")
         else:
-            if path is None and headers and not sidecar_says_no_picture(sidecar, stem):
-                losses.add("pictures that are named but missing (their labels are kept)", f"{where}: {name}")
+            if path is None and headers and not sidecar_says_no_image(sidecar, stem):
+                losses.add("images that are named but missing (their labels are kept)", f"{where}: {name}")
             seen.add(stem)
             found.names.append(stem)
             found.paths.append(path)
@@ -80,13 +80,13 @@ def find_images(
     return found
 
 
-def sidecar_says_no_picture(sidecar: Sidecar, stem: str) -> bool:
-    """Whether the sidecar knows that a frame never had a picture."""
+def sidecar_says_no_image(sidecar: Sidecar, stem: str) -> bool:
+    """Whether the sidecar knows that a frame never had an image."""
     return sidecar.rules_out("picture", stem)
 
 
-def _picture(name: str, folder: Path) -> Path | None:
-    """The picture file of that name, in or beside the folder of the annotations file."""
+def _image(name: str, folder: Path) -> Path | None:
+    """The image file of that name, in or beside the folder of the annotations file."""
     plain = name.replace("\\", "/")
     last = plain.rsplit("/", 1)[-1]
     for base in (folder / "images", folder, folder.parent / "images", folder.parent):

@@ -1,4 +1,4 @@
-"""Picture files of a data set: finding them, their sizes from the headers, and writing them."""
+"""Image files of a data set: finding them, their sizes from the headers, and writing them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEPT = " !#$&'()+,;=@[]^`{}~"
 
 
 def list_images(folder: Path) -> list[Path]:
-    """The picture files directly in a folder, sorted by name."""
+    """The image files directly in a folder, sorted by name."""
     if not folder.is_dir():
         return []
     with os.scandir(folder) as entries:
@@ -34,17 +34,17 @@ def list_images(folder: Path) -> list[Path]:
 
 
 def drop_repeated_stems(paths: Sequence[Path], losses: Losses) -> list[Path]:
-    """The pictures of a folder, one for each stem: a.png beside a.jpg cannot be told apart by a label file."""
+    """The images of a folder, one for each stem: a.png beside a.jpg cannot be told apart by a label file."""
     seen: dict[str, Path] = {}
     for path in paths:
         first = seen.setdefault(path.stem, path)
         if first is not path:
-            losses.add("pictures with the same name as another", f"{path} (beside {first.name})")
+            losses.add("images with the same name as another", f"{path} (beside {first.name})")
     return list(seen.values())
 
 
 def image_sizes(paths: Sequence[Path]) -> list[tuple[int, int] | ImageError]:
-    """Width and height of each picture from its header, or why there is none."""
+    """Width and height of each image from its header, or why there is none."""
     if not paths:
         return []
     with ThreadPoolExecutor(THREADS) as pool:
@@ -52,12 +52,12 @@ def image_sizes(paths: Sequence[Path]) -> list[tuple[int, int] | ImageError]:
 
 
 def readable_images(paths: Sequence[Path], losses: Losses) -> tuple[list[Path], IntArray]:
-    """The pictures that have a readable header, and their sizes, int64 (N, 2); the others are counted."""
+    """The images that have a readable header, and their sizes, int64 (N, 2); the others are counted."""
     good: list[Path] = []
     sizes: list[tuple[int, int]] = []
     for path, size in zip(paths, image_sizes(paths), strict=True):
         if isinstance(size, ImageError):
-            losses.add("unreadable pictures", str(size))
+            losses.add("unreadable images", str(size))
         else:
             good.append(path)
             sizes.append(size)
@@ -65,7 +65,7 @@ def readable_images(paths: Sequence[Path], losses: Losses) -> tuple[list[Path], 
 
 
 def image_file(images: Images | None, index: int) -> Path | None:
-    """The file that picture `index` is, None where it is no file of its own."""
+    """The file that image `index` is, None where it is no file of its own."""
     if isinstance(images, ImageSubset):
         return image_file(images.source, int(images.indices[index]))
     if isinstance(images, FileImages):
@@ -87,10 +87,10 @@ def file_stems(names: Sequence[str]) -> list[str]:
 
 
 def write_images(frames: FrameSet, folder: Path, stems: Sequence[str]) -> list[str | None]:
-    """Write all pictures into `folder` (made if need be): encoded bytes unchanged, raw pixels as PNG.
+    """Write all images into `folder` (made if need be): encoded bytes unchanged, raw pixels as PNG.
 
     Returns:
-        The file name of each frame's picture, None where a frame has none.
+        The file name of each frame's image, None where a frame has none.
     """
     names: list[str | None] = []
     images = frames.images

@@ -41,13 +41,13 @@ class MaskList(ShortRepr):
         return Masks.from_crops(self.crops, np.array(self.origins, np.int32).reshape(-1, 2))
 
 
-def crop_mask(picture: BoolImage, origin: tuple[int, int] = (0, 0)) -> MaskCrop:
-    """The bounding crop of what is set in `picture`, whose upper left pixel is `origin`."""
-    rows = np.flatnonzero(picture.any(1))
+def crop_mask(image: BoolImage, origin: tuple[int, int] = (0, 0)) -> MaskCrop:
+    """The bounding crop of what is set in `image`, whose upper left pixel is `origin`."""
+    rows = np.flatnonzero(image.any(1))
     if len(rows) == 0:
         return NO_MASK
-    columns = np.flatnonzero(picture.any(0))
-    crop = picture[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    columns = np.flatnonzero(image.any(0))
+    crop = image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     return crop, (origin[0] + int(columns[0]), origin[1] + int(rows[0]))
 
 
@@ -56,14 +56,14 @@ def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, 
 
     Args:
         polygons: each (P, 2), x and y in pixels, P at least 3.
-        width: of the picture; what hangs over its edge is cut.
-        height: of the picture.
+        width: of the image; what hangs over its edge is cut.
+        height: of the image.
     """
     from pycocotools import mask as coco  # noqa: PLC0415
 
     points = np.concatenate(polygons)
     low, high = np.floor(points.min(0)), np.ceil(points.max(0))
-    # A shift by whole pixels leaves the raster as it is, and a small canvas is quick; over the edge, the picture is it.
+    # A shift by whole pixels leaves the raster as it is, and a small canvas is quick; over the edge, the image is it.
     inside = bool((low >= 0).all() and high[0] <= width and high[1] <= height)
     shift = low if inside else np.zeros(2)
     canvas = (high - low).astype(int) if inside else np.array([width, height])
@@ -103,19 +103,19 @@ def mask_from_rle(runs: Any, width: int, height: int) -> MaskCrop:
     """A mask from COCO run lengths, compressed (text) or plain (a list of counts).
 
     Raises:
-        ValueError: it is none, or not one for a picture of this size.
+        ValueError: it is none, or not one for an image of this size.
     """
     from pycocotools import mask as coco  # noqa: PLC0415
 
     if not isinstance(runs, dict) or list(runs.get("size", [])) != [height, width]:
-        raise ValueError("run lengths of another size than the picture")
+        raise ValueError("run lengths of another size than the image")
     counts = runs.get("counts")
     if isinstance(counts, str):
         counts = decode_rle_counts(counts)
     if not isinstance(counts, list) or any(not isinstance(c, int) or c < 0 for c in counts):
         raise ValueError("run lengths that are no counts")
     if sum(counts) != width * height:
-        raise ValueError("run lengths that do not fill the picture")
+        raise ValueError("run lengths that do not fill the image")
     plain = {"size": [height, width], "counts": counts}
     return crop_mask(coco.decode(coco.frPyObjects(plain, height, width)).astype(np.bool_))
 
@@ -123,7 +123,7 @@ def mask_from_rle(runs: Any, width: int, height: int) -> MaskCrop:
 def decode_rle_counts(text: str) -> list[int]:
     """COCO's compressed run lengths as counts: 5 bits a character, each from the third on a difference to two before.
 
-    pycocotools does not check that they fill the picture, and writes past its buffer where they do not.
+    pycocotools does not check that they fill the image, and writes past its buffer where they do not.
     """
     counts: list[int] = []
     value, shift = 0, 0

@@ -92,7 +92,7 @@ def _usable(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: L
             ("boxes with coordinates beyond a billion pixels", (np.abs(raw.box) > FARTHEST_PX).any(1), raw.box),
             ("inverted boxes", (x1 < x0) | (y1 < y0), raw.box),
             ("boxes with zero area", (x1 == x0) | (y1 == y0), raw.box),
-            ("boxes outside the picture", (x1 <= 0) | (y1 <= 0) | (x0 >= width) | (y0 >= height), raw.box),
+            ("boxes outside the image", (x1 <= 0) | (y1 <= 0) | (x0 >= width) | (y0 >= height), raw.box),
             ("class ids that are no whole number", _no_id(raw.class_id), raw.class_id),
         ]
         if class_names:

@@ -2,7 +2,7 @@
 
 The files of the format always win: what the sidecar says about a frame's objects counts only while the files still
 hold what they held when both were written (a fingerprint of each frame tells), so labels edited by hand are never
-overruled. Unknown to most formats are stamps that the names do not carry, frame order, sizes without pictures,
+overruled. Unknown to most formats are stamps that the names do not carry, frame order, sizes without images,
 instance ids, exact masks, and whether somebody labelled (a detector ran on) a frame in which there is nothing.
 """
 
@@ -48,7 +48,7 @@ class Sidecar:
     frame: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def size(self, stem: str) -> tuple[int, int] | None:
-        """Width and height of a frame without a picture."""
+        """Width and height of a frame without an image."""
         known = self.frame.get(stem)
         return None if known is None else (int(known["size"][0]), int(known["size"][1]))
 
@@ -66,7 +66,7 @@ class Sidecar:
         return known is not None and not known.get(what, True)
 
     def stems_without_image(self) -> list[str]:
-        """The frames that never had a picture, in their order."""
+        """The frames that never had an image, in their order."""
         return [stem for stem, known in self.frame.items() if not known.get("picture", True)]
 
 
@@ -261,7 +261,7 @@ def _complete(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
 
 
 def _with_missing_frames(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
-    """`plain` with the frames that have left no trace in the files, because they have neither picture nor label."""
+    """`plain` with the frames that have left no trace in the files, because they have neither image nor label."""
     present = set(plain.frame_name)
     missing = [stem for stem in sidecar.stems_without_image() if stem not in present]
     if not missing:

@@ -1,8 +1,8 @@
 """The layout of the authors' public tool: `imgs/`, `labels/` and `PREDS/labels/`.
 
 Rows are YOLO's, "class x y w h", normalised, class ids from 0 (their tool calls the first class 1). Their prediction
-rows have no score, so a prediction read without a sidecar has score 1. A picture without a label file has no objects;
-their tool reads it so, and needs a prediction file for every picture.
+rows have no score, so a prediction read without a sidecar has score 1. An image without a label file has no objects;
+their tool reads it so, and needs a prediction file for every image.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def read_cpd(path: Path) -> FrameSet:
     """Read a folder of the authors' layout.
 
     Raises:
-        SimjudgeError: it holds no readable picture.
+        SimjudgeError: it holds no readable image.
     """
     sidecar = load_sidecar(path)
     return apply_sidecar(_read_files(path, sidecar), sidecar)
@@ -77,16 +77,16 @@ def write_cpd(frames: FrameSet, path: Path) -> Losses:
 def _read_files(path: Path, sidecar: Sidecar) -> FrameSet:
     losses = Losses()
     found = drop_repeated_stems(list_images(path / "imgs"), losses)
-    pictured = {p.stem for p in found}
-    pictures, size_array = readable_images(found, losses)
-    labels = list_label_files(path / "labels", pictured, sidecar, "label files without a picture", losses)
+    stems_with_image = {p.stem for p in found}
+    images, size_array = readable_images(found, losses)
+    labels = list_label_files(path / "labels", stems_with_image, sidecar, "label files without an image", losses)
     place = path / PREDICTIONS / "labels"
-    predictions = list_label_files(place, pictured, sidecar, "prediction files without a picture", losses)
-    without = sorted((set(labels) | set(predictions)) - pictured)
-    stems = [p.stem for p in pictures] + without
+    predictions = list_label_files(place, stems_with_image, sidecar, "prediction files without an image", losses)
+    without = sorted((set(labels) | set(predictions)) - stems_with_image)
+    stems = [p.stem for p in images] + without
     if not stems and not sidecar.frame:
-        raise SimjudgeError(f"{path}: holds no readable picture; an empty set cannot be used")
-    paths: list[Path | None] = [*pictures, *[None] * len(without)]
+        raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used")
+    paths: list[Path | None] = [*images, *[None] * len(without)]
     size = np.array([*size_array.tolist(), *[sidecar.size(s) for s in without]], np.int64).reshape(-1, 2)
     frame = np.arange(len(stems))
     files = [labels.get(s) for s in stems]
@@ -104,7 +104,7 @@ def _read_files(path: Path, sidecar: Sidecar) -> FrameSet:
         stamp=[name_to_stamp(s) for s in stems],
         labelled=[s in labels or not sidecar.rules_out("labelled", s) for s in stems],
         predicted=[ran and (s in predictions or not sidecar.rules_out("predicted", s)) for s in stems],
-        images=FileImages(paths) if pictures else None,
+        images=FileImages(paths) if images else None,
         losses=losses,
     )
 

@@ -1,4 +1,4 @@
-"""A bare folder of pictures: a set without labels, for a detector to run on."""
+"""A bare folder of images: a set without labels, for a detector to run on."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from simjudge.data.format_support.image_files import drop_repeated_stems, list_i
 
 
 def sniff_image_folder(path: Path) -> bool:
-    """Whether `path` is a folder of pictures, or holds one called "images"."""
+    """Whether `path` is a folder of images, or holds one called "images"."""
     return path.is_dir() and bool(list_images(path) or list_images(path / "images"))
 
 
 def read_image_folder(path: Path) -> FrameSet:
-    """The pictures of a folder as a set in which nothing is labelled.
+    """The images of a folder as a set in which nothing is labelled.
 
     Raises:
         SimjudgeError: none of them can be read.
     """
     losses = Losses()
     folder = path if list_images(path) else path / "images"
-    pictures, size = readable_images(drop_repeated_stems(list_images(folder), losses), losses)
-    if not pictures:
-        raise SimjudgeError(f"{path}: holds no readable picture; an empty set cannot be used")
-    names = [picture.stem for picture in pictures]
+    images, size = readable_images(drop_repeated_stems(list_images(folder), losses), losses)
+    if not images:
+        raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used")
+    names = [image.stem for image in images]
     stamps = [name_to_stamp(name) for name in names]
     return FrameSet.build(
-        path.name, size, frame_name=names, stamp=stamps, images=FileImages(pictures), losses=losses
+        path.name, size, frame_name=names, stamp=stamps, images=FileImages(images), losses=losses
     )
 
 

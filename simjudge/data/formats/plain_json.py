@@ -59,7 +59,7 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
         raise SimjudgeError(f"{path}: two frames are called {one_line(twice)}; give each a 'name' of its own")
     labels, found = (_raw(what, kept, size, path, losses) for what in ("objects", "predictions"))
     predicted = [isinstance(f.get("predictions"), list) for _, f in kept]
-    paths = [_picture(f, path, losses) for _, f in kept]
+    paths = [_image(f, path, losses) for _, f in kept]
     return FrameSet.build(
         path.stem,
         size,
@@ -78,7 +78,7 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
 def write_plain_json(frames: FrameSet, path: Path) -> Losses:
     """Write `frames` as one JSON file.
 
-    Pictures that are files are named by their path relative to `path`; others are written into `STEM.images/` beside
+    Images that are files are named by their path relative to `path`; others are written into `STEM.images/` beside
     it. Without class names the file is a bare list of frames.
     """
     images = _image_names(frames, path)
@@ -171,14 +171,14 @@ def _list_of(frame: dict[str, Any], what: str, where: str, losses: Losses) -> li
     return rows if isinstance(rows, list) else []
 
 
-def _picture(frame: dict[str, Any], path: Path, losses: Losses) -> Path | None:
+def _image(frame: dict[str, Any], path: Path, losses: Losses) -> Path | None:
     named = frame.get("image")
     if named is None:
         return None
-    picture = path.parent / str(named)
-    if picture.is_file():
-        return picture
-    losses.add("pictures that are named but missing", str(picture))
+    image = path.parent / str(named)
+    if image.is_file():
+        return image
+    losses.add("images that are named but missing", str(image))
     return None
 
 

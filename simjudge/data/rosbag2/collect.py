@@ -1,4 +1,4 @@
-"""One pass over a recording: labels and detections as columns, pictures as places, everything by header stamp."""
+"""One pass over a recording: labels and detections as columns, images as places, everything by header stamp."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ImageMessage:
     stamp: int
     time: int
     size: Size
-    picture: RecordedImage
+    location: RecordedImage
 
 
 @dataclass
@@ -49,7 +49,7 @@ class RecordingContents:
     """What a recording holds, by kind.
 
     Attributes:
-        images: of the chosen camera; where it has a raw and a compressed picture of a stamp, the raw one comes first.
+        images: of the chosen camera; where it has a raw and a compressed image of a stamp, the raw one comes first.
         labels, detections: the boxes.
         infos: FrameInfo messages by stamp.
         camera_size: from the camera_info, NO_SIZE where there is none.
@@ -83,7 +83,7 @@ def collect_messages(recording: Recording, chosen: FrameTopics) -> RecordingCont
             _take(out, chosen, kind, stored, message, stamp)
         except AttributeError as error:
             raise SimjudgeError(f"{where}: {stored.topic}: its definition of {kind} is damaged ({error})") from error
-    out.images.sort(key=lambda image: (image.picture.type != IMAGE, image.stamp))
+    out.images.sort(key=lambda image: (image.location.type != IMAGE, image.stamp))
     for messages in (out.images, out.labels.messages, out.detections.messages):
         _use_recording_time(messages, str(where))
     return out
@@ -108,8 +108,8 @@ def _take(
 
 def _encoded_size(message: Any) -> Size:
     try:
-        with Image.open(io.BytesIO(message.data)) as picture:
-            return picture.size
+        with Image.open(io.BytesIO(message.data)) as image:
+            return image.size
     except (OSError, SyntaxError, ValueError):
         return NO_SIZE
 

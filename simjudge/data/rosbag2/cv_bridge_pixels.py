@@ -50,7 +50,7 @@ def pixel_type(encoding: str) -> np.dtype[Any] | None:
 
 
 def to_rgb(pixels: npt.NDArray[Any], encoding: str) -> RgbImage | None:
-    """Pixels in an encoding as RGB, None where cv_bridge says that they are no picture (a depth, say).
+    """Pixels in an encoding as RGB, None where cv_bridge says that they are no image (a depth, say).
 
     Args:
         pixels: (height, width, channels), in this machine's byte order.

@@ -18,7 +18,7 @@ class CheckedMcapWriter:
         self.path = path / f"{path.name}.mcap"
         self._stream = self.path.open("xb")
         packed = compression == CompressionMode.STORAGE
-        # Pictures hardly shrink, and uncompressed chunks let one picture be read without its neighbours.
+        # Images hardly shrink, and uncompressed chunks let one image be read without its neighbours.
         method = CompressionType.ZSTD if packed else CompressionType.NONE
         self._mcap = Mcap(self._stream, compression=method, enable_crcs=True)
         self._mcap.start(profile="ros2", library="simjudge")

@@ -97,7 +97,7 @@ def _written(
 
 
 def _qos(*, sensor: bool, latched: bool) -> Qos:
-    """What the publisher offers: SensorDataQoS for pictures (REP 2003), reliable for the rest."""
+    """What the publisher offers: SensorDataQoS for images (REP 2003), reliable for the rest."""
     return Qos(
         QosHistory.KEEP_LAST,
         5 if sensor else 10,

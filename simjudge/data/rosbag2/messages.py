@@ -41,10 +41,10 @@ class MessageMaker:
         )
 
     def image(self, index: int) -> tuple[str, Any] | None:
-        """Type and content of a frame's image message, None where it has no picture.
+        """Type and content of a frame's image message, None where it has no image.
 
         Raises:
-            ImageError: the picture cannot be read.
+            ImageError: the image cannot be read.
         """
         images = self._frames.images
         if images is None or not images.has(index):
@@ -52,7 +52,7 @@ class MessageMaker:
         encoded = images.read_encoded(index)
         if encoded is not None:
             if not encoded.data:
-                raise ImageError(f"{self._frames.describe_frame(index)}: the picture is empty (0 bytes)")
+                raise ImageError(f"{self._frames.describe_frame(index)}: the image is empty (0 bytes)")
             data = np.frombuffer(encoded.data, np.uint8)
             form = format_name(encoded.suffix)
             return COMPRESSED_IMAGE, self._new(COMPRESSED_IMAGE, header=self._header(index), format=form, data=data)

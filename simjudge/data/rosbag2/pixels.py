@@ -54,7 +54,7 @@ def raw_to_rgb(message: Any, where: str) -> RgbImage:
     Encodings that are not known here are left to cv_bridge, where a ROS installation has it.
 
     Raises:
-        ImageError: the encoding is not that of a picture, or the message holds too few bytes.
+        ImageError: the encoding is not that of an image, or the message holds too few bytes.
     """
     known = _ENCODINGS.get(message.encoding)
     if known is None:
@@ -74,7 +74,7 @@ def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:
     row = width * channels * base.itemsize
     if width < 1 or height < 1 or step < row or len(message.data) < step * (height - 1) + row:
         have = f"{width}x{height}, {step} bytes a row, {len(message.data)} bytes"
-        raise ImageError(f"{where}: the picture's size does not fit its data ({message.encoding}, {have})")
+        raise ImageError(f"{where}: the image's size does not fit its data ({message.encoding}, {have})")
     strides = (step, channels * base.itemsize, base.itemsize, 1)
     buffer = np.ascontiguousarray(message.data, np.uint8)
     shape = (height, width, channels, base.itemsize)
@@ -84,7 +84,7 @@ def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:
 
 
 def _by_cv_bridge(message: Any, where: str) -> RgbImage:
-    said = f"{where}: encoding {message.encoding!r} is not that of a picture that simjudge can read"
+    said = f"{where}: encoding {message.encoding!r} is not that of an image that simjudge can read"
     pixel = cv_bridge_pixels.pixel_type(message.encoding)
     if pixel is not None:
         pixels = cv_bridge_pixels.to_rgb(_packed(message, pixel, where), message.encoding)
@@ -102,7 +102,7 @@ def compressed_to_rgb(message: Any, where: str) -> RgbImage:
     """The pixels of a sensor_msgs/CompressedImage.
 
     Raises:
-        ImageError: there is no whole picture in it.
+        ImageError: there is no whole image in it.
     """
     pixels = decode_image(bytes(message.data), where)
     return np.ascontiguousarray(pixels[:, :, ::-1]) if _is_swapped(message) else pixels
@@ -117,7 +117,7 @@ def encoded_image(message: Any) -> EncodedImage | None:
 
 
 def format_name(suffix: str) -> str:
-    """What CompressedImage.format calls pictures with a file ending."""
+    """What CompressedImage.format calls images with a file ending."""
     return _FORMATS.get(suffix, suffix.removeprefix("."))
 
 
@@ -140,4 +140,4 @@ def _converted(pixels: npt.NDArray[Any], conversion: int, encoding: str, where: 
     try:
         return np.asarray(cv2.cvtColor(pixels, conversion))
     except cv2.error as error:
-        raise ImageError(f"{where}: a picture of this size cannot be {encoding}") from error
+        raise ImageError(f"{where}: an image of this size cannot be {encoding}") from error

@@ -45,14 +45,14 @@ def read_recording(
 ) -> FrameSet:
     """Read a recording: a rosbag2 folder, with or without metadata.yaml, or a bare .mcap or .db3 file.
 
-    Frames come in the order of the data set that was recorded, else by stamp. Pictures stay in the file until they are
+    Frames come in the order of the data set that was recorded, else by stamp. Images stay in the file until they are
     asked for. Damaged parts are left out and counted in the set's `losses`.
 
     Args:
         path: the recording.
         image_topic, label_topic, detection_topic: topics to read; None finds them by type and name.
-        tolerance_ns: how far the stamps of a picture and of its labels or detections may lie apart; they are joined
-            one to one, nearest first. What finds no picture is left out and counted.
+        tolerance_ns: how far the stamps of an image and of its labels or detections may lie apart; they are joined
+            one to one, nearest first. What finds no image is left out and counted.
 
     Raises:
         SimjudgeError: nothing can be read, no topic or several would do, or the classes contradict each other.
@@ -78,7 +78,7 @@ def read_recording(
 def _join(found: RecordingContents, chosen: FrameTopics, tolerance_ns: int, losses: Losses) -> list[_Frame]:
     """One frame for each stamp, ordered by stamp."""
     images = _first_of_stamp([image.stamp for image in found.images])
-    repeated = Counter((i.stamp, i.picture.type) for i in found.images)
+    repeated = Counter((i.stamp, i.location.type) for i in found.images)
     for (stamp, _), count in repeated.items():
         losses.add("images whose stamp was used before", f"{chosen.images[0]} at {format_seconds(stamp)}", count - 1)
     frames = {stamp: _Frame(stamp, image=index) for stamp, index in images.items()}
@@ -96,10 +96,10 @@ def _join(found: RecordingContents, chosen: FrameTopics, tolerance_ns: int, loss
         for number in sorted(set(range(len(numbers))) - set(j.tolist())):
             message = columns.messages[numbers[number]]
             if message.stamp in found.infos:
-                # Its picture is lost; the frame as a whole is counted where it is left out.
+                # Its image is lost; the frame as a whole is counted where it is left out.
                 continue
             if found.images or found.infos:
-                losses.add(f"{what} messages without a picture", f"{columns.where} at {format_seconds(message.stamp)}")
+                losses.add(f"{what} messages without an image", f"{columns.where} at {format_seconds(message.stamp)}")
             else:
                 frame = frames.setdefault(message.stamp, _Frame(message.stamp))
                 setattr(frame, what, numbers[number])
@@ -152,15 +152,15 @@ def _size(frame: _Frame, found: RecordingContents) -> Size:
 def _with_size(
     frames: list[_Frame], sizes: list[Size], found: RecordingContents, losses: Losses, where: str
 ) -> tuple[list[_Frame], list[Size]]:
-    """The frames whose size is known, without boxes that were made on a picture of another size."""
+    """The frames whose size is known, without boxes that were made on an image of another size."""
     kept, known = [], []
     for frame, size in zip(frames, sizes, strict=True):
         if min(size) < 1 and frame.image >= 0:
-            losses.add("pictures that cannot be read", found.images[frame.image].picture.where)
+            losses.add("images that cannot be read", found.images[frame.image].location.where)
             continue
         if min(size) < 1:
             raise SimjudgeError(
-                f"{where}: the picture size at {format_seconds(frame.stamp)} is not known: the boxes do not say it; "
+                f"{where}: the image size at {format_seconds(frame.stamp)} is not known: the boxes do not say it; "
                 "record the images or their camera_info too"
             )
         for columns, what in ((found.labels, "label"), (found.detections, "detection")):
@@ -168,7 +168,7 @@ def _with_size(
             if number >= 0 and columns.messages[number].size not in (NO_SIZE, size):
                 made = columns.messages[number].size
                 losses.add(
-                    f"{what} messages for another picture size",
+                    f"{what} messages for another image size",
                     f"{columns.where} at {format_seconds(frame.stamp)}, {made[0]}x{made[1]} on {size[0]}x{size[1]}",
                 )
                 setattr(frame, what, -1)
@@ -195,8 +195,8 @@ def _build(recording: Recording, found: RecordingContents, frames: list[_Frame],
         predictions = build_predictions(rows, size, expected, losses)
     images = None
     if found.images:
-        pictures = [found.images[frame.image].picture if frame.image >= 0 else None for frame in frames]
-        images = RecordedImages(recording, found.types, pictures)
+        recorded = [found.images[frame.image].location if frame.image >= 0 else None for frame in frames]
+        images = RecordedImages(recording, found.types, recorded)
     stamp = [NO_STAMP if _is_counted(found.infos.get(frame.stamp)) else frame.stamp for frame in frames]
     return FrameSet.build(
         recording.path.name,

@@ -1,4 +1,4 @@
-"""The pictures of a recording, read one by one when asked for."""
+"""The images of a recording, read one by one when asked for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNREADABLE = (SerdeError, ValueError, IndexError, KeyError, AssertionError, Memo
 
 @dataclass(frozen=True)
 class RecordedImage:
-    """Where the picture of a frame is, its message type, and how to name it to a person."""
+    """Where the image of a frame is, its message type, and how to name it to a person."""
 
     location: MessageLocation
     type: str
@@ -31,40 +31,40 @@ class RecordedImage:
 
 @dataclass(frozen=True)
 class RecordedImages:
-    """Pictures in a recording; reading them in order or at random costs the same, but for compressed chunks."""
+    """Images in a recording; reading them in order or at random costs the same, but for compressed chunks."""
 
     recording: Recording
     types: Typestore
-    pictures: Sequence[RecordedImage | None]
+    images: Sequence[RecordedImage | None]
 
     def __len__(self) -> int:
         """The number of frames."""
-        return len(self.pictures)
+        return len(self.images)
 
     def has(self, index: int) -> bool:
-        """Whether frame `index` has a picture."""
-        return self.pictures[index] is not None
+        """Whether frame `index` has an image."""
+        return self.images[index] is not None
 
     def read(self, index: int) -> RgbImage:
         """The pixels of frame `index`."""
-        picture, message = self._message(index)
-        convert = compressed_to_rgb if picture.type == COMPRESSED_IMAGE else raw_to_rgb
-        return convert(message, picture.where)
+        image, message = self._message(index)
+        convert = compressed_to_rgb if image.type == COMPRESSED_IMAGE else raw_to_rgb
+        return convert(message, image.where)
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """The picture's bytes, where it was recorded as JPEG, PNG, ..."""
-        picture = self.pictures[index]
-        if picture is None or picture.type != COMPRESSED_IMAGE:
+        """The image's bytes, where it was recorded as JPEG, PNG, ..."""
+        image = self.images[index]
+        if image is None or image.type != COMPRESSED_IMAGE:
             return None
         return encoded_image(self._message(index)[1])
 
     def _message(self, index: int) -> tuple[RecordedImage, Any]:
-        picture = self.pictures[index]
-        if picture is None:
-            raise ImageError(f"frame {index}: has no picture")
+        image = self.images[index]
+        if image is None:
+            raise ImageError(f"frame {index}: has no image")
         try:
-            return picture, self.types.deserialize_cdr(self.recording.read(picture.location), picture.type)
+            return image, self.types.deserialize_cdr(self.recording.read(image.location), image.type)
         except SimjudgeError as error:
             raise ImageError(str(error)) from error
         except UNREADABLE as error:
-            raise ImageError(f"{picture.where}: the message cannot be decoded") from error
+            raise ImageError(f"{image.where}: the message cannot be decoded") from error

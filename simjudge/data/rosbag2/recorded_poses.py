@@ -221,7 +221,7 @@ def transform_fields(message: Any) -> dict[str, Any]:
 
 
 def image_clock_offset(path: Path, image_topic: str | None) -> int | None:
-    """Nanoseconds by which the stamps of a recording's pictures are ahead of the time of recording; None without any.
+    """Nanoseconds by which the stamps of a recording's images are ahead of the time of recording; None without any.
 
     Raises:
         SimjudgeError: the camera cannot be told.

@@ -1,4 +1,4 @@
-"""Which topics of a recording hold the pictures, the labels and the detections: by type, then by name."""
+"""Which topics of a recording hold the images, the labels and the detections: by type, then by name."""
 
 from __future__ import annotations
 

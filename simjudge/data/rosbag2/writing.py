@@ -69,14 +69,14 @@ def write_recording(
     A frame without a stamp is given one: 1 s for the first frame, 0.1 s more for each that follows.
 
     Args:
-        frames: what to write. Encoded pictures (JPEG, PNG, ...) are written as they are, others as raw rgb8.
+        frames: what to write. Encoded images (JPEG, PNG, ...) are written as they are, others as raw rgb8.
         path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder with metadata.yaml.
         storage: for a folder, "mcap" or "sqlite3".
         extra_messages: what else is written with a frame, under its stamp, with messages of `standard_types`.
         custom_data: kept in the recording's metadata, as rosbag2's custom data.
 
     Returns:
-        Pictures that could not be read, and were left out.
+        Images that could not be read, and were left out.
 
     Raises:
         SimjudgeError: two frames have the same stamp, a stamp does not fit a message, or the disk is full.
@@ -172,7 +172,7 @@ def _messages(
         try:
             image = maker.image(index)
         except ImageError as error:
-            losses.add("pictures that cannot be read", str(error))
+            losses.add("images that cannot be read", str(error))
         labels, detections = maker.labels(index), maker.detections(index)
         yield stamp, DEFAULT_TOPICS[FRAME_INFO], FRAME_INFO, maker.info(index, image, labels, detections)
         if image is not None:
@@ -186,7 +186,7 @@ def _messages(
 
 
 def _qos(*, sensor: bool) -> Qos:
-    """What the topic's publisher offers: SensorDataQoS for pictures (REP 2003), reliable for the rest."""
+    """What the topic's publisher offers: SensorDataQoS for images (REP 2003), reliable for the rest."""
     forever = QosTime(9223372036, 854775807)
     reliability = QosReliability.BEST_EFFORT if sensor else QosReliability.RELIABLE
     return Qos(

@@ -14,10 +14,10 @@ from simjudge.data.sets import read_set, write_set
 
 @pytest.fixture
 def frames():
-    picture = np.zeros((30, 40), bool)
-    picture[4:9, 5:12] = True
-    picture[6, 7] = False  # a hole, which no polygon holds
-    masks = Masks.from_images([picture, None, None])
+    image = np.zeros((30, 40), bool)
+    image[4:9, 5:12] = True
+    image[6, 7] = False  # a hole, which no polygon holds
+    masks = Masks.from_images([image, None, None])
     box = [[5, 4, 12, 9], [1, 2, 3.5, 4], [1, 2, 8, 9]]
     return FrameSet.build(
         "x",
@@ -57,14 +57,14 @@ def test_a_label_file_taken_away_is_counted(frames, tmp_path):
     (tmp_path / "s/labels/one.txt").unlink()
     back = read_set(tmp_path / "s")
     assert back.labelled.tolist() == [False, True, False]
-    assert dict(back.losses.counts) == {"pictures without a label file": 1}
+    assert dict(back.losses.counts) == {"images without a label file": 1}
 
 
 @pytest.mark.parametrize("kind", ["yolo", "coco", "cvat", "cpd"])
-def test_a_picture_taken_away_and_one_put_in(frames, tmp_path, picture, kind):
+def test_a_image_taken_away_and_one_put_in(frames, tmp_path, image, kind):
     write_set(frames, tmp_path / "s", kind)
     images = "imgs" if kind == "cpd" else "images"
-    picture(tmp_path / "s" / images / "new.png")
+    image(tmp_path / "s" / images / "new.png")
     (tmp_path / "s" / images / "three.png").unlink()
     back = read_set(tmp_path / "s")
     assert back.frame_name[:2] == ["one", "two"]

@@ -49,10 +49,10 @@ def test_reads_boxes_names_and_ids(tmp_path):
 
 def test_masks_agree_with_pycocotools(tmp_path):
     content = copy.deepcopy(GOOD)
-    picture = np.zeros((30, 40), np.uint8)
-    picture[3:9, 4:20] = 1
-    picture[5, 6] = 0
-    runs = pycoco.encode(np.asfortranarray(picture))
+    image = np.zeros((30, 40), np.uint8)
+    image[3:9, 4:20] = 1
+    image[5, 6] = 0
+    runs = pycoco.encode(np.asfortranarray(image))
     shapes = [
         [[2.5, 3.5, 30, 4, 25.25, 28]],  # one polygon
         [[2, 3, 12, 3, 12, 13], [20, 3, 30, 3, 30, 13]],  # two pieces
@@ -76,16 +76,16 @@ def test_masks_agree_with_pycocotools(tmp_path):
 
 
 def test_what_is_written_loads_in_pycocotools(tmp_path):
-    picture = np.zeros((30, 40), bool)
-    picture[2:5, 3:9] = True
-    masks = Masks.from_images([picture, None])
+    image = np.zeros((30, 40), bool)
+    image[2:5, 3:9] = True
+    masks = Masks.from_images([image, None])
     objects = Objects.build([0, 1], [1, 2], [[3, 2, 9, 5], [0.25, 0.5, 10, 20]], masks=masks)
     found = Predictions.build([1], [2], [[0, 0, 10, 20]], [0.75])
     frames = FrameSet.build("x", [(40, 30)] * 2, objects, found, class_names={1: "red", 2: "green"})
     write_coco(frames, tmp_path / "out")
     judge = COCO(str(tmp_path / "out/annotations.json"))
     assert judge.anns[2]["bbox"] == [0.25, 0.5, 9.75, 19.5]
-    np.testing.assert_array_equal(judge.annToMask(judge.anns[1]).astype(bool), picture)
+    np.testing.assert_array_equal(judge.annToMask(judge.anns[1]).astype(bool), image)
     results = judge.loadRes(str(tmp_path / "out/results.json"))
     assert results.anns[1]["score"] == 0.75
     assert {c["id"]: c["name"] for c in judge.dataset["categories"]} == {1: "red", 2: "green"}
@@ -97,7 +97,7 @@ def test_what_is_written_loads_in_pycocotools(tmp_path):
         ({"bbox": [1, 2, 0, 5]}, "boxes with zero area"),
         ({"bbox": [1, 2, -3, 5]}, "inverted boxes"),
         ({"bbox": [1, 2, float("nan"), 5]}, "boxes with NaN or infinite coordinates"),
-        ({"bbox": [40, 2, 3, 5]}, "boxes outside the picture"),
+        ({"bbox": [40, 2, 3, 5]}, "boxes outside the image"),
         ({"bbox": [1, 2, 3]}, "malformed rows"),
         ({"bbox": "all"}, "malformed rows"),
         ({"bbox": None}, "malformed rows"),
@@ -161,19 +161,19 @@ def test_unusable_files(tmp_path, content, message):
     assert "\n" not in str(caught.value)
 
 
-def test_pictures(tmp_path, picture):
-    picture(tmp_path / "images/a.jpg")
-    picture(tmp_path / "sub/b.jpg", (41, 30))
+def test_images(tmp_path, image):
+    image(tmp_path / "images/a.jpg")
+    image(tmp_path / "sub/b.jpg", (41, 30))
     frames = read_coco(written(tmp_path))
     assert list(frames.frame_name) == ["a"]
     assert frames.images.has(0)
-    assert frames.losses.counts["pictures of another size than annotated"] == 1
+    assert frames.losses.counts["images of another size than annotated"] == 1
     (tmp_path / "sub/b.jpg").write_bytes(b"")
-    assert read_coco(tmp_path).losses.counts["unreadable pictures"] == 1
+    assert read_coco(tmp_path).losses.counts["unreadable images"] == 1
     (tmp_path / "sub/b.jpg").unlink()
     frames = read_coco(tmp_path)
     assert list(frames.frame_name) == ["a", "b"]
-    assert frames.losses.counts["pictures that are named but missing (their labels are kept)"] == 1
+    assert frames.losses.counts["images that are named but missing (their labels are kept)"] == 1
 
 
 def test_several_annotation_files(tmp_path):

@@ -9,9 +9,9 @@ from simjudge.data.formats.cpd import read_cpd, sniff_cpd, write_cpd
 
 
 @pytest.fixture
-def layout(tmp_path, picture):
+def layout(tmp_path, image):
     for stem in ("a", "b", "c"):
-        picture(tmp_path / f"imgs/{stem}.png")
+        image(tmp_path / f"imgs/{stem}.png")
     for folder in ("labels", "PREDS/labels"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "labels/a.txt").write_text("0 0.5 0.5 0.25 0.2\n1 0.25 0.5 0.25 0.2\n")
@@ -25,7 +25,7 @@ def test_reads_what_the_authors_write(layout):
     frames = read_cpd(layout)
     np.testing.assert_array_equal(frames.objects.box, [[15, 12, 25, 18], [5, 12, 15, 18]])
     assert frames.objects.class_id.tolist() == [0, 1]
-    assert frames.labelled.all()  # no label file: nothing in the picture, as their loader has it
+    assert frames.labelled.all()  # no label file: nothing in the image, as their loader has it
     assert frames.predictions.class_id.tolist() == [1]
     assert frames.predictions.score.tolist() == [1.0]
     assert frames.predicted.all()
@@ -68,9 +68,9 @@ def test_what_does_not_belong_together(layout):
     frames = read_cpd(layout)
     assert list(frames.frame_name) == ["c"]
     assert dict(frames.losses.counts) == {
-        "unreadable pictures": 1,
-        "label files without a picture": 1,
-        "prediction files without a picture": 1,
+        "unreadable images": 1,
+        "label files without an image": 1,
+        "prediction files without an image": 1,
         "malformed rows": 1,
     }
 

@@ -65,7 +65,7 @@ def test_without_a_list_of_labels_classes_are_numbered_as_they_come(tmp_path):
         (BOX.replace("11.5", "nan"), "boxes with NaN or infinite coordinates"),
         (BOX.replace("11.5", "wide"), "malformed rows"),
         (BOX.replace('xbr="11.5"', ""), "malformed rows"),
-        (BOX.replace('"1.50"', '"45"').replace("11.5", "50"), "boxes outside the picture"),
+        (BOX.replace('"1.50"', '"45"').replace("11.5", "50"), "boxes outside the image"),
         (BOX.replace("red", "pink"), "class ids without a name"),
         (BOX.replace("z_order", 'rotation="15.00" z_order'), "rotated boxes"),
         ('<polygon label="red" points="1,2;3,4"/>', "malformed rows"),
@@ -116,13 +116,13 @@ def test_labelled_by_hand(tmp_path):
     assert not back.losses
 
 
-def test_pictures_that_the_annotations_do_not_name_are_unlabelled(tmp_path, picture):
-    picture(tmp_path / "images/a.jpg")
-    picture(tmp_path / "images/b.jpg")
+def test_images_that_the_annotations_do_not_name_are_unlabelled(tmp_path, image):
+    image(tmp_path / "images/a.jpg")
+    image(tmp_path / "images/b.jpg")
     frames = read(tmp_path, xml(BOX))
     assert list(frames.frame_name) == ["a", "b"]
     assert frames.labelled.tolist() == [True, False]
-    assert frames.losses.counts["pictures without labels (the annotations do not name them)"] == 1
+    assert frames.losses.counts["images without labels (the annotations do not name them)"] == 1
 
 
 def test_class_ids_are_in_the_file(tmp_path):

@@ -26,9 +26,9 @@ CASES = [
 
 @pytest.fixture
 def frames():
-    picture = np.zeros((30, 40), bool)
-    picture[4:9, 5:12] = True
-    masks = Masks.from_images([None, picture, None])
+    image = np.zeros((30, 40), bool)
+    image[4:9, 5:12] = True
+    masks = Masks.from_images([None, image, None])
     objects = Objects.build([0, 1, 1], [1, 2, 1], [[1, 2, 5, 6], [5, 4, 12, 9], [3.5, 2, 10, 9]], [3, 4, 5], masks)
     found = Predictions.build([1], [1], [[1, 2, 8, 9]], [0.25])
     return FrameSet.build(

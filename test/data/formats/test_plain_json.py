@@ -45,8 +45,8 @@ def test_class_names_make_it_an_object(tmp_path):
     assert json.loads((tmp_path / "again.json").read_text()) == json.loads(path.read_text())
 
 
-def test_pictures_that_are_files_are_named_and_others_written(tmp_path, picture):
-    source = picture(tmp_path / "in" / "a.jpg")
+def test_images_that_are_files_are_named_and_others_written(tmp_path, image):
+    source = image(tmp_path / "in" / "a.jpg")
     (tmp_path / "out").mkdir()
     frames = FrameSet.build("x", [(40, 30)], images=FileImages([source]))
     write_plain_json(frames, tmp_path / "out/x.json")
@@ -55,7 +55,7 @@ def test_pictures_that_are_files_are_named_and_others_written(tmp_path, picture)
     source.unlink()
     frames = read_plain_json(tmp_path / "out/x.json")
     assert frames.images is None
-    assert dict(frames.losses.counts) == {"pictures that are named but missing": 1}
+    assert dict(frames.losses.counts) == {"images that are named but missing": 1}
     frames = FrameSet.build("y", [(40, 30)], images=ArrayImages([np.full((30, 40, 3), 7, np.uint8)]))
     write_plain_json(frames, tmp_path / "out/y.json")
     assert (tmp_path / "out/y.images/000000.png").is_file()
@@ -70,7 +70,7 @@ def test_pictures_that_are_files_are_named_and_others_written(tmp_path, picture)
         ({"box": [1, 2, 1, 5]}, "boxes with zero area"),
         ({"box": [4, 2, 1, 5]}, "inverted boxes"),
         ({"box": [1, 2, float("nan"), 5]}, "boxes with NaN or infinite coordinates"),
-        ({"box": [41, 2, 43, 5]}, "boxes outside the picture"),
+        ({"box": [41, 2, 43, 5]}, "boxes outside the image"),
         ({"class": 2}, "class ids without a name"),
         ({"class": 1.5}, "class ids that are no whole number"),
         ({"class": None}, "class ids that are no whole number"),

@@ -60,9 +60,9 @@ def test_one_split_takes_its_names_from_above(yolo):
     assert frames.class_names == {0: "red", 1: "green"}
 
 
-def test_folders_of_pictures_and_lists_of_them(tmp_path, picture):
+def test_folders_of_images_and_lists_of_them(tmp_path, image):
     for kind in ("train", "val"):
-        picture(tmp_path / f"images/{kind}/{kind}1.png")
+        image(tmp_path / f"images/{kind}/{kind}1.png")
         (tmp_path / f"labels/{kind}").mkdir(parents=True)
         (tmp_path / f"labels/{kind}/{kind}1.txt").write_text(BOX)
     assert len(read_yolo(tmp_path).objects) == 2
@@ -71,7 +71,7 @@ def test_folders_of_pictures_and_lists_of_them(tmp_path, picture):
     (tmp_path / "data.yaml").write_text("names: [a, b]\ntrain: list.txt\n")
     frames = read_yolo(tmp_path)
     assert list(frames.frame_name) == ["train1"]
-    assert counts(frames) == {"listed pictures that do not exist": 1}
+    assert counts(frames) == {"listed images that do not exist": 1}
 
 
 def test_same_name_in_two_splits(yolo):
@@ -98,8 +98,8 @@ def test_same_name_in_two_splits(yolo):
         ("0 .5 .5 1e9 .2", {"boxes with coordinates beyond a billion pixels": 1}, 0),
         ("0 .5 .5 -.2 .2", {"inverted boxes": 1}, 0),
         ("0 .5 .5 0 .2", {"boxes with zero area": 1}, 0),
-        ("0 1.5 .5 .2 .2", {"boxes outside the picture": 1}, 0),
-        ("0 150 120 40 30", {"boxes outside the picture": 1}, 0),  # pixels, not shares
+        ("0 1.5 .5 .2 .2", {"boxes outside the image": 1}, 0),
+        ("0 150 120 40 30", {"boxes outside the image": 1}, 0),  # pixels, not shares
         ("2 .5 .5 .2 .2", {"class ids without a name": 1}, 0),
         ("-1 .5 .5 .2 .2", {"class ids that are no whole number": 1}, 0),
         ("0.5 .5 .5 .2 .2", {"class ids that are no whole number": 1}, 0),
@@ -138,14 +138,14 @@ def test_polygons_are_masks(yolo):
     assert not frames.objects.masks.has(1)
 
 
-def test_label_files_and_pictures_that_do_not_belong_together(yolo):
+def test_label_files_and_images_that_do_not_belong_together(yolo):
     root = yolo({"train": {"a": BOX, "b": None, "c": BOX}})
     (root / "train/images/c.jpg").unlink()
     (root / "train/labels/classes.txt").write_text("red\ngreen\n")
     frames = read_yolo(root)
     assert list(frames.frame_name) == ["a", "b"]
     assert frames.labelled.tolist() == [True, False]
-    assert counts(frames) == {"label files without a picture": 1, "pictures without a label file": 1}
+    assert counts(frames) == {"label files without an image": 1, "images without a label file": 1}
 
 
 def test_without_any_label_file_nothing_is_missing(yolo):
@@ -154,14 +154,14 @@ def test_without_any_label_file_nothing_is_missing(yolo):
     assert not frames.losses
 
 
-def test_damaged_and_double_pictures(yolo, picture):
+def test_damaged_and_double_images(yolo, image):
     root = yolo({"train": {"a": BOX, "b": BOX, "c": BOX}})
     (root / "train/images/b.jpg").write_bytes(b"")
     (root / "train/images/c.jpg").write_bytes((root / "train/images/a.jpg").read_bytes()[:20])
-    picture(root / "train/images/a.png")
+    image(root / "train/images/a.png")
     frames = read_yolo(root)
     assert list(frames.frame_name) == ["a"]
-    assert counts(frames) == {"unreadable pictures": 2, "pictures with the same name as another": 1}
+    assert counts(frames) == {"unreadable images": 2, "images with the same name as another": 1}
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_unusable_descriptions(tmp_path, text, message):
 def test_an_empty_set_is_an_error(tmp_path):
     (tmp_path / "images").mkdir()
     (tmp_path / "labels").mkdir()
-    with pytest.raises(SimjudgeError, match="holds no readable picture"):
+    with pytest.raises(SimjudgeError, match="holds no readable image"):
         read_yolo(tmp_path)
 
 

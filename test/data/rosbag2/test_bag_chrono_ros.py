@@ -1,7 +1,7 @@
 """Recordings of Chrono::ROS, as ChROSCameraHandler (9.0.1 to 7689fbc0) writes a camera, are judged as they are.
 
 rgba8, frame id the sensor's name, no camera_info, best effort; rows bottom first; stamped when published, so that a
-picture may come twice under two stamps.
+image may come twice under two stamps.
 """
 
 from pathlib import Path
@@ -19,15 +19,15 @@ WIDTH, HEIGHT = 80, 60
 
 def scene():
     """A red cone, wide below, on grey, the way it should be seen."""
-    picture = np.full((HEIGHT, WIDTH, 3), 120, np.uint8)
+    image = np.full((HEIGHT, WIDTH, 3), 120, np.uint8)
     for row in range(20, 50):
         half = 2 + (row - 20) // 3
-        picture[row, 40 - half : 40 + half] = (200, 20, 20)
-    return picture
+        image[row, 40 - half : 40 + half] = (200, 20, 20)
+    return image
 
 
-def published(stamp, picture):
-    rgba = np.dstack([picture, np.full((HEIGHT, WIDTH, 1), 255, np.uint8)])
+def published(stamp, image):
+    rgba = np.dstack([image, np.full((HEIGHT, WIDTH, 1), 255, np.uint8)])
     data = np.ascontiguousarray(rgba[::-1]).reshape(-1)
     head = header(stamp)
     head.frame_id = "Camera Sensor"
@@ -41,7 +41,7 @@ def recorded(folder):
     return path
 
 
-def test_pictures_without_camera_info_are_read_as_they_are(tmp_path):
+def test_images_without_camera_info_are_read_as_they_are(tmp_path):
     frames = read_set(recorded(tmp_path))
     assert len(frames) == 3
     assert not frames.losses
@@ -50,9 +50,9 @@ def test_pictures_without_camera_info_are_read_as_they_are(tmp_path):
 
 def test_turned_over_they_are_upright_and_a_detector_sees_them(tmp_path):
     frames = flip_vertically(read_set(recorded(tmp_path)))
-    picture = frames.images.read(1)
-    assert np.array_equal(picture, scene())
-    found = load_detector(COLOURS)([picture])[0]
+    image = frames.images.read(1)
+    assert np.array_equal(image, scene())
+    found = load_detector(COLOURS)([image])[0]
     assert found.class_id.tolist() == [1]
     assert np.abs(found.box[0] - [29, 20, 51, 50]).max() < 4
     write_set(frames, tmp_path / "upright.mcap", None)

@@ -76,7 +76,7 @@ def test_an_encoding_of_cv_bridge(monkeypatch: pytest.MonkeyPatch, padding: int)
     plain = sent.data.reshape(HEIGHT, -1)[:, : WIDTH * 3].reshape(HEIGHT, WIDTH, 3)
     assert np.array_equal(raw_to_rgb(sent, "x"), plain[:, :, [2, 0, 1]])
     sent.data = sent.data[: -padding - 1]
-    with pytest.raises(ImageError, match="x: the picture's size does not fit its data"):
+    with pytest.raises(ImageError, match="x: the image's size does not fit its data"):
         raw_to_rgb(sent, "x")
 
 
@@ -95,13 +95,13 @@ def test_our_own_encodings_are_not_asked_of_cv_bridge(monkeypatch: pytest.Monkey
     ],
 )
 @pytest.mark.parametrize(("encoding", "bits"), [("16UC1", 16), ("32FC1", 32), ("h264", 8)])
-def test_what_is_no_picture_to_cv_bridge_either(
+def test_what_is_no_image_to_cv_bridge_either(
     monkeypatch: pytest.MonkeyPatch, bridge: Any, said: str, encoding: str, bits: int
 ) -> None:
     put(monkeypatch, bridge)
     with pytest.raises(ImageError, match=said) as caught:
         raw_to_rgb(noise(encoding, 1, bits), "x")
-    assert str(caught.value).startswith(f"x: encoding '{encoding}' is not that of a picture that simjudge can read")
+    assert str(caught.value).startswith(f"x: encoding '{encoding}' is not that of an image that simjudge can read")
     assert "\n" not in str(caught.value)
 
 

@@ -90,13 +90,13 @@ def test_the_last_row_need_not_be_padded() -> None:
 @pytest.mark.parametrize(
     ("encoding", "data", "said"),
     [
-        ("16UC1", wide(5), "encoding '16UC1' is not that of a picture"),
+        ("16UC1", wide(5), "encoding '16UC1' is not that of an image"),
         ("32FC1", rows(1, 1, 1, 1), "encoding '32FC1'"),
         ("", rows(1), "encoding ''"),
-        ("rgb8", rows(1), "the picture's size does not fit its data"),
+        ("rgb8", rows(1), "the image's size does not fit its data"),
     ],
 )
-def test_what_is_no_picture(encoding: str, data: Any, said: str) -> None:
+def test_what_is_no_image(encoding: str, data: Any, said: str) -> None:
     with pytest.raises(ImageError, match=said) as caught:
         raw_to_rgb(message(encoding, data), "/cam at 1 s")
     assert str(caught.value).startswith("/cam at 1 s: ")

@@ -57,19 +57,19 @@ def test_a_tolerance_joins_and_what_is_left_is_counted(tmp_path: Path) -> None:
     path = recording(tmp_path, messages)
     exact = read_recording(path)
     assert len(exact.objects) == 0
-    assert exact.losses.counts == {"label messages without a picture": 3}
+    assert exact.losses.counts == {"label messages without an image": 3}
     joined = read_recording(path, tolerance_ns=10 * MS)
     assert joined.objects.frame.tolist() == [0, 1]
     assert joined.objects.box[:, 2].tolist() == [1, 2]
     assert joined.labelled.tolist() == [True, True, False, False]
-    assert joined.losses.counts == {"label messages without a picture": 1}
+    assert joined.losses.counts == {"label messages without an image": 1}
     assert "x.mcap: /labels at 0.350 s" in joined.losses.lines()[0]
 
 
 @given(st.integers(0, 2**32), st.integers(1, 40))
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_never_mispaired(tmp_path_factory: pytest.TempPathFactory, seed: int, count: int) -> None:
-    """Labels that lie off by less than half the pictures' spacing find their own picture, whatever is missing."""
+    """Labels that lie off by less than half the images' spacing find their own image, whatever is missing."""
     rng = np.random.default_rng(seed)
     stamps = SECOND + 100 * MS * np.arange(count) + rng.integers(0, 20 * MS, count)
     late = stamps + rng.integers(-30 * MS, 30 * MS, count)
@@ -108,11 +108,11 @@ def test_stamps_that_were_never_filled_in(tmp_path: Path, caplog: pytest.LogCapt
     assert "3 messages without a stamp" in caplog.text
 
 
-def test_labels_for_another_picture_size(tmp_path: Path) -> None:
+def test_labels_for_another_image_size(tmp_path: Path) -> None:
     path = recording(tmp_path, [("/image_raw", image(5)), ("/gt", labels(5, size=(16, 12)))])
     frames = read_recording(path)
     assert not frames.labelled.any()
-    assert frames.losses.counts == {"label messages for another picture size": 1}
+    assert frames.losses.counts == {"label messages for another image size": 1}
 
 
 def test_labels_alone_know_their_size(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_labels_alone_know_their_size(tmp_path: Path) -> None:
 
 
 def test_raw_beside_compressed(tmp_path: Path) -> None:
-    """One camera: the raw picture where it is there, else the compressed one."""
+    """One camera: the raw image where it is there, else the compressed one."""
     path = recording(
         tmp_path,
         [
@@ -176,9 +176,9 @@ def test_vision_msgs_with_numbers_and_rotations(tmp_path: Path) -> None:
     assert frames.losses.counts == {"rotated boxes": 1}
 
 
-def test_vision_msgs_do_not_know_the_picture_size(tmp_path: Path) -> None:
+def test_vision_msgs_do_not_know_the_image_size(tmp_path: Path) -> None:
     boxes = ("/labels", vision(5, [("7", 1.0, 10, 10, 4, 6)]))
-    with pytest.raises(SimjudgeError, match=r"picture size at 0\.000 s is not known"):
+    with pytest.raises(SimjudgeError, match=r"image size at 0\.000 s is not known"):
         read_recording(recording(tmp_path, [boxes]))
     new = TYPES.types
     region = new["sensor_msgs/msg/RegionOfInterest"](0, 0, 0, 0, do_rectify=False)
@@ -235,7 +235,7 @@ def test_choice_of_image(tmp_path: Path, topics: list[str], options: Any, expect
 
 
 def test_labels_of_the_chosen_camera(tmp_path: Path) -> None:
-    """Of several label topics, the one in the picture's namespace."""
+    """Of several label topics, the one in the image's namespace."""
     path = recording(
         tmp_path,
         [

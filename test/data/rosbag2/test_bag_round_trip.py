@@ -69,7 +69,7 @@ def frame_sets(draw: st.DrawFn) -> FrameSet:
     labelled = has | np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)), bool)
     predicted = has | np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)), bool)
     with_predictions = draw(st.booleans())
-    pictures = [draw(st.sampled_from([None, np.full((9, 7, 3), i, np.uint8)])) for i in range(count)]
+    images = [draw(st.sampled_from([None, np.full((9, 7, 3), i, np.uint8)])) for i in range(count)]
     return FrameSet.build(
         "drawn",
         np.full((count, 2), [40, 32]),
@@ -80,7 +80,7 @@ def frame_sets(draw: st.DrawFn) -> FrameSet:
         labelled=labelled,
         predicted=predicted if with_predictions else None,
         class_names={0: "a", 3: "a", 70_000: "", 9: "never seen"},
-        images=ArrayImages(pictures) if draw(st.booleans()) else None,
+        images=ArrayImages(images) if draw(st.booleans()) else None,
     )
 
 
@@ -100,7 +100,7 @@ def test_any_set_comes_back(tmp_path_factory: pytest.TempPathFactory, frames: Fr
     assert not back.losses
 
 
-def test_encoded_pictures_pass_through_unchanged(tmp_path: Path) -> None:
+def test_encoded_images_pass_through_unchanged(tmp_path: Path) -> None:
     pixels = np.random.default_rng(1).integers(0, 256, (40, 30, 3), np.uint8)
     jpeg, png = encode_jpeg(pixels, 71), encode_png(pixels)
     (tmp_path / "a.jpg").write_bytes(jpeg)
@@ -193,12 +193,12 @@ def test_a_stamp_that_no_message_holds(tmp_path: Path, stamp: int) -> None:
         write_recording(FrameSet.build("late", [[8, 8]], stamp=[stamp]), tmp_path / "x.mcap")
 
 
-def test_pictures_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_images_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) -> None:
     (tmp_path / "zero.jpg").write_bytes(b"")
     paths = [tmp_path / "zero.jpg", tmp_path / "gone.jpg", None]
     frames = FrameSet.build("files", [[30, 40]] * 3, Objects.empty(), images=FileImages(paths))
     losses = write_recording(frames, tmp_path / "x.mcap")
-    assert losses.counts == {"pictures that cannot be read": 2}
+    assert losses.counts == {"images that cannot be read": 2}
     back = read_recording(tmp_path / "x.mcap")
     assert len(back) == 3
     assert back.images is None

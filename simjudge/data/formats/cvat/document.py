@@ -37,7 +37,7 @@ def read_cvat(path: Path) -> FrameSet:
     """Read CVAT XML, and the predictions in `predictions.xml` beside it where there is one.
 
     Class ids are the label's `class_id` where every label has one (as in files written here), else the label's place in
-    the list, from 0. An image that the file names is labelled, a picture in `images/` that it does not name is not.
+    the list, from 0. An image that the file names is labelled, an image in `images/` that it does not name is not.
 
     Raises:
         SimjudgeError: the XML is damaged, or names no usable image.
@@ -140,13 +140,13 @@ def _call_alike(images: Sequence[Element], names: Sequence[str]) -> None:
 
 
 def _add_unnamed(entries: dict[str, ImageEntry], file: Path, sidecar: Sidecar, losses: Losses) -> None:
-    """Add the pictures in `images/` that the annotations do not name."""
+    """Add the images in `images/` that the annotations do not name."""
     named = {name.rsplit("/", 1)[-1] for name in entries}
-    for picture in list_images(file.parent / "images"):
-        if picture.name not in named:
-            entries[picture.name] = (picture.name, 0, 0)
-            if not sidecar.rules_out("labelled", picture.stem):
-                losses.add("pictures without labels (the annotations do not name them)", str(picture))
+    for image in list_images(file.parent / "images"):
+        if image.name not in named:
+            entries[image.name] = (image.name, 0, 0)
+            if not sidecar.rules_out("labelled", image.stem):
+                losses.add("images without labels (the annotations do not name them)", str(image))
 
 
 def _stems(names: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""YOLO data sets as ultralytics and Roboflow write them: pictures, a text file of normalised rows each, data.yaml."""
+"""YOLO data sets as ultralytics and Roboflow write them: images, a text file of normalised rows each, data.yaml."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FrameFiles:
     """The files of the frames of a set, gathered split by split; None where a frame has no such file."""
 
     names: list[str] = field(default_factory=list)
-    pictures: list[Path | None] = field(default_factory=list)
+    images: list[Path | None] = field(default_factory=list)
     sizes: list[tuple[int, int]] = field(default_factory=list)
     labels: list[Path | None] = field(default_factory=list)
     predictions: list[Path | None] = field(default_factory=list)
@@ -50,10 +50,10 @@ def read_yolo(path: Path) -> FrameSet:
 
     Labels are rows "class x y w h" or "class x1 y1 x2 y2 ..." (a polygon: a mask, and its extent as the box).
     Predictions are rows with the score as last column, in `predictions/` beside `labels/`; where that folder exists, a
-    picture without a file in it is one on which the detector found nothing, as ultralytics' save_txt leaves it.
+    image without a file in it is one on which the detector found nothing, as ultralytics' save_txt leaves it.
 
     Raises:
-        SimjudgeError: there is no picture at all, or data.yaml cannot be used.
+        SimjudgeError: there is no image at all, or data.yaml cannot be used.
     """
     losses = Losses()
     layout = find_layout(path, losses)
@@ -109,7 +109,7 @@ def _read_plain(folder: Path) -> FrameSet:
 def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses) -> FrameSet:
     files = _collect_files(layout.splits, sidecar, losses)
     if not files.names and not sidecar.frame:
-        raise SimjudgeError(f"{path}: holds no readable picture; an empty set cannot be used")
+        raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used")
     size = np.array(files.sizes, np.int64).reshape(-1, 2)
     frame = np.arange(len(files.names))
     raw = scale_to_pixels(read_label_rows(files.labels, losses), files.labels, frame, size, losses, scored=False)
@@ -131,28 +131,30 @@ def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses
         labelled=labelled,
         predicted=files.predicted,
         class_names=layout.class_names,
-        images=FileImages(files.pictures) if any(files.pictures) else None,
+        images=FileImages(files.images) if any(files.images) else None,
         losses=losses,
     )
 
 
 def _collect_files(splits: Sequence[YoloSplit], sidecar: Sidecar, losses: Losses) -> FrameFiles:
     files = FrameFiles()
-    good, size_array = readable_images([p for split in splits for p in split.pictures], losses)
+    good, size_array = readable_images([p for split in splits for p in split.images], losses)
     sizes: dict[Path, tuple[int, int]] = dict(zip(good, map(tuple, size_array.tolist()), strict=True))
-    count = Counter(p.stem for split in splits for p in split.pictures)
+    count = Counter(p.stem for split in splits for p in split.images)
     for split in splits:
-        # Splits may be lists of pictures out of one folder: a label is without a picture only where no split has one.
-        pictured = {p.stem for other in splits if other.labels == split.labels for p in other.pictures}
-        labels = list_label_files(split.labels, pictured, sidecar, "label files without a picture", losses)
-        found = list_label_files(split.predictions, pictured, sidecar, "prediction files without a picture", losses)
+        # Splits may be lists of images out of one folder: a label is without an image only where no split has one.
+        stems_with_image = {p.stem for other in splits if other.labels == split.labels for p in other.images}
+        labels = list_label_files(split.labels, stems_with_image, sidecar, "label files without an image", losses)
+        found = list_label_files(
+            split.predictions, stems_with_image, sidecar, "prediction files without an image", losses
+        )
         ran = split.predictions.is_dir()
-        pictures: dict[str, Path | None] = {p.stem: p for p in split.pictures if p in sizes}
-        pictures.update(dict.fromkeys(sorted((set(labels) | set(found)) - pictured)))
-        for stem, picture in pictures.items():
+        images: dict[str, Path | None] = {p.stem: p for p in split.images if p in sizes}
+        images.update(dict.fromkeys(sorted((set(labels) | set(found)) - stems_with_image)))
+        for stem, image in images.items():
             files.names.append(f"{split.name}_{stem}" if count[stem] > 1 else stem)
-            files.pictures.append(picture)
-            files.sizes.append(sizes[picture] if picture else sidecar.size(stem) or (0, 0))
+            files.images.append(image)
+            files.sizes.append(sizes[image] if image else sidecar.size(stem) or (0, 0))
             files.labels.append(labels.get(stem))
             files.predictions.append(found.get(stem))
             files.predicted.append(ran and (stem in found or not sidecar.rules_out("predicted", stem)))
@@ -162,9 +164,9 @@ def _collect_files(splits: Sequence[YoloSplit], sidecar: Sidecar, losses: Losses
 def _count_unlabelled(files: FrameFiles, sidecar: Sidecar, labelled: list[bool], losses: Losses) -> None:
     if not any(labelled):
         return
-    for name, picture, has in zip(files.names, files.pictures, labelled, strict=True):
+    for name, image, has in zip(files.names, files.images, labelled, strict=True):
         if not has and not sidecar.rules_out("labelled", name):
-            losses.add("pictures without a label file", str(picture))
+            losses.add("images without a label file", str(image))
 
 
 def _names_for_all(frames: FrameSet) -> dict[int, str]:

@@ -1,4 +1,4 @@
-"""The rows of YOLO's text files: class and box (or polygon), normalised to the picture, perhaps with a score."""
+"""The rows of YOLO's text files: class and box (or polygon), normalised to the image, perhaps with a score."""
 
 from __future__ import annotations
 
@@ -147,8 +147,8 @@ def format_labels(
     return ["".join(lines[a:b]) for a, b in pairwise(start)]
 
 
-def list_label_files(folder: Path, pictures: set[str], sidecar: Sidecar, kind: str, losses: Losses) -> dict[str, Path]:
-    """The text files in a folder by stem; those without a picture only where the sidecar knows the picture's size."""
+def list_label_files(folder: Path, images: set[str], sidecar: Sidecar, kind: str, losses: Losses) -> dict[str, Path]:
+    """The text files in a folder by stem; those without an image only where the sidecar knows the image's size."""
     if not folder.is_dir():
         return {}
     with os.scandir(folder) as entries:
@@ -156,7 +156,7 @@ def list_label_files(folder: Path, pictures: set[str], sidecar: Sidecar, kind: s
     texts: dict[str, Path] = {}
     for name in names:
         stem = name[:-4]
-        if stem in pictures or sidecar.size(stem) is not None:
+        if stem in images or sidecar.size(stem) is not None:
             texts[stem] = folder / name
         elif name not in ("classes.txt", "README.txt"):
             losses.add(kind, str(folder / name))

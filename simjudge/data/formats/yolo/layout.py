@@ -1,4 +1,4 @@
-"""Where a YOLO data set keeps its pictures, labels and predictions, as ultralytics and Roboflow lay them out."""
+"""Where a YOLO data set keeps its images, labels and predictions, as ultralytics and Roboflow lay them out."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _KEYS = ("train", "val", "valid", "test")
 
 @dataclass(frozen=True)
 class YoloSplit:
-    """A part of a data set: its pictures, and the folders that hold labels and predictions of the same stems."""
+    """A part of a data set: its images, and the folders that hold labels and predictions of the same stems."""
 
     name: str
-    pictures: list[Path]
+    images: list[Path]
     labels: Path
     predictions: Path
 
@@ -37,12 +37,12 @@ class YoloLayout:
 
 
 def is_yolo(path: Path) -> bool:
-    """Whether `path` is a data.yaml, a folder with one, a split folder, or a folder of pictures with labels."""
+    """Whether `path` is a data.yaml, a folder with one, a split folder, or a folder of images with labels."""
     if path.is_file():
         return path.name in _YAMLS or (path.suffix.lower() in (".yaml", ".yml") and _is_description(path))
     if not path.is_dir():
         return False
-    return _description_in(path) is not None or bool(_folder_splits(path)) or _is_picture_folder(path)
+    return _description_in(path) is not None or bool(_folder_splits(path)) or _is_image_folder(path)
 
 
 def find_layout(path: Path, losses: Losses) -> YoloLayout:
@@ -91,7 +91,7 @@ def parse_class_names(content: Any, path: Path) -> dict[int, str]:
 
 
 def label_folder(images: Path) -> Path:
-    """Where ultralytics looks for the labels of a picture folder: the last "images" in its path made "labels"."""
+    """Where ultralytics looks for the labels of an image folder: the last "images" in its path made "labels"."""
     return _beside(images, "labels")
 
 
@@ -104,8 +104,8 @@ def _beside(images: Path, kind: str) -> Path:
     return images if kind == "labels" else images.parent / kind
 
 
-def _split(name: str, pictures: list[Path], folder: Path) -> YoloSplit:
-    return YoloSplit(name, pictures, label_folder(folder), _beside(folder, "predictions"))
+def _split(name: str, images: list[Path], folder: Path) -> YoloSplit:
+    return YoloSplit(name, images, label_folder(folder), _beside(folder, "predictions"))
 
 
 def _files(folder: Path, losses: Losses) -> list[Path]:
@@ -135,12 +135,12 @@ def _folder_splits(root: Path) -> list[tuple[str, Path]]:
     return [(s, root / s / "images") for s in SPLITS if (root / s / "images").is_dir()]
 
 
-def _is_picture_folder(folder: Path) -> bool:
-    pictures = list_images(folder)
+def _is_image_folder(folder: Path) -> bool:
+    images = list_images(folder)
     labels = label_folder(folder)
     if labels == folder:
-        return any((folder / f"{p.stem}.txt").is_file() for p in pictures)
-    return labels.is_dir() and bool(pictures)
+        return any((folder / f"{p.stem}.txt").is_file() for p in images)
+    return labels.is_dir() and bool(images)
 
 
 def _named_splits(content: dict[Any, Any], description: Path, losses: Losses) -> list[YoloSplit]:
@@ -176,15 +176,15 @@ def _resolve(roots: list[Path], entry: str) -> Path | None:
 
 
 def _listed(name: str, listing: Path, losses: Losses) -> list[YoloSplit]:
-    """The splits of a text file that lists pictures, one for each folder they lie in."""
+    """The splits of a text file that lists images, one for each folder they lie in."""
     folders: dict[Path, list[Path]] = {}
     for number, line in enumerate(read_text(listing).splitlines(), 1):
         text = line.strip()
-        picture = listing.parent / text
+        image = listing.parent / text
         if not text:
             continue
-        if picture.suffix.lower() in IMAGE_SUFFIXES and picture.is_file():
-            folders.setdefault(picture.parent, []).append(picture)
+        if image.suffix.lower() in IMAGE_SUFFIXES and image.is_file():
+            folders.setdefault(image.parent, []).append(image)
         else:
-            losses.add("listed pictures that do not exist", f"{listing}:{number} ({text})")
+            losses.add("listed images that do not exist", f"{listing}:{number} ({text})")
     return [_split(name, drop_repeated_stems(paths, losses), folder) for folder, paths in folders.items()]

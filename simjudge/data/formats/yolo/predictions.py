@@ -14,7 +14,7 @@ from simjudge.data.formats.yolo.labels import read_label_rows, scale_to_pixels
 
 
 def is_prediction_folder(path: Path) -> bool:
-    """Whether `path` is a folder of text files with rows of numbers (or holds one called "labels") and no pictures."""
+    """Whether `path` is a folder of text files with rows of numbers (or holds one called "labels") and no images."""
     folder = find_label_folder(path)
     if folder is None:
         return False

@@ -8,7 +8,14 @@ from simjudge.core.frames import FloatArray, IntArray
 
 
 def round_to_pixels(box: FloatArray) -> IntArray:
-    """Box edges on the pixel grid, floor(v + 0.5): int64 (N, 4), not clipped."""
+    """Round box edges to the pixel grid, halves upwards.
+
+    Args:
+        box: float64 (N, 4), x0, y0, x1, y1 in pixels.
+
+    Returns:
+        int64 (N, 4), floor(v + 0.5) of each edge; not clipped to the image.
+    """
     return np.floor(box + 0.5).astype(np.int64)
 
 

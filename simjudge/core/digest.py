@@ -14,10 +14,17 @@ from simjudge.core.errors import SimjudgeError
 
 
 def hash_value(value: Any) -> str:
-    """SHA-256 over a value's content. Mappings count without their order.
+    """Hash a value by its content; two runs give the same hash.
+
+    Args:
+        value: dataclasses, arrays, mappings (their order does not count), lists, tuples and plain values, nested at
+            will. Paths count for nothing, because where something was read from is not what it is.
+
+    Returns:
+        SHA-256, 64 hexadecimal digits.
 
     Raises:
-        SimjudgeError: there is something in it that has no content to tell, as a function.
+        SimjudgeError: it holds something without content, such as a function.
     """
     digest = hashlib.sha256()
     _add(digest, value)

@@ -30,7 +30,13 @@ class Losses:
     examples: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, kind: str, where: str, count: int = 1) -> None:
-        """Count `count` lost pieces of `kind`; `where` names one of them: file, row or message, and what it held."""
+        """Count lost pieces of one kind.
+
+        Args:
+            kind: a short plural phrase, such as "boxes with zero area".
+            where: names one of the pieces: file, row or message, and what it held.
+            count: how many; 0 adds nothing.
+        """
         if count <= 0:
             return
         self.counts[kind] += count
@@ -39,7 +45,11 @@ class Losses:
             examples.append(where)
 
     def extend(self, other: Losses) -> None:
-        """Take over all of another collection's counts and examples."""
+        """Take over all of another collection's counts and examples.
+
+        Args:
+            other: the collection; it stays as it is.
+        """
         for kind, count in other.counts.items():
             self.counts[kind] += count
             room = self.named_per_kind - len(self.examples.setdefault(kind, []))

@@ -16,7 +16,13 @@ from simjudge.core.errors import SimjudgeError
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success it becomes `path`, on any failure it is removed.
+    """Write a file under a temporary name; on success it becomes `path`, on any failure it is removed.
+
+    Args:
+        path: the final name. Its folder is made where it does not exist; a file that is there is replaced.
+
+    Yields:
+        The temporary path beside `path`, to be written to.
 
     Raises:
         SimjudgeError: the disk is full or the place cannot be written to.
@@ -34,7 +40,14 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Yield a temporary folder beside `path`; on success it becomes `path`, on any failure it is removed.
+    """Write a folder under a temporary name; on success it becomes `path`, on any failure it is removed.
+
+    Args:
+        path: the final name.
+        overwrite: whether a folder or file that is there may be replaced.
+
+    Yields:
+        The temporary folder beside `path`, to be filled.
 
     Raises:
         SimjudgeError: `path` exists and is not empty (unless `overwrite`), the disk is full, or the place cannot be
@@ -71,7 +84,14 @@ def refuse_existing(path: Path) -> None:
 
 
 def hash_files(path: Path) -> str:
-    """SHA-256 over a file's bytes, or over the sorted relative names and bytes of all files below a folder."""
+    """Hash a file, or all files below a folder.
+
+    Args:
+        path: a file or a folder.
+
+    Returns:
+        SHA-256 over the file's bytes, or over the sorted relative names and bytes of all files; 64 hexadecimal digits.
+    """
     digest = hashlib.sha256()
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     for file in files:

@@ -61,7 +61,18 @@ class Objects(ShortRepr):
         instance: npt.ArrayLike | None = None,
         masks: Masks | None = None,
     ) -> Objects:
-        """Make a table from anything array-like, ordering the rows by frame (stable)."""
+        """Make a table from anything array-like; the rows are ordered by frame, stably.
+
+        Args:
+            frame: integers (N,), the number of the frame each object is in.
+            class_id: integers (N,).
+            box: (N, 4), x0, y0, x1, y1 in pixels.
+            instance: integers (N,), the same thing has the same number in all frames; None: unknown for all.
+            masks: N pixel masks, or None.
+
+        Returns:
+            The table.
+        """
         frames = np.asarray(frame, np.int64).reshape(-1)
         ids = np.full(len(frames), NO_INSTANCE) if instance is None else instance
         table = cls(
@@ -79,7 +90,14 @@ class Objects(ShortRepr):
         return cls.build([], [], [])
 
     def take(self, rows: npt.NDArray[np.int64]) -> Objects:
-        """Some rows, in the given order."""
+        """Take some rows.
+
+        Args:
+            rows: int64 (M,), row numbers.
+
+        Returns:
+            The rows in the given order.
+        """
         masks = None if self.masks is None else self.masks.take(rows)
         return Objects(self.frame[rows], self.class_id[rows], self.box[rows], self.instance[rows], masks)
 
@@ -112,7 +130,18 @@ class Predictions(ShortRepr):
         score: npt.ArrayLike,
         masks: Masks | None = None,
     ) -> Predictions:
-        """Make a table from anything array-like, ordering the rows by frame (stable)."""
+        """Make a table from anything array-like; the rows are ordered by frame, stably.
+
+        Args:
+            frame: integers (N,), the number of the frame each prediction is for.
+            class_id: integers (N,).
+            box: (N, 4), x0, y0, x1, y1 in pixels.
+            score: (N,), in [0, 1].
+            masks: N pixel masks, or None.
+
+        Returns:
+            The table.
+        """
         table = cls(
             np.asarray(frame, np.int64).reshape(-1),
             np.asarray(class_id, np.int64).reshape(-1),
@@ -128,7 +157,14 @@ class Predictions(ShortRepr):
         return cls.build([], [], [], [])
 
     def take(self, rows: npt.NDArray[np.int64]) -> Predictions:
-        """Some rows, in the given order."""
+        """Take some rows.
+
+        Args:
+            rows: int64 (M,), row numbers.
+
+        Returns:
+            The rows in the given order.
+        """
         masks = None if self.masks is None else self.masks.take(rows)
         return Predictions(self.frame[rows], self.class_id[rows], self.box[rows], self.score[rows], masks)
 
@@ -192,8 +228,24 @@ class FrameSet:
     ) -> FrameSet:
         """Make a set, filling in what is not given.
 
-        Without `frame_name`, frames are called by stamp where they have one, else "000000", "000001", ... Without
-        `labelled` (`predicted`), all frames are, if `objects` (`predictions`) is given at all, else none.
+        Args:
+            name: what to call the set on screen.
+            size: integers (F, 2), width and height of each frame in pixels.
+            objects: the labels; None for none.
+            predictions: what a detector found; None where none has run.
+            frame_name: F unique names. None: by stamp where there is one, else "000000", "000001", ...
+            stamp: integers (F,), nanoseconds, NO_STAMP where a frame has none; None: no frame has one.
+            labelled: bool (F,). None: all frames where `objects` are given, else none.
+            predicted: bool (F,). None: all frames where `predictions` are given, else none.
+            class_names: names by class id.
+            images: the images of the F frames.
+            losses: what was left out while reading.
+
+        Returns:
+            The set.
+
+        Raises:
+            SimjudgeError: the columns have different lengths, or two frames have the same name.
         """
         sizes = np.asarray(size, np.int64).reshape(-1, 2)
         count = len(sizes)
@@ -238,20 +290,49 @@ class FrameSet:
         return stamped
 
     def describe_frame(self, index: int) -> str:
-        """How to name frame `index` to a person."""
+        """Name a frame to a person.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            "SET: frame NAME", the beginning of a message.
+        """
         return f"{self.name}: frame {self.frame_name[index]}"
 
     def class_name(self, class_id: int) -> str:
-        """The name of a class, or its number where it has no name."""
+        """Name a class.
+
+        Args:
+            class_id: the class.
+
+        Returns:
+            Its name, or its number where it has no name.
+        """
         return self.class_names.get(class_id, str(class_id))
 
     def with_predictions(self, predictions: Predictions | None, predicted: BoolArray | None = None) -> FrameSet:
-        """The same set with other predictions (on all frames, unless `predicted` says which)."""
+        """Put other predictions onto the frames.
+
+        Args:
+            predictions: the predictions, frames numbered as here; None takes them away.
+            predicted: bool (F,), on which frames the detector has run; None: on all, or on none without predictions.
+
+        Returns:
+            The same set with the predictions.
+        """
         on = np.full(len(self), predictions is not None) if predicted is None else predicted
         return replace(self, predictions=predictions, predicted=on)
 
     def take(self, frames: npt.ArrayLike) -> FrameSet:
-        """Some frames, each at most once, in the given order, with their objects, predictions and images."""
+        """Take some frames with their objects, predictions and images.
+
+        Args:
+            frames: frame numbers, each at most once, or bool (F,).
+
+        Returns:
+            The frames in the given order, numbered from 0.
+        """
         chosen = np.asarray(frames)
         chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen.astype(np.int64)
         number = np.full(len(self), -1, np.int64)
@@ -270,12 +351,26 @@ class FrameSet:
 
 
 def stamp_to_name(stamp: int) -> str:
-    """The frame name that carries a stamp: "{seconds}_{nanoseconds:09d}"."""
+    """Make the frame name that carries a stamp.
+
+    Args:
+        stamp: nanoseconds, 0 or more.
+
+    Returns:
+        "{seconds}_{nanoseconds:09d}".
+    """
     return f"{stamp // 1_000_000_000}_{stamp % 1_000_000_000:09d}"
 
 
 def name_to_stamp(name: str) -> int:
-    """The stamp that a frame name carries, NO_STAMP where it carries none."""
+    """Read the stamp that a frame name carries.
+
+    Args:
+        name: the name of a frame.
+
+    Returns:
+        Nanoseconds, NO_STAMP where the name carries none.
+    """
     seconds, _, nanoseconds = name.partition("_")
     if seconds.isdecimal() and nanoseconds.isdecimal() and len(nanoseconds) == 9:
         return int(seconds) * 1_000_000_000 + int(nanoseconds)
@@ -283,7 +378,15 @@ def name_to_stamp(name: str) -> int:
 
 
 def row_offsets(frame: IntArray, frame_count: int) -> IntArray:
-    """Where each frame's rows start in a table ordered by frame: int64 (F + 1,)."""
+    """Find where each frame's rows start in a table that is ordered by frame.
+
+    Args:
+        frame: int64 (N,), ascending: the table's column of frame numbers.
+        frame_count: F, the number of frames.
+
+    Returns:
+        int64 (F + 1,): the rows of frame i are offsets[i] to offsets[i + 1] - 1.
+    """
     return np.searchsorted(frame, np.arange(frame_count + 1)).astype(np.int64)
 
 

@@ -46,13 +46,37 @@ class Images(Protocol):
         """The number of frames, with or without an image."""
 
     def has(self, index: int) -> bool:
-        """Whether frame `index` has an image at all."""
+        """Tell whether a frame has an image at all.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            True where there is one, readable or not.
+        """
 
     def read(self, index: int) -> RgbImage:
-        """The image's pixels; raises ImageError where there is no whole image."""
+        """Read the pixels of a frame's image.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            uint8 (H, W, 3), red first.
+
+        Raises:
+            ImageError: there is no whole image.
+        """
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """The image as stored, where it is stored encoded; None where it is raw pixels or absent."""
+        """Read a frame's image as it is stored.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            The bytes of a JPEG, PNG or other file; None where the image is raw pixels or absent.
+        """
 
 
 @dataclass(frozen=True)
@@ -66,18 +90,45 @@ class FileImages:
         return len(self.paths)
 
     def has(self, index: int) -> bool:
-        """Whether frame `index` has a file."""
+        """Tell whether a frame has a file.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            True where there is a path; the file may be missing all the same.
+        """
         return self.paths[index] is not None
 
     def read(self, index: int) -> RgbImage:
-        """The pixels of frame `index`."""
+        """Read the pixels of a frame's file.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            uint8 (H, W, 3), red first.
+
+        Raises:
+            ImageError: there is no file, or it is no whole image.
+        """
         encoded = self.read_encoded(index)
         if encoded is None:
             raise ImageError(f"frame {index}: has no image")
         return decode_image(encoded.data, str(self.paths[index]))
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """The bytes of the file of frame `index`."""
+        """Read the bytes of a frame's file.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            The bytes, None where the frame has no file.
+
+        Raises:
+            ImageError: the file cannot be read.
+        """
         path = self.paths[index]
         if path is None:
             return None
@@ -98,18 +149,42 @@ class ArrayImages(ShortRepr):
         return len(self.arrays)
 
     def has(self, index: int) -> bool:
-        """Whether frame `index` has pixels."""
+        """Tell whether a frame has pixels.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            True where it has.
+        """
         return self.arrays[index] is not None
 
     def read(self, index: int) -> RgbImage:
-        """The pixels of frame `index`."""
+        """Give the pixels of a frame.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            uint8 (H, W, 3), red first; the array itself, not a copy.
+
+        Raises:
+            ImageError: the frame has none.
+        """
         pixels = self.arrays[index]
         if pixels is None:
             raise ImageError(f"frame {index}: has no image")
         return pixels
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """Always None: the pixels are raw."""
+        """Give nothing: the pixels are raw.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            None.
+        """
         del index
         return None
 
@@ -126,23 +201,54 @@ class ImageSubset(ShortRepr):
         return len(self.indices)
 
     def has(self, index: int) -> bool:
-        """Whether chosen frame `index` has an image."""
+        """Tell whether a chosen frame has an image.
+
+        Args:
+            index: the number among the chosen frames.
+
+        Returns:
+            True where it has.
+        """
         return self.source.has(int(self.indices[index]))
 
     def read(self, index: int) -> RgbImage:
-        """The pixels of chosen frame `index`."""
+        """Read the pixels of a chosen frame.
+
+        Args:
+            index: the number among the chosen frames.
+
+        Returns:
+            uint8 (H, W, 3), red first.
+
+        Raises:
+            ImageError: there is no whole image.
+        """
         return self.source.read(int(self.indices[index]))
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """The stored bytes of chosen frame `index`."""
+        """Read the stored bytes of a chosen frame.
+
+        Args:
+            index: the number among the chosen frames.
+
+        Returns:
+            The bytes, None where the image is raw pixels or absent.
+        """
         return self.source.read_encoded(int(self.indices[index]))
 
 
 def decode_image(data: bytes, where: str) -> RgbImage:
-    """Decode JPEG, PNG, ... bytes to RGB, as stored (an EXIF orientation is not applied: labels are made on pixels).
+    """Decode JPEG, PNG, ... as stored: an EXIF orientation is not applied, because labels are made on pixels.
+
+    Args:
+        data: the bytes of an image file.
+        where: names the image in messages.
+
+    Returns:
+        uint8 (H, W, 3), red first.
 
     Raises:
-        ImageError: the bytes are empty, cut off or no image; `where` names the culprit in the message.
+        ImageError: the bytes are empty, cut off or no image.
     """
     if not data:
         raise ImageError(f"{where}: the image is empty (0 bytes)")
@@ -156,7 +262,13 @@ def decode_image(data: bytes, where: str) -> RgbImage:
 
 
 def image_size(path: Path) -> tuple[int, int]:
-    """Width and height in pixels from an image file's header, without decoding it.
+    """Read width and height from an image file's header, without decoding it.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Width and height in pixels.
 
     Raises:
         ImageError: there is no readable header.
@@ -171,7 +283,17 @@ def image_size(path: Path) -> tuple[int, int]:
 
 
 def encode_png(pixels: RgbImage) -> bytes:
-    """Encode RGB pixels losslessly."""
+    """Encode pixels losslessly.
+
+    Args:
+        pixels: uint8 (H, W, 3), red first.
+
+    Returns:
+        The bytes of a PNG file.
+
+    Raises:
+        ImageError: OpenCV cannot encode them.
+    """
     done, buffer = cv2.imencode(".png", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 3])
     if not done:
         raise ImageError("an image could not be encoded as PNG")
@@ -179,7 +301,18 @@ def encode_png(pixels: RgbImage) -> bytes:
 
 
 def encode_jpeg(pixels: RgbImage, quality: int = 95) -> bytes:
-    """Encode RGB pixels as JPEG."""
+    """Encode pixels as JPEG.
+
+    Args:
+        pixels: uint8 (H, W, 3), red first.
+        quality: 1 to 100, as libjpeg has it.
+
+    Returns:
+        The bytes of a JPEG file.
+
+    Raises:
+        ImageError: OpenCV cannot encode them.
+    """
     done, buffer = cv2.imencode(".jpg", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])
     if not done:
         raise ImageError("an image could not be encoded as JPEG")

@@ -35,7 +35,15 @@ class Masks(ShortRepr):
 
     @classmethod
     def from_crops(cls, crops: Sequence[BoolImage | None], origins: npt.ArrayLike) -> Masks:
-        """Pack boolean crops (height, width), None where an object has no mask; `origins` is (N, 2), column and row."""
+        """Pack boolean crops.
+
+        Args:
+            crops: bool (h, w) each, None where an object has no mask.
+            origins: integers (N, 2), column and row of each crop's upper left pixel in the image.
+
+        Returns:
+            The masks.
+        """
         shape = np.array([(0, 0) if c is None else c.shape for c in crops], np.int32).reshape(-1, 2)
         packed = [np.packbits(c) if c is not None else np.empty(0, np.uint8) for c in crops]
         start = np.concatenate([[0], np.cumsum([len(p) for p in packed])]).astype(np.int64)
@@ -44,7 +52,14 @@ class Masks(ShortRepr):
 
     @classmethod
     def from_images(cls, images: Sequence[BoolImage | None]) -> Masks:
-        """Pack whole-image masks (H, W), keeping only each one's bounding crop."""
+        """Pack masks as large as their images, keeping only each one's bounding crop.
+
+        Args:
+            images: bool (H, W) each, None where an object has no mask; one without a set pixel counts as none.
+
+        Returns:
+            The masks.
+        """
         crops: list[BoolImage | None] = []
         origins: list[tuple[int, int]] = []
         for image in images:
@@ -60,21 +75,51 @@ class Masks(ShortRepr):
 
     @classmethod
     def none(cls, count: int) -> Masks:
-        """No mask for any of `count` objects."""
+        """Make a collection without any mask.
+
+        Args:
+            count: the number of objects.
+
+        Returns:
+            The masks; `has` is False for all.
+        """
         return cls.from_crops([None] * count, np.zeros((count, 2), np.int32))
 
     def has(self, index: int) -> bool:
-        """Whether object `index` has a mask."""
+        """Tell whether an object has a mask.
+
+        Args:
+            index: the object's number.
+
+        Returns:
+            True where it has.
+        """
         return bool(self.shape[index, 0] > 0)
 
     def crop(self, index: int) -> BoolImage:
-        """Mask `index` as a boolean crop (height, width); (0, 0) where there is none."""
+        """Unpack the crop of a mask.
+
+        Args:
+            index: the object's number.
+
+        Returns:
+            bool (h, w), its upper left pixel at `origin[index]`; (0, 0) in size where there is no mask.
+        """
         height, width = (int(v) for v in self.shape[index])
         packed = self.bits[self.start[index] : self.start[index + 1]]
         return np.unpackbits(packed, count=height * width).reshape(height, width).astype(np.bool_)
 
     def to_image(self, index: int, width: int, height: int) -> BoolImage:
-        """Mask `index` on the whole image (height, width); what hangs over the edge is cut."""
+        """Unpack a mask onto its whole image; what hangs over the edge is cut.
+
+        Args:
+            index: the object's number.
+            width: of the image, pixels.
+            height: of the image, pixels.
+
+        Returns:
+            bool (height, width).
+        """
         out = np.zeros((height, width), np.bool_)
         crop, (x0, y0) = self.crop(index), self.origin[index]
         top, left = max(0, -int(y0)), max(0, -int(x0))
@@ -83,7 +128,14 @@ class Masks(ShortRepr):
         return out
 
     def take(self, indices: npt.NDArray[np.int64]) -> Masks:
-        """The masks of some objects, in the given order."""
+        """Take the masks of some objects.
+
+        Args:
+            indices: int64 (M,), object numbers.
+
+        Returns:
+            The masks in the given order.
+        """
         lengths = np.diff(self.start)[indices]
         start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         pieces = [self.bits[self.start[i] : self.start[i + 1]] for i in indices]
@@ -92,7 +144,14 @@ class Masks(ShortRepr):
 
     @classmethod
     def concatenate(cls, parts: Sequence[Masks]) -> Masks:
-        """All masks of several collections, one behind the other."""
+        """Put several collections one behind the other.
+
+        Args:
+            parts: the collections.
+
+        Returns:
+            All masks, in order.
+        """
         if not parts:
             return cls.none(0)
         ends = np.cumsum([0, *(int(p.start[-1]) for p in parts)])

@@ -16,7 +16,13 @@ from simjudge.core.errors import SimjudgeError
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, without a byte order mark.
+    """Read a UTF-8 file, without its byte order mark.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Its text.
 
     Raises:
         SimjudgeError: the file cannot be read or is not UTF-8.
@@ -30,7 +36,17 @@ def read_text(path: Path) -> str:
 
 
 def load_json(path: Path) -> Any:
-    """What a JSON file holds."""
+    """Parse a JSON file.
+
+    Args:
+        path: the file.
+
+    Returns:
+        What it holds.
+
+    Raises:
+        SimjudgeError: the file cannot be read or is not valid; the message names the line.
+    """
     text = read_text(path)
     try:
         return json.loads(text)
@@ -42,7 +58,17 @@ def load_json(path: Path) -> Any:
 
 
 def load_xml(path: Path) -> Element:
-    """The root element of an XML file; entities and external references are refused."""
+    """Parse an XML file; entities and external references are refused.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Its root element.
+
+    Raises:
+        SimjudgeError: the file cannot be read, is not valid, or is refused.
+    """
     try:
         root: Element = fromstring(path.read_bytes())
     except OSError as error:
@@ -57,7 +83,14 @@ def load_xml(path: Path) -> Element:
 
 
 def parse_number(value: Any) -> float | None:
-    """A value read from a file as a number, None where it is none."""
+    """Read a value out of a file as a number.
+
+    Args:
+        value: text, or anything that JSON, YAML or XML gives.
+
+    Returns:
+        The number, perhaps NaN or infinite; None where it is none.
+    """
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
@@ -65,13 +98,28 @@ def parse_number(value: Any) -> float | None:
 
 
 def parse_integer(value: Any) -> int | None:
-    """A value read from a file as a whole number, None where it is none."""
+    """Read a value out of a file as a whole number.
+
+    Args:
+        value: text, or anything that JSON, YAML or XML gives.
+
+    Returns:
+        The number, below 2^53 in size; None where it is none.
+    """
     read = parse_number(value)
     return int(read) if read is not None and abs(read) < 2**53 and read == int(read) else None
 
 
 def one_line(text: object, limit: int = 60) -> str:
-    """Any value as one short line, to be named in a message."""
+    """Shorten a value to one line, to be named in a message.
+
+    Args:
+        text: any value.
+        limit: characters at most.
+
+    Returns:
+        The line; "..." stands for what was cut off.
+    """
     line = " ".join(str(text).split())
     return line if len(line) <= limit else line[: limit - 3] + "..."
 

@@ -11,73 +11,100 @@ from simjudge.core.frames import NO_STAMP, BoolArray, FrameSet, IntArray, Object
 from simjudge.data.format_support.raw_rows import count_losses
 
 
-def attach_predictions(source: FrameSet, onto: FrameSet) -> FrameSet:
-    """`onto` with the predictions of `source`; what matches no frame is counted in `onto.losses`.
+def attach_predictions(source: FrameSet, target: FrameSet) -> FrameSet:
+    """Put the predictions of one set onto the frames of another, matched by frame name, else by stamp.
+
+    Args:
+        source: has the predictions. Classes are matched by name where both sets have names.
+        target: has the frames. Its `losses` take what matches no frame.
+
+    Returns:
+        `target` with the predictions instead of its own; the frames that match are `predicted`.
 
     Raises:
-        SimjudgeError: no predicted frame of `source` matches a frame of `onto`.
+        SimjudgeError: no predicted frame of `source` matches a frame of `target`.
     """
     if source.predictions is None:
         raise SimjudgeError(f"{source.name}: holds no predictions")
-    match = _same_size(match_frames(source, onto, source.predicted), source, onto)
+    match = _same_size(match_frames(source, target, source.predicted), source, target)
     lost = np.flatnonzero(source.predicted & (match < 0))
-    count_losses(onto.losses, "predicted frames that the set lacks", lost, source.describe_frame)
+    count_losses(target.losses, "predicted frames that the set lacks", lost, source.describe_frame)
     if not (match >= 0).any():
-        raise SimjudgeError(f"{source.name}: has predictions for no frame of {onto.name}; is it another set?")
-    ids = class_map(source, onto)
+        raise SimjudgeError(f"{source.name}: has predictions for no frame of {target.name}; is it another set?")
+    ids = class_map(source, target)
     predictions = source.predictions.take(np.flatnonzero(match[source.predictions.frame] >= 0))
     moved = replace(predictions, frame=match[predictions.frame], class_id=_mapped(predictions.class_id, ids))
-    known = _with_known_class(moved, onto)
+    known = _with_known_class(moved, target)
     table = Predictions.build(known.frame, known.class_id, known.box, known.score, known.masks)
-    predicted = np.zeros(len(onto), np.bool_)
+    predicted = np.zeros(len(target), np.bool_)
     predicted[match[match >= 0]] = True
-    return onto.with_predictions(table, predicted)
+    return target.with_predictions(table, predicted)
 
 
-def attach_labels(labels: FrameSet, onto: FrameSet, tolerance_ns: int = 0) -> FrameSet:
-    """`onto` with the objects of `labels`; see `simjudge.data.sets.with_labels`."""
+def attach_labels(labels: FrameSet, target: FrameSet, tolerance_ns: int = 0) -> FrameSet:
+    """Put the objects of one set onto the frames of another, matched by frame name, else by the nearest stamp.
+
+    Args:
+        labels: has the objects. Classes are matched by name where both sets have names.
+        target: has the frames.
+        tolerance_ns: how far the stamps of a frame and of its labels may lie apart, nanoseconds.
+
+    Returns:
+        `target` with the objects. Frames that `labels` does not have are not labelled; its `losses` count labelled
+        frames of `labels` that match none.
+
+    Raises:
+        SimjudgeError: no labelled frame of `labels` matches.
+    """
     losses = Losses()
-    losses.extend(onto.losses)
+    losses.extend(target.losses)
     losses.extend(labels.losses)
-    base = replace(onto, losses=losses)
+    base = replace(target, losses=losses)
     match = _same_size(match_frames(labels, base, labels.labelled, tolerance_ns), labels, base)
     lost = np.flatnonzero(labels.labelled & (match < 0))
     count_losses(losses, "labelled frames that match no frame", lost, labels.describe_frame)
     if not (match >= 0).any():
         raise SimjudgeError(
-            f"{labels.name}: none of its labelled frames matches a frame of {onto.name} by name or stamp;"
+            f"{labels.name}: none of its labelled frames matches a frame of {target.name} by name or stamp;"
             " is it another recording, or does it need a larger --label-tolerance?"
         )
-    ids = class_map(labels, onto)
+    ids = class_map(labels, target)
     kept = labels.objects.take(np.flatnonzero(match[labels.objects.frame] >= 0))
     objects = Objects.build(
         match[kept.frame], _mapped(kept.class_id, ids), kept.box, kept.instance, kept.masks
     )
-    labelled = np.zeros(len(onto), np.bool_)
+    labelled = np.zeros(len(target), np.bool_)
     labelled[match[match >= 0]] = True
-    names = dict(onto.class_names)
+    names = dict(target.class_names)
     for class_id, name in labels.class_names.items():
         names.setdefault(ids.get(class_id, class_id), name)
     return replace(base, objects=objects, labelled=labelled, class_names=names)
 
 
-def match_frames(source: FrameSet, onto: FrameSet, wanted: BoolArray, tolerance_ns: int = 0) -> IntArray:
-    """The frame of `onto` that each wanted frame of `source` is, int64 (F,), -1 for none; no frame is matched twice.
+def match_frames(source: FrameSet, target: FrameSet, wanted: BoolArray, tolerance_ns: int = 0) -> IntArray:
+    """Find the frame of one set that each frame of another is: by equal name; of the rest, by the nearest stamp.
 
-    Frames of one name match; of the rest, those with the nearest stamps, no further apart than `tolerance_ns`.
+    Args:
+        source: F frames.
+        target: the frames to find.
+        wanted: bool (F,), the frames of `source` to match.
+        tolerance_ns: the largest difference of stamps, nanoseconds.
+
+    Returns:
+        int64 (F,), numbers of frames of `target`, -1 for none; no frame is matched twice.
     """
     match = np.full(len(source), -1, np.int64)
-    number = {name: i for i, name in enumerate(onto.frame_name)}
+    number = {name: i for i, name in enumerate(target.frame_name)}
     for i in np.flatnonzero(wanted).tolist():
         match[i] = number.get(source.frame_name[i], -1)
-    free = np.ones(len(onto), np.bool_)
+    free = np.ones(len(target), np.bool_)
     free[match[match >= 0]] = False
     open_rows = np.flatnonzero(wanted & (match < 0) & (source.stamp != NO_STAMP))
-    targets = np.flatnonzero(free & (onto.stamp != NO_STAMP))
+    targets = np.flatnonzero(free & (target.stamp != NO_STAMP))
     if not len(open_rows) or not len(targets):
         return match
-    targets = targets[np.argsort(onto.stamp[targets], kind="stable")]
-    stamps = onto.stamp[targets]
+    targets = targets[np.argsort(target.stamp[targets], kind="stable")]
+    stamps = target.stamp[targets]
     pairs: list[tuple[int, int, int]] = []
     for i in open_rows.tolist():
         stamp = int(source.stamp[i])
@@ -89,23 +116,28 @@ def match_frames(source: FrameSet, onto: FrameSet, wanted: BoolArray, tolerance_
     return match
 
 
-def class_map(source: FrameSet, onto: FrameSet) -> dict[int, int]:
-    """The class id in `onto` for each class id of `source`: by name where both have the name, else a free id.
+def class_map(source: FrameSet, target: FrameSet) -> dict[int, int]:
+    """Find the class id in one set for each class id of another: by name where both have the name, else a free id.
 
-    Empty where either has no names: ids are then taken as they are.
+    Args:
+        source: has the ids to map.
+        target: has the ids to map to.
+
+    Returns:
+        Ids in `target` by id in `source`; empty where either has no names: ids are then taken as they are.
     """
-    if not source.class_names or not onto.class_names:
+    if not source.class_names or not target.class_names:
         return {}
-    by_name = {name: i for i, name in reversed(list(onto.class_names.items()))}
+    by_name = {name: i for i, name in reversed(list(target.class_names.items()))}
     ids: dict[int, int] = {}
-    taken = set(onto.class_names)
+    taken = set(target.class_names)
     for class_id, name in source.class_names.items():
-        same = onto.class_names.get(class_id) == name
-        target = class_id if same else by_name.get(name, class_id)
-        if name not in by_name and target in taken:
-            target = max(taken | set(source.class_names)) + 1
-        ids[class_id] = target
-        taken.add(target)
+        same = target.class_names.get(class_id) == name
+        free = class_id if same else by_name.get(name, class_id)
+        if name not in by_name and free in taken:
+            free = max(taken | set(source.class_names)) + 1
+        ids[class_id] = free
+        taken.add(free)
     return ids
 
 
@@ -116,22 +148,22 @@ def _mapped(class_id: IntArray, ids: dict[int, int]) -> IntArray:
     return np.array([ids.get(int(i), int(i)) for i in found], np.int64)[inverse]
 
 
-def _same_size(match: IntArray, source: FrameSet, onto: FrameSet) -> IntArray:
+def _same_size(match: IntArray, source: FrameSet, target: FrameSet) -> IntArray:
     """`match` without the frames whose images differ in size, whose boxes would be somewhere else; counted."""
     rows = np.flatnonzero(match >= 0)
-    wrong = rows[(source.size[rows] != onto.size[match[rows]]).any(1)]
-    count_losses(onto.losses, "frames of another size than the set's", wrong, source.describe_frame)
+    wrong = rows[(source.size[rows] != target.size[match[rows]]).any(1)]
+    count_losses(target.losses, "frames of another size than the set's", wrong, source.describe_frame)
     match[wrong] = -1
     return match
 
 
-def _with_known_class(predictions: Predictions, onto: FrameSet) -> Predictions:
-    if not onto.class_names:
+def _with_known_class(predictions: Predictions, target: FrameSet) -> Predictions:
+    if not target.class_names:
         return predictions
-    good = np.isin(predictions.class_id, list(onto.class_names))
+    good = np.isin(predictions.class_id, list(target.class_names))
 
     def where(row: int) -> str:
-        return f"{onto.describe_frame(int(predictions.frame[row]))} (class {int(predictions.class_id[row])})"
+        return f"{target.describe_frame(int(predictions.frame[row]))} (class {int(predictions.class_id[row])})"
 
-    count_losses(onto.losses, "predictions of a class without a name", np.flatnonzero(~good), where)
+    count_losses(target.losses, "predictions of a class without a name", np.flatnonzero(~good), where)
     return predictions.take(np.flatnonzero(good))

@@ -25,21 +25,52 @@ class FlippedImages:
         return len(self.source)
 
     def has(self, index: int) -> bool:
-        """Whether frame `index` has an image."""
+        """Tell whether a frame has an image.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            True where it has.
+        """
         return self.source.has(index)
 
     def read(self, index: int) -> RgbImage:
-        """The pixels of frame `index`."""
+        """Read the pixels of a frame, the bottom row first.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            uint8 (H, W, 3), red first.
+
+        Raises:
+            ImageError: there is no whole image.
+        """
         return np.ascontiguousarray(self.source.read(index)[::-1])
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """Always None: the file is the other way up."""
+        """Give nothing: the file is the other way up.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            None.
+        """
         del index
         return None
 
 
 def flip_vertically(frames: FrameSet) -> FrameSet:
-    """A data set upside down: images, labels and predictions alike; left stays left."""
+    """Exchange top and bottom of a data set: images, labels and predictions alike; left stays left.
+
+    Args:
+        frames: the set.
+
+    Returns:
+        The set upside down; images are flipped when they are read.
+    """
     images = None if frames.images is None else FlippedImages(frames.images)
     found = frames.predictions
     predictions = None if found is None else _turned(found, frames.size)

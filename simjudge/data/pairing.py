@@ -63,6 +63,11 @@ def pair_frames(a: FrameSet, b: FrameSet, tolerance_ns: int = 0) -> tuple[IntArr
     Frames that both have a stamp are paired by it (see `pair_stamps`); where one of two frames has none, by equal
     names.
 
+    Args:
+        a: one set.
+        b: the other set.
+        tolerance_ns: the largest difference of stamps, nanoseconds.
+
     Returns:
         Indices into `a` and into `b`, int64 (K,) each, ordered by the index into `a`. What is not in them has no
         partner; `count_unpaired` counts it.
@@ -82,7 +87,16 @@ def pair_frames(a: FrameSet, b: FrameSet, tolerance_ns: int = 0) -> tuple[IntArr
 
 
 def count_unpaired(a: FrameSet, b: FrameSet, pairs: tuple[IntArray, IntArray]) -> Losses:
-    """The frames of two sets that `pair_frames` found no partner for, counted by set."""
+    """Count the frames of two sets that have no partner.
+
+    Args:
+        a: one set.
+        b: the other set.
+        pairs: what `pair_frames` returned.
+
+    Returns:
+        The frames, counted by set.
+    """
     losses = Losses()
     for frames, other, paired in ((a, b, pairs[0]), (b, a, pairs[1])):
         for index in np.setdiff1d(np.arange(len(frames)), paired).tolist():

@@ -19,12 +19,17 @@ from simjudge.data.sources import as_frames, write_where_asked
 
 
 def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
-    """The frames of several sets, one set behind the other, with all that belongs to them.
+    """Put the frames of several sets one set behind the other, with all that belongs to them.
 
     Classes are matched by name: a set's class ids become those of the first set that has a class of that name, and a
     class that only it has gets a free id where its own is taken. Without names, ids mean the same in all sets. A frame
-    whose name another set has too is called "{set}_{name}". Stamps and instance ids stay as they are; images are
-    read when asked for.
+    whose name another set has too is called "{set}_{name}". Stamps and instance ids stay as they are.
+
+    Args:
+        sets: the sets, one or more.
+
+    Returns:
+        The joined set; images are read when asked for.
 
     Raises:
         UsageError: there is no set to join.
@@ -100,19 +105,43 @@ class ConcatenatedImages(ShortRepr):
         return int(self.start[-1])
 
     def has(self, index: int) -> bool:
-        """Whether frame `index` has an image."""
+        """Tell whether a frame has an image.
+
+        Args:
+            index: the frame's number in the joined set.
+
+        Returns:
+            True where it has.
+        """
         source, inside = self._find(index)
         return source is not None and source.has(inside)
 
     def read(self, index: int) -> RgbImage:
-        """The pixels of frame `index`."""
+        """Read the pixels of a frame.
+
+        Args:
+            index: the frame's number in the joined set.
+
+        Returns:
+            uint8 (H, W, 3), red first.
+
+        Raises:
+            ImageError: there is no whole image.
+        """
         source, inside = self._find(index)
         if source is None:
             raise ImageError(f"frame {index}: has no image")
         return source.read(inside)
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """The stored bytes of frame `index`."""
+        """Read the stored bytes of a frame.
+
+        Args:
+            index: the frame's number in the joined set.
+
+        Returns:
+            The bytes, None where the image is raw pixels or absent.
+        """
         source, inside = self._find(index)
         return None if source is None else source.read_encoded(inside)
 

@@ -25,10 +25,22 @@ class PoseBuffer(Protocol):
         """The time, nanoseconds, up to which poses are known; None before the first."""
 
     def segment(self, begin: int, end: int) -> Trajectory | None:
-        """The poses from the last at or before `begin` to the first at or after `end`; None where there are none."""
+        """Cut out the poses around an interval.
+
+        Args:
+            begin: of the interval, nanoseconds.
+            end: of the interval, nanoseconds.
+
+        Returns:
+            The poses from the last at or before `begin` to the first at or after `end`; None where there are none.
+        """
 
     def forget(self, before: int) -> None:
-        """Drop the poses before a time, but for the newest of them."""
+        """Drop old poses.
+
+        Args:
+            before: nanoseconds; the poses before it go, but for the newest of them.
+        """
 
 
 class LivePoses:
@@ -40,11 +52,18 @@ class LivePoses:
         self._rows: list[tuple[int, Pose]] = []
 
     def add(self, stamp: int, pose: Pose) -> None:
-        """Take a pose in. Of several with one stamp the first counts."""
+        """Take a pose in.
+
+        A stamp more than 5 s older than the newest one begins anew: a clock was set, or a recording loops.
+
+        Args:
+            stamp: nanoseconds; of several poses with one stamp the first counts.
+            pose: of the body in the fixed frame.
+        """
         if self._rows and stamp < self._rows[-1][0] - _RESTART:
             self._rows.clear()
-        place = bisect_left(self._rows, stamp, key=_stamp)
-        if place == len(self._rows) or self._rows[place][0] != stamp:
+        index = bisect_left(self._rows, stamp, key=_stamp)
+        if index == len(self._rows) or self._rows[index][0] != stamp:
             insort(self._rows, (stamp, pose), key=_stamp)
 
     def newest_stamp(self) -> int | None:
@@ -52,7 +71,15 @@ class LivePoses:
         return self._rows[-1][0] if self._rows else None
 
     def segment(self, begin: int, end: int) -> Trajectory | None:
-        """The poses around an interval."""
+        """Cut out the poses around an interval.
+
+        Args:
+            begin: of the interval, nanoseconds.
+            end: of the interval, nanoseconds.
+
+        Returns:
+            Two poses or more; None where there are fewer.
+        """
         first = max(bisect_left(self._rows, begin + 1, key=_stamp) - 1, 0)
         rows = self._rows[first : bisect_left(self._rows, end, key=_stamp) + 1]
         if len(rows) < 2:
@@ -71,7 +98,11 @@ class LivePoses:
         )
 
     def forget(self, before: int) -> None:
-        """Drop old poses."""
+        """Drop old poses.
+
+        Args:
+            before: nanoseconds; the two newest poses before it stay.
+        """
         del self._rows[: max(bisect_left(self._rows, before, key=_stamp) - 2, 0)]
 
 
@@ -92,6 +123,13 @@ class LiveTransforms:
     def add(self, parent: str, child: str, stamp: int, pose: Pose, *, static: bool) -> None:
         """Take a transform in.
 
+        Args:
+            parent: the frame the transform is given in.
+            child: the frame whose pose it is.
+            stamp: nanoseconds.
+            pose: of the child in the parent (geometry_msgs/TransformStamped).
+            static: whether it holds for ever (/tf_static).
+
         Raises:
             SimjudgeError: the child has had another parent before.
         """
@@ -111,7 +149,15 @@ class LiveTransforms:
         return min(stamps) if stamps and min(stamps) >= 0 else None
 
     def segment(self, begin: int, end: int) -> Trajectory | None:
-        """The poses around an interval."""
+        """Cut out the poses of the body in the fixed frame around an interval.
+
+        Args:
+            begin: of the interval, nanoseconds.
+            end: of the interval, nanoseconds.
+
+        Returns:
+            Two poses or more; None where there are fewer, or the frames are not connected yet.
+        """
         try:
             whole = self._tree.trajectory(*self._named(), Losses(), self._limits)
         except SimjudgeError:
@@ -127,7 +173,11 @@ class LiveTransforms:
         return Trajectory(self._name, *ends, whole.stamp[rows], whole.position[rows], whole.orientation[rows])
 
     def forget(self, before: int) -> None:
-        """Drop old transforms; some seconds are kept, for links have rates of their own."""
+        """Drop old transforms. Twice `max_gap` is kept before the time, because links have rates of their own.
+
+        Args:
+            before: nanoseconds.
+        """
         self._tree.forget(before - round(2 * self._limits.max_gap * _SECOND))
 
     def _named(self) -> tuple[str, str]:

@@ -52,13 +52,32 @@ class Pose:
     def from_euler(
         cls, x: float, y: float, z: float = 0.0, *, yaw: float = 0.0, pitch: float = 0.0, roll: float = 0.0
     ) -> Pose:
-        """A pose from REP 103's fixed-axis angles, radians: yaw to the left, pitch nose down, roll to the right."""
+        """Make a pose from REP 103's fixed-axis angles.
+
+        Args:
+            x: metres.
+            y: metres.
+            z: metres.
+            yaw: radians, positive to the left.
+            pitch: radians, positive nose down.
+            roll: radians, positive to the right.
+
+        Returns:
+            The pose.
+        """
         quaternion = Rotation.from_euler("ZYX", [yaw, pitch, roll]).as_quat()
         return cls((x, y, z), tuple(quaternion.tolist()))
 
     @classmethod
     def from_matrix(cls, matrix: npt.ArrayLike) -> Pose:
-        """The pose of a 4 x 4 (or 3 x 4) homogeneous matrix."""
+        """Make a pose from a homogeneous matrix.
+
+        Args:
+            matrix: (4, 4) or (3, 4): rotation, and position in metres, body to world.
+
+        Returns:
+            The pose.
+        """
         m = np.asarray(matrix, np.float64)
         quaternion = Rotation.from_matrix(m[:3, :3]).as_quat()
         return cls((float(m[0, 3]), float(m[1, 3]), float(m[2, 3])), tuple(quaternion.tolist()))
@@ -91,12 +110,26 @@ class Pose:
         return Pose(tuple((-back.apply(self.position)).tolist()), tuple(back.as_quat().tolist()))
 
     def to_world(self, points: npt.ArrayLike) -> FloatArray:
-        """Points (..., 3) of the body in world coordinates."""
+        """Map points of the body to the world.
+
+        Args:
+            points: (..., 3), metres, body coordinates.
+
+        Returns:
+            float64 (..., 3), metres, world coordinates.
+        """
         world: FloatArray = np.asarray(points, np.float64) @ self.rotation_matrix().T + self.position
         return world
 
     def to_body(self, points: npt.ArrayLike) -> FloatArray:
-        """Points (..., 3) of the world in body coordinates."""
+        """Map points of the world to the body.
+
+        Args:
+            points: (..., 3), metres, world coordinates.
+
+        Returns:
+            float64 (..., 3), metres, body coordinates.
+        """
         body: FloatArray = (np.asarray(points, np.float64) - self.position) @ self.rotation_matrix()
         return body
 
@@ -129,5 +162,12 @@ class Trajectory(ShortRepr):
         return len(self.stamp)
 
     def pose(self, row: int) -> Pose:
-        """One pose."""
+        """Give one pose.
+
+        Args:
+            row: its number.
+
+        Returns:
+            The pose of the body in the fixed frame.
+        """
         return Pose(tuple(self.position[row].tolist()), tuple(self.orientation[row].tolist()))

@@ -113,18 +113,40 @@ class TrajectoryInterpolator:
         self.trajectory, self.limits = trajectory, limits
 
     def covers(self, stamp: npt.ArrayLike) -> BoolArray:
-        """Whether times lie within the recorded ones: int64 (N,), nanoseconds, to bool (N,)."""
+        """Tell whether times lie within the recorded ones.
+
+        Args:
+            stamp: integers (N,), nanoseconds.
+
+        Returns:
+            bool (N,).
+        """
         at = np.asarray(stamp, np.int64)
         return np.asarray((at >= self.trajectory.stamp[0]) & (at <= self.trajectory.stamp[-1]))
 
     def in_gap(self, stamp: npt.ArrayLike) -> BoolArray:
-        """Whether times lie between poses that are too far apart in time; False for a time that has a pose."""
+        """Tell whether times lie between poses that are more than `max_gap` apart.
+
+        Args:
+            stamp: integers (N,), nanoseconds, within the recorded time.
+
+        Returns:
+            bool (N,); False for a time that has a pose.
+        """
         row, share = self._place(np.asarray(stamp, np.int64))
         stamps = self.trajectory.stamp
         return (stamps[row + 1] - stamps[row] > self.limits.max_gap * _SECOND) & (share > 0) & (share < 1)
 
     def jumps(self, first: int, last: int) -> IntArray:
-        """Rows of poses, between two times, that cannot be reached from the pose before: int64 (K,)."""
+        """Find poses that cannot be reached from the pose before at `max_speed` and `max_turn`.
+
+        Args:
+            first: nanoseconds; poses before it do not count.
+            last: nanoseconds; poses after it do not count.
+
+        Returns:
+            int64 (K,), rows of the poses behind each jump.
+        """
         t = self.trajectory
         seconds = np.diff(t.stamp) / _SECOND
         far = np.linalg.norm(np.diff(t.position, axis=0), axis=1) > _JITTER + self.limits.max_speed * seconds
@@ -135,7 +157,13 @@ class TrajectoryInterpolator:
         return (np.flatnonzero((far | turned) & used) + 1).astype(np.int64)
 
     def sample(self, stamp: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Positions (N, 3), metres, and unit quaternions (N, 4), x, y, z, w, at times, int64 (N,), nanoseconds.
+        """Interpolate position and orientation.
+
+        Args:
+            stamp: integers (N,), nanoseconds.
+
+        Returns:
+            Positions float64 (N, 3), metres, and unit quaternions float64 (N, 4), x, y, z, w.
 
         Raises:
             SimjudgeError: a time lies before the first pose or after the last.
@@ -152,7 +180,17 @@ class TrajectoryInterpolator:
         return (1 - share)[:, None] * position[row] + share[:, None] * position[row + 1], turned.as_quat()
 
     def poses(self, stamp: npt.ArrayLike) -> list[Pose]:
-        """The same as poses."""
+        """Interpolate poses, as `sample` does.
+
+        Args:
+            stamp: integers (N,), nanoseconds.
+
+        Returns:
+            N poses.
+
+        Raises:
+            SimjudgeError: a time lies before the first pose or after the last.
+        """
         position, orientation = self.sample(stamp)
         rows = zip(position.tolist(), orientation.tolist(), strict=True)
         return [Pose(tuple(place), tuple(quaternion)) for place, quaternion in rows]

@@ -57,6 +57,14 @@ class TransformTree:
     ) -> None:
         """Take a transform in.
 
+        Args:
+            parent: the frame the transform is given in; a leading "/" is dropped.
+            child: the frame whose pose it is.
+            stamp: nanoseconds.
+            position: x, y, z of the child's origin in the parent, metres.
+            orientation: quaternion x, y, z, w, child to parent.
+            static: whether it holds for ever (/tf_static).
+
         Raises:
             SimjudgeError: the child has had another parent before.
         """
@@ -72,7 +80,11 @@ class TransformTree:
         link.orientation.append(orientation)
 
     def forget(self, before: int) -> None:
-        """Drop what is older than a time (nanoseconds), but for the newest transform before it."""
+        """Drop old transforms.
+
+        Args:
+            before: nanoseconds; what is older goes, but for the newest transform of each link before it.
+        """
         for link in self.links.values():
             count = max(sum(1 for stamp in link.stamp if stamp < before) - 1, 0)
             if not link.static and count:
@@ -88,10 +100,19 @@ class TransformTree:
         return roots[0] if len(roots) == 1 else None
 
     def trajectory(self, parent: str, child: str, losses: Losses, limits: MotionLimits) -> Trajectory:
-        """The poses of one frame in another, at the times of all transforms on the way between the two.
+        """Compute the poses of one frame in another, at the times of all transforms between the two.
 
         Where a link has no transforms within `limits.max_gap` before and after such a time, that time is left out: the
-        trajectory has a gap there itself. A way of static links alone gives one pose, at time 0.
+        trajectory has a gap there itself. A chain of static links alone gives one pose, at time 0.
+
+        Args:
+            parent: the fixed frame.
+            child: the body's frame.
+            losses: takes the transforms that cannot be used.
+            limits: how far apart the transforms of a link may be.
+
+        Returns:
+            The trajectory, metres and quaternions x, y, z, w.
 
         Raises:
             SimjudgeError: a frame is unknown, the two are not connected, or the links share no time.
@@ -115,7 +136,14 @@ class TransformTree:
         return Trajectory(name, parent, child, stamps.astype(np.int64), position, rotation.as_quat())
 
     def moving_links(self, parent: str, child: str) -> list[TransformLink]:
-        """The links between two frames that are not static.
+        """List the links between two frames that are not static.
+
+        Args:
+            parent: one frame.
+            child: the other frame.
+
+        Returns:
+            The links, those below the common ancestor of `child` first.
 
         Raises:
             SimjudgeError: a frame is unknown, or the two are not connected.
@@ -164,7 +192,15 @@ class TransformTree:
 
 
 def resolve_frames(tree: TransformTree, parent: str | None, child: str | None) -> tuple[str, str]:
-    """Which frames are meant where one or both are not said: the root, and the car's base by REP 105.
+    """Find the frames that are meant where one or both are not named.
+
+    Args:
+        tree: the transforms.
+        parent: the fixed frame; None: the root of the tree.
+        child: the body's frame; None: base_link, else base_footprint (REP 105).
+
+    Returns:
+        The fixed frame and the body's frame.
 
     Raises:
         SimjudgeError: there are several roots, or no base_link and no base_footprint.

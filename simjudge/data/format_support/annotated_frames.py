@@ -47,10 +47,21 @@ def find_images(
     losses: Losses,
     where: str,
 ) -> AnnotatedFrames:
-    """The images of some (file name, width, height); size 0 where the file does not say.
+    """Find the image files of the frames that an annotations file names.
 
     A frame is left out, counted, where its image has no readable header or another size than the file says, and where
     neither tells the size. A missing image is counted only where other images of the set are there.
+
+    Args:
+        entries: file name, width and height of each frame, pixels; size 0 where the file does not say.
+        stems: the name that each frame gets.
+        folder: of the annotations file; images are looked for in it, in `images/` and in the folder above.
+        sidecar: knows which frames never had an image.
+        losses: takes what is left out.
+        where: names the annotations file in messages.
+
+    Returns:
+        The usable frames, in the order of `entries`.
     """
     paths = [_image(name, folder) for name, _, _ in entries]
     headers = dict(zip([p for p in paths if p], image_sizes([p for p in paths if p]), strict=True))

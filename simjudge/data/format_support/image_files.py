@@ -23,7 +23,14 @@ _KEPT = " !#$&'()+,;=@[]^`{}~"
 
 
 def list_images(folder: Path) -> list[Path]:
-    """The image files directly in a folder, sorted by name."""
+    """List the image files directly in a folder.
+
+    Args:
+        folder: the folder; it may be missing.
+
+    Returns:
+        The files with an ending of `IMAGE_SUFFIXES`, sorted by name, hidden ones left out.
+    """
     if not folder.is_dir():
         return []
     with os.scandir(folder) as entries:
@@ -34,7 +41,15 @@ def list_images(folder: Path) -> list[Path]:
 
 
 def drop_repeated_stems(paths: Sequence[Path], losses: Losses) -> list[Path]:
-    """The images of a folder, one for each stem: a.png beside a.jpg cannot be told apart by a label file."""
+    """Keep one image for each stem: a label file cannot tell a.png from a.jpg.
+
+    Args:
+        paths: image files of one folder.
+        losses: takes the others.
+
+    Returns:
+        The first file of each stem.
+    """
     seen: dict[str, Path] = {}
     for path in paths:
         first = seen.setdefault(path.stem, path)
@@ -44,7 +59,14 @@ def drop_repeated_stems(paths: Sequence[Path], losses: Losses) -> list[Path]:
 
 
 def image_sizes(paths: Sequence[Path]) -> list[tuple[int, int] | ImageError]:
-    """Width and height of each image from its header, or why there is none."""
+    """Read the size of each image from its header, several at once.
+
+    Args:
+        paths: image files.
+
+    Returns:
+        Width and height in pixels, or why there is none, in the order of `paths`.
+    """
     if not paths:
         return []
     with ThreadPoolExecutor(THREADS) as pool:
@@ -52,7 +74,15 @@ def image_sizes(paths: Sequence[Path]) -> list[tuple[int, int] | ImageError]:
 
 
 def readable_images(paths: Sequence[Path], losses: Losses) -> tuple[list[Path], IntArray]:
-    """The images that have a readable header, and their sizes, int64 (N, 2); the others are counted."""
+    """Keep the images that have a readable header.
+
+    Args:
+        paths: image files.
+        losses: takes the others.
+
+    Returns:
+        The N readable files, and int64 (N, 2), width and height in pixels.
+    """
     good: list[Path] = []
     sizes: list[tuple[int, int]] = []
     for path, size in zip(paths, image_sizes(paths), strict=True):
@@ -65,7 +95,15 @@ def readable_images(paths: Sequence[Path], losses: Losses) -> tuple[list[Path], 
 
 
 def image_file(images: Images | None, index: int) -> Path | None:
-    """The file that image `index` is, None where it is no file of its own."""
+    """Find the file that an image is.
+
+    Args:
+        images: of a set, or None.
+        index: the frame's number.
+
+    Returns:
+        The file; None where the image is no file of its own.
+    """
     if isinstance(images, ImageSubset):
         return image_file(images.source, int(images.indices[index]))
     if isinstance(images, FileImages):
@@ -74,7 +112,14 @@ def image_file(images: Images | None, index: int) -> Path | None:
 
 
 def file_stems(names: Sequence[str]) -> list[str]:
-    """File stems for frame names: the names themselves where a file can be called so, else escaped; all different."""
+    """Make file stems out of frame names.
+
+    Args:
+        names: frame names.
+
+    Returns:
+        The names themselves where a file can be called so, else escaped; all different.
+    """
     stems: list[str] = []
     taken: set[str] = set()
     for index, name in enumerate(names):
@@ -87,10 +132,18 @@ def file_stems(names: Sequence[str]) -> list[str]:
 
 
 def write_images(frames: FrameSet, folder: Path, stems: Sequence[str]) -> list[str | None]:
-    """Write all images into `folder` (made if need be): encoded bytes unchanged, raw pixels as PNG.
+    """Write all images of a set: encoded bytes unchanged, raw pixels as PNG.
+
+    Args:
+        frames: the set.
+        folder: where to; made if need be.
+        stems: the file stem of each frame.
 
     Returns:
         The file name of each frame's image, None where a frame has none.
+
+    Raises:
+        ImageError: an image cannot be read.
     """
     names: list[str | None] = []
     images = frames.images

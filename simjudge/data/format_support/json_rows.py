@@ -18,7 +18,16 @@ RowName = Callable[[int, int], str]
 
 
 def rows_to_json(table: Objects | Predictions, frames: FrameSet, chosen: IntArray) -> list[list[dict[str, Any]]]:
-    """One list of dictionaries for each of the `chosen` frames: class, box, and score, instance and mask where held."""
+    """Turn the rows of some frames into dictionaries, as the plain format and the sidecar hold them.
+
+    Args:
+        table: objects or predictions.
+        frames: the set they belong to.
+        chosen: int64 (K,), the frames.
+
+    Returns:
+        K lists of dictionaries with class and box, and with score, instance and mask where the table has them.
+    """
     bounds = np.searchsorted(table.frame, np.stack([chosen, chosen + 1]))
     class_id, box = table.class_id.tolist(), table.box.tolist()
     score = table.score.tolist() if isinstance(table, Predictions) else None
@@ -43,9 +52,18 @@ def rows_to_json(table: Objects | Predictions, frames: FrameSet, chosen: IntArra
 def rows_from_json(
     lists: Sequence[list[Any]], frame: Sequence[int], size: IntArray, where: RowName, losses: Losses, *, scored: bool
 ) -> RawRows:
-    """The rows of several frames, not yet checked; `lists[k]` belongs to frame `frame[k]`.
+    """Read dictionaries into rows, not yet checked.
 
-    Rows that are no dictionary with class, box and (where `scored`) score are left out and counted.
+    Args:
+        lists: dictionaries with class, box and (where `scored`) score; others are counted and left out.
+        frame: the number of the frame that each list belongs to.
+        size: int64 (F, 2), width and height of all frames, pixels.
+        where: names a row to a person, by frame number and row.
+        losses: takes what is left out.
+        scored: whether the rows are predictions.
+
+    Returns:
+        The rows of all lists.
     """
     columns: list[tuple[int, int, Any, list[float], float, int]] = []
     masks = MaskList()

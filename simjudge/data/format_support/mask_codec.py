@@ -30,7 +30,11 @@ class MaskList(ShortRepr):
     origins: list[tuple[int, int]] = field(default_factory=list)
 
     def append(self, crop: MaskCrop) -> None:
-        """Add one object's mask."""
+        """Add one object's mask.
+
+        Args:
+            crop: the mask; `NO_MASK` for none.
+        """
         self.crops.append(crop[0])
         self.origins.append(crop[1])
 
@@ -42,7 +46,15 @@ class MaskList(ShortRepr):
 
 
 def crop_mask(image: BoolImage, origin: tuple[int, int] = (0, 0)) -> MaskCrop:
-    """The bounding crop of what is set in `image`, whose upper left pixel is `origin`."""
+    """Cut a mask to what is set in it.
+
+    Args:
+        image: bool (h, w).
+        origin: column and row of its upper left pixel.
+
+    Returns:
+        The bounding crop and its origin; `NO_MASK` where nothing is set.
+    """
     rows = np.flatnonzero(image.any(1))
     if len(rows) == 0:
         return NO_MASK
@@ -78,7 +90,15 @@ def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, 
 
 
 def mask_to_polygon(crop: BoolImage, origin: Sequence[int]) -> npt.NDArray[np.float64]:
-    """The outline of a mask's largest piece, (P, 2), x and y in pixels; holes and other pieces are not in it."""
+    """Trace the outline of a mask's largest piece; holes and other pieces are not in it.
+
+    Args:
+        crop: bool (h, w), something set in it.
+        origin: column and row of its upper left pixel in the image.
+
+    Returns:
+        float64 (P, 2), x and y in pixels of the image, P at least 3.
+    """
     fine = cv2.resize(crop.astype(np.uint8), None, fx=OUTLINE_SCALE, fy=OUTLINE_SCALE, interpolation=cv2.INTER_NEAREST)
     outlines, _ = cv2.findContours(fine, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     largest = max(outlines, key=cv2.contourArea).reshape(-1, 2)
@@ -92,7 +112,17 @@ def mask_to_polygon(crop: BoolImage, origin: Sequence[int]) -> npt.NDArray[np.fl
 
 
 def mask_to_rle(masks: Masks, index: int, width: int, height: int) -> dict[str, Any]:
-    """Mask `index` as COCO's compressed run lengths: {"size": [height, width], "counts": text}."""
+    """Encode a mask as COCO's compressed run lengths.
+
+    Args:
+        masks: the masks.
+        index: which one.
+        width: of the image, pixels.
+        height: of the image, pixels.
+
+    Returns:
+        {"size": [height, width], "counts": text}, as pycocotools writes it.
+    """
     from pycocotools import mask as coco  # noqa: PLC0415
 
     runs = coco.encode(np.asfortranarray(masks.to_image(index, width, height), np.uint8))
@@ -100,7 +130,15 @@ def mask_to_rle(masks: Masks, index: int, width: int, height: int) -> dict[str, 
 
 
 def mask_from_rle(runs: Any, width: int, height: int) -> MaskCrop:
-    """A mask from COCO run lengths, compressed (text) or plain (a list of counts).
+    """Decode COCO run lengths, compressed (text) or plain (a list of counts).
+
+    Args:
+        runs: {"size": [height, width], "counts": text or list}.
+        width: of the image, pixels.
+        height: of the image, pixels.
+
+    Returns:
+        The mask.
 
     Raises:
         ValueError: it is none, or not one for an image of this size.
@@ -121,9 +159,18 @@ def mask_from_rle(runs: Any, width: int, height: int) -> MaskCrop:
 
 
 def decode_rle_counts(text: str) -> list[int]:
-    """COCO's compressed run lengths as counts: 5 bits a character, each from the third on a difference to two before.
+    """Decode COCO's compressed run lengths: 5 bits a character, each from the third on a difference to two before.
 
     pycocotools does not check that they fill the image, and writes past its buffer where they do not.
+
+    Args:
+        text: the compressed counts (`rleToString` in pycocotools' maskApi.c).
+
+    Returns:
+        The lengths of the runs, the first of pixels that are not set.
+
+    Raises:
+        ValueError: a character is none of theirs, or the text is cut off.
     """
     counts: list[int] = []
     value, shift = 0, 0

@@ -43,7 +43,17 @@ class RawRows(ShortRepr):
 
 
 def build_objects(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> Objects:
-    """The usable rows as objects; `size` is int64 (F, 2), class ids are checked where there are `class_names`."""
+    """Make objects of the usable rows; the others are counted.
+
+    Args:
+        raw: the rows.
+        size: int64 (F, 2), width and height of all frames, pixels.
+        class_names: names by class id; where there are any, rows of other classes cannot be used.
+        losses: takes what is left out.
+
+    Returns:
+        The objects, ordered by frame.
+    """
     rows = _usable(raw, size, class_names, losses)
     instance = None if raw.instance is None else raw.instance[rows]
     masks = None if raw.masks is None else raw.masks.take(rows)
@@ -51,7 +61,17 @@ def build_objects(raw: RawRows, size: IntArray, class_names: dict[int, str], los
 
 
 def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> Predictions:
-    """The usable rows as predictions."""
+    """Make predictions of the usable rows; the others are counted.
+
+    Args:
+        raw: the rows; without scores, all are 1.
+        size: int64 (F, 2), width and height of all frames, pixels.
+        class_names: names by class id; where there are any, rows of other classes cannot be used.
+        losses: takes what is left out.
+
+    Returns:
+        The predictions, ordered by frame.
+    """
     rows = _usable(raw, size, class_names, losses)
     score = np.ones(len(raw.frame)) if raw.score is None else raw.score
     masks = None if raw.masks is None else raw.masks.take(rows)
@@ -61,12 +81,26 @@ def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str],
 
 
 def used_class_ids(table: Objects | Predictions | None) -> set[int]:
-    """The class ids that a table holds."""
+    """List the classes that a table holds.
+
+    Args:
+        table: objects, predictions, or None.
+
+    Returns:
+        Their class ids.
+    """
     return set() if table is None else {int(i) for i in np.unique(table.class_id)}
 
 
 def count_losses(losses: Losses, kind: str, rows: npt.NDArray[np.int64], where: Callable[[int], str]) -> None:
-    """Count `rows` as lost, naming only as many as are shown."""
+    """Count rows as lost, naming only as many as are shown.
+
+    Args:
+        losses: takes them.
+        kind: a plural phrase, as `Losses.add` takes it.
+        rows: int64 (K,), the lost rows.
+        where: names a row to a person.
+    """
     shown = rows[: losses.named_per_kind]
     for row in shown:
         losses.add(kind, where(int(row)))
@@ -75,7 +109,14 @@ def count_losses(losses: Losses, kind: str, rows: npt.NDArray[np.int64], where: 
 
 
 def parse_class_ids(values: list[Any]) -> FloatArray:
-    """Anything read as class ids: numbers as they are, NaN for the rest."""
+    """Read anything as class ids.
+
+    Args:
+        values: N numbers or texts.
+
+    Returns:
+        float64 (N,), NaN where a value is no number.
+    """
     try:
         return np.array(values, np.float64).reshape(-1)
     except (TypeError, ValueError, OverflowError):

@@ -48,12 +48,26 @@ class Sidecar:
     frame: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def size(self, stem: str) -> tuple[int, int] | None:
-        """Width and height of a frame without an image."""
+        """Look up the size of a frame without an image.
+
+        Args:
+            stem: the stem of the frame's files.
+
+        Returns:
+            Width and height in pixels; None where the sidecar does not know the frame.
+        """
         known = self.frame.get(stem)
         return None if known is None else (int(known["size"][0]), int(known["size"][1]))
 
     def class_ids(self, in_files: FloatArray) -> FloatArray:
-        """The class ids that numbers in the files stand for; as they are where the sidecar says nothing of them."""
+        """Look up the class ids that numbers in the files stand for.
+
+        Args:
+            in_files: float64 (N,).
+
+        Returns:
+            float64 (N,); a number that the sidecar says nothing of stays as it is.
+        """
         ids = np.array(self.content.get("class_ids", []), np.float64)
         known = (in_files >= 0) & (in_files < len(ids)) & (in_files == np.floor(in_files))
         out = in_files.copy()
@@ -61,7 +75,15 @@ class Sidecar:
         return out
 
     def rules_out(self, what: str, stem: str) -> bool:
-        """Whether the sidecar knows that a frame was not "labelled" or not "predicted"."""
+        """Tell whether the sidecar knows that a frame was not labelled, not predicted, or without an image.
+
+        Args:
+            what: "labelled", "predicted" or "picture", as the file has them.
+            stem: the stem of the frame's files.
+
+        Returns:
+            True where it knows; False where it knows better or nothing.
+        """
         known = self.frame.get(stem)
         return known is not None and not known.get(what, True)
 
@@ -71,7 +93,13 @@ class Sidecar:
 
 
 def load_sidecar(folder: Path) -> Sidecar:
-    """The sidecar of a folder, an empty one where it has none.
+    """Read the sidecar of a folder.
+
+    Args:
+        folder: of a data set.
+
+    Returns:
+        The sidecar, an empty one where the folder has none.
 
     Raises:
         SimjudgeError: there is one, but it is damaged.
@@ -91,7 +119,18 @@ def load_sidecar(folder: Path) -> Sidecar:
 
 
 def apply_sidecar(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
-    """What the files hold, `plain` (frames named by file stem), with what the sidecar adds."""
+    """Add what the sidecar knows to what the files hold.
+
+    Args:
+        plain: what the files hold, frames named by the stems of their files.
+        sidecar: of the same folder.
+
+    Returns:
+        The set with names, stamps, order, instances and exact rows where the files are as they were written.
+
+    Raises:
+        SimjudgeError: the sidecar is damaged.
+    """
     if not sidecar.frame:
         return plain
     try:
@@ -308,7 +347,15 @@ def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: Fram
 
 
 def concatenate_tables(first: Any, second: Any) -> Any:
-    """The rows of two tables of one kind as one table."""
+    """Put the rows of two tables into one.
+
+    Args:
+        first: objects or predictions.
+        second: the same kind.
+
+    Returns:
+        The table, ordered by frame; within a frame the rows of `first` come first.
+    """
     masks = None
     if first.masks is not None or second.masks is not None:
         masks = Masks.concatenate([t.masks if t.masks is not None else Masks.none(len(t)) for t in (first, second)])

@@ -38,12 +38,25 @@ PREDICTIONS = "PREDS"
 
 
 def sniff_cpd(path: Path) -> bool:
-    """Whether `path` is a folder with `imgs/` and `labels/`."""
+    """Tell whether a path is of the authors' layout.
+
+    Args:
+        path: any path.
+
+    Returns:
+        True for a folder with `imgs/` and `labels/`.
+    """
     return (path / "imgs").is_dir() and (path / "labels").is_dir()
 
 
 def read_cpd(path: Path) -> FrameSet:
     """Read a folder of the authors' layout.
+
+    Args:
+        path: the folder.
+
+    Returns:
+        The set.
 
     Raises:
         SimjudgeError: it holds no readable image.
@@ -53,9 +66,19 @@ def read_cpd(path: Path) -> FrameSet:
 
 
 def write_cpd(frames: FrameSet, path: Path) -> Losses:
-    """Write `frames` in the authors' layout, which their tool reads, with the sidecar for what it cannot hold.
+    """Write a set in the authors' layout, which their tool reads, with the sidecar for what it cannot hold.
 
     Class ids are written as 0, 1, ... in their order, because their tool makes room for just as many.
+
+    Args:
+        frames: the set.
+        path: of the folder, which must not exist or be empty.
+
+    Returns:
+        Nothing is lost.
+
+    Raises:
+        SimjudgeError: something is there already, or it cannot be written.
     """
     stems = file_stems(frames.frame_name)
     used = used_class_ids(frames.objects) | used_class_ids(frames.predictions) | set(frames.class_names)

@@ -12,12 +12,25 @@ from simjudge.data.format_support.image_files import drop_repeated_stems, list_i
 
 
 def sniff_image_folder(path: Path) -> bool:
-    """Whether `path` is a folder of images, or holds one called "images"."""
+    """Tell whether a path is a folder of images.
+
+    Args:
+        path: any path.
+
+    Returns:
+        True for a folder that holds images, or holds a folder of them called "images".
+    """
     return path.is_dir() and bool(list_images(path) or list_images(path / "images"))
 
 
 def read_image_folder(path: Path) -> FrameSet:
-    """The images of a folder as a set in which nothing is labelled.
+    """Read the images of a folder as a set in which nothing is labelled.
+
+    Args:
+        path: the folder.
+
+    Returns:
+        The set; a name such as 12_000000500.png carries the frame's stamp.
 
     Raises:
         SimjudgeError: none of them can be read.

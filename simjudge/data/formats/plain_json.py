@@ -22,7 +22,14 @@ from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_
 
 
 def is_plain(content: Any) -> bool:
-    """Whether the content of a JSON file is of this format."""
+    """Tell whether the content of a JSON file is of this format.
+
+    Args:
+        content: the parsed file.
+
+    Returns:
+        True for a list of frames with sizes, bare or under "frames"; an empty list counts.
+    """
     frames = content.get("frames") if isinstance(content, dict) else content
     return isinstance(frames, list) and all(isinstance(f, dict) and "size" in f for f in frames[:5])
 
@@ -35,6 +42,12 @@ def read_plain_json(path: Path) -> FrameSet:
     score; mask), and may hold "name", "stamp" (nanoseconds) and "image" (a path, relative to the file). A frame without
     "objects" is not labelled, one without "predictions" has had no detector on it.
 
+    Args:
+        path: the file.
+
+    Returns:
+        The set.
+
     Raises:
         SimjudgeError: not such a file, or empty.
     """
@@ -42,7 +55,18 @@ def read_plain_json(path: Path) -> FrameSet:
 
 
 def read_plain_content(content: Any, path: Path) -> FrameSet:
-    """The set in the already parsed content of the file at `path`."""
+    """Read a plain JSON file that is parsed already; see `read_plain_json`.
+
+    Args:
+        content: of the file.
+        path: of the file; images are relative to its folder.
+
+    Returns:
+        The set.
+
+    Raises:
+        SimjudgeError: it is no list of frames, or holds no usable one.
+    """
     if not is_plain(content):
         raise SimjudgeError(f"{path}: no list of frames with 'size', 'objects' and 'predictions' in it")
     frames = content["frames"] if isinstance(content, dict) else content
@@ -76,10 +100,20 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
 
 
 def write_plain_json(frames: FrameSet, path: Path) -> Losses:
-    """Write `frames` as one JSON file.
+    """Write a set as one JSON file.
 
-    Images that are files are named by their path relative to `path`; others are written into `STEM.images/` beside
-    it. Without class names the file is a bare list of frames.
+    Images that are files are named by their path relative to `path`; others are written into `STEM.images/` beside it.
+    Without class names the file is a bare list of frames.
+
+    Args:
+        frames: the set.
+        path: of the file.
+
+    Returns:
+        Nothing is lost.
+
+    Raises:
+        SimjudgeError: it cannot be written.
     """
     images = _image_names(frames, path)
     everything = np.arange(len(frames))

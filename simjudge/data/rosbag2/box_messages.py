@@ -53,7 +53,16 @@ class BoxColumns:
     names_are_all: bool = False
 
     def add(self, message: Any, stamp: int, time: int) -> None:
-        """Take in a LabelledObjectArray or a DetectionArray."""
+        """Take in a simjudge_msgs/LabelledObjectArray or DetectionArray.
+
+        Args:
+            message: the message.
+            stamp: of its header, nanoseconds.
+            time: when it was recorded, nanoseconds.
+
+        Raises:
+            SimjudgeError: it names a class otherwise than an earlier message.
+        """
         size = (int(message.image_width), int(message.image_height))
         self.messages.append(BoxMessage(stamp, time, str(message.frame_name), size))
         for entry in message.class_names:
@@ -73,7 +82,13 @@ class BoxColumns:
             self._row(number, int(item.class_id), box, score, instance, mask)
 
     def add_vision(self, message: Any, stamp: int, time: int) -> None:
-        """Take in a vision_msgs/Detection2DArray: the best hypothesis of each detection."""
+        """Take in a vision_msgs/Detection2DArray: the best hypothesis of each detection.
+
+        Args:
+            message: the message, of any version of vision_msgs.
+            stamp: of its header, nanoseconds.
+            time: when it was recorded, nanoseconds.
+        """
         self.messages.append(BoxMessage(stamp, time, "", (0, 0)))
         for number, item in enumerate(message.detections):
             centre = item.bbox.center
@@ -95,7 +110,14 @@ class BoxColumns:
             self._row(number, int(label) if label.isdecimal() else label, box, float(best.score), NO_INSTANCE, None)
 
     def masks(self, rows: npt.NDArray[np.int64]) -> Masks | None:
-        """The masks of some rows, None where no row of the topic has one."""
+        """Give the masks of some rows.
+
+        Args:
+            rows: int64 (K,), row numbers.
+
+        Returns:
+            K masks, None where no row of the whole topic has one.
+        """
         if not any(m is not None and m.width and m.height for m in self.mask):
             return None
         chosen = [self.mask[i] for i in rows.tolist()]
@@ -113,7 +135,14 @@ class BoxColumns:
         )
 
     def row_name(self, row: int) -> str:
-        """How to name a row to a person."""
+        """Name a row to a person.
+
+        Args:
+            row: its number.
+
+        Returns:
+            Recording, topic, stamp and number of the box.
+        """
         return f"{self.where} at {format_seconds(self.messages[self.message[row]].stamp)}, box {self.number[row]}"
 
     def _row(self, number: int, kind: int | str, box: Any, score: float, instance: int, mask: Any) -> None:
@@ -135,10 +164,17 @@ class BoxColumns:
 
 
 def settle_classes(labels: BoxColumns, detections: BoxColumns) -> ClassNames:
-    """Give labels and detections one numbering, and return its names.
+    """Give labels and detections one numbering.
 
     Classes known by name only get the number that the name has in the recording, else the next free one, in
     alphabetical order. Where the two topics number the same names differently, the labels' numbers hold.
+
+    Args:
+        labels: the labels' columns; their class ids are rewritten.
+        detections: the detections' columns; their class ids are rewritten.
+
+    Returns:
+        The names by class id.
     """
     names = dict(labels.class_names)
     number = {name: i for i, name in sorted(names.items(), reverse=True)}

@@ -64,7 +64,18 @@ class RecordingContents:
 
 
 def collect_messages(recording: Recording, chosen: FrameTopics) -> RecordingContents:
-    """Read all messages of the chosen topics; what cannot be decoded is counted in the recording's losses."""
+    """Read all messages of the chosen topics; what cannot be decoded is counted in the recording's losses.
+
+    Args:
+        recording: open for reading.
+        chosen: the topics.
+
+    Returns:
+        The messages by kind. Messages whose stamps were never filled in have the time they were recorded at.
+
+    Raises:
+        SimjudgeError: a recording's own definition of a message type is damaged.
+    """
     topics = [recording.topics[name] for name in sorted(chosen.all())]
     types = recorded_types(tuple((topic.type, topic.definition) for topic in topics))
     where, losses = recording.path, recording.losses

@@ -38,7 +38,14 @@ def load_bridge() -> tuple[Any | None, str]:
 
 
 def pixel_type(encoding: str) -> np.dtype[Any] | None:
-    """What one pixel is made of, as a NumPy type of shape (channels,); None where cv_bridge does not know it."""
+    """Look up what one pixel of an encoding is made of.
+
+    Args:
+        encoding: as in sensor_msgs/image_encodings.hpp.
+
+    Returns:
+        A NumPy type of shape (channels,); None where cv_bridge does not know it.
+    """
     found, _ = load_bridge()
     if found is None:
         return None

@@ -70,7 +70,15 @@ class Db3File:
         self.topics = self._topics(rows)
 
     def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:
-        """All readable messages of some topics, in the order they were recorded."""
+        """Read all readable messages of some topics, in the order they were recorded.
+
+        Args:
+            topics: their names.
+            file: the number of this file in its recording.
+
+        Yields:
+            The messages.
+        """
         wanted = {number: name for number, name in self._names.items() if name in topics}
         if not wanted:
             return
@@ -93,7 +101,17 @@ class Db3File:
             self.losses.add("recordings cut off or damaged", f"{self.shown}: the database is malformed; {until}")
 
     def read(self, location: MessageLocation) -> bytes | memoryview:
-        """One message again."""
+        """Read one message again.
+
+        Args:
+            location: where `messages` found it.
+
+        Returns:
+            Its CDR bytes.
+
+        Raises:
+            SimjudgeError: the file no longer gives it.
+        """
         try:
             row = self._database.execute("SELECT data FROM messages WHERE id = ?", (location.start,)).fetchone()
         except _BROKEN as error:

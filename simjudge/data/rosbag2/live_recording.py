@@ -61,11 +61,24 @@ class LiveRecording:
         )  # fmt: skip
 
     def set_custom_data(self, key: str, text: str) -> None:
-        """Keep a text in the recording's metadata, as rosbag2's custom data."""
+        """Keep a text in the recording's metadata, as rosbag2's custom data.
+
+        Args:
+            key: its name.
+            text: what to keep.
+
+        Raises:
+            SimjudgeError: the file cannot be written any more.
+        """
         self._guarded(self._writer.set_custom_data, key, text)
 
     def write(self, topic: str, time: int, data: bytes) -> None:
-        """Add a message: its topic, the time it came in (nanoseconds) and its CDR bytes.
+        """Add a message.
+
+        Args:
+            topic: one that was added.
+            time: when the message came in, nanoseconds.
+            data: its CDR bytes.
 
         Raises:
             SimjudgeError: the disk is full, or the file cannot be written any more.

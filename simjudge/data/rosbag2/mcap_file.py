@@ -59,7 +59,15 @@ class McapFile:
         self.topics = self._topics()
 
     def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:
-        """All readable messages of some topics, in file order."""
+        """Read all readable messages of some topics, in file order.
+
+        Args:
+            topics: their names.
+            file: the number of this file in its recording.
+
+        Yields:
+            The messages; damaged chunks are counted in `losses`.
+        """
         names = {number: channel.topic for number, channel in self._contents.channels.items()}
         wanted = {number: name for number, name in names.items() if name in topics}
         with self.path.open("rb") as stream:
@@ -77,7 +85,17 @@ class McapFile:
                         yield StoredMessage(wanted[channel], time, decompress_message(data[start:end]), location)
 
     def read(self, location: MessageLocation) -> bytes | memoryview:
-        """One message again."""
+        """Read one message again.
+
+        Args:
+            location: where `messages` found it.
+
+        Returns:
+            Its CDR bytes.
+
+        Raises:
+            SimjudgeError: the file no longer gives it.
+        """
         try:
             with self.path.open("rb") as stream:
                 if location.block < 0:
@@ -192,7 +210,14 @@ class McapFile:
 
 
 def decompress_message(data: bytes | memoryview) -> bytes | memoryview:
-    """A message that was compressed on its own (rosbag2's compression mode "message"); CDR never starts that way."""
+    """Decompress a message that was compressed on its own (rosbag2's compression mode "message").
+
+    Args:
+        data: the stored bytes. CDR never starts as Zstandard's frames do.
+
+    Returns:
+        CDR bytes; the same where they were not compressed, empty where they are damaged.
+    """
     if bytes(data[:4]) == ZSTD_MAGIC:
         try:
             return zstandard.ZstdDecompressor().decompressobj().decompress(bytes(data))

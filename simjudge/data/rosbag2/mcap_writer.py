@@ -26,13 +26,22 @@ class CheckedMcapWriter:
         self._channels: dict[int, int] = {}
 
     def add_msgtype(self, connection: Connection) -> None:
-        """Add a message type with its definition."""
+        """Add a message type with its definition.
+
+        Args:
+            connection: a topic of that type, as rosbags' writer hands it over.
+        """
         form = "ros2msg" if connection.msgdef.format == MessageDefinitionFormat.MSG else "ros2idl"
         text = connection.msgdef.data.encode()
         self._schemas[connection.msgtype] = self._mcap.register_schema(connection.msgtype, form, text)
 
     def add_connection(self, connection: Connection, offered_qos_profiles: str) -> None:
-        """Add a topic, with the metadata that rosbag2 looks for."""
+        """Add a topic, with the metadata that rosbag2 looks for.
+
+        Args:
+            connection: the topic.
+            offered_qos_profiles: what its publishers offer, as YAML.
+        """
         form = connection.ext.serialization_format if isinstance(connection.ext, ConnectionExtRosbag2) else "cdr"
         self._channels[connection.id] = self._mcap.register_channel(
             connection.topic,
@@ -42,7 +51,13 @@ class CheckedMcapWriter:
         )
 
     def write(self, connection: Connection, timestamp: int, data: bytes | memoryview) -> None:
-        """Add a message."""
+        """Add a message.
+
+        Args:
+            connection: its topic.
+            timestamp: when it was recorded, nanoseconds; also written as the time of publishing.
+            data: its CDR bytes.
+        """
         self._mcap.add_message(self._channels[connection.id], timestamp, data, timestamp)
 
     def flush(self) -> None:
@@ -50,7 +65,12 @@ class CheckedMcapWriter:
         self._mcap.flush()
 
     def close(self, version: int, metadata: str) -> None:
-        """Write the index, and the recording's metadata for those who read the bare file."""
+        """Write the index, and the recording's metadata for those who read the bare file.
+
+        Args:
+            version: of the metadata's format; not needed.
+            metadata: what metadata.yaml says, as YAML.
+        """
         del version
         self._mcap.add_metadata("rosbag2", {"serialized_metadata": metadata})
         self._mcap.finish()

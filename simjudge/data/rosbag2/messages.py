@@ -41,7 +41,14 @@ class MessageMaker:
         )
 
     def image(self, index: int) -> tuple[str, Any] | None:
-        """Type and content of a frame's image message, None where it has no image.
+        """Make a frame's image message.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            Type and content: CompressedImage for a stored file, Image (rgb8) for raw pixels; None where it has no
+            image.
 
         Raises:
             ImageError: the image cannot be read.
@@ -71,7 +78,14 @@ class MessageMaker:
         return IMAGE, message
 
     def labels(self, index: int) -> Any | None:
-        """A frame's ground truth, None where nobody labelled it."""
+        """Make the message of a frame's ground truth.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            A LabelledObjectArray; None where nobody labelled the frame.
+        """
         first, end = (int(v) for v in self._object_rows[index : index + 2])
         if first == end and not self._frames.labelled[index]:
             return None
@@ -87,7 +101,14 @@ class MessageMaker:
         return self._new(LABELS, **self._head(index), objects=objects)
 
     def detections(self, index: int) -> Any | None:
-        """What a detector found in a frame, None where none looked."""
+        """Make the message of what a detector found in a frame.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            A DetectionArray; None where no detector has run.
+        """
         table, rows = self._frames.predictions, self._prediction_rows
         first, end = (0, 0) if rows is None else (int(v) for v in rows[index : index + 2])
         if first == end and not self._frames.predicted[index]:
@@ -101,7 +122,17 @@ class MessageMaker:
         return self._new(DETECTIONS, **self._head(index), detections=found)
 
     def info(self, index: int, image: Any, labels: Any, detections: Any) -> Any:
-        """What belongs to a frame."""
+        """Make the message that says what belongs to a frame.
+
+        Args:
+            index: the frame's number.
+            image: its image message, None for none.
+            labels: its ground truth message, None for none.
+            detections: its detections message, None for none.
+
+        Returns:
+            A FrameInfo.
+        """
         return self._new(
             FRAME_INFO,
             **self._head(index),

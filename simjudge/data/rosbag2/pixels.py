@@ -49,9 +49,16 @@ _FORMATS = {".jpg": "jpeg", ".jpeg": "jpeg", ".tif": "tiff"}
 
 
 def raw_to_rgb(message: Any, where: str) -> RgbImage:
-    """The pixels of a sensor_msgs/Image; Bayer patterns are demosaiced (bilinear), 16 bit are scaled to 8.
+    """Read the pixels of a sensor_msgs/Image; Bayer patterns are demosaiced (bilinear), 16 bit are scaled to 8.
 
     Encodings that are not known here are left to cv_bridge, where a ROS installation has it.
+
+    Args:
+        message: the message.
+        where: names it in messages to people.
+
+    Returns:
+        uint8 (H, W, 3), red first.
 
     Raises:
         ImageError: the encoding is not that of an image, or the message holds too few bytes.
@@ -99,7 +106,14 @@ def _by_cv_bridge(message: Any, where: str) -> RgbImage:
 
 
 def compressed_to_rgb(message: Any, where: str) -> RgbImage:
-    """The pixels of a sensor_msgs/CompressedImage.
+    """Read the pixels of a sensor_msgs/CompressedImage.
+
+    Args:
+        message: the message.
+        where: names it in messages to people.
+
+    Returns:
+        uint8 (H, W, 3), red first.
 
     Raises:
         ImageError: there is no whole image in it.
@@ -109,7 +123,15 @@ def compressed_to_rgb(message: Any, where: str) -> RgbImage:
 
 
 def encoded_image(message: Any) -> EncodedImage | None:
-    """The bytes of a sensor_msgs/CompressedImage, None where other programs would see other colours in them."""
+    """Read the file that a sensor_msgs/CompressedImage carries.
+
+    Args:
+        message: the message.
+
+    Returns:
+        Its bytes; None where red and blue changed places before encoding, so that other programs would see other
+        colours.
+    """
     if _is_swapped(message):
         return None
     data = bytes(message.data)
@@ -117,7 +139,14 @@ def encoded_image(message: Any) -> EncodedImage | None:
 
 
 def format_name(suffix: str) -> str:
-    """What CompressedImage.format calls images with a file ending."""
+    """Name an image format as CompressedImage.format does.
+
+    Args:
+        suffix: a file ending, such as ".jpg".
+
+    Returns:
+        The name, such as "jpeg".
+    """
     return _FORMATS.get(suffix, suffix.removeprefix("."))
 
 

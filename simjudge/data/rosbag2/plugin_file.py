@@ -66,7 +66,15 @@ class PluginFile:
         self._numbers = {topic.name: number for number, topic in enumerate(self.topics)}
 
     def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:
-        """All messages of some topics in the order of rosbag2; what is missing of metadata.yaml's count is lost."""
+        """Read all messages of some topics, in the order of rosbag2.
+
+        Args:
+            topics: their names.
+            file: the number of this storage in its recording.
+
+        Yields:
+            The messages; `losses` count what is missing of the number that metadata.yaml says.
+        """
         wanted = [topic for topic in self.topics if topic.name in topics]
         if not wanted:
             return
@@ -91,7 +99,17 @@ class PluginFile:
             self.losses.add(kind, f"{self.path}: {read} of {read + missing}", missing)
 
     def read(self, location: MessageLocation) -> bytes | memoryview:
-        """One message again: the next one of its topic costs nothing extra, any other a search by time."""
+        """Read one message again: the next one of its topic costs nothing extra, any other a search by time.
+
+        Args:
+            location: where `messages` found it.
+
+        Returns:
+            Its CDR bytes.
+
+        Raises:
+            SimjudgeError: the recording no longer gives it.
+        """
         with self._lock:
             try:
                 name = self.topics[location.block >> 32].name

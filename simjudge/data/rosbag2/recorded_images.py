@@ -42,17 +42,44 @@ class RecordedImages:
         return len(self.images)
 
     def has(self, index: int) -> bool:
-        """Whether frame `index` has an image."""
+        """Tell whether a frame has an image message.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            True where it has.
+        """
         return self.images[index] is not None
 
     def read(self, index: int) -> RgbImage:
-        """The pixels of frame `index`."""
+        """Read the pixels of a frame's image message.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            uint8 (H, W, 3), red first.
+
+        Raises:
+            ImageError: there is no message, or no whole image in it.
+        """
         image, message = self._message(index)
         convert = compressed_to_rgb if image.type == COMPRESSED_IMAGE else raw_to_rgb
         return convert(message, image.where)
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """The image's bytes, where it was recorded as JPEG, PNG, ..."""
+        """Read the bytes of an image that was recorded as JPEG, PNG or another file.
+
+        Args:
+            index: the frame's number.
+
+        Returns:
+            The bytes; None where it was recorded as raw pixels, or there is none.
+
+        Raises:
+            ImageError: the message cannot be decoded.
+        """
         image = self.images[index]
         if image is None or image.type != COMPRESSED_IMAGE:
             return None

@@ -55,15 +55,29 @@ class _Rows:
 
 
 def pose_topics(recording: Recording) -> dict[str, str]:
-    """The topics that poses may come from, with their types; of tf only the moving transforms."""
+    """List the topics that poses may come from; of tf only the moving transforms.
+
+    Args:
+        recording: open for reading.
+
+    Returns:
+        Message types by topic.
+    """
     found = {info.topic: info.type for info in recording.topic_infos() if info.type in (*POSE_TYPES, TRANSFORMS)}
     return {topic: kind for topic, kind in found.items() if kind != TRANSFORMS or not topic.endswith(_STATIC)}
 
 
 def choose_pose_topic(recording: Recording, topic: str | None) -> str:
-    """The topic to take poses from: as named, or the only one.
+    """Choose the topic to take poses from.
 
-    An Odometry that tf only repeats is the only one too: its body hangs directly below the root of tf's tree.
+    An Odometry that tf only repeats counts as the only one: its body hangs directly below the root of tf's tree.
+
+    Args:
+        recording: open for reading.
+        topic: as a person names it; None: there must be only one.
+
+    Returns:
+        The topic.
 
     Raises:
         SimjudgeError: the one that is named is none, none is named and there are several, or there is none.
@@ -198,18 +212,40 @@ def _messages(recording: Recording, topics: set[str], losses: Losses) -> Iterato
 
 
 def header_stamp(header: Any) -> int:
-    """The stamp of a header, nanoseconds."""
+    """Read the stamp of a header.
+
+    Args:
+        header: a std_msgs/Header.
+
+    Returns:
+        Nanoseconds.
+    """
     return int(header.stamp.sec) * 1_000_000_000 + int(header.stamp.nanosec)
 
 
 def pose_numbers(position: Any, orientation: Any) -> tuple[float, ...]:
-    """Point (or Vector3) and Quaternion messages as x, y, z, qx, qy, qz, qw."""
+    """Read the numbers of a pose.
+
+    Args:
+        position: a geometry_msgs/Point or Vector3, metres.
+        orientation: a geometry_msgs/Quaternion.
+
+    Returns:
+        x, y, z, qx, qy, qz, qw.
+    """
     place = (float(position.x), float(position.y), float(position.z))
     return (*place, float(orientation.x), float(orientation.y), float(orientation.z), float(orientation.w))
 
 
 def transform_fields(message: Any) -> dict[str, Any]:
-    """A TransformStamped as `TransformTree.add` takes it."""
+    """Read a TransformStamped.
+
+    Args:
+        message: a geometry_msgs/TransformStamped.
+
+    Returns:
+        Arguments of `TransformTree.add`.
+    """
     numbers = pose_numbers(message.transform.translation, message.transform.rotation)
     return {
         "parent": str(message.header.frame_id),
@@ -221,7 +257,14 @@ def transform_fields(message: Any) -> dict[str, Any]:
 
 
 def image_clock_offset(path: Path, image_topic: str | None) -> int | None:
-    """Nanoseconds by which the stamps of a recording's images are ahead of the time of recording; None without any.
+    """Measure how far the stamps of a recording's images are ahead of the time of recording.
+
+    Args:
+        path: the recording.
+        image_topic: of the camera; None: there must be only one.
+
+    Returns:
+        Nanoseconds, the median over the first images; None where there are none.
 
     Raises:
         SimjudgeError: the camera cannot be told.

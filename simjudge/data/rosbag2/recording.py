@@ -93,14 +93,31 @@ class Recording:
         self._compare_with_metadata()
 
     def messages(self, topics: set[str]) -> Iterator[StoredMessage]:
-        """All readable messages of some topics, file after file; once done, `losses` is complete."""
+        """Read all readable messages of some topics, file after file; once done, `losses` is complete.
+
+        Args:
+            topics: their names.
+
+        Yields:
+            The messages.
+        """
         for number, storage in enumerate(self.files):
             yield from storage.messages(topics, number)
             self.losses.extend(storage.losses)
             storage.losses = Losses()
 
     def read(self, location: MessageLocation) -> bytes | memoryview:
-        """One message again."""
+        """Read one message again.
+
+        Args:
+            location: where `messages` found it.
+
+        Returns:
+            Its CDR bytes.
+
+        Raises:
+            SimjudgeError: its file no longer gives it.
+        """
         return self.files[location.file].read(location)
 
     def span(self) -> tuple[int, int] | None:
@@ -154,6 +171,12 @@ class Recording:
 
 def describe_recording(path: Path) -> RecordingDescription:
     """Say what a recording holds, mostly from its index.
+
+    Args:
+        path: a rosbag2 folder, with or without metadata.yaml, or a bare .mcap or .db3 file.
+
+    Returns:
+        Files, topics, times, notes and losses.
 
     Raises:
         SimjudgeError: there is nothing that can be read.

@@ -42,7 +42,14 @@ class RecordingFiles:
 
 
 def is_recording(path: Path) -> bool:
-    """Whether `path` looks like a recording: a .mcap or .db3 file, or a folder with such files or their metadata."""
+    """Tell whether a path looks like a recording.
+
+    Args:
+        path: any path.
+
+    Returns:
+        True for a .mcap or .db3 file, or a folder with such files or with their metadata.yaml.
+    """
     if path.is_dir():
         return bool(_storage_files(path)) or _is_rosbag2_metadata(path / METADATA)
     return _is_storage(path) and path.is_file()
@@ -50,6 +57,12 @@ def is_recording(path: Path) -> bool:
 
 def find_recording_files(path: Path) -> RecordingFiles:
     """Find the storage files of a recording.
+
+    Args:
+        path: a rosbag2 folder, with or without metadata.yaml, or a bare storage file.
+
+    Returns:
+        The files in the order they were recorded.
 
     Raises:
         SimjudgeError: there is no storage file.
@@ -94,7 +107,14 @@ def _listed(path: Path, info: dict[str, Any], found: list[Path]) -> RecordingFil
 
 
 def is_compressed(info: dict[str, Any]) -> bool:
-    """Whether metadata.yaml says that files or messages are compressed by rosbag2 (not by the storage itself)."""
+    """Tell whether files or messages are compressed by rosbag2 (not by the storage itself).
+
+    Args:
+        info: what metadata.yaml says.
+
+    Returns:
+        True where they are.
+    """
     return str(info.get("compression_mode") or "").upper() in ("FILE", "MESSAGE")
 
 

@@ -80,7 +80,15 @@ class McapContents:
 
 
 def read_summary(stream: BinaryIO, size: int) -> McapContents | None:
-    """What the index at the file's end says; None where there is none, or its checksum does not fit."""
+    """Read the index at the file's end.
+
+    Args:
+        stream: the file.
+        size: of the file, bytes.
+
+    Returns:
+        What the index says; None where there is none, or its checksum does not fit.
+    """
     if size < len(MAGIC) + _FOOTER_LENGTH:
         return None
     stream.seek(size - _FOOTER_LENGTH)
@@ -109,7 +117,15 @@ def read_summary(stream: BinaryIO, size: int) -> McapContents | None:
 
 
 def walk_records(stream: BinaryIO, size: int) -> McapContents:
-    """Find the spans of a file without a usable index, as far as its records follow one another."""
+    """Find the spans of a file without a usable index, as far as its records follow one another.
+
+    Args:
+        stream: the file.
+        size: of the file, bytes.
+
+    Returns:
+        The spans; topics have yet to be read from them.
+    """
     contents = McapContents()
     stream.seek(max(0, size - len(MAGIC)))
     whole = stream.read() == MAGIC and size > 2 * len(MAGIC)
@@ -148,7 +164,14 @@ def walk_records(stream: BinaryIO, size: int) -> McapContents:
 
 
 def load_span(stream: BinaryIO, span: Span) -> memoryview:
-    """The records of a span, decompressed and checked; of one that is cut, what is there.
+    """Read the records of a span, decompressed and checked; of one that is cut, what is there.
+
+    Args:
+        stream: the file.
+        span: a chunk, or a group of records.
+
+    Returns:
+        The records' bytes.
 
     Raises:
         DamageError: the bytes cannot be decompressed or the checksum does not fit.
@@ -173,7 +196,14 @@ def load_span(stream: BinaryIO, span: Span) -> memoryview:
 
 
 def iterate_records(data: memoryview, *, cut: bool = False) -> Iterator[tuple[int, int, int]]:
-    """Opcode, start and end of each record's content.
+    """Go through the records of a span.
+
+    Args:
+        data: the span's bytes.
+        cut: whether the span is cut off, so that its last record may be incomplete.
+
+    Yields:
+        Opcode, start and end of each record's content in `data`.
 
     Raises:
         DamageError: a record reaches over the end (where `cut`, it is left out instead).
@@ -191,6 +221,11 @@ def iterate_records(data: memoryview, *, cut: bool = False) -> Iterator[tuple[in
 def register_record(contents: McapContents, opcode: int, record: bytes | memoryview) -> None:
     """Take over a schema or a channel.
 
+    Args:
+        contents: takes it; the first of a number counts.
+        opcode: of the record; others are passed over.
+        record: its content.
+
     Raises:
         DamageError: it cannot be read.
     """
@@ -206,7 +241,15 @@ def register_record(contents: McapContents, opcode: int, record: bytes | memoryv
 
 
 def data_crc_fits(stream: BinaryIO, contents: McapContents) -> bool:
-    """Whether the checksum over all data fits; True where the recorder wrote none."""
+    """Check the checksum over all data.
+
+    Args:
+        stream: the file.
+        contents: says the checksum, and how far it reaches.
+
+    Returns:
+        True where it fits, or the recorder wrote none.
+    """
     stream.seek(0)
     crc, left = 0, contents.data_end
     while contents.data_crc and left > 0 and (block := stream.read(min(left, 1 << 20))):

@@ -69,12 +69,37 @@ class Storage(Protocol):
     losses: Losses
 
     def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:
-        """All readable messages of some topics in the file's order; `file` is put into their `MessageLocation`."""
+        """Read all readable messages of some topics, in the file's order.
+
+        Args:
+            topics: their names.
+            file: the number of this file in its recording, put into each message's location.
+
+        Yields:
+            The messages.
+        """
 
     def read(self, location: MessageLocation) -> bytes | memoryview:
-        """One message again; raises SimjudgeError where the file no longer gives it."""
+        """Read one message again.
+
+        Args:
+            location: where `messages` found it.
+
+        Returns:
+            Its CDR bytes.
+
+        Raises:
+            SimjudgeError: the file no longer gives it.
+        """
 
 
 def format_seconds(time: int) -> str:
-    """Nanoseconds as seconds, for messages to people."""
+    """Write a time for people.
+
+    Args:
+        time: nanoseconds.
+
+    Returns:
+        Seconds with three decimals, such as "1.500 s".
+    """
     return f"{time / 1e9:.3f} s"

@@ -103,7 +103,13 @@ def write_recording(
 
 
 def recording_stamps(frames: FrameSet) -> IntArray:
-    """The stamp each frame has in a recording, int64 (F,), nanoseconds.
+    """Choose the stamp that each frame has in a recording.
+
+    Args:
+        frames: the set. A frame without a stamp gets one: 1 s for the first, 0.1 s more for each that follows.
+
+    Returns:
+        int64 (F,), nanoseconds, all different.
 
     Raises:
         SimjudgeError: two frames have the same stamp, or one is negative or too late for a ROS message (year 2038).

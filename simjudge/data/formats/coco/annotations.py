@@ -32,7 +32,14 @@ _NAMES = (ANNOTATIONS, "_annotations.coco.json", "annotations/annotations.json",
 
 
 def is_coco(content: Any) -> bool:
-    """Whether the content of a JSON file is COCO annotations."""
+    """Tell whether the content of a JSON file is COCO annotations.
+
+    Args:
+        content: the parsed file.
+
+    Returns:
+        True where it has images and annotations.
+    """
     return isinstance(content, dict) and isinstance(content.get("images"), list) and "annotations" in content
 
 
@@ -53,6 +60,12 @@ def read_coco(path: Path) -> FrameSet:
 
     Class ids are the category ids. An image without annotations is labelled, with nothing in it.
 
+    Args:
+        path: the annotations file, or a folder with one.
+
+    Returns:
+        The set.
+
     Raises:
         SimjudgeError: there are no annotations, or they name no usable image.
     """
@@ -63,13 +76,35 @@ def read_coco(path: Path) -> FrameSet:
 
 
 def read_coco_content(content: Any, path: Path) -> FrameSet:
-    """The set in the already parsed content of the annotations file at `path`."""
+    """Read COCO annotations that are parsed already.
+
+    Args:
+        content: of the annotations file.
+        path: of the annotations file.
+
+    Returns:
+        The set.
+
+    Raises:
+        SimjudgeError: they name no usable image.
+    """
     sidecar = load_sidecar(path.parent) if path.name == ANNOTATIONS else Sidecar(path)
     return apply_sidecar(_read_plain(content, path, sidecar), sidecar)
 
 
 def write_coco(frames: FrameSet, path: Path) -> Losses:
-    """Write `frames` as a folder: images/, annotations.json, results.json (where predicted) and the sidecar."""
+    """Write a set as a folder: images/, annotations.json, results.json (where predicted) and the sidecar.
+
+    Args:
+        frames: the set.
+        path: of the folder, which must not exist or be empty.
+
+    Returns:
+        Nothing is lost.
+
+    Raises:
+        SimjudgeError: something is there already, or it cannot be written.
+    """
     stems = file_stems(frames.frame_name)
     used = used_class_ids(frames.objects) | used_class_ids(frames.predictions) | set(frames.class_names)
     with atomic_folder(path) as folder:

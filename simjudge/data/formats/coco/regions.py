@@ -14,9 +14,17 @@ from simjudge.data.format_support.mask_codec import DECIMALS, NO_MASK, MaskCrop,
 def parse_region(
     row: dict[str, Any], width: int, height: int, where: str, losses: Losses
 ) -> tuple[list[float], MaskCrop] | None:
-    """Box (x0, y0, x1, y1) and mask in pixels; None, counted, where there is neither.
+    """Read the box and mask of an annotation or result. Without a "bbox" the box is the mask's extent.
 
-    Without a "bbox" the box is the mask's extent. An unusable mask is counted and the box kept.
+    Args:
+        row: the annotation or result.
+        width: of its image, pixels.
+        height: of its image, pixels.
+        where: names the row in messages.
+        losses: takes a mask that cannot be used (its box is kept), and a row with neither box nor mask.
+
+    Returns:
+        Box x0, y0, x1, y1 in pixels, and mask; None where there is neither.
     """
     mask = _mask(row.get("segmentation"), width, height, where, losses)
     try:

@@ -16,14 +16,35 @@ from simjudge.data.formats.coco.regions import parse_region
 
 
 def is_coco_results(content: Any) -> bool:
-    """Whether the content of a JSON file is a list of COCO results."""
+    """Tell whether the content of a JSON file is a list of COCO results.
+
+    Args:
+        content: the parsed file.
+
+    Returns:
+        True where it is a list whose first entries have an image id; an empty list counts.
+    """
     return isinstance(content, list) and all(isinstance(r, dict) and "image_id" in r for r in content[:5])
 
 
 def parse_results(
     rows: Any, path: Path, frame_of: dict[Any, int], size: IntArray, losses: Losses
 ) -> RawRows:
-    """The results as rows, not yet checked; `frame_of` gives the frame of each image id, `size` is int64 (F, 2)."""
+    """Read results into rows, not yet checked.
+
+    Args:
+        rows: the parsed results file.
+        path: of the results file, for messages.
+        frame_of: the frame number by image id.
+        size: int64 (F, 2), width and height of all frames, pixels.
+        losses: takes rows that are malformed or belong to no frame.
+
+    Returns:
+        The rows, with scores.
+
+    Raises:
+        SimjudgeError: the file holds no list.
+    """
     if not isinstance(rows, list):
         raise SimjudgeError(f"{path}: no list of COCO results; write the file anew")
     frame: list[int] = []
@@ -61,24 +82,34 @@ def parse_results(
     )
 
 
-def read_results(rows: Any, path: Path, onto: FrameSet, beside: Path | None, losses: Losses) -> Predictions:
-    """Results for the frames of `onto`.
+def read_results(rows: Any, path: Path, target: FrameSet, annotations: Path | None, losses: Losses) -> Predictions:
+    """Read results onto the frames of a set.
 
-    Image ids are looked up in the annotations that lie beside the results or that `onto` was read from (`beside`);
-    without such, an image id (or "file_name") is taken for a frame's name, as ultralytics writes them.
+    Image ids are looked up in the annotations that `target` was read from, else in those beside the results. Without
+    any, an image id (or "file_name") is taken for a frame's name, as ultralytics writes them.
+
+    Args:
+        rows: the parsed results file.
+        path: of the results file.
+        target: the set.
+        annotations: where `target` was read from, a file or a folder; None where nobody knows.
+        losses: takes what cannot be used.
+
+    Returns:
+        The predictions.
 
     Raises:
         SimjudgeError: no result belongs to a frame.
     """
-    ids = _ids_from_annotations(path.parent, onto) if beside is None else _ids_from_annotations(beside, onto)
+    ids = _ids_from_annotations(path.parent if annotations is None else annotations, target)
     if not ids:
-        ids = _ids_from_annotations(path.parent, onto) or _ids_from_names(onto)
-    raw = parse_results(rows, path, ids, onto.size, losses)
+        ids = _ids_from_annotations(path.parent, target) or _ids_from_names(target)
+    raw = parse_results(rows, path, ids, target.size, losses)
     if len(rows) and not len(raw.frame):
         raise SimjudgeError(
-            f"{path}: no image_id belongs to a frame of {onto.name}; put the file beside its annotations.json"
+            f"{path}: no image_id belongs to a frame of {target.name}; put the file beside its annotations.json"
         )
-    return build_predictions(raw, onto.size, onto.class_names, losses)
+    return build_predictions(raw, target.size, target.class_names, losses)
 
 
 def _frame(row: dict[str, Any], frame_of: dict[Any, int]) -> int | None:
@@ -89,18 +120,18 @@ def _frame(row: dict[str, Any], frame_of: dict[Any, int]) -> int | None:
     return frame_of.get(Path(name).stem) if isinstance(name, str) else None
 
 
-def _ids_from_names(onto: FrameSet) -> dict[Any, int]:
-    ids: dict[Any, int] = {name: i for i, name in enumerate(onto.frame_name)}
-    for i, name in enumerate(onto.frame_name):
+def _ids_from_names(target: FrameSet) -> dict[Any, int]:
+    ids: dict[Any, int] = {name: i for i, name in enumerate(target.frame_name)}
+    for i, name in enumerate(target.frame_name):
         if name.isdecimal():
             ids.setdefault(int(name), i)
     return ids
 
 
-def _ids_from_annotations(place: Path, onto: FrameSet) -> dict[Any, int]:
-    """The frame number by image id from the annotations at `place`, a file or a folder; empty where there are none."""
-    candidates = [place] if place.is_file() else [place / "annotations.json", place / "_annotations.coco.json"]
-    number = {name: i for i, name in enumerate(onto.frame_name)}
+def _ids_from_annotations(path: Path, target: FrameSet) -> dict[Any, int]:
+    """The frame number by image id from the annotations at `path`, a file or a folder; empty where there are none."""
+    candidates = [path] if path.is_file() else [path / "annotations.json", path / "_annotations.coco.json"]
+    number = {name: i for i, name in enumerate(target.frame_name)}
     for candidate in candidates:
         if not candidate.is_file() or candidate.suffix.lower() != ".json":
             continue

@@ -25,7 +25,15 @@ ImageEntry = tuple[str, int, int]
 
 
 def sniff_cvat(path: Path) -> bool:
-    """Whether `path` is an XML file of CVAT for images, or a folder with such an annotations.xml."""
+    """Tell whether a path is CVAT's.
+
+    Args:
+        path: a file or a folder.
+
+    Returns:
+        True for an XML file of CVAT for images, or a folder with an annotations.xml. A damaged one counts: reading says
+        what is wrong with it.
+    """
     if not path.is_file():
         # Whatever is wrong with it, reading says so better than "no data set" would.
         return (path / ANNOTATIONS).is_file()
@@ -36,8 +44,14 @@ def sniff_cvat(path: Path) -> bool:
 def read_cvat(path: Path) -> FrameSet:
     """Read CVAT XML, and the predictions in `predictions.xml` beside it where there is one.
 
-    Class ids are the label's `class_id` where every label has one (as in files written here), else the label's place in
+    Class ids are the label's `class_id` where every label has one (as in files written here), else the label's index in
     the list, from 0. An image that the file names is labelled, an image in `images/` that it does not name is not.
+
+    Args:
+        path: the XML file, or a folder with annotations.xml.
+
+    Returns:
+        The set.
 
     Raises:
         SimjudgeError: the XML is damaged, or names no usable image.
@@ -48,10 +62,20 @@ def read_cvat(path: Path) -> FrameSet:
 
 
 def write_cvat(frames: FrameSet, path: Path) -> Losses:
-    """Write `frames` as a folder: images/, annotations.xml, predictions.xml (where predicted) and the sidecar.
+    """Write a set as a folder: images/, annotations.xml, predictions.xml (where predicted) and the sidecar.
 
     Images that nobody labelled are left out of annotations.xml, so that an export from CVAT, which names all images of
-    its task, can take its place.
+    its task, can replace it.
+
+    Args:
+        frames: the set.
+        path: of the folder, which must not exist or be empty.
+
+    Returns:
+        Nothing is lost.
+
+    Raises:
+        SimjudgeError: something is there already, or it cannot be written.
     """
     stems = file_stems(frames.frame_name)
     labels = _label_texts(frames)

@@ -46,11 +46,18 @@ class FrameFiles:
 
 
 def read_yolo(path: Path) -> FrameSet:
-    """Read all splits (or the one split) that `path` is.
+    """Read all splits (or the one split) that a path is.
 
     Labels are rows "class x y w h" or "class x1 y1 x2 y2 ..." (a polygon: a mask, and its extent as the box).
-    Predictions are rows with the score as last column, in `predictions/` beside `labels/`; where that folder exists, a
-    image without a file in it is one on which the detector found nothing, as ultralytics' save_txt leaves it.
+    Predictions
+    are rows with the score as last column, in `predictions/` beside `labels/`; where that folder exists, an image
+    without a file in it is one on which the detector found nothing, as ultralytics' save_txt leaves it.
+
+    Args:
+        path: a data set folder, its data.yaml, a split folder, or a folder of images with labels.
+
+    Returns:
+        The set.
 
     Raises:
         SimjudgeError: there is no image at all, or data.yaml cannot be used.

@@ -37,13 +37,33 @@ class LabelRows(ShortRepr):
     values: FloatArray
 
     def at(self, rows: IntArray, first: int, count: int) -> FloatArray:
-        """Columns first .. first + count - 1 of some rows: float64 (len(rows), count)."""
+        """Take some columns of some rows.
+
+        Args:
+            rows: int64 (K,), row numbers.
+            first: the first column.
+            count: how many columns; each row must have them.
+
+        Returns:
+            float64 (K, count).
+        """
         picked: FloatArray = self.values[(self.start[rows] + first)[:, None] + np.arange(count)]
         return picked
 
 
 def read_label_rows(paths: Sequence[Path | None], losses: Losses) -> LabelRows:
-    """All rows of some text files (None: no file), those that are no numbers left out and counted."""
+    """Read all rows of some text files.
+
+    Args:
+        paths: the files, None where a frame has none.
+        losses: takes rows that hold something other than numbers.
+
+    Returns:
+        The rows.
+
+    Raises:
+        SimjudgeError: a file cannot be read.
+    """
     file: list[int] = []
     line: list[int] = []
     columns: list[int] = []
@@ -148,7 +168,18 @@ def format_labels(
 
 
 def list_label_files(folder: Path, images: set[str], sidecar: Sidecar, kind: str, losses: Losses) -> dict[str, Path]:
-    """The text files in a folder by stem; those without an image only where the sidecar knows the image's size."""
+    """List the text files in a folder.
+
+    Args:
+        folder: the folder; it may be missing.
+        images: the stems that have an image.
+        sidecar: knows the size of frames that never had an image.
+        kind: what a file that belongs to no image is counted as.
+        losses: takes such files.
+
+    Returns:
+        The files by stem.
+    """
     if not folder.is_dir():
         return {}
     with os.scandir(folder) as entries:
@@ -164,7 +195,14 @@ def list_label_files(folder: Path, images: set[str], sidecar: Sidecar, kind: str
 
 
 def write_label_files(folder: Path, stems: Sequence[str], texts: Sequence[str], wanted: Sequence[bool]) -> None:
-    """Write the wanted ones of some texts into a new folder, STEM.txt each."""
+    """Write texts into a new folder, STEM.txt each.
+
+    Args:
+        folder: to be made.
+        stems: the file stem of each frame.
+        texts: the text of each frame.
+        wanted: which of them to write.
+    """
     folder.mkdir(parents=True)
     for stem, text, write in zip(stems, texts, wanted, strict=True):
         if write:

@@ -37,7 +37,14 @@ class YoloLayout:
 
 
 def is_yolo(path: Path) -> bool:
-    """Whether `path` is a data.yaml, a folder with one, a split folder, or a folder of images with labels."""
+    """Tell whether a path is a YOLO data set.
+
+    Args:
+        path: any path.
+
+    Returns:
+        True for a data.yaml, a folder with one, a split folder, or a folder of images with labels.
+    """
     if path.is_file():
         return path.name in _YAMLS or (path.suffix.lower() in (".yaml", ".yml") and _is_description(path))
     if not path.is_dir():
@@ -46,7 +53,14 @@ def is_yolo(path: Path) -> bool:
 
 
 def find_layout(path: Path, losses: Losses) -> YoloLayout:
-    """The layout of the data set at `path` (anything that `is_yolo` takes).
+    """Find the splits and class names of a data set.
+
+    Args:
+        path: anything that `is_yolo` takes.
+        losses: takes images that are listed and missing, and those with a repeated stem.
+
+    Returns:
+        The layout.
 
     Raises:
         SimjudgeError: data.yaml cannot be used, or none of the folders it names exists.
@@ -77,7 +91,18 @@ def find_layout(path: Path, losses: Losses) -> YoloLayout:
 
 
 def parse_class_names(content: Any, path: Path) -> dict[int, str]:
-    """The names by class id out of a description, which holds a list or a dictionary; empty where it has none."""
+    """Read the class names out of a data.yaml.
+
+    Args:
+        content: the parsed file; "names" holds a list or a dictionary.
+        path: of the file, for messages.
+
+    Returns:
+        The names by class id, empty where there are none.
+
+    Raises:
+        SimjudgeError: "names" is of another kind, or a key is no number.
+    """
     names = content.get("names") if isinstance(content, dict) else None
     if names is None:
         return {}
@@ -91,7 +116,14 @@ def parse_class_names(content: Any, path: Path) -> dict[int, str]:
 
 
 def label_folder(images: Path) -> Path:
-    """Where ultralytics looks for the labels of an image folder: the last "images" in its path made "labels"."""
+    """Find where ultralytics looks for the labels of an image folder.
+
+    Args:
+        images: the folder of images.
+
+    Returns:
+        The last "images" in its path made "labels"; the folder itself where there is none.
+    """
     return _beside(images, "labels")
 
 

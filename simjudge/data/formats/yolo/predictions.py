@@ -14,7 +14,14 @@ from simjudge.data.formats.yolo.labels import read_label_rows, scale_to_pixels
 
 
 def is_prediction_folder(path: Path) -> bool:
-    """Whether `path` is a folder of text files with rows of numbers (or holds one called "labels") and no images."""
+    """Tell whether a path is a folder of YOLO predictions.
+
+    Args:
+        path: any path.
+
+    Returns:
+        True where it holds text files with rows of numbers, or a folder of them called "labels".
+    """
     folder = find_label_folder(path)
     if folder is None:
         return False
@@ -28,33 +35,48 @@ def is_prediction_folder(path: Path) -> bool:
 
 
 def find_label_folder(path: Path) -> Path | None:
-    """The folder of text files that `path` is or holds as "labels"."""
+    """Find the folder of text files that a path is or holds as "labels".
+
+    Args:
+        path: any path.
+
+    Returns:
+        The folder; None where there is none with a .txt file.
+    """
     for folder in (path / "labels", path):
         if folder.is_dir():
             return folder if next(folder.glob("*.txt"), None) is not None else None
     return None
 
 
-def read_prediction_folder(path: Path, onto: FrameSet, losses: Losses) -> Predictions:
-    """Predictions for the frames of `onto` from a folder of text files named after them.
+def read_prediction_folder(path: Path, target: FrameSet, losses: Losses) -> Predictions:
+    """Read predictions for the frames of a set from a folder of text files named after them.
 
     Rows are "class x y w h score", or without the score (which is then 1), as ultralytics and the authors write them.
+
+    Args:
+        path: the folder, or one that holds it as "labels".
+        target: the set.
+        losses: takes files that belong to no frame, and rows that cannot be used.
+
+    Returns:
+        The predictions.
 
     Raises:
         SimjudgeError: no file is named after a frame.
     """
     folder = find_label_folder(path) or path
     by_stem = {file.stem: file for file in sorted(folder.glob("*.txt"))}
-    stems = dict(zip(file_stems(onto.frame_name), onto.frame_name, strict=True))
+    stems = dict(zip(file_stems(target.frame_name), target.frame_name, strict=True))
     names = {name: by_stem[stem] for stem, name in stems.items() if stem in by_stem}
     if not names:
         some = next(iter(by_stem), "no .txt file")
-        raise SimjudgeError(f"{path}: no file is named after a frame of {onto.name} (the first is {some})")
+        raise SimjudgeError(f"{path}: no file is named after a frame of {target.name} (the first is {some})")
     matched = {file.stem for file in names.values()}
     for stem, file in by_stem.items():
         if stem not in matched:
             losses.add("prediction files for frames that the set lacks", str(file))
-    paths = [names.get(name) for name in onto.frame_name]
+    paths = [names.get(name) for name in target.frame_name]
     rows = read_label_rows(paths, losses)
-    raw = scale_to_pixels(rows, paths, np.arange(len(onto)), onto.size, losses, scored=True)
-    return build_predictions(raw, onto.size, onto.class_names, losses)
+    raw = scale_to_pixels(rows, paths, np.arange(len(target)), target.size, losses, scored=True)
+    return build_predictions(raw, target.size, target.class_names, losses)

@@ -10,7 +10,8 @@ from scipy.interpolate import CubicSpline
 
 from simjudge.core.documents import Location
 from simjudge.core.frames import FloatArray
-from simjudge.scene.scene_file import ArcsFields, LineFields, SceneDocument, SineFields
+from simjudge.scene.placement_fields import ArcsFields, LineFields, SineFields
+from simjudge.scene.scene_file import SceneDocument
 
 _STEP = 0.02
 """Metres between the points of a line."""

@@ -20,8 +20,9 @@ from simjudge.scene import solid_meshes
 from simjudge.scene.floor import radius_from_above
 from simjudge.scene.model import NO_CLASS, Collider, Mesh, Motion, Surface, Thing
 from simjudge.scene.obj import ObjMesh, read_obj
-from simjudge.scene.scene_file import SHAPES, KindFields, PartFields, SceneDocument, ShapeFields
+from simjudge.scene.scene_file import SceneDocument
 from simjudge.scene.surfaces import Repeat, Surfaces
+from simjudge.scene.thing_fields import SHAPES, KindFields, PartFields, ShapeFields
 
 _SLAB = 0.05
 """Metres behind a plane that are solid in physics."""

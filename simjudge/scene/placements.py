@@ -31,8 +31,9 @@ from simjudge.scene.measured_positions import (
     transform_positions,
 )
 from simjudge.scene.model import NO_INSTANCE, Course
+from simjudge.scene.placement_fields import PathFields, TableFields
 from simjudge.scene.random_placements import place_at_random
-from simjudge.scene.scene_file import PathFields, SceneDocument, TableFields
+from simjudge.scene.scene_file import SceneDocument
 
 _NEAREST_SIDE = 0.45
 """Share of its width to which a path may come near one of its own sides; half of it is where the side stands."""

@@ -11,8 +11,9 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene.file_content import random_of
 from simjudge.scene.floor import Floor
 from simjudge.scene.forms import Form, Forms, PlacedForm
+from simjudge.scene.placement_fields import RandomFields
 from simjudge.scene.scatter import scatter
-from simjudge.scene.scene_file import RandomFields, SceneDocument
+from simjudge.scene.scene_file import SceneDocument
 
 
 def place_at_random(document: SceneDocument, name: str, forms: Forms, floor: Floor, seed: int) -> list[PlacedForm]:

@@ -21,8 +21,9 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.text import nearest_name
 from simjudge.scene.colour import image_to_linear
 from simjudge.scene.model import Surface
-from simjudge.scene.scene_file import SceneDocument, SurfaceFields, TextureFields
+from simjudge.scene.scene_file import SceneDocument
 from simjudge.scene.textures import make_texture
+from simjudge.scene.thing_fields import SurfaceFields, TextureFields
 
 Repeat = tuple[float, float]
 _PLAIN = Surface()

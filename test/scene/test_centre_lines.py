@@ -8,7 +8,7 @@ import pytest
 from simjudge.core.documents import check_content
 from simjudge.core.errors import SimjudgeError
 from simjudge.scene.centre_lines import build_line, headings, offset_line, resample, tightest_radius
-from simjudge.scene.scene_file import LineFields
+from simjudge.scene.placement_fields import LineFields
 
 
 def line_of(tmp_path, **fields):

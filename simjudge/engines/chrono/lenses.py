@@ -31,7 +31,8 @@ import numpy.typing as npt
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray
 from simjudge.engines.chrono.versions import Factor
-from simjudge.sensors.camera.lens import Coefficients, Lens
+from simjudge.sensors.camera.distortion import Coefficients
+from simjudge.sensors.camera.lens import Lens
 
 DIRECT_LIMIT = 0.1
 """Pixels by which Chrono's own rays may miss ours."""

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.engines.chrono.lenses import SensorRequest, fit_coefficients
 from simjudge.sensors.camera.chrono_camera import ChronoPhysical
-from simjudge.sensors.camera.lens import Coefficients, Lens
+from simjudge.sensors.camera.distortion import Coefficients
+from simjudge.sensors.camera.lens import Lens
 
 FULL = 65535
 _WIDTH = 0.013

@@ -1,29 +1,15 @@
-"""Lens models: which way the light came that a pixel sees, and which pixel sees a point. Pure functions on arrays.
+"""Lenses: which way the light came that a pixel sees, and which pixel sees a point. Pure functions on arrays.
 
 The camera's frame is REP 103's optical one: x right, y down, z forward, metres (any unit will do: only directions
 count). Pixel coordinates are OpenCV's and ROS's: (0, 0) is the centre of the upper left pixel, the image's outer
-edges are at -0.5 and width - 0.5. All lenses here are round and centred: a pixel's distance from the principal point
-over the focal length, its *radius*, depends on nothing but the *slope* of its ray, tan(angle off the axis).
-
-* pinhole: radius = slope.
-* fov: slope = t tan(radius) / tan(t) with t = tan(half the horizontal field). In half widths, r1 = radius / t and
-  r2 = slope / t, that is r2 = tan(r1 t) / t scaled by t / tan(t), so that r1 = 1 stays at r2 = 1: the FOV lens of
-  Chrono::Sensor (camera.cu, FOV_LENS) as Elmquist, Serban and Negrut describe it in "A sensor simulation framework
-  for training and testing robots and autonomous vehicles". Newer sources of Chrono hold Devernay and Faugeras' form
-  instead, which does not keep the field.
-* radial: radius = slope (1 + k1 slope^2 + k2 slope^4 + k3 slope^6), Brown's model as in OpenCV and ROS (plumb_bob).
-  Chrono inverts it by a truncated series (Drap and Lefevre); here it is inverted to the last bits, by Newton steps.
-
-A radial polynomial may turn back: beyond some slope the radius shrinks again, and OpenCV would show such a point a
-second time. Here a lens ends where its polynomial turns: slopes and radii beyond are NaN, and a camera whose image
-reaches there is refused.
+edges are at -0.5 and width - 0.5. What the models are is said, and computed, in `distortion`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,101 +17,22 @@ import numpy.typing as npt
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FloatArray
 from simjudge.sensors.camera.calibration import Calibration
+from simjudge.sensors.camera.distortion import (
+    Coefficients,
+    fov_radius,
+    fov_slope,
+    radial_end,
+    radial_radius,
+    radial_slope,
+)
 
 MODELS = ("pinhole", "fov", "radial")
 _WIDEST = {"pinhole": 180.0, "fov": 2 * math.degrees(math.atan(math.pi / 2)), "radial": 180.0}
 """The horizontal field, degrees, that a model can just not reach."""
-_TOLERANCE, _STEPS = 1e-14, 100
-_STEEPEST, _LARGEST_COEFFICIENT = 1e6, 1e6
+_LARGEST_COEFFICIENT = 1e6
+"""No lens has a larger k1, k2 or k3."""
 _FIT_LIMIT = 0.5
 """Pixels by which a camera_info may miss the rays at most."""
-
-Coefficients = tuple[float, float, float]
-
-
-def radial_radius(slope: npt.ArrayLike, coefficients: Coefficients) -> FloatArray:
-    """Radius of rays through a radial lens: any shape, no unit; NaN beyond where the polynomial turns.
-
-    Args:
-        slope: tangent of the angle off the axis, 0 or more, any shape.
-        coefficients: k1, k2, k3, no unit.
-
-    Returns:
-        Float64 of the same shape: distance from the principal point over the focal length.
-    """
-    s = np.asarray(slope, np.float64)
-    radius = _polynomial(s, coefficients)
-    return np.where(s <= radial_end(coefficients), radius, np.nan)
-
-
-def radial_slope(radius: npt.ArrayLike, coefficients: Coefficients) -> FloatArray:
-    """The inverse of `radial_radius` by Newton steps kept within a shrinking bracket; NaN where no ray arrives.
-
-    Args:
-        radius: distance from the principal point over the focal length, 0 or more, any shape.
-        coefficients: k1, k2, k3, no unit.
-
-    Returns:
-        Float64 of the same shape: tangent of the angle off the axis.
-    """
-    target = np.atleast_1d(np.asarray(radius, np.float64))
-    low, high = np.zeros_like(target), np.full_like(target, radial_end(coefficients))
-    reached = target <= _polynomial(high, coefficients)
-    slope = np.clip(target, low, high)
-    for _ in range(_STEPS):
-        off = _polynomial(slope, coefficients) - target
-        if np.all(np.abs(off[reached]) <= _TOLERANCE * np.maximum(target[reached], 1)):
-            break
-        low, high = np.where(off < 0, slope, low), np.where(off > 0, slope, high)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = slope - off / _derivative(slope, coefficients)
-        inside = (step > low) & (step < high)
-        slope = np.where(off == 0, slope, np.where(inside, step, (low + high) / 2))
-    return np.where(reached, slope, np.nan).reshape(np.shape(radius))
-
-
-def radial_end(coefficients: Coefficients) -> float:
-    """The slope at which the polynomial turns back; 1e6, an angle of 89.9999 degrees, where it does not before.
-
-    Args:
-        coefficients: k1, k2, k3, no unit.
-
-    Returns:
-        The slope, above 0, no unit.
-    """
-    k1, k2, k3 = coefficients
-    # The derivative's zeros in 1 / slope^2: the leading 1 keeps vanishing coefficients harmless.
-    roots = np.roots([1.0, 3 * k1, 5 * k2, 7 * k3])
-    real = [float(root.real) for root in roots if abs(root.imag) <= 1e-9 * abs(root) and root.real > _STEEPEST**-2]
-    return 1 / math.sqrt(max(real)) if real else _STEEPEST
-
-
-def fov_radius(slope: npt.ArrayLike, half_tangent: float) -> FloatArray:
-    """Radius of rays through the FOV lens whose half horizontal field has the tangent `half_tangent` (below pi / 2).
-
-    Args:
-        slope: tangent of the angle off the axis, any shape.
-        half_tangent: tangent of half the horizontal field, 0 to pi / 2.
-
-    Returns:
-        Float64 of the same shape: distance from the principal point over the focal length.
-    """
-    return np.arctan(np.asarray(slope, np.float64) * math.tan(half_tangent) / half_tangent)
-
-
-def fov_slope(radius: npt.ArrayLike, half_tangent: float) -> FloatArray:
-    """The inverse of `fov_radius`; NaN from a radius of pi / 2 on, where no ray arrives.
-
-    Args:
-        radius: distance from the principal point over the focal length, any shape.
-        half_tangent: tangent of half the horizontal field, 0 to pi / 2.
-
-    Returns:
-        Float64 of the same shape: tangent of the angle off the axis.
-    """
-    rho = np.asarray(radius, np.float64)
-    with np.errstate(invalid="ignore"):
-        return np.where(rho < math.pi / 2, half_tangent * np.tan(rho) / math.tan(half_tangent), np.nan)
 
 
 class CameraInfo(NamedTuple):
@@ -402,17 +309,3 @@ def lens_from_calibration(calibration: Calibration) -> Lens:
     coefficients = (float(given[0]), float(given[1]), float(given[4]))
     focal, centre = (float(matrix[0, 0]), float(matrix[1, 1])), (float(matrix[0, 2]), float(matrix[1, 2]))
     return Lens("radial" if any(coefficients) else "pinhole", calibration.size, focal, centre, coefficients)
-
-
-def _polynomial(slope: npt.NDArray[Any], coefficients: Coefficients) -> FloatArray:
-    k1, k2, k3 = coefficients
-    square = slope * slope
-    value: FloatArray = slope * (1 + square * (k1 + square * (k2 + square * k3)))
-    return value
-
-
-def _derivative(slope: npt.NDArray[Any], coefficients: Coefficients) -> FloatArray:
-    k1, k2, k3 = coefficients
-    square = slope * slope
-    value: FloatArray = 1 + square * (3 * k1 + square * (5 * k2 + square * 7 * k3))
-    return value

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from simjudge.core.errors import UsageError
-from simjudge.sensors.camera import lens as lenses
+from simjudge.sensors.camera import distortion
 from simjudge.sensors.camera.calibration import Calibration
 from simjudge.sensors.camera.lens import lens_from_calibration, lens_with_field, lens_with_focal_length
 
@@ -134,8 +134,8 @@ def test_from_a_pixel_out_and_back_again(u, v, k, field, model, distance):
     radius=st.floats(0, 3),
 )
 def test_radial_inverse_is_exact_or_says_that_there_is_none(k, radius):
-    slope = float(lenses.radial_slope(radius, k))
-    end = lenses.radial_end(k)
+    slope = float(distortion.radial_slope(radius, k))
+    end = distortion.radial_end(k)
     s = np.linspace(0, min(end, 20.0), 20001)
     values = s * (1 + k[0] * s**2 + k[1] * s**4 + k[2] * s**6)
     assert np.all(np.diff(values) > -1e-9 * np.maximum(values[1:], 1))  # monotone as far as it goes
@@ -151,8 +151,8 @@ def test_radial_inverse_is_exact_or_says_that_there_is_none(k, radius):
 def test_where_the_polynomial_turns_nothing_is_seen_twice():
     # r (1 - r^2 / 3) turns at 1, where it is 2/3; OpenCV goes on.
     k = (-1 / 3, 0.0, 0.0)
-    assert lenses.radial_end(k) == pytest.approx(1)
-    assert lenses.radial_slope([0.3, 2 / 3 - 1e-9, 0.67], k).tolist()[2:] == pytest.approx([math.nan], nan_ok=True)
+    assert distortion.radial_end(k) == pytest.approx(1)
+    assert distortion.radial_slope([0.3, 2 / 3 - 1e-9, 0.67], k).tolist()[2:] == pytest.approx([math.nan], nan_ok=True)
     lens = lens_with_focal_length("radial", (100, 100), 200, k)
     inside, beyond = lens.project([[0.9, 0, 1], [1.2, 0, 1]])
     assert inside[0] == pytest.approx(49.5 + 200 * 0.9 * (1 - 0.27))

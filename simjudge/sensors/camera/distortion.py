@@ -1,0 +1,137 @@
+"""Lens models: the radius at which a ray of a slope meets the sensor, and back. Pure functions on arrays.
+
+All lenses here are round and centred: a pixel's distance from the principal point over the focal length, its *radius*,
+depends on nothing but the *slope* of its ray, tan(angle off the axis).
+
+* pinhole: radius = slope.
+* fov: slope = t tan(radius) / tan(t) with t = tan(half the horizontal field). In half widths, r1 = radius / t and
+  r2 = slope / t, that is r2 = tan(r1 t) / t scaled by t / tan(t), so that r1 = 1 stays at r2 = 1: the FOV lens of
+  Chrono::Sensor (camera.cu, FOV_LENS) as Elmquist, Serban and Negrut describe it in "A sensor simulation framework
+  for training and testing robots and autonomous vehicles". Newer sources of Chrono hold Devernay and Faugeras' form
+  instead, which does not keep the field.
+* radial: radius = slope (1 + k1 slope^2 + k2 slope^4 + k3 slope^6), Brown's model as in OpenCV and ROS (plumb_bob).
+  Chrono inverts it by a truncated series (Drap and Lefevre); here it is inverted to the last bits, by Newton steps.
+
+A radial polynomial may turn back: beyond some slope the radius shrinks again, and OpenCV would show such a point a
+second time. Here a lens ends where its polynomial turns: slopes and radii beyond are NaN, and a camera whose image
+reaches there is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.frames import FloatArray
+
+STEEPEST = 1e6
+"""The largest slope that is told from a ray across the axis: an angle of 89.9999 degrees."""
+_TOLERANCE = 1e-14
+"""Of the inverse of the radial polynomial, relative."""
+_STEPS = 100
+"""Newton steps at most; where the polynomial is flat they become halvings."""
+
+Coefficients = tuple[float, float, float]
+"""k1, k2, k3 of the radial model."""
+
+
+def radial_radius(slope: npt.ArrayLike, coefficients: Coefficients) -> FloatArray:
+    """Radius of rays through a radial lens: any shape, no unit; NaN beyond where the polynomial turns.
+
+    Args:
+        slope: tangent of the angle off the axis, 0 or more, any shape.
+        coefficients: k1, k2, k3, no unit.
+
+    Returns:
+        Float64 of the same shape: distance from the principal point over the focal length.
+    """
+    s = np.asarray(slope, np.float64)
+    radius = _polynomial(s, coefficients)
+    return np.where(s <= radial_end(coefficients), radius, np.nan)
+
+
+def radial_slope(radius: npt.ArrayLike, coefficients: Coefficients) -> FloatArray:
+    """The inverse of `radial_radius` by Newton steps kept within a shrinking bracket; NaN where no ray arrives.
+
+    Args:
+        radius: distance from the principal point over the focal length, 0 or more, any shape.
+        coefficients: k1, k2, k3, no unit.
+
+    Returns:
+        Float64 of the same shape: tangent of the angle off the axis.
+    """
+    target = np.atleast_1d(np.asarray(radius, np.float64))
+    low, high = np.zeros_like(target), np.full_like(target, radial_end(coefficients))
+    reached = target <= _polynomial(high, coefficients)
+    slope = np.clip(target, low, high)
+    for _ in range(_STEPS):
+        off = _polynomial(slope, coefficients) - target
+        if np.all(np.abs(off[reached]) <= _TOLERANCE * np.maximum(target[reached], 1)):
+            break
+        low, high = np.where(off < 0, slope, low), np.where(off > 0, slope, high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = slope - off / _derivative(slope, coefficients)
+        inside = (step > low) & (step < high)
+        slope = np.where(off == 0, slope, np.where(inside, step, (low + high) / 2))
+    return np.where(reached, slope, np.nan).reshape(np.shape(radius))
+
+
+def radial_end(coefficients: Coefficients) -> float:
+    """The slope at which the polynomial turns back; 1e6, an angle of 89.9999 degrees, where it does not before.
+
+    Args:
+        coefficients: k1, k2, k3, no unit.
+
+    Returns:
+        The slope, above 0, no unit.
+    """
+    k1, k2, k3 = coefficients
+    # The derivative's zeros in 1 / slope^2: the leading 1 keeps vanishing coefficients harmless.
+    roots = np.roots([1.0, 3 * k1, 5 * k2, 7 * k3])
+    real = [float(root.real) for root in roots if abs(root.imag) <= 1e-9 * abs(root) and root.real > STEEPEST**-2]
+    return 1 / math.sqrt(max(real)) if real else STEEPEST
+
+
+def fov_radius(slope: npt.ArrayLike, half_tangent: float) -> FloatArray:
+    """Radius of rays through the FOV lens whose half horizontal field has the tangent `half_tangent` (below pi / 2).
+
+    Args:
+        slope: tangent of the angle off the axis, any shape.
+        half_tangent: tangent of half the horizontal field, 0 to pi / 2.
+
+    Returns:
+        Float64 of the same shape: distance from the principal point over the focal length.
+    """
+    return np.arctan(np.asarray(slope, np.float64) * math.tan(half_tangent) / half_tangent)
+
+
+def fov_slope(radius: npt.ArrayLike, half_tangent: float) -> FloatArray:
+    """The inverse of `fov_radius`; NaN from a radius of pi / 2 on, where no ray arrives.
+
+    Args:
+        radius: distance from the principal point over the focal length, any shape.
+        half_tangent: tangent of half the horizontal field, 0 to pi / 2.
+
+    Returns:
+        Float64 of the same shape: tangent of the angle off the axis.
+    """
+    rho = np.asarray(radius, np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.where(rho < math.pi / 2, half_tangent * np.tan(rho) / math.tan(half_tangent), np.nan)
+
+
+def _polynomial(slope: npt.NDArray[Any], coefficients: Coefficients) -> FloatArray:
+    k1, k2, k3 = coefficients
+    square = slope * slope
+    value: FloatArray = slope * (1 + square * (k1 + square * (k2 + square * k3)))
+    return value
+
+
+def _derivative(slope: npt.NDArray[Any], coefficients: Coefficients) -> FloatArray:
+    k1, k2, k3 = coefficients
+    square = slope * slope
+    value: FloatArray = 1 + square * (3 * k1 + square * (5 * k2 + square * 7 * k3))
+    return value

@@ -14,16 +14,16 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
 from simjudge.graph.node_interfaces import NODES
+from simjudge.graph.node_settings import CameraBridgeSettings
 from simjudge.sensors.camera.calibration import Calibration, Undistortion
 from simjudge.sensors.camera.calibration_file import read_calibration
 
 from .diagnostics import ERROR, OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_publisher
 from .headers import message_stamp
-from .image_input import TRANSPORTS, ImageInput
+from .image_input import ImageInput
 from .image_messages import camera_info_message, flip_rows, image_message, to_rgb
-from .parameters import Parameter
-from .qos import RELIABILITIES
+from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
 
 _DEPTH = 30
@@ -42,24 +42,7 @@ class CameraBridgeNode(SimjudgeNode):
 
     NAME = "camera_bridge_node"
     INTERFACE = NODES["camera_bridge_node"]
-    PARAMETERS = (
-        Parameter("transport", "auto", "which images: the raw ones (image), the compressed ones (image/compressed),"
-                  " or those that come", choices=TRANSPORTS),
-        Parameter("reliability", "auto", "of the images taken: auto takes what is offered", choices=RELIABILITIES),
-        Parameter("publish_reliability", "auto", "of the images published: auto is best effort where large shared"
-                  " memory is set up, else reliable", choices=RELIABILITIES),
-        Parameter("calibration", "", "YAML file of ROS's camera_calibration; without one there is neither camera_info"
-                  " nor image_rect"),
-        Parameter("calibration_check", "refuse", "what to do about a principal point that does not suit the size that"
-                  " the calibration claims", choices=("refuse", "warn")),
-        Parameter("scale_calibration", default=False, description="scale the calibration to images of another size"
-                  " and the same shape"),
-        Parameter("frame_id", "", "coordinate frame of the headers; empty: as they come"),
-        Parameter("restamp", "never", "arrival: stamp images when they come, for cameras without a clock",
-                  choices=("never", "arrival")),
-        Parameter("upside_down", default=False, description="turn raw images over that come with the bottom row"
-                  " first, as Chrono::ROS's do"),
-    )  # fmt: skip
+    PARAMETERS = settings_parameters(CameraBridgeSettings)
 
     def __init__(self) -> None:
         """Read the calibration and start.

@@ -14,7 +14,8 @@ from simjudge.core.box_drawing import class_colour, draw_boxes
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.graph.node_interfaces import NODES
-from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, Detector
+from simjudge.graph.node_settings import DetectionSettings
+from simjudge.perception.detector import Detections, Detector
 from simjudge.perception.loading import load_detector
 from simjudge.studies.live.image_queue import ImageQueue, QueuedImage
 
@@ -22,10 +23,9 @@ from .detection_messages import detection_array, vision_array, vision_types
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_publisher
 from .headers import describe_message, message_stamp
-from .image_input import TRANSPORTS, ImageInput
+from .image_input import ImageInput
 from .image_messages import image_message, to_rgb
-from .parameters import Parameter
-from .qos import RELIABILITIES
+from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
 
 _LIVE_DEPTH, _BAG_DEPTH = 5, 100
@@ -40,24 +40,7 @@ class DetectionNode(SimjudgeNode):
 
     NAME = "detection_node"
     INTERFACE = NODES["detection_node"]
-    PARAMETERS = (
-        Parameter("model", "", "a .onnx, .pt or .yaml file, or the name of a detector that comes with simjudge",
-                  required=True, changeable=True),
-        Parameter("min_score", DEFAULT_MIN_SCORE, "detections below are not published; keep it low, a comparison"
-                  " chooses its own", low=0, high=1, changeable=True),
-        Parameter("iou", DEFAULT_IOU, "of two boxes of one class that overlap more, the better stays", low=0, high=1),
-        Parameter("imgsz", 0, "side of the net's input in pixels, where the model leaves it open; 0: as the model says",
-                  low=0, high=8192),
-        Parameter("device", "", "for .pt: cpu, 0, ..."),
-        Parameter("every_frame", default=False, description="false: always the newest image, for live work;"
-                  " true: every image in order, for recordings"),
-        Parameter("queue_mb", 1000.0, "every_frame: memory for images that wait, MB", low=1, high=1e6),
-        Parameter("drain", 3.0, "every_frame: seconds that images which wait are still worked on when the node is"
-                  " told to end", low=0, high=1e6),
-        Parameter("transport", "auto", "which images: the raw ones, the compressed ones, or those that come",
-                  choices=TRANSPORTS),
-        Parameter("reliability", "auto", "of the images: auto takes what is offered", choices=RELIABILITIES),
-    )  # fmt: skip
+    PARAMETERS = settings_parameters(DetectionSettings)
 
     def __init__(self) -> None:
         """Load the model and start.
@@ -132,7 +115,7 @@ class DetectionNode(SimjudgeNode):
             min_score=self.settings["min_score"],
             iou=self.settings["iou"],
             imgsz=self.settings["imgsz"] or None,
-            device=self.settings["device"],
+            device=self.settings["device"] or "",
         )
 
     def _load_meanwhile(self, model: str) -> Detector:

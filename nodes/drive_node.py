@@ -16,18 +16,19 @@ from simjudge.driving.cones import DetectionUncertainty
 from simjudge.driving.driver import Driver, DriverParameters
 from simjudge.driving.steering import SpeedController
 from simjudge.graph.node_interfaces import NODES
+from simjudge.graph.node_settings import DriverSettings
 from simjudge.perception.class_map import normalized_name
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.vehicle.vehicle import VehicleState
 from simjudge.vehicle.vehicle_file import read_vehicle
-from simjudge.vehicle.vehicle_messages import INPUT_TYPE, ODOMETRY_TOPIC, Frames, VehicleMessages
+from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, Frames, VehicleMessages
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .drive_messages import camera_calibration, cone_markers, path_message, side_detections, vehicle_state
 from .endpoints import declared_publisher, declared_subscription
 from .headers import describe_message, make_header, message_stamp
-from .parameters import Parameter
+from .parameters import settings_parameters
 from .runtime import SimjudgeNode, message_class, run_node
 
 _DEPTH = 100
@@ -41,22 +42,7 @@ class DriveNode(SimjudgeNode):
 
     NAME = "drive_node"
     INTERFACE = NODES["drive_node"]
-    PARAMETERS = (
-        Parameter("vehicle", "art1", "the car: a file, or the name of one that comes with simjudge"),
-        Parameter("camera", "", "the car's camera, likewise; empty: its lens is that of camera/camera_info"),
-        Parameter("right", "red", "class name (or number) of the cones on the right"),
-        Parameter("left", "green", "class name (or number) of the cones on the left"),
-        Parameter("lane_width", 1.0, "metres between left and right cones, roughly", low=0.3, high=10),
-        Parameter("fastest", SpeedController.fastest, "m/s, on a straight line that is known well", low=0.1, high=20),
-        Parameter("slowest", SpeedController.slowest, "m/s, in the tightest curve, and where the way is not known",
-                  low=0.05, high=20),
-        Parameter("sideways", SpeedController.lateral_acceleration, "m/s^2 that curves may ask for", low=0.1, high=20),
-        Parameter("min_score", DetectionUncertainty.min_score, "detections below do not count", low=0, high=1),
-        Parameter("silence", 0.5, "seconds of odometry without detections from which on it drives on what it knows,"
-                  " slowly, and then stops", low=0.05, high=10),
-        Parameter("input_type", INPUT_TYPE, "of vehicle/input; or art_msgs/msg/VehicleInput"),
-        Parameter("base_frame", "base_link", "in the headers of vehicle/input"),
-    )  # fmt: skip
+    PARAMETERS = settings_parameters(DriverSettings)
 
     def __init__(self) -> None:
         """Set up the topics.

@@ -19,7 +19,6 @@ from .diagnostics import OK, WARN
 from .qos import image_qos, subscription_events
 from .runtime import SimjudgeNode
 
-TRANSPORTS = ("auto", "raw", "compressed")
 PATIENCE = 5.0
 """Seconds without an image until the node says what it waits for."""
 _PERIOD = 0.1

@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.settings import Setting
+from simjudge.core.settings import Setting, Settings, declared
 
 Value: TypeAlias = "bool | int | float | str | list[str] | list[float] | None"
 
@@ -41,6 +41,7 @@ class Parameter:
         changeable: may be set while the node runs.
         required: the default stands for "not given", and must be replaced.
         kind: bool, int, float or str; None for the default's type.
+        optional: "not given" is possible; its value is None.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Parameter:
     changeable: bool = False
     required: bool = False
     kind: type | None = None
+    optional: bool = False
 
     @classmethod
     def of(cls, row: Setting) -> Parameter:
@@ -62,9 +64,12 @@ class Parameter:
         """
         texts = row.form is not None or row.kind in (str, Path)
         kind = str if texts else row.kind
-        default: Any = row.text(row.default) if texts else row.default
-        range_ = (row.allowed, row.low, row.high)
-        return cls(row.name, default, row.description, *range_, row.changeable, row.required, kind)
+        many = row.many and row.form is None
+        default: Any = list(row.default) if many else row.text(row.default) if texts else row.default
+        return cls(
+            row.name, default, row.description, row.allowed, row.low, row.high, row.changeable, row.required,
+            None if many else kind, row.optional,
+        )  # fmt: skip
 
     @property
     def unset(self) -> bool:
@@ -120,7 +125,7 @@ class Parameter:
         return out
 
 
-class Settings:
+class ParameterValues:
     """The values of a node's parameters, always the current ones."""
 
     def __init__(self, node: Node, table: Sequence[Parameter], changed: Callable[[str, Any], None]) -> None:
@@ -142,9 +147,11 @@ class Settings:
         node.add_on_set_parameters_callback(self._check)
 
     def __getitem__(self, name: str) -> Any:
-        """The current value of a parameter; a list for an array."""
+        """The current value of a parameter: a list for an array, None for a text or number that is not given."""
         row = self._rows[name]
         value = self._node.get_parameter_or(name, RosParameter(name, value=row.default)).value
+        if row.optional and value == "":
+            return None
         return list(value) if isinstance(row.default, list) else value
 
     def _declare(self, row: Parameter) -> None:
@@ -176,6 +183,15 @@ class Settings:
             except SimjudgeError as error:
                 return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
+
+
+def settings_parameters(kind: type[Settings]) -> tuple[Parameter, ...]:
+    """The parameters of a settings class.
+
+    Args:
+        kind: the class.
+    """
+    return tuple(Parameter.of(row) for row in declared(kind))
 
 
 def table_text(table: Sequence[Parameter]) -> str:

@@ -19,11 +19,12 @@ from simjudge.data.rosbag2.playback import PlaybackClock, sort_by_time
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, StoredTopic, format_seconds
 from simjudge.graph.node_interfaces import NODES
+from simjudge.graph.node_settings import PlaySettings
 
 from .diagnostics import OK, TaskState
 from .endpoints import declared_publisher, declared_service
 from .message_definitions import has_installed_definition
-from .parameters import Parameter
+from .parameters import settings_parameters
 from .qos import publisher_events
 from .recorded_qos import playback_qos
 from .runtime import SimjudgeNode, message_class, run_node
@@ -38,20 +39,7 @@ class PlayNode(SimjudgeNode):
 
     NAME = "play_node"
     INTERFACE = NODES["play_node"]
-    PARAMETERS = (
-        Parameter("bag", "", "the recording: a rosbag2 folder, a .mcap or a .db3 file", required=True),
-        Parameter("rate", 1.0, "seconds of the recording played in a second", low=0.01, high=1000, changeable=True),
-        Parameter("start_offset", 0.0, "seconds of the recording to leave out at its start", low=0),
-        Parameter("loop", default=False, description="start again at the end; time jumps back then"),
-        Parameter("clock", 0.0, "publish the recording's time on /clock this many times a second; 0: never",
-                  low=0, high=1000),
-        Parameter("topics", [], "the topics to play; all that can be played where none is named"),
-        Parameter("reliability", "recorded", "of the publishers", choices=("recorded", "reliable", "best_effort")),
-        Parameter("start_paused", default=False, description="wait for the service ~/pause before the first message"),
-        Parameter("wait_for_subscribers", [], "start once these topics have a subscriber; `all`: every played topic"),
-        Parameter("wait_for", [], "start once these subscriptions are there, each as `NODE TOPIC`"),
-        Parameter("wait_timeout", 30.0, "seconds to wait for subscribers before giving up", low=0),
-    )  # fmt: skip
+    PARAMETERS = settings_parameters(PlaySettings)
 
     def __init__(self) -> None:
         """Open the recording, set up its topics and start playing.

@@ -8,27 +8,16 @@ from threading import Condition
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.recorded_poses import ODOMETRY, POSE, POSE_COVARIANCE, TRANSFORMS, header_stamp, pose_numbers
+from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers
 from simjudge.geometry.live_poses import LivePoses, LiveTransforms, PoseBuffer, exposure_poses
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
+from simjudge.graph.simulation_settings import POSE_TYPES
 
 from .endpoints import declared_subscription
-from .parameters import Parameter
 from .runtime import SimjudgeNode
 
-TYPES = {"pose": POSE, "pose_covariance": POSE_COVARIANCE, "odometry": ODOMETRY, "tf": TRANSFORMS}
-PARAMETERS = (
-    Parameter("pose_type", "pose", "what `poses` is: geometry_msgs PoseStamped, PoseWithCovarianceStamped, nav_msgs"
-              " Odometry; tf: the way from `parent` to `child` on /tf and /tf_static", choices=tuple(TYPES)),
-    Parameter("parent", "", "of tf: the fixed frame; empty: the root of the tree"),
-    Parameter("child", "", "of tf: the body's frame; empty: base_link or base_footprint"),
-    Parameter("pose_reliability", "best_effort", "of the poses taken; best effort fits every publisher",
-              choices=("best_effort", "reliable")),
-    Parameter("max_gap", 0.5, "seconds: poses further apart are not believed", low=1e-3, high=1e6),
-    Parameter("max_speed", 20.0, "m/s: poses that imply more are a jump", low=1e-3, high=1e6),
-    Parameter("max_turn", 720.0, "degrees/s: poses that imply more are a jump", low=1e-3, high=1e6),
-)  # fmt: skip
+TYPES = {word: name for name, word in POSE_TYPES.items()}
 
 
 class PoseInput:
@@ -43,7 +32,7 @@ class PoseInput:
         """Subscribe.
 
         Args:
-            node: with the parameters of this module.
+            node: with the parameters of `PoseSettings`.
             limits: what is believed between poses.
             lose: told of kind and place of poses that cannot be used.
 

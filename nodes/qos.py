@@ -17,7 +17,6 @@ from rclpy.qos import (
 from .diagnostics import ERROR, Diagnostics
 
 PROFILE_VARIABLES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
-RELIABILITIES = ("auto", "best_effort", "reliable")
 _REMEDIES = {
     QoSPolicyKind.RELIABILITY: "the subscriber asks for reliable and the publisher offers best effort",
     QoSPolicyKind.DURABILITY: "the subscriber asks for transient local and the publisher offers volatile",

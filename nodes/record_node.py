@@ -14,10 +14,11 @@ from rclpy.clock_type import ClockType
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.live_recording import LiveRecording
 from simjudge.graph.node_interfaces import NODES
+from simjudge.graph.node_settings import RecordSettings
 
 from .diagnostics import OK, WARN, TaskState
 from .message_definitions import installed_definition
-from .parameters import Parameter
+from .parameters import settings_parameters
 from .qos import subscription_events
 from .recorded_qos import recorded_qos_profile, recording_qos
 from .runtime import SimjudgeNode, message_class, run_node
@@ -36,14 +37,7 @@ class RecordNode(SimjudgeNode):
 
     NAME = "record_node"
     INTERFACE = NODES["record_node"]
-    PARAMETERS = (
-        Parameter("out", "", "the folder of the recording, which must not exist yet", required=True),
-        Parameter("topics", [], "the topics to record, from when on they exist"),
-        Parameter("pattern", "", "also record topics whose full name matches this regular expression, e.g. /camera/.*"),
-        Parameter("exclude", "", "of those that match `pattern`, leave out what matches this regular expression"),
-        Parameter("storage", "mcap", "of the recording", choices=("mcap", "sqlite3")),
-        Parameter("depth", _DEEP, "messages a topic that wait at most while the disk is busy", low=1, high=10000),
-    )
+    PARAMETERS = settings_parameters(RecordSettings)
 
     def __init__(self) -> None:
         """Create the recording and look for topics from now on.

@@ -16,23 +16,21 @@ from simjudge.capture.ground_truth import Labelling
 from simjudge.capture.replay_plan import exposure_span
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import stamp_to_name
-from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.engines.contract import Engine
-from simjudge.engines.registry import ENGINES, make_engine
+from simjudge.engines.registry import make_engine
 from simjudge.geometry.pose_noise import PoseNoise
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.graph.node_interfaces import NODES
+from simjudge.graph.simulation_settings import ReplaySettings
 from simjudge.scene.measured_cones import read_replay_scene
 from simjudge.sensors.camera.camera_file import read_camera
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_subscription
 from .headers import describe_message, message_stamp
-from .image_input import TRANSPORTS, ImageInput
-from .parameters import Parameter
-from .pose_input import PARAMETERS as POSE_PARAMETERS
+from .image_input import ImageInput
+from .parameters import settings_parameters
 from .pose_input import PoseInput
-from .qos import RELIABILITIES
 from .runtime import SimjudgeNode, run_node
 from .simulated_camera import SimulatedCamera
 
@@ -55,38 +53,7 @@ class ReplayNode(SimjudgeNode):
 
     NAME = "replay_node"
     INTERFACE = NODES["replay_node"]
-    PARAMETERS = (
-        Parameter("scene", "", "what stands where: a scene's file, or the name of one that comes with simjudge",
-                  required=True),
-        Parameter("camera", "", "the camera that sees it: a file, or the name of one that comes with simjudge",
-                  required=True),
-        Parameter("trigger", "image", "what tells that the real camera took an image: image, or camera_info, which is"
-                  " much less to carry", choices=("image", "camera_info")),
-        *POSE_PARAMETERS,
-        Parameter("vehicle", "", "the car whose base_link the poses are of, file or name; art1 without a mount"),
-        Parameter("mount", "", "in place of vehicle: the camera on the body, x,y,z or x,y,z,yaw,pitch,roll, metres and"
-                  " degrees; body or optical where the poses are the camera's own"),
-        Parameter("align", "0,0,0", "the poses' fixed frame in the scene: x,y,z or x,y,z,yaw"),
-        Parameter("cones", "", "table of measured cones, id colour x y, in place of the scene's own"),
-        Parameter("cone_kinds", "", "the scene's kinds for the table's colours; empty: 0=red_cone,1=green_cone"),
-        Parameter("time_offset", 0.0, "seconds added to an image's stamp to find its pose"),
-        Parameter("noise_angle", 0.0, "degrees of pose noise, yaw, pitch and roll each", low=0, high=180),
-        Parameter("noise_position", 0.0, "metres of pose noise, x, y and z each", low=0, high=1e3),
-        Parameter("min_size", 5.0, "pixels: smaller things are not labelled", low=0, high=1e5),
-        Parameter("min_visible", 0.25, "things seen by a smaller share are not labelled", low=0, high=1),
-        Parameter("seed", 0, "of the scene, the camera's noise and the poses' noise", low=0),
-        Parameter("engine", "default", "that moves and lights the scene", choices=ENGINES),
-        Parameter("every_frame", default=False, description="false: the newest image that has poses, for live work;"
-                  " true: every image in order, for recordings"),
-        Parameter("wait", 2.0, "seconds that an image waits for its poses", low=0, high=1e6),
-        Parameter("drain", 3.0, "every_frame: seconds that images which wait are still worked on when the node is"
-                  " told to end", low=0, high=1e6),
-        Parameter("frame_id", FRAME_ID, "of the simulated camera's optical frame, in all headers"),
-        Parameter("transport", "auto", "which images are listened to: raw, compressed, or those that come",
-                  choices=TRANSPORTS),
-        Parameter("reliability", "auto", "of the images listened to: auto takes what is offered",
-                  choices=RELIABILITIES),
-    )  # fmt: skip
+    PARAMETERS = settings_parameters(ReplaySettings)
 
     def __init__(self) -> None:
         """Set up the scene and start.

@@ -27,7 +27,7 @@ from simjudge.core.exit_codes import EXIT_FAILED, EXIT_LOST, EXIT_OK
 from simjudge.graph.node_interfaces import NodeInterface
 
 from .diagnostics import Diagnostics
-from .parameters import Parameter, Settings, table_text
+from .parameters import Parameter, ParameterValues, table_text
 from .qos import PROFILE_VARIABLES
 
 _WAKE = 0.1
@@ -64,7 +64,7 @@ class SimjudgeNode(Node):
         self._end: Exception | bool = False
         self.signals: list[int] = []
         self.losses = Losses()
-        self.settings = Settings(self, self.PARAMETERS, self.on_parameter_change)
+        self.settings = ParameterValues(self, self.PARAMETERS, self.on_parameter_change)
         self.diagnostics = Diagnostics(self)
 
     def on_parameter_change(self, name: str, value: Any) -> None:

@@ -20,15 +20,15 @@ from simjudge.data.rosbag2.playback import PlaybackClock
 from simjudge.driving.closed_loop import DriveLimits, Referee
 from simjudge.driving.drive import DriveOptions, DriveSetup, read_drive_setup
 from simjudge.driving.frame_detectors import GroundTruthDetector
-from simjudge.engines.registry import ENGINES, make_engine
+from simjudge.engines.registry import make_engine
 from simjudge.graph.node_interfaces import NODES
-from simjudge.vehicle.vehicle_messages import INPUT_TYPE, Frames
+from simjudge.graph.simulation_settings import SimSettings
+from simjudge.vehicle.vehicle_messages import Frames
 
 from .detection_messages import detection_array
 from .diagnostics import OK, WARN, TaskState
 from .endpoints import declared_publisher, declared_service
-from .parameters import Parameter
-from .qos import RELIABILITIES
+from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
 from .sim_sensors import SimSensors
 from .simulated_camera import SimulatedCamera
@@ -47,36 +47,7 @@ class SimNode(SimjudgeNode):
 
     NAME = "sim_node"
     INTERFACE = NODES["sim_node"]
-    PARAMETERS = (
-        Parameter("scene", "", "a scene with a course: a file, or the name of one that comes with simjudge",
-                  required=True),
-        Parameter("camera", "", "the car's camera: a file, or the name of one that comes with simjudge", required=True),
-        Parameter("vehicle", "art1", "the car: a file, or the name of one that comes with simjudge"),
-        Parameter("engine", "default", "what moves and lights the scene", choices=ENGINES),
-        Parameter("sensors", "", "lidar, GPS and inertial sensors on the car, with engine chrono: a file, or the name"
-                  " of one that comes with simjudge; empty: none"),
-        Parameter("seed", 0, "of the scene's placements, the camera's noise and where the car starts", low=0),
-        Parameter("camera_rate", 0.0, "images a second; 0: the camera's own", low=0, high=1000),
-        Parameter("lock_step", default=True, description="true: time stands still until a frame has been answered by a"
-                  " command; false: time goes on, as fast as `speed` says"),
-        Parameter("patience", 10.0, "lock_step: seconds of the wall that a frame's answer may take; then time goes on"
-                  " without it", low=0.1, high=3600),
-        Parameter("speed", 1.0, "without lock_step: simulated seconds in a second; 0: as fast as it goes", low=0,
-                  high=1000),
-        Parameter("ground_truth_detections", default=False, description="publish the ground truth as camera/detections,"
-                  " score 1, in a detector's place"),
-        Parameter("input_type", INPUT_TYPE, "of vehicle/input; or art_msgs/msg/VehicleInput"),
-        Parameter("reliability", "auto", "of images and camera_info: auto is reliable in lock_step, else best effort"
-                  " where large shared memory is set up", choices=RELIABILITIES),
-        Parameter("odom_frame", "odom", "frame of the odometry; it is the scene's own"),
-        Parameter("wait_for", [], "start once these subscriptions are there, each as `NODE TOPIC`"),
-        Parameter("wait_timeout", 60.0, "seconds to wait for them before giving up", low=0),
-        Parameter("start_paused", default=False, description="wait for the service ~/pause before time begins"),
-        Parameter("once", default=True, description="end when the drive ends; false: stay, with time standing still,"
-                  " until ~/reset"),
-        Parameter("limit", 180.0, "simulated seconds that a drive may take", low=0.1),
-        Parameter("still", 20.0, "simulated seconds that the car may stand", low=0.1),
-    )  # fmt: skip
+    PARAMETERS = settings_parameters(SimSettings)
 
     def __init__(self) -> None:
         """Read and make everything, and start.
@@ -90,7 +61,7 @@ class SimNode(SimjudgeNode):
         setup = self._setup
         self._engine = make_engine(self.settings["engine"], setup.scene, setup.vehicle, setup.start)
         self._capture = Capture(self._engine, setup.camera, Labelling(), self.settings["seed"])
-        riding, seed = self.settings["sensors"], self.settings["seed"]
+        riding, seed = self.settings["sensors"] or "", self.settings["seed"]
         self._sensors = SimSensors(self, self._engine, riding, seed, setup.vehicle.mounts)
         self._car = SimulatedCar(self, self._sensors.mounts, Frames(odom=self.settings["odom_frame"]))
         wanted = self.settings["reliability"]

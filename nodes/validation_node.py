@@ -15,7 +15,7 @@ from .headers import make_header
 from .runtime import SimjudgeNode, run_node
 from .validation_live import LiveValidation
 from .validation_output import ValidationOutput
-from .validation_settings import COMPARISON, LIVE, TWO_SETS, compare_settings, is_live
+from .validation_settings import VALIDATION_PARAMETERS, compare_settings, is_live
 from .worker import WorkAbandonedError, Worker
 
 _SETTLE = 0.2
@@ -27,7 +27,7 @@ class ValidationNode(SimjudgeNode):
 
     NAME = "validation_node"
     INTERFACE = NODES["validation_node"]
-    PARAMETERS = (*TWO_SETS, *LIVE, *COMPARISON)
+    PARAMETERS = VALIDATION_PARAMETERS
 
     def __init__(self) -> None:
         """Set up the topics and start.

@@ -4,62 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.settings import chosen, declared
+from simjudge.core.settings import declared
+from simjudge.graph.node_settings import ValidationSettings
 from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.live.session import COUNT, IGNORE, RESET, LiveOptions
+from simjudge.studies.live.session import LiveOptions
 from simjudge.studies.live.stream_matching import MatchingLimits
 
-from .image_input import TRANSPORTS
-from .parameters import Parameter, Settings
-from .qos import RELIABILITIES
+from .parameters import ParameterValues, settings_parameters
 
-_OF_SETS = ("a_predictions", "b_predictions", "paired", "pair_tolerance")
-COMPARISON = (
-    Parameter("out", "", "folder for result.json, contexts.parquet and report.html; empty: nothing is written"),
-    *(Parameter.of(row) for row in chosen(CompareSettings, without=_OF_SETS)),
-    Parameter("both_directions", default=True, description="also compute A predicting B, for the summary"),
-    Parameter("frame_id", "camera_optical_frame", "of summary and markers where no message names a frame"),
-    Parameter("report", default=True, description="write report.html beside result.json"),
-)  # fmt: skip
-TWO_SETS = (
-    Parameter("a", "", "the set to be predicted, usually real: any data set or recording; with b"),
-    Parameter("b", "", "the set that predicts, usually simulated"),
-    *(Parameter.of(row) for row in chosen(CompareSettings, _OF_SETS)),
-    Parameter("once", default=False, description="a and b: end when the result is written; else stay, with the summary"
-              " for whoever comes late"),
-)  # fmt: skip
-LIVE = (
-    Parameter("reference", "", "the set that live frames are compared with, instead of a and b"),
-    Parameter("predictions", "", "predictions for the reference, made before"),
-    Parameter("live_is", "b", "a: live reality against a simulated reference; b: live simulation against a real one",
-              choices=("a", "b")),
-    Parameter("tolerance", 0.0, "stamps of ground truth and detections may differ by so many seconds", low=0, high=10),
-    Parameter("wait", 5.0, "seconds that ground truth waits for its detections, or they for it", low=0.01, high=3600),
-    Parameter("wait_count", 1000, "messages of each kind that wait at most", low=1, high=100_000),
-    Parameter("jump_back", 1.0, "seconds that a stamp must lie before the newest to be a jump back, not only out of"
-              " order", low=0),
-    Parameter("on_jump", IGNORE, "stamps jump back (looped recording): count each stamp once, forget the frames so"
-              " far, or count all frames", choices=(IGNORE, RESET, COUNT)),
-    Parameter("summary_period", 1.0, "seconds between summaries while frames come", low=0.05, high=3600),
-    Parameter("certainty_period", 0.0, "seconds between computations of certainty and the other direction, beside the"
-              " live work; 0: only at the end", low=0, high=86_400),
-    Parameter("resume", default=True, description="go on where a killed run ended, by the journal beside out; false:"
-              " begin anew"),
-    Parameter("image_size", "", "WIDTHxHEIGHT of the images, where the messages do not say it"),
-    Parameter("ground_truth_type", "simjudge_msgs/msg/LabelledObjectArray",
-              "of camera/ground_truth; or vision_msgs/msg/Detection2DArray"),
-    Parameter("detections_type", "simjudge_msgs/msg/DetectionArray",
-              "of camera/detections; or vision_msgs/msg/Detection2DArray"),
-    Parameter("boxes_reliability", "reliable", "of ground truth and detections", choices=("reliable", "best_effort")),
-    Parameter("transport", "auto", "which images the overlay is drawn on", choices=TRANSPORTS),
-    Parameter("reliability", "auto", "of those images: auto takes what is offered", choices=RELIABILITIES),
-)  # fmt: skip
+VALIDATION_PARAMETERS = (*settings_parameters(ValidationSettings), *settings_parameters(CompareSettings))
+"""The parameters of the validation node."""
 
 
-def is_live(settings: Settings) -> bool:
+def is_live(settings: ParameterValues) -> bool:
     """Whether live streams are to be compared, rather than two sets.
 
     Args:
@@ -77,7 +36,7 @@ def is_live(settings: Settings) -> bool:
     return bool(settings["reference"])
 
 
-def compare_settings(settings: Settings) -> CompareSettings:
+def compare_settings(settings: ParameterValues) -> CompareSettings:
     """The settings of the comparison, as the library has them.
 
     Args:
@@ -86,11 +45,10 @@ def compare_settings(settings: Settings) -> CompareSettings:
     Raises:
         UsageError: one of them makes no sense.
     """
-    given: dict[str, Any] = {row.name: settings[row.name] for row in declared(CompareSettings)}
-    return CompareSettings(**(given | {name: None for name, value in given.items() if value == ""}))
+    return CompareSettings(**{row.name: settings[row.name] for row in declared(CompareSettings)})
 
 
-def live_options(settings: Settings) -> LiveOptions:
+def live_options(settings: ParameterValues) -> LiveOptions:
     """How live frames are to be compared.
 
     Args:
@@ -110,7 +68,7 @@ def live_options(settings: Settings) -> LiveOptions:
     )
 
 
-def matching_limits(settings: Settings) -> MatchingLimits:
+def matching_limits(settings: ParameterValues) -> MatchingLimits:
     """How the streams are to be matched.
 
     Args:
@@ -124,7 +82,7 @@ def matching_limits(settings: Settings) -> MatchingLimits:
     )
 
 
-def image_size(settings: Settings) -> tuple[int, int]:
+def image_size(settings: ParameterValues) -> tuple[int, int]:
     """The size of the images, where the messages do not say it.
 
     Args:
@@ -145,8 +103,8 @@ def image_size(settings: Settings) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def optional_path(text: str) -> Path | None:
-    """A path, None for an empty text.
+def optional_path(text: str | None) -> Path | None:
+    """A path, None for no text.
 
     Args:
         text: of the path.

@@ -12,15 +12,15 @@ from sensor_msgs.msg import CompressedImage
 from simjudge.core.box_drawing import class_colour
 from simjudge.core.images import ImageError
 from simjudge.graph.node_interfaces import NODES
+from simjudge.graph.node_settings import WatchSettings
 from simjudge.reports.context_overlay import NO_W1_COLOUR, OUTSIDE_COLOUR, w1_colour
 from simjudge.reports.watch_screen import Boxes, ClassState, Screen, ScreenTarget
 
 from .endpoints import declared_subscription
 from .headers import message_stamp
-from .image_input import TRANSPORTS, ImageInput
+from .image_input import ImageInput
 from .image_messages import to_rgb
-from .parameters import Parameter
-from .qos import RELIABILITIES
+from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
 
 _DEEP = 100
@@ -33,15 +33,7 @@ class WatchNode(SimjudgeNode):
 
     NAME = "watch_node"
     INTERFACE = NODES["watch_node"]
-    PARAMETERS = (
-        Parameter("save", "", "save what is shown to this .rrd file; there is no window then"),
-        Parameter("where", "auto", "auto: a file where `save` is given, else a window where there is a screen, else a"
-                  " browser", choices=("auto", *(each.value for each in ScreenTarget))),
-        Parameter("quality", 80, "of the JPEG images that are made of raw ones, percent", low=1, high=100),
-        Parameter("transport", "auto", "which images: the raw ones, the compressed ones, or those that come",
-                  choices=TRANSPORTS),
-        Parameter("reliability", "auto", "of the images: auto takes what is offered", choices=RELIABILITIES),
-    )  # fmt: skip
+    PARAMETERS = settings_parameters(WatchSettings)
 
     def __init__(self) -> None:
         """Open the screen and listen.

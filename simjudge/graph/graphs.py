@@ -22,6 +22,7 @@ from simjudge.graph.description import (
     parse_bool,
     parse_float,
 )
+from simjudge.graph.node_settings import DetectionSettings, PlaySettings
 from simjudge.graph.played_topics import (
     CAMERA_INFO,
     COMPRESSED,
@@ -31,7 +32,7 @@ from simjudge.graph.played_topics import (
     choose_played_topics,
 )
 from simjudge.graph.robot_file import Robot, read_robot
-from simjudge.graph.setting_arguments import argument, given_parameters
+from simjudge.graph.setting_arguments import argument, arguments_of, given_parameters
 from simjudge.graph.viewers import SIM_LAYOUT, WATCH, rviz_arguments, viewer_processes
 from simjudge.studies.compare_settings import CompareSettings
 
@@ -47,20 +48,20 @@ _PATIENCE = 120.0
 _REPORT = 600.0
 """Seconds that the resampling and the report at the end are given."""
 
-_MODEL = Argument("model", None, "the detector: a .onnx, .pt or .yaml file, or one that comes with simjudge by name")
-_BAG = Argument("bag", "", "play this recording; empty: images come from a camera")
-_RATE = Argument("rate", "1.0", "with bag: seconds of the recording played in a second")
-_LOOP = Argument("loop", "false", "with bag: start again at its end", _YES_NO)
-_EVERY = Argument("every_frame", "auto", "detect on every image, in order; auto: with a bag that does not loop",
+_PLAY_ROWS = chosen(PlaySettings, ("rate", "loop"))
+_MODEL = arguments_of(chosen(DetectionSettings, ("model",)))
+_BAG = Argument("bag", "", "Recording to play. Not given: images come from a camera.")
+_PLAY = arguments_of(_PLAY_ROWS)
+_EVERY = Argument("every_frame", "auto", "Detect on every image in order; auto: with a bag that does not loop.",
                   ("auto", *_YES_NO))  # fmt: skip
-_CAMERA = Argument("camera", "", "the topic of a real camera, to be taken over by camera_bridge_node; empty: images"
-                   " are on camera/image_raw already, or the robot's file says where")  # fmt: skip
+_CAMERA = Argument("camera", "", "Topic of a real camera, to be taken over by camera_bridge_node. Not given: images"
+                   " are on camera/image_raw already, or the robot's file says where.")  # fmt: skip
 _CALIBRATION = Argument("calibration", "", "YAML of ROS's camera_calibration, or the name of one in config/: adds"
-                        " camera_info and image_rect")  # fmt: skip
+                        " camera_info and image_rect.")  # fmt: skip
 _COMMON = (
-    Argument("robot", "", "YAML file of a robot's own topic names and parameters, or one in config/ by name: art1"),
-    Argument("robot_ns", "", "namespace of all nodes, e.g. art1"),
-    Argument("params_file", "", "YAML file of ROS parameters, over what the graph sets"),
+    Argument("robot", "", "YAML file of a robot's own topic names and parameters, or one in config/ by name: art1."),
+    Argument("robot_ns", "", "Namespace of all nodes, e.g. art1."),
+    Argument("params_file", "", "YAML file of ROS parameters, over what the graph sets."),
 )  # fmt: skip
 
 
@@ -193,8 +194,7 @@ def _player(values: Values, robot: Robot, played: PlayedTopics, *, into_bridge: 
     pairs |= {topic: robot.remappings[name] for topic, name in names.items() if name in robot.remappings}
     parameters: dict[str, Value] = {
         "bag": values["bag"],
-        "rate": parse_float("rate", values["rate"]),
-        "loop": parse_bool("loop", values["loop"]),
+        **given_parameters(_PLAY_ROWS, values),
         "clock": _CLOCK,
         "reliability": "reliable",
         "topics": played.topics,
@@ -257,10 +257,10 @@ DETECT = Graph(
     "detect",
     "images from a camera or a recording, and a detector on them",
     (
-        _MODEL, _BAG, Argument("out", "", "record images, labels and detections into this folder"),
-        Argument("record", "both", "of a camera, with out: the raw images, the compressed ones, or both",
+        *_MODEL, _BAG, Argument("out", "", "Folder to record images, labels and detections into."),
+        Argument("record", "both", "Images of a camera to record, with out: raw, compressed, or both.",
                  ("both", "raw", "compressed")),
-        _RATE, _LOOP, _EVERY, Argument("detector_min_score", "", "detections below are not published"), _CAMERA,
+        *_PLAY, _EVERY, Argument("detector_min_score", "", "Score below which detections are not published."), _CAMERA,
         _CALIBRATION, *rviz_arguments("false"), *WATCH, *_COMMON,
     ),
     _detect,
@@ -269,12 +269,12 @@ VALIDATE = Graph(
     "validate",
     "two recordings compared, as `simjudge compare` does it",
     (
-        Argument("a", None, "the set to be predicted, usually real: any data set or recording"),
-        Argument("b", None, "the set that predicts, usually simulated"),
-        Argument("out", "", "folder for the result"),
+        Argument("a", None, "Set to be predicted, usually real: any data set or recording."),
+        Argument("b", None, "Set that predicts, usually simulated."),
+        Argument("out", "", "Folder for the result."),
         *(argument(row) for row in _OF_SETS),
         *method.ARGUMENTS,
-        Argument("stay", "false", "go on serving the summary once it is there, until Ctrl-C", _YES_NO),
+        Argument("stay", "false", "Go on serving the summary once it is there, until Ctrl-C.", _YES_NO),
         *rviz_arguments("false"), *WATCH, *_COMMON,
     ),
     _validate,
@@ -283,13 +283,13 @@ LIVE = Graph(
     "live",
     "images, a detector, and the gap to a reference while they run",
     (
-        _MODEL,
-        Argument("a", "", "the reference: a labelled and predicted set, usually real; the live images are B"),
-        Argument("b", "", "the reference, where the live images are A"),
-        Argument("reference_predictions", "", "predictions for the reference, made before"),
-        Argument("detect_reference", "false", "run the detector on the reference too, in place of its own predictions",
+        *_MODEL,
+        Argument("a", "", "Reference: a labelled and predicted set, usually real; the live images are B."),
+        Argument("b", "", "Reference, where the live images are A."),
+        Argument("reference_predictions", "", "Predictions for the reference, made earlier."),
+        Argument("detect_reference", "false", "Run the detector on the reference too, in place of its own predictions.",
                  _YES_NO),
-        _BAG, Argument("out", "", "folder for the result, written at the end"), _RATE, _LOOP, _EVERY, _CAMERA,
+        _BAG, Argument("out", "", "Folder for the result, written at the end."), *_PLAY, _EVERY, _CAMERA,
         _CALIBRATION, *method.ARGUMENTS, *rviz_arguments("auto"), *WATCH, *_COMMON,
     ),
     _live,

@@ -6,43 +6,36 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.graph.description import Argument, Value, Values, parse_bool, parse_float, parse_int
+from simjudge.core.settings import chosen
+from simjudge.graph.description import Argument, Value, Values, parse_bool
+from simjudge.graph.node_settings import PlaySettings
+from simjudge.graph.setting_arguments import arguments_of, given_parameters
+from simjudge.graph.simulation_settings import POSE_TYPES, TRIGGERS, ReplaySettings
 
 _YES_NO = ("true", "false")
-POSE_TYPES = {
-    "geometry_msgs/msg/PoseStamped": "pose",
-    "geometry_msgs/msg/PoseWithCovarianceStamped": "pose_covariance",
-    "nav_msgs/msg/Odometry": "odometry",
-    "tf2_msgs/msg/TFMessage": "tf",
-}
-ARGUMENTS = (
-    Argument("scene", None, "what stands where: a scene's file, or one that comes with simjudge by name"),
-    Argument("camera", None, "the simulated camera: a file, or one that comes with simjudge by name"),
-    Argument("bag", "", "play this recording; empty: images and poses come from elsewhere"),
-    Argument("poses", "", "the topic of the poses; empty: the recording's, or poses"),
-    Argument("pose_type", "auto", "what that is; auto: as the recording has it, else pose",
-             ("auto", *POSE_TYPES.values())),
-    Argument("parent", "", "of tf: the fixed frame; empty: the root of the tree"),
-    Argument("child", "", "of tf: the body's frame; empty: base_link or base_footprint"),
-    Argument("image", "", "the topic of the real camera; empty: the recording's, or image"),
-    Argument("trigger", "auto", "what tells that the real camera took an image; auto: camera_info where a"
-             " recording has no images", ("auto", "image", "camera_info")),
-    Argument("vehicle", "", "the car whose base_link the poses are of; empty: art1, unless mount:= is given"),
-    Argument("mount", "", "the camera on the body: x,y,z[,yaw,pitch,roll] in metres and degrees, body or optical"),
-    Argument("align", "0,0,0", "the poses' fixed frame in the scene: x,y,z[,yaw]"),
-    Argument("cones", "", "table of measured cones, id colour x y, in place of the scene's own"),
-    Argument("cone_kinds", "", "the scene's kinds for its colours; empty: 0=red_cone,1=green_cone"),
-    Argument("time_offset", "0.0", "seconds added to an image's stamp to find its pose"),
-    Argument("max_gap", "0.5", "seconds: poses further apart are not believed"),
-    Argument("noise", "false", "pose noise of 1 degree and 1 cm", _YES_NO),
-    Argument("seed", "0", "of the scene, the camera's noise and the poses' noise"),
-    Argument("engine", "default", "that moves and lights the scene", ("default", "chrono")),
-    Argument("out", "", "record what the simulated camera sees into this folder"),
-    Argument("record", "raw", "with out: raw images, compressed ones, or both", ("raw", "compressed", "both")),
-    Argument("rate", "1.0", "with bag: seconds of the recording played in a second"),
-    Argument("every_frame", "auto", "a frame for every image, in order; auto: with a bag", ("auto", *_YES_NO)),
+_AUTO_EVERY = ("auto", *_YES_NO)
+REPLAY_ROWS = chosen(
+    ReplaySettings,
+    ("scene", "camera", "parent", "child", "vehicle", "mount", "align", "cones", "cone_kinds", "time_offset", "max_gap",
+     "seed", "engine"),
 )  # fmt: skip
-_SAME = ("scene", "camera", "parent", "child", "vehicle", "mount", "align", "cones", "cone_kinds", "engine")
+"""Settings of replay_node that are launch arguments too."""
+ARGUMENTS = (
+    *arguments_of(REPLAY_ROWS[:2]),
+    Argument("bag", "", "Recording to play. Not given: images and poses come from elsewhere."),
+    Argument("poses", "", "Topic of the poses. Not given: the recording's, or poses."),
+    Argument("pose_type", "auto", "What `poses` is; auto: as the recording has it, else pose.",
+             ("auto", *POSE_TYPES.values())),
+    Argument("image", "", "Topic of the real camera. Not given: the recording's, or image."),
+    Argument("trigger", "auto", "Topic that tells when the real camera took an image; auto: camera_info where a"
+             " recording has no images.", ("auto", *TRIGGERS)),
+    *arguments_of(REPLAY_ROWS[2:]),
+    Argument("noise", "false", "Pose noise of 1 degree and 1 cm.", _YES_NO),
+    Argument("out", "", "Folder to record the simulated camera into."),
+    Argument("record", "raw", "Images to record, with out: raw, compressed, or both.", ("raw", "compressed", "both")),
+    *arguments_of(chosen(PlaySettings, ("rate",))),
+    Argument("every_frame", "auto", "Replay every image in order; auto: with a bag.", _AUTO_EVERY),
+)  # fmt: skip
 _NOISE: dict[str, Value] = {"noise_angle": 1.0, "noise_position": 0.01}
 _TF = "/tf"
 
@@ -80,12 +73,8 @@ def replay_parameters(values: Values, played: ReplayedTopics | None) -> dict[str
     Raises:
         UsageError: a text is no number, or no yes or no.
     """
-    out: dict[str, Value] = {name: values[name] for name in _SAME if values[name]}
-    out |= {
-        "time_offset": parse_float("time_offset", values["time_offset"]),
-        "max_gap": parse_float("max_gap", values["max_gap"]),
-    }
-    out |= {"seed": parse_int("seed", values["seed"]), "pose_type": values["pose_type"], "trigger": values["trigger"]}
+    out = given_parameters(REPLAY_ROWS, values)
+    out |= {"pose_type": values["pose_type"], "trigger": values["trigger"]}
     if parse_bool("noise", values["noise"]):
         out |= _NOISE
     if played is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,17 @@ def argument(row: Setting) -> Argument:
     """
     choices = ("true", "false") if row.kind is bool else row.allowed
     return Argument(row.name, None if row.required else row.text(row.default), row.description, choices)
+
+
+def arguments_of(rows: Iterable[Setting], **defaults: str) -> tuple[Argument, ...]:
+    """The launch arguments of settings, some with a default of the graph's own.
+
+    Args:
+        rows: the settings.
+        **defaults: the texts that stand for "not given", by name, where they are not those of the settings.
+    """
+    made = (argument(row) for row in rows)
+    return tuple(replace(each, default=defaults.get(each.name, each.default)) for each in made)
 
 
 def given_parameters(rows: Iterable[Setting], values: Values) -> dict[str, Value]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simjudge.core.errors import UsageError
+from simjudge.core.settings import chosen
 from simjudge.graph import method_arguments as method
-from simjudge.graph.description import Argument, Process, Value, Values, parse_bool, parse_float, parse_int
+from simjudge.graph.description import Argument, Process, Value, Values, parse_bool, parse_int
 from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS
+from simjudge.graph.setting_arguments import arguments_of, given_parameters
+from simjudge.graph.simulation_settings import SimSettings
 
 _YES_NO = ("true", "false")
 _GROUND_TRUTH = "ground_truth"
 _DETECTIONS, _ODOMETRY, _INPUT = "camera/detections", "vehicle/odometry", "vehicle/input"
-_INPUT_TYPE = "simjudge_msgs/msg/VehicleInput"
 _WAITING = 100_000
 _LONG = 3600.0
 """Seconds that work on the last frames may take, and that they may wait for each other."""
@@ -21,33 +23,25 @@ _REPORT = 600.0
 _PATIENCE = 120.0
 """Seconds that the simulation waits for the other nodes: a detector may have to load torch."""
 
+WORLD_ROWS = chosen(
+    SimSettings,
+    ("scene", "camera", "vehicle", "engine", "sensors", "seed", "camera_rate", "lock_step", "speed", "patience",
+     "limit", "input_type"),
+)  # fmt: skip
+"""Settings of the world that are launch arguments too."""
 ARGUMENTS = (
-    Argument("scene", "lab", "a scene with a course: a file, or one that comes with simjudge by name"),
-    Argument("camera", "reference", "the car's camera, likewise"),
-    Argument("detector", "cones_red_green", "finds the cones: a .onnx, .pt or .yaml file, one that comes with simjudge"
-             f" by name, or {_GROUND_TRUTH}"),
-    Argument("vehicle", "art1", "the car: a file, or one that comes with simjudge by name"),
-    Argument("engine", "default", "what moves and lights the scene", ("default", "chrono")),
-    Argument("sensors", "", "lidar, GPS and inertial sensors on the car, with engine:=chrono: a file, or one that comes"
-             " with simjudge by name"),
-    Argument("seed", "0", "of the scene, the camera's noise, where the car starts, and the resampling"),
-    Argument("camera_rate", "", "images a second; empty: the camera's own"),
-    Argument("lock_step", "true", "time stands still until the driver has answered an image; false: it goes on",
-             _YES_NO),
-    Argument("speed", "1.0", "without lock_step: simulated seconds in a second; 0: as fast as it goes"),
-    Argument("patience", "60.0", "with lock_step: seconds that an answer may take"),
-    Argument("limit", "180.0", "simulated seconds that the drive may take"),
-    Argument("drive", "true", "drive_node drives; false: somebody else publishes vehicle/input", _YES_NO),
-    Argument("input_type", _INPUT_TYPE, "of vehicle/input; or art_msgs/msg/VehicleInput"),
-    Argument("out", "", "record the drive into this folder: images, labels, detections, odometry, tf, input,"
-             " sensors"),
-    Argument("record", "raw", "with out: the raw images, the compressed ones (JPEG), or both",
+    Argument("detector", "cones_red_green", "Detector that finds the cones: a .onnx, .pt or .yaml file, the name"
+             f" of one that comes with simjudge, or {_GROUND_TRUTH}."),
+    *arguments_of(WORLD_ROWS, scene="lab", camera="reference", patience="60.0"),
+    Argument("drive", "true", "drive_node drives; false: another node publishes vehicle/input.", _YES_NO),
+    Argument("out", "", "Folder to record the drive into: images, labels, detections, odometry, tf, input, sensors."),
+    Argument("record", "raw", "Images to record, with out: raw, compressed (JPEG), or both.",
              ("raw", "compressed", "both")),
-    Argument("reference", "", "judge live: a labelled and predicted recording, usually real, which the drive predicts"),
-    Argument("reference_predictions", "", "predictions for the reference, made before"),
-    Argument("detect_reference", "false", "run the detector on the reference, in place of its own predictions",
+    Argument("reference", "", "Labelled and predicted recording, usually real, which the drive predicts: judge live."),
+    Argument("reference_predictions", "", "Predictions for the reference, made earlier."),
+    Argument("detect_reference", "false", "Run the detector on the reference, in place of its own predictions.",
              _YES_NO),
-    Argument("result", "", "with reference: folder for the result, written at the end"),
+    Argument("result", "", "Folder for the result, written at the end; with reference."),
     *(each for each in method.ARGUMENTS if each.name != "seed"),
 )  # fmt: skip
 
@@ -68,20 +62,20 @@ def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process
     """
     if values["result"] and not values["reference"]:
         raise UsageError("result:= is the comparison's with reference:=; out:= records the drive")
-    told = values["detector"] == _GROUND_TRUTH
-    if told and parse_bool("detect_reference", values["detect_reference"]):
+    ideal = values["detector"] == _GROUND_TRUTH
+    if ideal and parse_bool("detect_reference", values["detect_reference"]):
         raise UsageError(f"detect_reference:=true needs a detector, not {_GROUND_TRUTH}")
     others = (
-        *(() if told else (_detector(values),)),
+        *(() if ideal else (_detector(values),)),
         *((_driver(values),) if parse_bool("drive", values["drive"]) else ()),
         *((_judge(values),) if values["reference"] else ()),
         *((_recorder(values),) if values["out"] else ()),
     )
     timed = (replace(each, parameters={"use_sim_time": True, **each.parameters}) for each in (*others, *viewers))
-    return (_world(values, others, told=told), *timed)
+    return (_world(values, others, ideal=ideal), *timed)
 
 
-def _world(values: Values, others: tuple[Process, ...], *, told: bool) -> Process:
+def _world(values: Values, others: tuple[Process, ...], *, ideal: bool) -> Process:
     takes = {
         "detection_node": [IMAGES],
         "drive_node": [_DETECTIONS, _ODOMETRY],
@@ -89,20 +83,11 @@ def _world(values: Values, others: tuple[Process, ...], *, told: bool) -> Proces
         "record_node": _recorded(values),
     }
     parameters: dict[str, Value] = {
-        **{name: values[name] for name in ("scene", "camera", "vehicle", "engine", "input_type")},
-        "seed": parse_int("seed", values["seed"]),
-        "lock_step": parse_bool("lock_step", values["lock_step"]),
-        "speed": parse_float("speed", values["speed"]),
-        "patience": parse_float("patience", values["patience"]),
-        "limit": parse_float("limit", values["limit"]),
-        "ground_truth_detections": told,
+        **given_parameters(WORLD_ROWS, values),
+        "ground_truth_detections": ideal,
         "wait_for": [f"{each.name} {topic}" for each in others for topic in takes.get(each.name, [])],
         "wait_timeout": _PATIENCE,
     }
-    if values["sensors"]:
-        parameters["sensors"] = values["sensors"]
-    if values["camera_rate"]:
-        parameters["camera_rate"] = parse_float("camera_rate", values["camera_rate"])
     if not parameters["wait_for"]:
         del parameters["wait_for"]
     return Process("sim_node", "sim_node", parameters=parameters, leads=True)

@@ -41,8 +41,8 @@ SIM_LAYOUT = RvizLayout(
     "the odometry's",
 )
 WATCH = (
-    Argument("watch", "false", "show it with rerun (pip install simjudge[watch])", _YES_NO),
-    Argument("save", "", "with watch: save what is shown to this .rrd file; there is no window then"),
+    Argument("watch", "false", "Show it with rerun (pip install simjudge[watch]).", _YES_NO),
+    Argument("save", "", "The .rrd file to save to, with watch; there is no window then."),
 )
 
 
@@ -54,8 +54,8 @@ def rviz_arguments(default: str, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Ar
         layout: that RViz opens.
     """
     return (
-        Argument("rviz", default, "show it in RViz; auto: where there is one, and a screen", ("auto", *_YES_NO)),
-        Argument("rviz_frame", layout.frame, f"RViz's fixed frame: {layout.whose}"),
+        Argument("rviz", default, "Show it in RViz; auto: where there is one, and a screen.", ("auto", *_YES_NO)),
+        Argument("rviz_frame", layout.frame, f"RViz's fixed frame: {layout.whose}."),
     )
 
 

@@ -27,7 +27,7 @@ def processes(graph, **given):
 @pytest.mark.parametrize(
     ("graph", "given", "message"),
     [
-        ("detect", {}, "detect needs model:=... (the detector: "),
+        ("detect", {}, "detect needs model:=... (Detector: "),
         ("detect", {"modle": "x"}, "detect has no argument modle:= (did you mean model:= ?); it has model, bag, out"),
         ("detect", {**DETECT, "rviz": "maybe"}, "rviz:=maybe: must be one of auto, true, false"),
         ("detect", {**DETECT, "bag": BAG, "rate": "fast"}, "rate:=fast: must be a number"),

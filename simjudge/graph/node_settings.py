@@ -1,0 +1,258 @@
+"""The settings of the nodes that have no world in them, each declared once (see `simjudge.core.settings`).
+
+The parameters of a node come from its class here, and so do the launch arguments of the same settings. The settings of
+sim_node and replay_node are in `simjudge.graph.simulation_settings`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from simjudge.core.settings import Settings, setting
+from simjudge.data.rosbag2.messages import FRAME_ID
+from simjudge.driving.cones import DetectionUncertainty
+from simjudge.driving.steering import SpeedController
+from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE
+from simjudge.reports.watch_screen import ScreenTarget
+from simjudge.studies.live.session import COUNT, IGNORE, RESET
+from simjudge.vehicle.vehicle_messages import INPUT_TYPE
+
+TRANSPORTS = ("auto", "raw", "compressed")
+"""Which images a node subscribes to; auto: those that come."""
+RELIABILITIES = ("auto", "best_effort", "reliable")
+LANE_WIDTH = 1.0
+"""Metres between left and right cones where nobody says otherwise."""
+
+
+def transport(images: str = "Images to subscribe to") -> Any:
+    """The declaration of the parameter `transport`, a field of a settings class.
+
+    Args:
+        images: what is subscribed to, the first words of the help text.
+    """
+    return setting("auto", f"{images}: raw, compressed, or auto, those that come.", choices=TRANSPORTS)
+
+
+def reliability(images: str = "the images") -> Any:
+    """The declaration of the parameter `reliability`, a field of a settings class.
+
+    Args:
+        images: whose reliability it is.
+    """
+    return setting("auto", f"Reliability requested of {images}; auto takes what is offered.", choices=RELIABILITIES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraBridgeSettings(Settings):
+    """The settings of camera_bridge_node."""
+
+    transport: str = transport()
+    reliability: str = reliability()
+    publish_reliability: str = setting(
+        "auto", "Reliability of the published images; auto is best effort where large shared memory is set up, else"
+        " reliable.", choices=RELIABILITIES,
+    )  # fmt: skip
+    calibration: str | None = setting(
+        None, "YAML file of ROS's camera_calibration. Without one there is neither camera_info nor image_rect."
+    )
+    calibration_check: str = setting(
+        "refuse", "What to do about a principal point that does not suit the size that the calibration claims.",
+        choices=("refuse", "warn"),
+    )  # fmt: skip
+    scale_calibration: bool = setting(
+        default=False, help="Scale the calibration to images of another size and the same shape."
+    )
+    frame_id: str | None = setting(None, "Coordinate frame of the headers. Without one it stays as it comes.")
+    restamp: str = setting(
+        "never", "arrival: stamp images when they come, for cameras without a clock.", choices=("never", "arrival")
+    )
+    upside_down: bool = setting(
+        default=False, help="Flip raw images that come with the bottom row first, as Chrono::ROS's do."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectionSettings(Settings):
+    """The settings of detection_node."""
+
+    model: str = setting(
+        help="Detector: a .onnx, .pt or .yaml file, or the name of one that comes with simjudge.", changeable=True
+    )
+    min_score: float = setting(
+        DEFAULT_MIN_SCORE, "Score below which detections are not published. Keep it low; a comparison chooses its own.",
+        low=0, high=1, changeable=True,
+    )  # fmt: skip
+    iou: float = setting(
+        DEFAULT_IOU, "Overlap (IoU) of two boxes of one class above which only the better one stays.", low=0, high=1
+    )
+    imgsz: int | None = setting(
+        None, "Side of the network's input, where the model leaves it open.", unit="px", low=0, high=8192
+    )
+    device: str | None = setting(None, "Device of a .pt model: cpu, 0, ...")
+    every_frame: bool = setting(
+        default=False, help="Detect on every image in order, for recordings; otherwise always on the newest image."
+    )
+    queue_mb: float = setting(
+        1000.0, "Memory for images that wait, with every_frame.", unit="MB", low=1, high=1e6
+    )
+    drain: float = setting(
+        3.0, "Time to work on images that still wait when the node is told to end, with every_frame.", unit="s",
+        low=0, high=1e6,
+    )  # fmt: skip
+    transport: str = transport()
+    reliability: str = reliability()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriverSettings(Settings):
+    """The settings of drive_node."""
+
+    vehicle: str = setting("art1", "Car: a file, or the name of one that comes with simjudge.")
+    camera: str | None = setting(
+        None, "The car's camera: a file, or the name of one that comes with simjudge. Without one, its lens is that of"
+        " camera/camera_info.",
+    )  # fmt: skip
+    right: str = setting("red", "Class name (or number) of the cones on the right.")
+    left: str = setting("green", "Class name (or number) of the cones on the left.")
+    lane_width: float = setting(
+        LANE_WIDTH, "Approximate distance between left and right cones.", unit="m", low=0.3, high=10
+    )
+    fastest: float = setting(
+        SpeedController.fastest, "Speed on a straight line that is known well.", unit="m/s", low=0.1, high=20
+    )
+    slowest: float = setting(
+        SpeedController.slowest, "Speed in the tightest curve, and where the line is not known.", unit="m/s", low=0.05,
+        high=20,
+    )  # fmt: skip
+    sideways: float = setting(
+        SpeedController.lateral_acceleration, "Lateral acceleration allowed in curves.", unit="m/s^2", low=0.1, high=20
+    )
+    min_score: float = setting(
+        DetectionUncertainty.min_score, "Score below which detections are ignored.", low=0, high=1
+    )
+    silence: float = setting(
+        0.5, "Time of odometry without detections after which the car drives on slowly by what it knows, then stops.",
+        unit="s", low=0.05, high=10,
+    )  # fmt: skip
+    input_type: str = setting(INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput.")
+    base_frame: str = setting("base_link", "Coordinate frame in the headers of vehicle/input.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaySettings(Settings):
+    """The settings of play_node."""
+
+    bag: str = setting(help="Recording: a rosbag2 folder, a .mcap or a .db3 file.")
+    rate: float = setting(
+        1.0, "Seconds of the recording played in a second.", low=0.01, high=1000, changeable=True
+    )
+    start_offset: float = setting(0.0, "Time to leave out at the start of the recording.", unit="s", low=0)
+    loop: bool = setting(default=False, help="Start again at the end; time jumps back then.")
+    clock: float = setting(
+        0.0, "Rate at which the recording's time is published on /clock; 0 for never.", unit="Hz", low=0, high=1000
+    )
+    topics: tuple[str, ...] = setting((), "Topics to play; all that can be played where none is named.")
+    reliability: str = setting(
+        "recorded", "Reliability of the publishers.", choices=("recorded", "reliable", "best_effort")
+    )
+    start_paused: bool = setting(default=False, help="Wait for the service ~/pause before the first message.")
+    wait_for_subscribers: tuple[str, ...] = setting(
+        (), "Topics that must have a subscriber before the recording starts; `all` for every played topic."
+    )
+    wait_for: tuple[str, ...] = setting(
+        (), "Subscriptions that must exist before the recording starts, each as `NODE TOPIC`."
+    )
+    wait_timeout: float = setting(30.0, "Time to wait for subscribers before giving up.", unit="s", low=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordSettings(Settings):
+    """The settings of record_node."""
+
+    out: str = setting(help="Folder of the recording, which must not exist yet.")
+    topics: tuple[str, ...] = setting((), "Topics to record, from when on they exist.")
+    pattern: str | None = setting(
+        None, "Regular expression; topics whose full name matches are recorded too, e.g. /camera/.*"
+    )
+    exclude: str | None = setting(None, "Regular expression; topics that match `pattern` and this one are left out.")
+    storage: str = setting("mcap", "Storage of the recording.", choices=("mcap", "sqlite3"))
+    depth: int = setting(
+        100, "Messages of a topic that wait at most while the disk is busy.", low=1, high=10000
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchSettings(Settings):
+    """The settings of watch_node."""
+
+    save: str | None = setting(None, "The .rrd file to save to; there is no window then.")
+    where: str = setting(
+        "auto", "Where it is shown; auto: a file with `save`, else a window where there is a screen, else a browser.",
+        choices=("auto", *(each.value for each in ScreenTarget)),
+    )  # fmt: skip
+    quality: int = setting(80, "JPEG quality of raw images as shown.", unit="%", low=1, high=100)
+    transport: str = transport()
+    reliability: str = reliability()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationSettings(Settings):
+    """The settings of validation_node beside those of the comparison (`simjudge.studies.compare_settings`)."""
+
+    a: str | None = setting(None, "Set to be predicted, usually real: any data set or recording; with `b`.")
+    b: str | None = setting(None, "Set that predicts, usually simulated.")
+    once: bool = setting(
+        default=False, help="With a and b: end when the result is written. Otherwise the node stays, with the summary"
+        " for subscribers that come later.",
+    )  # fmt: skip
+    reference: str | None = setting(None, "Set that live frames are compared with, instead of a and b.")
+    predictions: str | None = setting(None, "Predictions for the reference, made earlier.")
+    live_is: str = setting(
+        "b", "a: live reality against a simulated reference; b: live simulation against a real one.",
+        choices=("a", "b"),
+    )  # fmt: skip
+    tolerance: float = setting(
+        0.0, "Greatest difference between the stamps of ground truth and detections.", unit="s", low=0, high=10
+    )
+    wait: float = setting(
+        5.0, "Time that ground truth waits for its detections, or they for it.", unit="s", low=0.01, high=3600
+    )
+    wait_count: int = setting(1000, "Messages of each kind that wait at most.", low=1, high=100_000)
+    jump_back: float = setting(
+        1.0, "How far before the newest stamp a stamp must lie to be a jump back, not only out of order.", unit="s",
+        low=0,
+    )  # fmt: skip
+    on_jump: str = setting(
+        IGNORE, "When stamps jump back (looped recording): count each stamp once, forget the frames so far, or count"
+        " all frames.", choices=(IGNORE, RESET, COUNT),
+    )  # fmt: skip
+    summary_period: float = setting(
+        1.0, "Time between summaries while frames come.", unit="s", low=0.05, high=3600
+    )
+    certainty_period: float = setting(
+        0.0, "Time between computations of certainty and the other direction, beside the live work; 0: only at the"
+        " end.", unit="s", low=0, high=86_400,
+    )  # fmt: skip
+    resume: bool = setting(
+        default=True, help="Go on where a killed run ended, by the journal beside `out`; false: begin anew."
+    )
+    image_size: str | None = setting(None, "Size of the images, WIDTHxHEIGHT, where the messages do not say it.")
+    ground_truth_type: str = setting(
+        "simjudge_msgs/msg/LabelledObjectArray",
+        "Message type of camera/ground_truth; or vision_msgs/msg/Detection2DArray.",
+    )
+    detections_type: str = setting(
+        "simjudge_msgs/msg/DetectionArray", "Message type of camera/detections; or vision_msgs/msg/Detection2DArray."
+    )
+    boxes_reliability: str = setting(
+        "reliable", "Reliability requested of ground truth and detections.", choices=("reliable", "best_effort")
+    )
+    transport: str = transport("Images that the overlay is drawn on")
+    reliability: str = reliability("those images")
+    out: str | None = setting(
+        None, "Folder for result.json, contexts.parquet and report.html; without one, nothing is written."
+    )
+    both_directions: bool = setting(default=True, help="Also compute A predicting B, for the summary.")
+    frame_id: str = setting(FRAME_ID, "Coordinate frame of summary and markers where no message names one.")
+    report: bool = setting(default=True, help="Write report.html beside result.json.")

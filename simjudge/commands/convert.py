@@ -15,12 +15,12 @@ def convert(
     to: str | None = typer.Option(None, "--to", help="Format of a folder: yolo, coco, cvat or cpd."),
     labels: Path | None = typer.Option(None, "--labels", help="Take the labels from this set, by frame name or stamp."),
     label_tolerance: float = typer.Option(
-        0.0, min=0, metavar="SECONDS", help="How far the stamps of a picture and its labels may lie apart."
+        0.0, min=0, metavar="SECONDS", help="How far the stamps of an image and its labels may lie apart."
     ),
-    image_topic: str | None = typer.Option(None, help="In a recording: the pictures, where several topics would do."),
+    image_topic: str | None = typer.Option(None, help="In a recording: the images, where several topics would do."),
     label_topic: str | None = typer.Option(None, help="The labels, likewise."),
     detection_topic: str | None = typer.Option(None, help="The detections, likewise."),
-    upside_down: bool = typer.Option(False, "--upside-down", help="Turn pictures and boxes over, for Chrono::ROS."),
+    upside_down: bool = typer.Option(False, "--upside-down", help="Turn images and boxes over, for Chrono::ROS."),
 ) -> None:
     """Convert a data set or a recording; nothing is lost on the way.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def detect(
-    source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with pictures."),
+    source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images."),
     model: str = typer.Option(..., "--model", help="A .onnx, .pt or .yaml file, or the name of one that is shipped."),
     out: Path = typer.Option(..., "--out", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
     to: str | None = typer.Option(None, "--to", help="Format of a folder: yolo, coco, cvat or cpd."),
@@ -28,7 +28,7 @@ def detect(
     device: str = typer.Option("", help="For .pt: cpu, 0, ..."),
     rename: list[str] = typer.Option([], metavar="MODEL=SET", help="What the set calls a class of the model's."),
 ) -> None:
-    """Run a detector over pictures and write the set with its predictions.
+    """Run a detector over images and write the set with its predictions.
 
     Colour thresholds (.yaml) need no training; class ids in OUT are those of IN, matched by name.
     """
@@ -74,8 +74,8 @@ def _print_summary(frames: FrameSet, name: str, seconds: float) -> None:
             *("-" if value is None else f"{value:.3f}" for value in (at50, mean)),
             end_section=class_id != OVERALL and class_id == max(precision),
         )
-    pictures = int(np.count_nonzero(frames.predicted))
+    images = int(np.count_nonzero(frames.predicted))
     console = Console(soft_wrap=True)
     console.print(table)
-    pace = pictures / max(seconds, 1e-9)
-    console.print(f"{pictures} of {len(frames)} pictures, {pace:.1f} a second", highlight=False)
+    pace = images / max(seconds, 1e-9)
+    console.print(f"{images} of {len(frames)} pictures, {pace:.1f} a second", highlight=False)

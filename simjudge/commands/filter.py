@@ -10,7 +10,7 @@ from simjudge.commands.common import finish, progress, say
 
 
 def filter_images(
-    source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with pictures."),
+    source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images."),
     out: Path = typer.Argument(..., metavar="OUT", help="What to write: x.mcap, x.db3, or a folder with --to."),
     to: str | None = typer.Option(None, "--to", help="What a folder is written as: yolo, coco, cvat or cpd."),
     blur: float | None = typer.Option(None, help="Gaussian blur, standard deviation in pixels."),
@@ -22,10 +22,10 @@ def filter_images(
     camera: str | None = typer.Option(None, metavar="FILE|NAME", help="A camera's filters, in place of those above."),
     seed: int = typer.Option(0, min=0, help="Of the noise."),
 ) -> None:
-    """Copy a set with its pictures seen through camera filters.
+    """Copy a set with its images seen through camera filters.
 
     The filters act in a camera's order, which is the order of the options above, whatever their order on the command
-    line; --camera takes the chain of a camera (docs/camera.md), of which the lens is not applied: pictures that exist
+    line; --camera takes the chain of a camera (docs/camera.md), of which the lens is not applied: images that exist
     have been through one. Labels are kept, predictions dropped. OUT.filter.json tells what was done.
     """
     from simjudge.sensors.camera.filtering import filter_images as run

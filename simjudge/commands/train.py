@@ -12,26 +12,26 @@ from simjudge.commands.common import finish, progress, say
 
 
 def train(
-    data: Path = typer.Argument(..., help="A labelled data set or recording with pictures."),
+    data: Path = typer.Argument(..., help="A labelled data set or recording with images."),
     out: Path = typer.Option(..., "--out", help="The model to write (.onnx); its card goes beside it."),
     epochs: int = typer.Option(100, min=1),
     imgsz: int = typer.Option(640, min=32, help="Side of the net's square input in pixels, a multiple of 32."),
     batch: int = typer.Option(16, min=1),
     seed: int = typer.Option(0, min=0),
     size: str = typer.Option("nano", help="pico (for CPU-only machines), nano or small."),
-    workers: int = typer.Option(2, min=0, help="Processes that load pictures."),
+    workers: int = typer.Option(2, min=0, help="Processes that load images."),
     start: Path | None = typer.Option(None, "--from", help="An ultralytics checkpoint (.pt) to go on from."),
     val_fraction: float | None = typer.Option(
         None, help="Split anew: this share of the photographs validates (0.2 where the data has no split)."
     ),
     half: bool = typer.Option(False, "--half", help="Store the weights as 16-bit floats: half the file."),
     keep: Path | None = typer.Option(None, help="Leave checkpoints and curves in this folder."),
-    step: int | None = typer.Option(None, min=1, help="Pictures to an optimizer step.", show_default="the batch"),
+    step: int | None = typer.Option(None, min=1, help="Images to an optimizer step.", show_default="the batch"),
     device: str = typer.Option("", help="cpu, 0, ...; the best there is by default."),
     windows: int = typer.Option(
         0,
         min=0,
-        help="Learn from so many windows of imgsz x imgsz cut out of each picture, not from whole ones scaled.",
+        help="Learn from so many windows of imgsz x imgsz cut out of each image, not from whole ones scaled.",
     ),
     input_size: str | None = typer.Option(
         None,

@@ -1,6 +1,6 @@
-"""Training on windows cut out of larger pictures, at their own scale.
+"""Training on windows cut out of larger images, at their own scale.
 
-A net is fully convolutional: trained on windows of 320 x 320 pixels it can run on pictures of any size in which things
+A net is fully convolutional: trained on windows of 320 x 320 pixels it can run on images of any size in which things
 are as large as in the windows. Small things far away keep their pixels, and an epoch costs what the windows cost.
 """
 
@@ -25,10 +25,10 @@ _SEEN_AT_LEAST = 0.4
 
 @dataclass(frozen=True, repr=False)
 class Windows(ShortRepr):
-    """Pictures that are windows of other pictures.
+    """Images that are windows of other images.
 
     Attributes:
-        source: the whole pictures.
+        source: the whole images.
         frame: int64 (N,), which of them each window is cut from.
         corner: int64 (N, 2), x and y of the windows' upper left pixels.
         size: int64 (N, 2), width and height.
@@ -72,35 +72,35 @@ class Windows(ShortRepr):
         return None
 
 
-def windows_of(frames: FrameSet, side: int, per_picture: int, seed: int = 0) -> FrameSet:
+def windows_of(frames: FrameSet, side: int, per_image: int, seed: int = 0) -> FrameSet:
     """Cut windows out of every labelled frame, most of them over an object.
 
     Where they lie follows from the seed and the frame's name. Objects are cut at the window's edges; those of which
     less than 0.4 of the area is left are not labelled.
 
     Args:
-        frames: labelled frames with pictures.
-        side: of the square windows, pixels; smaller where the picture is.
-        per_picture: windows of each frame.
+        frames: labelled frames with images.
+        side: of the square windows, pixels; smaller where the image is.
+        per_image: windows of each frame.
         seed: of the places.
 
     Raises:
-        UsageError: the set has no pictures.
+        UsageError: the set has no images.
     """
     if frames.images is None:
         raise UsageError(f"{frames.name}: has no pictures to cut windows from")
     start = row_offsets(frames.objects.frame, len(frames))
     kept = [i for i in range(len(frames)) if frames.labelled[i]]
     size = np.minimum(frames.size[kept], side)
-    frame = np.repeat(np.array(kept, np.int64), per_picture)
+    frame = np.repeat(np.array(kept, np.int64), per_image)
     corners = [
-        _corners(frames.size[i], s, _centres(frames, start, i), per_picture, (seed, zlib.crc32(name.encode())))
+        _corners(frames.size[i], s, _centres(frames, start, i), per_image, (seed, zlib.crc32(name.encode())))
         for i, s, name in zip(kept, size, (frames.frame_name[i] for i in kept), strict=True)
     ]
     corner = np.concatenate(corners) if corners else np.zeros((0, 2), np.int64)
-    windows = Windows(frames.images, frame, corner, np.repeat(size, per_picture, axis=0))
+    windows = Windows(frames.images, frame, corner, np.repeat(size, per_image, axis=0))
     objects = _objects(frames, start, windows)
-    names = [f"{frames.frame_name[i]}_window{k}" for i in kept for k in range(per_picture)]
+    names = [f"{frames.frame_name[i]}_window{k}" for i in kept for k in range(per_image)]
     return FrameSet.build(
         frames.name,
         windows.size,
@@ -118,19 +118,19 @@ def _centres(frames: FrameSet, start: npt.NDArray[np.int64], index: int) -> npt.
 
 
 def _corners(
-    picture: npt.NDArray[np.int64],
+    image_size: npt.NDArray[np.int64],
     size: npt.NDArray[np.int64],
     centres: npt.NDArray[np.float64],
     count: int,
     entropy: tuple[int, int],
 ) -> npt.NDArray[np.int64]:
-    """Upper left pixels of `count` windows inside the picture; over an object, its centre is anywhere in the window."""
+    """Upper left pixels of `count` windows inside the image; over an object, its centre is anywhere in the window."""
     rng = np.random.default_rng(entropy)
-    corners = rng.random((count, 2)) * (picture - size)
+    corners = rng.random((count, 2)) * (image_size - size)
     for row in range(count if len(centres) else 0):
         if rng.random() < _ON_AN_OBJECT:
             corners[row] = centres[rng.integers(len(centres))] - rng.random(2) * size
-    return np.clip(np.rint(corners), 0, picture - size).astype(np.int64)
+    return np.clip(np.rint(corners), 0, image_size - size).astype(np.int64)
 
 
 def _objects(frames: FrameSet, start: npt.NDArray[np.int64], windows: Windows) -> Objects:

@@ -1,4 +1,4 @@
-"""Fitting a picture into a net's input, and boxes back: with the very rounding that ultralytics uses."""
+"""Fitting an image into a net's input, and boxes back: with the very rounding that ultralytics uses."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ GREY = 114
 
 @dataclass(frozen=True)
 class Letterbox:
-    """How a picture of one size lies in an input of another: scaled, and centred on grey.
+    """How an image of one size lies in an input of another: scaled, and centred on grey.
 
     Attributes:
-        width, height: of the scaled picture.
+        width, height: of the scaled image.
         left, top: where it begins in the input.
-        gain_x, gain_y: scaled size over picture size.
-        size: width and height of the picture.
+        gain_x, gain_y: scaled size over image size.
+        size: width and height of the image.
     """
 
     width: int

@@ -106,7 +106,7 @@ def format_markdown(facts: dict[str, Any]) -> str:
         f"| validated on | {data['valid_pictures']} pictures, {data['valid_objects']} objects |",
         f"| classes | {', '.join(facts['classes'])} |",
         f"| size | {options['size']}, input {' x '.join(map(str, options['input']))}, {options['weights']} weights |",
-        f"| pictures | {_pictures(options)} |",
+        f"| pictures | {_image_use(options)} |",
         f"| training | {_training(facts)} |",
         f"| versions | {', '.join(f'{k} {v}' for k, v in facts['versions'].items())} |",
     ]
@@ -121,7 +121,7 @@ def format_markdown(facts: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _pictures(options: dict[str, Any]) -> str:
+def _image_use(options: dict[str, Any]) -> str:
     side = options["imgsz"]
     if options["windows"]:
         return f"{options['windows']} windows of {side} x {side} pixels cut out of each, for training and validation"

@@ -120,7 +120,7 @@ class OnnxDetector:
             kept = non_maximum_suppression_by_class(box, score, class_id, self.iou)[:MAX_DETECTIONS]
             box, score, class_id = box[kept], score[kept], class_id[kept]
         inside = fit.to_image(box.astype(np.float64))
-        # A box that lies wholly in the grey border has no area in the picture.
+        # A box that lies wholly in the grey border has no area in the image.
         real = np.all(inside[:, 2:] > inside[:, :2], axis=1)
         return Detections.build(class_id[real], inside[real], np.clip(score[real], 0, 1))
 

@@ -22,9 +22,9 @@ class TrainingSplit:
 
     Attributes:
         train, valid: the two sides.
-        moved: pictures taken from `valid` to `train` because their photograph was in both.
+        moved: images taken from `valid` to `train` because their photograph was in both.
         own: whether the data brought the split itself.
-        kept_from_test: pictures not used because their photograph is on the data's test side.
+        kept_from_test: images not used because their photograph is on the data's test side.
     """
 
     train: list[FrameSet]
@@ -34,7 +34,7 @@ class TrainingSplit:
     kept_from_test: int = 0
 
     def counts(self) -> dict[str, int]:
-        """Pictures and objects on both sides, as told in a model card."""
+        """Images and objects on both sides, as told in a model card."""
         return {
             "train_pictures": sum(len(s) for s in self.train),
             "train_objects": sum(len(s.objects) for s in self.train),
@@ -97,18 +97,18 @@ def repair_split(train: FrameSet, valid: FrameSet) -> TrainingSplit:
 
 
 def write_working_folder(split: TrainingSplit, folder: Path, losses: Losses) -> dict[int, str]:
-    """Lay out a split as ultralytics wants it, pictures linked where they are files.
+    """Lay out a split as ultralytics wants it, images linked where they are files.
 
     Args:
         split: what to train on.
         folder: an existing empty folder; gets `data.yaml`, `images/{train,valid}`, `labels/{train,valid}`.
-        losses: counts pictures that are damaged or missing; those are left out.
+        losses: counts images that are damaged or missing; those are left out.
 
     Returns:
         The class ids of the data set in the order of the model's classes, with their names.
 
     Raises:
-        SimjudgeError: no class, or no whole picture on one side.
+        SimjudgeError: no class, or no whole image on one side.
     """
     names = class_names([*split.train, *split.valid])
     number = {class_id: i for i, class_id in enumerate(names)}
@@ -169,7 +169,7 @@ def _write_set(frames: FrameSet, part: int, images: Path, labels: Path, number: 
 
 
 def _place_image(frames: FrameSet, index: int, target: Path) -> str:
-    """Put picture `index` at `target` plus its suffix, which is returned; ImageError where it is not whole."""
+    """Put image `index` at `target` plus its suffix, which is returned; ImageError where it is not whole."""
     if frames.images is None or not frames.images.has(index):
         raise ImageError(f"{frames.describe_frame(index)}: has no picture")
     encoded = frames.images.read_encoded(index)

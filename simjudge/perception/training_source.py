@@ -31,7 +31,7 @@ def read_split(data: Path, valid_fraction: float | None, seed: int) -> tuple[Tra
     touched. Anything else is split by source photograph.
 
     Args:
-        data: anything simjudge reads that has labels and pictures.
+        data: anything simjudge reads that has labels and images.
         valid_fraction: share of the photographs to validate on, None for the data's own split (or 0.2).
         seed: of a random split.
 
@@ -39,7 +39,7 @@ def read_split(data: Path, valid_fraction: float | None, seed: int) -> tuple[Tra
         The split, and what was left out while reading.
 
     Raises:
-        SimjudgeError: the data cannot be read, has no pictures, or too few photographs.
+        SimjudgeError: the data cannot be read, has no images, or too few photographs.
     """
     fraction = DEFAULT_VALID_FRACTION if valid_fraction is None else valid_fraction
     frames, side = _read_with_sides(data)

@@ -30,7 +30,7 @@ def import_ultralytics() -> ModuleType:
     if "YOLO_CONFIG_DIR" not in os.environ:
         _settings.append(tempfile.TemporaryDirectory(prefix="simjudge-ultralytics-"))
         os.environ["YOLO_CONFIG_DIR"] = _settings[0].name
-    picture_open = Image.open
+    image_open = Image.open
     try:
         torchvision_nms.register_missing_nms()
         import ultralytics  # noqa: PLC0415
@@ -40,8 +40,8 @@ def import_ultralytics() -> ModuleType:
             f"training and .pt detectors need ultralytics (AGPL-3.0): pip install 'simjudge[train]' ({error})"
         ) from error
     finally:
-        # Ultralytics replaces it by one that, at a damaged picture, wants to install a package.
-        Image.open = picture_open
+        # Ultralytics replaces it by one that, at a damaged image, wants to install a package.
+        Image.open = image_open
     LOGGER.setLevel(logging.ERROR)
     dict.update(SETTINGS, dict.fromkeys([key for key, value in SETTINGS.items() if value is True], False))  # no loggers
     return ultralytics  # type: ignore[no-any-return]

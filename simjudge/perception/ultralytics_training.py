@@ -40,10 +40,10 @@ class TrainingOptions:
         half: store the exported weights as 16-bit floats.
         keep: where to leave ultralytics' own files (weights, curves), else nowhere.
         device: "cpu", "0", ...; empty for the best there is.
-        step: pictures to an optimizer step (nominal batch size, in ultralytics 64), 0 for the batch: from scratch and
+        step: images to an optimizer step (nominal batch size, in ultralytics 64), 0 for the batch: from scratch and
             for few epochs that learns far faster.
-        windows: learn from (and validate on) so many windows of imgsz x imgsz pixels cut out of each picture, at the
-            picture's own scale; 0: from whole pictures, scaled to imgsz.
+        windows: learn from (and validate on) so many windows of imgsz x imgsz pixels cut out of each image, at the
+            image's own scale; 0: from whole images, scaled to imgsz.
         input_size: width and height of the exported model's input; None: imgsz x imgsz.
     """
 
@@ -83,7 +83,7 @@ class Training:
         seconds: wall time of the training.
         stopped: whether a person stopped it (Ctrl-C).
         class_names: the model's classes, in its order.
-        flipped: whether pictures were mirrored left to right at random.
+        flipped: whether images were mirrored left to right at random.
         versions: of the libraries used.
     """
 
@@ -123,7 +123,7 @@ def train_with_ultralytics(
         callbacks: called at every batch and epoch.
 
     Returns:
-        What came out, and the pictures left out.
+        What came out, and the images left out.
 
     Raises:
         SimjudgeError: ultralytics is not installed, the checkpoint cannot be read, or training failed.

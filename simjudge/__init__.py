@@ -40,11 +40,18 @@ if TYPE_CHECKING:
     from simjudge.perception.loading import load_detector as load_detector
     from simjudge.perception.training import TrainedDetector as TrainedDetector
     from simjudge.perception.training import train as train
+    from simjudge.reports.comparison_result import ComparisonResult as ComparisonResult
+    from simjudge.reports.comparison_result import SweepResult as SweepResult
+    from simjudge.reports.comparison_result import compare as compare
+    from simjudge.reports.comparison_result import load_result as load_result
+    from simjudge.reports.comparison_result import sweep as sweep
     from simjudge.reports.contents import Contents as Contents
     from simjudge.reports.contents import info as info
     from simjudge.reports.engine_comparison import compare_engines as compare_engines
     from simjudge.reports.report import report as report
     from simjudge.sensors.camera import filtering
+    from simjudge.studies.compare_settings import CompareSettings as CompareSettings
+    from simjudge.studies.compare_settings import SweepSettings as SweepSettings
 
     __version__: str
     # Their names in their rooms are others.
@@ -53,6 +60,8 @@ if TYPE_CHECKING:
     list_engines = availability.engine_availability
 
 _HOMES = {
+    "CompareSettings": "simjudge.studies.compare_settings",
+    "ComparisonResult": "simjudge.reports.comparison_result",
     "Contents": "simjudge.reports.contents",
     "Detections": "simjudge.perception.detector",
     "Detector": "simjudge.perception.detector",
@@ -63,8 +72,11 @@ _HOMES = {
     "SimjudgeError": "simjudge.core.errors",
     "Split": "simjudge.data.splits",
     "Topics": "simjudge.data.sets",
+    "SweepResult": "simjudge.reports.comparison_result",
+    "SweepSettings": "simjudge.studies.compare_settings",
     "TrainedDetector": "simjudge.perception.training",
     "UsageError": "simjudge.core.errors",
+    "compare": "simjudge.reports.comparison_result",
     "compare_engines": "simjudge.reports.engine_comparison",
     "convert": "simjudge.data.conversion",
     "detect": "simjudge.perception.detection",
@@ -74,11 +86,13 @@ _HOMES = {
     "join": "simjudge.data.set_join",
     "list_engines": "simjudge.engines.availability:engine_availability",
     "load_detector": "simjudge.perception.loading",
+    "load_result": "simjudge.reports.comparison_result",
     "read": "simjudge.data.sets:read_set",
     "render": "simjudge.capture.rendering",
     "replay": "simjudge.capture.replaying",
     "report": "simjudge.reports.report",
     "split": "simjudge.data.splits",
+    "sweep": "simjudge.reports.comparison_result",
     "train": "simjudge.perception.training",
     "write": "simjudge.data.sets:write_set",
 }

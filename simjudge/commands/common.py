@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import typer
@@ -57,9 +57,13 @@ class Stopwatch:
         self.seconds += time.monotonic() - begin
 
 
-def finish(*losses: Losses) -> None:
-    """Report what was lost, if anything, and end the command with exit code 3 in that case."""
-    lines = [line for each in losses for line in each.lines()]
+def finish(*losses: Losses | Sequence[str]) -> None:
+    """Report what was lost, if anything, and end the command with exit code 3 in that case.
+
+    Args:
+        losses: counts, or their lines.
+    """
+    lines = [line for each in losses for line in (each.lines() if isinstance(each, Losses) else each)]
     for line in lines:
         say(f"warning: left out {line}")
     if lines:

@@ -19,16 +19,10 @@ def compare(
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
 ) -> None:
     """Compare a detector's performance on A and on B, context by context, with floor, interval and p value."""
-    from simjudge.commands.tables import print_comparison
-    from simjudge.results.result_folder import SWEEP, check_result_folder
-    from simjudge.studies.comparison import compare_sets
+    from simjudge.commands.tables import print_table
+    from simjudge.reports.comparison_result import compare as run
 
-    check_result_folder(out)
-    if (out / SWEEP).exists():
-        say(f"note: the sweep in {out} goes with the result that is replaced; run it again afterwards")
-    compared = compare_sets(a, b, settings, log=say, progress=progress)
-    compared.save(out)
-    a_names, b_names = (side.frames.class_names for side in (compared.result.a, compared.result.b))
-    print_comparison(compared.result.numbers, a_names | b_names)
+    result = run(a, b, out, settings=settings, log=say, progress=progress)
+    print_table(result.table)
     say(f"result in {out}; to look at it: simjudge report {out}")
-    finish(compared.losses)
+    finish(result.losses)

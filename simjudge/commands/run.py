@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 from collections.abc import Callable
 from itertools import cycle
@@ -67,11 +66,10 @@ def _show_result(out: Path) -> None:
     """The table that `simjudge compare` prints, from what the nodes wrote."""
     if not (out / "result.json").is_file():
         return
-    from simjudge.commands.tables import print_comparison
+    from simjudge.commands.tables import print_table
+    from simjudge.reports.comparison_result import load_result
 
-    result = json.loads((out / "result.json").read_text(encoding="utf-8"))
-    names = {int(key): name for key, name in result.get("class_names", {}).items()}
-    print_comparison(result, names)
+    print_table(load_result(out).table)
     say(f"result in {out}; to look at it: simjudge report {out}")
 
 

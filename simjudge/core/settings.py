@@ -9,11 +9,11 @@ A setting is one field of a settings class: a frozen dataclass that derives from
 
 To add a setting, add one field to such a class, and read it where it acts. These come from the field:
 
-* the keyword of the Python function and its check (`Settings.__post_init__`),
+* the keyword of the Python function (`simjudge.core.setting_keywords`) and its check (`Settings.__post_init__`),
 * the option of the command (`simjudge.commands.options`),
 * the ROS parameter with descriptor and range (`simjudge.nodes.parameters`),
 * the argument of a launch file (`simjudge.graph.setting_arguments`),
-* the row of a documentation table (`markdown_table`) and the JSON schema (`json_schema`).
+* the row of a documentation table and the JSON schema (`simjudge.core.setting_documents`).
 
 "Not given" is None, and nothing else. A setting may be left out where its type admits None. Text from outside (a launch
 file, a parameter file) that is empty is read as None by `Setting.parse`.
@@ -39,7 +39,6 @@ Choices: TypeAlias = "tuple[str, ...] | Callable[[], tuple[str, ...]]"
 
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 _METADATA = "setting"
-_JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", Path: "string"}
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "a path"}
 
 
@@ -285,58 +284,6 @@ def chosen(kind: type[Any], names: Iterable[str] = (), *, without: Iterable[str]
     rows = {row.name: row for row in declared(kind)}
     left_out = set(without)
     return tuple(rows[name] for name in (tuple(names) or rows) if name not in left_out)
-
-
-def markdown_table(rows: Iterable[Setting], head: str = "setting") -> str:
-    """A documentation table, one row a setting.
-
-    Args:
-        rows: the settings.
-        head: what the first column is called.
-    """
-    lines = [f"| {head} | type | default | range | what it does |", "| --- | --- | --- | --- | --- |"]
-    for row in rows:
-        default = "must be given" if row.required else f"`{row.default_text}`" if row.default_text else ""
-        cells = (f"`{row.name}`", row.type_text, default, row.range_text, row.help_text)
-        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    return "\n".join(lines)
-
-
-def json_schema(rows: Iterable[Setting], title: str) -> dict[str, Any]:
-    """The JSON schema of an object that holds settings by name.
-
-    Args:
-        rows: the settings.
-        title: of the schema.
-    """
-    rows = tuple(rows)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": title,
-        "type": "object",
-        "properties": {row.name: _property(row) for row in rows},
-        "required": [row.name for row in rows if row.required],
-        "additionalProperties": False,
-    }
-
-
-def _property(row: Setting) -> dict[str, Any]:
-    kind = "string" if row.form else _JSON_TYPES[row.kind]
-    item: dict[str, Any] = {"type": kind}
-    if row.allowed:
-        item["enum"] = list(row.allowed)
-    if row.low is not None:
-        item["minimum"] = row.low
-    if row.high is not None:
-        item["maximum"] = row.high
-    out = {"type": "array", "items": item} if row.many and not row.form else item
-    if row.optional:
-        # "enum" would refuse null even where "type" admits it.
-        out = {"anyOf": [out, {"type": "null"}]}
-    out["description"] = row.description
-    if not row.required and row.default is not None:
-        out["default"] = row.text(row.default) if row.form or row.kind is Path else row.default
-    return out
 
 
 def _described(hint: Any, *, has_form: bool) -> tuple[type, bool, bool]:

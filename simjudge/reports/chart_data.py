@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.results.saved_result import ContextTable, ResultEntry
+from simjudge.results.context_table import ContextTable
+from simjudge.results.saved_result import ResultEntry
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -56,7 +57,7 @@ def performances(contexts: ContextTable, entry: ResultEntry, which: str) -> Floa
     Returns:
         Performances in [0, 1], float64 (N,).
     """
-    values = contexts["performance"][contexts.of(entry) & (contexts.is_a == (which == "a"))]
+    values = contexts["performance"][contexts.class_mask(entry.key) & (contexts.is_a == (which == "a"))]
     return np.asarray(values[~np.isnan(values)])
 
 
@@ -83,7 +84,7 @@ def compared_values(contexts: ContextTable, entry: ResultEntry, column: str) -> 
     Returns:
         Its known values, float64 (N,).
     """
-    values = contexts[column][contexts.of(entry) & contexts.is_a]
+    values = contexts[column][contexts.class_mask(entry.key) & contexts.is_a]
     return np.asarray(values[~np.isnan(values)])
 
 
@@ -229,7 +230,7 @@ def bins_by_height(contexts: ContextTable, entry: ResultEntry, bins: int = SIZE_
     Returns:
         The bins by height, empty without contexts.
     """
-    rows = contexts.of(entry)
+    rows = contexts.class_mask(entry.key)
     height = contexts["y1"] - contexts["y0"]
     known = height[rows & np.isfinite(height)]
     if not len(known):

@@ -31,7 +31,8 @@ from simjudge.reports.number_format import format_number, format_percent, format
 from simjudge.reports.palette import LIGHT
 from simjudge.reports.report_figure import ReportFigure, axes_size, plain_text
 from simjudge.reports.sentences import SetNames
-from simjudge.results.saved_result import ContextTable, ResultEntry
+from simjudge.results.context_table import ContextTable
+from simjudge.results.saved_result import ResultEntry
 
 FEW_CONTEXTS = 5
 """Cells and bins with fewer contexts are faded: their mean says little."""

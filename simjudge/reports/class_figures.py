@@ -12,7 +12,8 @@ from simjudge.reports.class_charts import (
 )
 from simjudge.reports.report_figure import ReportFigure, add_axes, report_style
 from simjudge.reports.sentences import SetNames
-from simjudge.results.saved_result import OVERALL, ContextTable, Result, ResultEntry
+from simjudge.results.context_table import OVERALL, ContextTable
+from simjudge.results.saved_result import Result, ResultEntry
 
 WIDTH, HEIGHT = 400.0, 240.0
 """Size of a figure, points. Its text is readable down to 60 % of this: a column of a paper."""
@@ -139,7 +140,7 @@ def context_map(result: Result, key: str = OVERALL, column: str = "w1") -> Repor
     if column not in MAP_COLUMNS:
         raise ValueError(f"column is {column!r}, not one of {', '.join(MAP_COLUMNS)}")
     contexts, entry = required_contexts(result), find_entry(result, key)
-    rows = contexts.of(entry) & contexts.is_a
+    rows = contexts.class_mask(entry.key) & contexts.is_a
     shape = grid_shape(contexts, int(rows.sum()))
     cells = cell_means(contexts, rows, column, shape)
     label, signed, top = MAP_COLUMNS[column]

@@ -22,7 +22,8 @@ from simjudge.reports.figures import (
     w1_vs_overlap,
 )
 from simjudge.reports.report_figure import ReportFigure
-from simjudge.results.saved_result import OVERALL, Result
+from simjudge.results.context_table import OVERALL
+from simjudge.results.saved_result import Result
 
 _BY_CLASS: dict[str, Callable[[Result, str], ReportFigure]] = {
     "w1_histogram": w1_histogram,

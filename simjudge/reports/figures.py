@@ -29,7 +29,8 @@ from simjudge.reports.report_figure import ReportFigure, add_axes, axes_size, re
 from simjudge.reports.result_charts import SWEEP_PANELS, draw_floors, draw_sweep, draw_w1_vs_overlap
 from simjudge.reports.sentences import SetNames
 from simjudge.reports.sweep_lines import sweep_entries, sweep_lines
-from simjudge.results.saved_result import OVERALL, Result, ResultEntry
+from simjudge.results.context_table import OVERALL
+from simjudge.results.saved_result import Result, ResultEntry
 
 __all__ = [
     "context_map", "difference_histogram", "performance_distributions", "performance_vs_size", "plot", "sweep_curves",

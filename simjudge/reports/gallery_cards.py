@@ -15,9 +15,10 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.reports.number_format import format_number
 from simjudge.reports.sentences import SetNames
 from simjudge.reports.svg_elements import element
+from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import Crop, crops_without_images
 from simjudge.results.gallery_selection import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, GalleryItem, select_items
-from simjudge.results.saved_result import ContextTable, Result, read_json
+from simjudge.results.saved_result import Result, read_json
 
 PER_KIND = 6
 BUDGET = 6_500_000

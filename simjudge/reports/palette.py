@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simjudge.context.verdicts import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED
-from simjudge.results.saved_result import OVERALL, ResultEntry
+from simjudge.results.context_table import OVERALL
+from simjudge.results.saved_result import ResultEntry
 
 LIGHT = {
     "page": "#f6f7f9", "panel": "#ffffff", "ink": "#1b2430", "soft": "#566173", "line": "#d9dee6", "grid": "#e8ebf0",

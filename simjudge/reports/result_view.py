@@ -28,7 +28,8 @@ from simjudge.reports.sections import (
 from simjudge.reports.sentences import SetNames, correction_sentence, overlap_sentences, performance_sentence
 from simjudge.reports.sweep_lines import sweep_entries
 from simjudge.reports.verdict_rows import verdict_axis, w1_axis_end
-from simjudge.results.saved_result import OVERALL, Result, ResultEntry
+from simjudge.results.context_table import OVERALL
+from simjudge.results.saved_result import Result, ResultEntry
 
 SECTIONS = 120
 """How many classes get a section with their gallery, over all results."""

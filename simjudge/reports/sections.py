@@ -29,7 +29,8 @@ from simjudge.reports.sentences import (
     verdict_sentence,
 )
 from simjudge.reports.verdict_rows import verdict_row
-from simjudge.results.saved_result import OVERALL, ContextTable, Result, ResultEntry
+from simjudge.results.context_table import OVERALL, ContextTable
+from simjudge.results.saved_result import Result, ResultEntry
 
 SORTED_BY_ID = 12
 """Up to how many classes are listed by class id; more are listed by how far their W1 lies above the floor."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from simjudge.context.method import Method
-from simjudge.results.saved_result import OVERALL, Curve, ResultEntry
+from simjudge.results.context_table import OVERALL
+from simjudge.results.saved_result import Curve, ResultEntry
 
 DEFAULT_THETA = Method.theta
 """Similarity threshold that a sweep marks as the default."""

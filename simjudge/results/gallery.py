@@ -16,8 +16,8 @@ from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet, row_offsets
 from simjudge.core.images import ImageError, RgbImage, encode_jpeg
+from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery_selection import GalleryItem, PixelBox, patch_and_crop, select_items
-from simjudge.results.saved_result import ContextTable
 
 MIN_SIDE = 160
 """Least length of a crop's longer side, pixels: smaller crops are scaled up."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.results.saved_result import ContextTable
+from simjudge.results.context_table import ContextTable
 
 IntArray = npt.NDArray[np.int64]
 PixelBox = tuple[int, int, int, int]

@@ -4,30 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
 from simjudge.context.verdicts import VERDICTS
 from simjudge.core.errors import SimjudgeError
-
-OVERALL = "overall"
-
-_TEXT_COLUMNS = ("set", "frame", "class_name")
-_NUMBER_COLUMNS = (
-    "object", "width", "height", "class_id", "x0", "y0", "x1", "y1", "predicted_x0", "predicted_y0", "predicted_x1",
-    "predicted_y1", "score", "performance", "in_overlap", "w1", "mean_difference", "batch_a", "batch_b", "match_row",
-    "match_similarity",
-)  # fmt: skip
-
-Column = npt.NDArray[np.float64]
+from simjudge.results.context_table import OVERALL, ContextTable, first_line, read_contexts
+from simjudge.results.result_folder import CONTEXTS, RESULT, SWEEP
 
 
 @dataclass(frozen=True)
@@ -104,45 +89,11 @@ class Result:
         return str(given.get("name") or Path(str(given.get("path", ""))).name or which.upper())
 
 
-class ContextTable:
-    """The columns of `contexts.parquet`; numbers as float64 with NaN for null, made when first asked for."""
-
-    def __init__(self, table: pa.Table) -> None:
-        """Wrap a table that has all columns."""
-        self.table = table
-        self._columns: dict[str, Column] = {}
-        self.is_a: npt.NDArray[np.bool_] = pc.equal(_text(table["set"]), "a").to_numpy()
-        self.class_id: npt.NDArray[np.int64] = self["class_id"].astype(np.int64)
-
-    def __len__(self) -> int:
-        """The number of contexts of both sets."""
-        return len(self.is_a)
-
-    def __getitem__(self, name: str) -> Column:
-        """A column of numbers, float64 (N,)."""
-        if name not in self._columns:
-            numbers = self.table[name].cast(pa.float64())
-            self._columns[name] = pc.fill_null(numbers, math.nan).to_numpy().astype(np.float64)
-        return self._columns[name]
-
-    def text(self, name: str, rows: npt.ArrayLike) -> list[str]:
-        """A text column at some rows."""
-        return [str(v) for v in _text(self.table[name]).take(pa.array(np.asarray(rows, np.int64))).to_pylist()]
-
-    def frame_number(self) -> npt.NDArray[np.int64]:
-        """A number for each row's frame, the same for rows of the same set and frame name."""
-        codes = _text(self.table["frame"]).combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
-        return np.asarray(codes * 2 + self.is_a)
-
-    def of(self, entry: ResultEntry) -> npt.NDArray[np.bool_]:
-        """Which rows an entry is about, bool (N,)."""
-        if entry.key == OVERALL:
-            return np.ones(len(self), np.bool_)
-        return np.asarray(self.class_id == int(entry.key))
-
-
-def load_results(folders: list[Path]) -> list[Result]:
+def load_results(folders: Sequence[Path]) -> list[Result]:
     """Read result folders; folders of the same name are told apart by number.
+
+    Args:
+        folders: each as `compare` or `sweep` wrote it.
 
     Raises:
         SimjudgeError: a folder holds no result, or a file in it is damaged.
@@ -156,53 +107,67 @@ def load_results(folders: list[Path]) -> list[Result]:
     return results
 
 
-def load_result(folder: Path, name: str) -> Result:
-    """Read one result folder."""
-    if not folder.is_dir():
-        raise SimjudgeError(f"{folder}: no such folder; give a folder that simjudge compare or sweep wrote")
-    result, sweep = folder / "result.json", folder / "sweep.json"
-    if not result.exists() and not sweep.exists():
-        raise SimjudgeError(f"{folder}: holds neither result.json nor sweep.json; run simjudge compare or sweep first")
-    curves, sweep_header = _curves(sweep) if sweep.exists() else ((), {})
-    if not result.exists():
-        return Result(name, folder, sweep_header, None, (), None, curves, sweep_header)
-    header = _object(result)
-    names = _mapping(header, "class_names", result)
-    by_class = _mapping(header, "by_class", result)
-    classes = tuple(_entry(key, fields, names, result) for key, fields in _by_id(by_class, result))
-    overall = _entry(OVERALL, header.get("overall"), names, result)
-    for entry in (overall, *classes):
-        if entry.fields.get("verdict") not in VERDICTS:
-            raise SimjudgeError(f"{result}: {entry.key}: verdict is {entry.fields.get('verdict')!r}; run compare again")
-    contexts = read_contexts(folder / "contexts.parquet")
-    return Result(name, folder, header, overall, classes, contexts, curves, sweep_header)
+def load_result(folder: Path, name: str | None = None) -> Result:
+    """Read one result folder.
 
-
-def read_contexts(path: Path) -> ContextTable:
-    """Read `contexts.parquet`.
+    Args:
+        folder: as `compare` or `sweep` wrote it.
+        name: what to call the result; by default the folder's name.
 
     Raises:
-        SimjudgeError: it is missing, damaged, or lacks a column.
+        SimjudgeError: the folder holds no result, or a file in it is damaged.
     """
-    try:
-        table = pq.read_table(path)
-    except FileNotFoundError as error:
-        raise SimjudgeError(f"{path}: is missing; run simjudge compare again") from error
-    except (OSError, pa.ArrowException) as error:
-        raise SimjudgeError(f"{path}: cannot be read as a table ({_first_line(error)})") from error
-    missing = [c for c in (*_TEXT_COLUMNS, *_NUMBER_COLUMNS) if c not in table.column_names]
-    if missing:
-        raise SimjudgeError(f"{path}: lacks the column {missing[0]}; run simjudge compare again")
-    try:
-        contexts = ContextTable(table)
-        for column in _NUMBER_COLUMNS:
-            contexts[column]
-    except (pa.ArrowException, ValueError) as error:
-        raise SimjudgeError(f"{path}: a column does not hold what it should ({_first_line(error)})") from error
-    rows = contexts["match_row"]
-    if np.any((rows < 0) | (rows >= len(contexts))):
-        raise SimjudgeError(f"{path}: match_row names a row that is not in the table; run simjudge compare again")
-    return contexts
+    name = folder.resolve().name if name is None else name
+    if not folder.is_dir():
+        raise SimjudgeError(f"{folder}: no such folder; give a folder that simjudge compare or sweep wrote")
+    result, sweep = folder / RESULT, folder / SWEEP
+    if not result.exists() and not sweep.exists():
+        raise SimjudgeError(f"{folder}: holds neither result.json nor sweep.json; run simjudge compare or sweep first")
+    if not result.exists():
+        return sweep_from_content(_object(sweep), name, folder)
+    found = comparison_from_content(_object(result), read_contexts(folder / CONTEXTS), name, folder)
+    if not sweep.exists():
+        return found
+    swept = sweep_from_content(_object(sweep), name, folder)
+    return replace(found, curves=swept.curves, sweep_header=swept.sweep_header)
+
+
+def comparison_from_content(content: Mapping[str, Any], contexts: ContextTable, name: str, folder: Path) -> Result:
+    """The result that the content of a result.json says.
+
+    Args:
+        content: as docs/results.md has it.
+        contexts: the table that goes with it.
+        name: what to call the result.
+        folder: where its gallery is.
+
+    Raises:
+        SimjudgeError: something is missing, or no number where one belongs.
+    """
+    path = folder / RESULT
+    names = _mapping(content, "class_names", path)
+    by_class = _mapping(content, "by_class", path)
+    classes = tuple(_entry(key, fields, names, path) for key, fields in _by_id(by_class, path))
+    overall = _entry(OVERALL, content.get("overall"), names, path)
+    for entry in (overall, *classes):
+        if entry.fields.get("verdict") not in VERDICTS:
+            raise SimjudgeError(f"{path}: {entry.key}: verdict is {entry.fields.get('verdict')!r}; run compare again")
+    return Result(name, folder, content, overall, classes, contexts)
+
+
+def sweep_from_content(content: Mapping[str, Any], name: str, folder: Path) -> Result:
+    """The result that the content of a sweep.json says.
+
+    Args:
+        content: as docs/results.md has it.
+        name: what to call the result.
+        folder: where it is.
+
+    Raises:
+        SimjudgeError: it holds no curves, or a curve lacks something.
+    """
+    curves = _curves(content, folder / SWEEP)
+    return Result(name, folder, content, None, (), None, curves, content)
 
 
 def read_json(path: Path) -> Any:
@@ -216,11 +181,10 @@ def read_json(path: Path) -> Any:
     except OSError as error:
         raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise SimjudgeError(f"{path}: is cut off or no JSON ({_first_line(error)})") from error
+        raise SimjudgeError(f"{path}: is cut off or no JSON ({first_line(error)})") from error
 
 
-def _curves(path: Path) -> tuple[tuple[Curve, ...], dict[str, Any]]:
-    header = _object(path)
+def _curves(header: Mapping[str, Any], path: Path) -> tuple[Curve, ...]:
     names = _mapping(header, "class_names", path)
     curves = []
     for number, given in enumerate(header.get("curves") or []):
@@ -235,7 +199,7 @@ def _curves(path: Path) -> tuple[tuple[Curve, ...], dict[str, Any]]:
         curves.append(Curve(theta, (height, width), tuple(_entry(k, f, names, path) for k, f in found)))
     if not curves:
         raise SimjudgeError(f"{path}: holds no curves; run simjudge sweep again")
-    return tuple(curves), header
+    return tuple(curves)
 
 
 def _entry(key: str, fields: Any, names: Mapping[str, Any], path: Path) -> ResultEntry:
@@ -276,11 +240,3 @@ def _mapping(header: Mapping[str, Any], name: str, path: Path) -> dict[str, Any]
     if not isinstance(value, dict):
         raise SimjudgeError(f"{path}: has no {name}; run simjudge compare or sweep again")
     return value
-
-
-def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(pa.string())
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]

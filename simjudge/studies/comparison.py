@@ -10,11 +10,13 @@ from simjudge.context.compiled import is_compiled
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.results.context_table import ContextTable
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
+from simjudge.studies.context_table import context_table
 from simjudge.studies.frame_pairs import comparable_pairs
 from simjudge.studies.inputs import InputSet, describe_model, read_input
 from simjudge.studies.pair import PairResult, compare_pair
-from simjudge.studies.result_writing import comparison_parameters, false_positives, save_comparison
+from simjudge.studies.result_writing import comparison_parameters, false_positives, result_content, save_comparison
 from simjudge.studies.sampling_units import median_frame_interval
 
 STILL_ALIKE = 0.5
@@ -26,15 +28,36 @@ Source: TypeAlias = FrameSet | Path | str
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison, and what its result.json says beside the numbers."""
+    """A comparison, and what its result.json says beside the numbers.
+
+    Attributes:
+        result: numbers, and the contexts of every class.
+        parameters, inputs: the entries of result.json.
+        losses: what was left out.
+    """
 
     result: PairResult
     parameters: dict[str, Any]
     inputs: dict[str, Any]
     losses: Losses
 
+    def content(self) -> dict[str, Any]:
+        """The content of result.json (docs/results.md)."""
+        return result_content(self.result, self.parameters, self.inputs, self.losses)
+
+    def contexts(self) -> ContextTable:
+        """The table of contexts.parquet."""
+        return ContextTable(context_table(self.result))
+
     def save(self, out: Path) -> None:
-        """Write the result folder; see `save_comparison`."""
+        """Write the result folder.
+
+        Args:
+            out: the folder; an earlier result there is replaced.
+
+        Raises:
+            SimjudgeError: the folder holds something else, or cannot be written.
+        """
         save_comparison(out, self.result, self.parameters, self.inputs, self.losses)
 
 
@@ -68,7 +91,7 @@ def compare_sets(
         result = compare_pair(*sets, settings, advance=advance)
     losses.extend(result.losses)
     inputs: dict[str, Any] = {
-        key: side.described(judged.frames, false_positives(judged)) | {"units": units}
+        key: side.describe(judged.frames, false_positives(judged)) | {"units": units}
         for key, side, judged, units in zip(("a", "b"), sides, (result.a, result.b), result.units, strict=True)
     }
     inputs["model"] = describe_model(settings.model)

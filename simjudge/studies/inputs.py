@@ -28,7 +28,7 @@ class InputSet:
     predictions_path: Path | None
     frames: FrameSet
 
-    def described(self, compared: FrameSet, false_positives: int) -> dict[str, Any]:
+    def describe(self, compared: FrameSet, false_positives: int) -> dict[str, Any]:
         """The entry of `inputs` in result.json: paths, content hashes and counts of what was compared."""
         path = self.path
         predictions = 0 if compared.predictions is None else len(compared.predictions)

@@ -58,6 +58,28 @@ def false_positives(judged_set: JudgedSet) -> int:
     return sum(judged_set.assignment.false_positives.values())
 
 
+def result_content(
+    result: PairResult, parameters: dict[str, Any], inputs: dict[str, Any], losses: Losses
+) -> dict[str, Any]:
+    """The content of result.json (docs/results.md).
+
+    Args:
+        result: the comparison.
+        parameters: see `comparison_parameters`.
+        inputs: "a", "b" and "model".
+        losses: what was left out.
+    """
+    names = result.b.frames.class_names | result.a.frames.class_names
+    return {
+        "version": version(),
+        "parameters": parameters,
+        "inputs": inputs,
+        "class_names": {str(k): name for k, name in sorted(names.items())},
+        **result.numbers,
+        "losses": losses.lines(),
+    }
+
+
 def save_comparison(
     out: Path, result: PairResult, parameters: dict[str, Any], inputs: dict[str, Any], losses: Losses
 ) -> None:
@@ -75,17 +97,8 @@ def save_comparison(
     """
     table = context_table(result)
     a, b = result.a.frames, result.b.frames
-    names = b.class_names | a.class_names
     with atomic_result(out) as folder:
         pq.write_table(table, folder / CONTEXTS)
         patch = (int(parameters["patch"][0]), int(parameters["patch"][1]))
         losses.extend(save_gallery(folder, a, b, table, patch, min_score=float(parameters["min_score"])))
-        content = {
-            "version": version(),
-            "parameters": parameters,
-            "inputs": inputs,
-            "class_names": {str(k): name for k, name in sorted(names.items())},
-            **result.numbers,
-            "losses": losses.lines(),
-        }
-        write_json(folder / RESULT, content)
+        write_json(folder / RESULT, result_content(result, parameters, inputs, losses))

@@ -2,25 +2,91 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from simjudge.context.algorithm import ClassComparison, compare_class
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
-from simjudge.core.progress import Advance
+from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
+from simjudge.core.version import version
+from simjudge.results.result_folder import SWEEP, check_result_folder, write_json
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import SweepSettings
+from simjudge.studies.comparison import Source, read_inputs
+from simjudge.studies.inputs import describe_model
 from simjudge.studies.pair import class_samples, judge_set, require_labels
+from simjudge.studies.result_writing import method_parameters
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The comparisons of a sweep.
+
+    Attributes:
+        content: of sweep.json (docs/results.md).
+        losses: what was left out.
+    """
+
+    content: dict[str, Any]
+    losses: Losses
+
+    def save(self, folder: Path) -> None:
+        """Write sweep.json, beside the comparison of the same sets if one is there: the report shows both.
+
+        Args:
+            folder: an earlier sweep there is replaced.
+
+        Raises:
+            SimjudgeError: the folder holds something that no result has, or cannot be written.
+        """
+        check_result_folder(folder)
+        write_json(folder / SWEEP, self.content)
+
+
+def sweep_sets(
+    a: Source, b: Source, settings: SweepSettings, *, log: Log = no_log, progress: ProgressBar = no_progress
+) -> Sweep:
+    """Read both sets, detect where a detector is given, and compare them along theta and along the patch size.
+
+    Args:
+        a: the set to be predicted, usually real.
+        b: the set that predicts it, usually simulated.
+        settings: of the sweep.
+        log: receives what a person should know.
+        progress: opens a progress bar.
+
+    Raises:
+        SimjudgeError: a set cannot be read, or the sets cannot be compared.
+    """
+    inputs = read_inputs(a, b, settings, log=log, progress=progress)
+    set_a, set_b = (each.frames for each in inputs)
+    losses = Losses()
+    losses.extend(set_a.losses)
+    losses.extend(set_b.losses)
+    with progress("sweeping") as advance:
+        curves, lost = sweep_pair(set_a, set_b, settings, advance=advance)
+    losses.extend(lost)
+    names = set_b.class_names | set_a.class_names
+    content = {
+        "version": version(),
+        "parameters": method_parameters(settings) | {"metric": settings.metric},
+        "inputs": {
+            "a": inputs[0].describe(set_a, 0) | {"false_positives": None},
+            "b": inputs[1].describe(set_b, 0) | {"false_positives": None},
+            "model": describe_model(settings.model),
+        },
+        "class_names": {str(k): name for k, name in sorted(names.items())},
+        "curves": curves,
+        "losses": losses.lines(),
+    }
+    return Sweep(content, losses)
 
 
 def sweep_pair(
-    set_a: FrameSet,
-    set_b: FrameSet,
-    settings: SweepSettings,
-    *,
-    advance: Advance | None = None,
+    set_a: FrameSet, set_b: FrameSet, settings: SweepSettings, *, advance: Advance | None = None
 ) -> tuple[list[dict[str, Any]], Losses]:
     """Compare two sets along theta (at the method's patch) and along the patch size (at the method's theta).
 

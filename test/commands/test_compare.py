@@ -107,7 +107,7 @@ def test_pairs_are_made_by_name(place):
         (["compare", "bare.json", "b.json"], 1, "holds no predictions"),
         (["compare", "a.json", "ducks.json"], 1, "no class in common"),
         (["compare", "a.json", "nothing.json"], 1, "nothing.json"),
-        (["compare", "a.json", "b.json", "--model", "no.onnx"], 1, "no.onnx"),
+        (["compare", "a.json", "b.json", "--model", "no.onnx"], 2, "no.onnx"),
         (["compare", "a.json", "b.json", "--patch", "big"], 2, "120x120"),
         (["compare", "a.json", "b.json", "--theta", "nan"], 2, "theta"),
         (["compare", "a.json", "b.json", "--metric", "luck"], 2, "iou"),

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import UsageError
-from simjudge.core.settings import Settings, TextForm, chosen, declared, json_schema, markdown_table, setting
+from simjudge.core.setting_documents import json_schema, markdown_table
+from simjudge.core.settings import Settings, TextForm, chosen, declared, setting
 
 
 def parsed_size(given):

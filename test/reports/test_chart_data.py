@@ -18,7 +18,8 @@ from simjudge.reports.chart_data import (
     performances,
 )
 from simjudge.reports.sweep_lines import sweep_lines
-from simjudge.results.saved_result import OVERALL, ContextTable, Curve, ResultEntry
+from simjudge.results.context_table import OVERALL, ContextTable
+from simjudge.results.saved_result import Curve, ResultEntry
 
 
 @pytest.fixture(scope="module")

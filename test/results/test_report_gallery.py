@@ -16,9 +16,10 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, decode_image
 from simjudge.reports.gallery_cards import make_gallery
 from simjudge.reports.sentences import SetNames
+from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import MAX_SIDE, MIN_SIDE, crop_image, save_gallery
 from simjudge.results.gallery_selection import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, patch_and_crop, select_items
-from simjudge.results.saved_result import ContextTable, load_results
+from simjudge.results.saved_result import load_results
 
 NAMES = SetNames("A", "B")
 PATCH = (120, 100)

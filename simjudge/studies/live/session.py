@@ -85,7 +85,7 @@ class LiveSession:
         self.options, self._builder, self._log = options, builder, log
         self._reference = reference
         self.judge, self.tally = self._new_judge(), LiveTally()
-        self.described = reference.described(self.judge.reference.frames, false_positives(self.judge.reference))
+        self.described = reference.describe(self.judge.reference.frames, false_positives(self.judge.reference))
         self._model = describe_model(options.settings.model)
         self.resumed = 0
         self.trouble: str | None = None

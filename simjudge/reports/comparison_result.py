@@ -1,0 +1,303 @@
+"""Results as Python has them: a comparison or a sweep, fresh or read again, that shows itself."""
+
+from __future__ import annotations
+
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from simjudge.core.display import Summary, SummaryTable
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.reports.result_tables import comparison_table, sweep_table, table_text
+from simjudge.results.context_table import ContextTable
+from simjudge.results.result_folder import SWEEP, atomic_result, check_result_folder
+from simjudge.results.saved_result import Result, comparison_from_content, sweep_from_content
+from simjudge.results.saved_result import load_result as read_result
+from simjudge.studies.compare_settings import CompareSettings, SweepSettings
+from simjudge.studies.comparison import Comparison, Source, compare_sets
+from simjudge.studies.sweep import Sweep, sweep_sets
+
+if TYPE_CHECKING:
+    from simjudge.reports.report import Report
+    from simjudge.reports.report_figure import ReportFigure
+
+
+class ShownResult(ABC):
+    """What a comparison and a sweep have in common.
+
+    Attributes:
+        saved: the result as figures and pages read it.
+        folder: where it lies; None for one that was not saved.
+    """
+
+    def __init__(self, saved: Result, folder: Path | None, fresh: Comparison | Sweep | None = None) -> None:
+        """Wrap a result.
+
+        Args:
+            saved: the result as figures and pages read it.
+            folder: where it lies; None for one that was not saved.
+            fresh: what was computed; None for a result that was read again.
+        """
+        self.saved, self.folder, self._fresh = saved, folder, fresh
+
+    @property
+    def name(self) -> str:
+        """The name of the folder, or of both sets."""
+        return self.saved.name
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """Everything that result.json or sweep.json holds (docs/results.md)."""
+        return self.saved.header
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The settings that it was computed with."""
+        return dict(self.content["parameters"])
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """What was compared: paths, content hashes and counts of both sets."""
+        return dict(self.content["inputs"])
+
+    @property
+    def class_names(self) -> dict[int, str]:
+        """Names by class id."""
+        return {int(key): name for key, name in self.content.get("class_names", {}).items()}
+
+    @property
+    def losses(self) -> Sequence[str]:
+        """What was left out, one line a kind; empty where nothing was."""
+        return self._fresh.losses.lines() if self._fresh else list(self.content.get("losses", []))
+
+    @property
+    @abstractmethod
+    def table(self) -> SummaryTable:
+        """The table that the command prints."""
+
+    def __str__(self) -> str:
+        """The table that the command prints."""
+        return table_text(self.table)
+
+    def __repr__(self) -> str:
+        """What it is, in a line."""
+        return f"{type(self).__name__}({self.name!r})"
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        sides = [(side.upper(), _input_text(self.inputs.get(side) or {})) for side in ("a", "b")]
+        return Summary(self.name, type(self).__name__, [*sides, self.table, *self.losses]).html()
+
+    def plot(self) -> ReportFigure:
+        """Draw the result at a glance; `savefig` saves it as SVG or PDF.
+
+        Raises:
+            SimjudgeError: there is nothing to draw.
+        """
+        from simjudge.reports.figures import plot  # noqa: PLC0415 - matplotlib is slow to import
+
+        return plot(self.saved)
+
+    def report(
+        self, out: str | Path = "report.html", *, csv: str | Path | None = None, figures: str | Path | None = None
+    ) -> Report:
+        """Write the report: one self-contained HTML page.
+
+        Args:
+            out: the page.
+            csv: also writes the numbers to this file.
+            figures: also writes every figure as SVG and PDF into this folder.
+
+        Raises:
+            SimjudgeError: something cannot be written.
+        """
+        from simjudge.reports.report import report  # noqa: PLC0415 - matplotlib is slow to import
+
+        if self.folder is not None:
+            return report(self.folder, out, csv=csv, figures=figures)
+        with TemporaryDirectory() as temporary:
+            folder = Path(temporary) / self.name.replace("/", "_")
+            self._write(folder)
+            return report(folder, out, csv=csv, figures=figures)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the result folder; `load_result` reads it again.
+
+        Args:
+            folder: an earlier result there is replaced.
+
+        Raises:
+            SimjudgeError: the folder holds something that no result has, or cannot be written.
+        """
+        self._write(Path(folder))
+        self.folder = Path(folder)
+
+    def _write(self, folder: Path) -> None:
+        if self._fresh is not None:
+            self._fresh.save(folder)
+        elif self.folder is not None and self.folder.resolve() != folder.resolve():
+            with atomic_result(folder) as temporary:
+                shutil.copytree(self.folder, temporary, dirs_exist_ok=True)
+
+
+class ComparisonResult(ShownResult):
+    """How well set B predicts set A, class by class. Printing it gives the table of `simjudge compare`.
+
+    Attributes:
+        comparison: what was computed, with the frames; None for a result that was read again.
+    """
+
+    def __init__(self, saved: Result, folder: Path | None, comparison: Comparison | None = None) -> None:
+        """Wrap a comparison; `compare` and `load_result` make one."""
+        super().__init__(saved, folder, comparison)
+        self.comparison = comparison
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of result.json: "by_class" by class id as text, and "overall"."""
+        return {key: self.content[key] for key in ("by_class", "overall")}
+
+    @property
+    def verdict(self) -> str:
+        """The verdict over all classes together, one of `simjudge.context.verdicts.VERDICTS`."""
+        return str(self.content["overall"]["verdict"])
+
+    @property
+    def contexts(self) -> ContextTable:
+        """Every context of both sets, one a row; `to_pandas()` and `to_arrow()` give it to other libraries."""
+        if self.saved.contexts is None:
+            raise SimjudgeError(f"{self.name}: has no contexts")
+        return self.saved.contexts
+
+    @property
+    def table(self) -> SummaryTable:
+        """One line a class: W1, what it would be by chance, how much of each set the other one shows."""
+        return comparison_table(self.content)
+
+    def __repr__(self) -> str:
+        """Name, W1 over all classes, verdict."""
+        w1 = self.content["overall"]["mean_w1"]
+        return f"ComparisonResult({self.name!r}, mean W1 {'-' if w1 is None else f'{w1:.3f}'}, {self.verdict})"
+
+
+class SweepResult(ShownResult):
+    """How the answer depends on theta and on the patch. Printing it gives the table of `simjudge sweep`."""
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """The points, each "theta", "patch" (height, width), "by_class" and "overall"."""
+        return list(self.content["curves"])
+
+    @property
+    def table(self) -> SummaryTable:
+        """One line a point, over all classes."""
+        return sweep_table(self.content)
+
+
+@takes_setting_keywords
+def compare(
+    a: Source,
+    b: Source,
+    out: str | Path | None = None,
+    *,
+    settings: CompareSettings,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> ComparisonResult:
+    """Compare how a detector performs on two sets, context by context: how well does B predict A?
+
+    Args:
+        a: the set to be predicted, usually real: a FrameSet, or the path of anything that `read` reads.
+        b: the set that predicts it, usually simulated.
+        out: folder to save the result in; None saves nothing.
+        settings: all settings at once; keywords change single ones.
+        log: receives lines that a person should read; `print` does.
+        progress: opens a progress bar.
+
+    Returns:
+        The result. Printing it gives a table; it draws, saves and reports itself.
+
+    Raises:
+        UsageError: a setting makes no sense.
+        SimjudgeError: a set cannot be read or holds no predictions, the sets have no class in common, or `out` cannot
+            be written.
+    """
+    if out is not None:
+        check_result_folder(Path(out))
+        if (Path(out) / SWEEP).exists():
+            log(f"note: the sweep in {out} goes with the result that is replaced; run it again afterwards")
+    compared = compare_sets(a, b, settings, log=log, progress=progress)
+    content, contexts = compared.content(), compared.contexts()
+    saved = comparison_from_content(content, contexts, _name(content["inputs"]), Path())
+    result = ComparisonResult(saved, None, compared)
+    if out is not None:
+        result.save(out)
+    return result
+
+
+@takes_setting_keywords
+def sweep(
+    a: Source,
+    b: Source,
+    out: str | Path | None = None,
+    *,
+    settings: SweepSettings,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> SweepResult:
+    """Compare two sets along theta and along the patch size: W1, overlap and batch size, as in the paper.
+
+    Args:
+        a: the set to be predicted, usually real: a FrameSet, or the path of anything that `read` reads.
+        b: the set that predicts it, usually simulated.
+        out: folder to save the result in, beside a comparison of the same sets if one is there; None saves nothing.
+        settings: all settings at once; keywords change single ones.
+        log: receives lines that a person should read; `print` does.
+        progress: opens a progress bar.
+
+    Returns:
+        The result. Printing it gives a table; it draws, saves and reports itself.
+
+    Raises:
+        UsageError: a setting makes no sense.
+        SimjudgeError: a set cannot be read or holds no predictions, the sets have no class in common, or `out` cannot
+            be written.
+    """
+    if out is not None:
+        check_result_folder(Path(out))
+    swept = sweep_sets(a, b, settings, log=log, progress=progress)
+    result = SweepResult(sweep_from_content(swept.content, _name(swept.content["inputs"]), Path()), None, swept)
+    if out is not None:
+        result.save(out)
+    return result
+
+
+def load_result(folder: str | Path) -> ComparisonResult | SweepResult:
+    """Read a result folder again.
+
+    Args:
+        folder: as `compare` or `sweep` wrote it.
+
+    Returns:
+        The comparison, with the sweep beside it if there is one; the sweep where there is no comparison.
+
+    Raises:
+        SimjudgeError: the folder holds no result, or a file in it is damaged.
+    """
+    saved = read_result(Path(folder))
+    kind = SweepResult if saved.contexts is None else ComparisonResult
+    return kind(saved, Path(folder))
+
+
+def _name(inputs: Mapping[str, Any]) -> str:
+    return f"{inputs['a']['name']} against {inputs['b']['name']}"
+
+
+def _input_text(described: Mapping[str, Any]) -> str:
+    counts = ", ".join(f"{described.get(key)} {key}" for key in ("frames", "objects", "predictions"))
+    return f"{described.get('path') or described.get('name')}: {counts}"

@@ -1,0 +1,105 @@
+"""The tables that `simjudge compare` and `sweep` print, for the terminal, for `print` and for notebooks."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from simjudge.core.display import SummaryTable
+
+TEXT_WIDTH = 160
+"""Characters of a line where no terminal says how many there are."""
+_COMPARISON_COLUMNS = (
+    "class", "n A / B", "W1", "95 %", "floor", "p", "p corr.", "verdict", "overlap A / B", "perf. A / B",
+    "mAP50 A / B",
+)  # fmt: skip
+_SWEEP_COLUMNS = ("patch", "theta", "compared", "W1", "mean diff.", "overlap A / B", "batch A / B")
+
+
+def comparison_table(content: Mapping[str, Any]) -> SummaryTable:
+    """One line a class: W1, what it would be by chance, how much of each set the other one shows.
+
+    Args:
+        content: "by_class", "overall" and "class_names" of a result.json (docs/results.md).
+    """
+    names = content.get("class_names", {})
+    rows = [(str(names.get(key, key)), entry) for key, entry in content["by_class"].items()]
+    if len(rows) > 1:
+        rows.append(("all", content["overall"]))
+    return SummaryTable(_COMPARISON_COLUMNS, [_comparison_row(label, entry) for label, entry in rows])
+
+
+def sweep_table(content: Mapping[str, Any]) -> SummaryTable:
+    """One line a point, over all classes.
+
+    Args:
+        content: "curves" of a sweep.json (docs/results.md).
+    """
+    return SummaryTable(_SWEEP_COLUMNS, [_sweep_row(point) for point in content["curves"]])
+
+
+def rich_table(table: SummaryTable) -> Table:
+    """A table for a terminal.
+
+    Args:
+        table: headings and cells.
+    """
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, heading in enumerate(table.columns):
+        drawn.add_column(heading, justify="left" if number < table.text_columns else "right", no_wrap=True)
+    for row in table.rows:
+        drawn.add_row(*row)
+    return drawn
+
+
+def table_text(table: SummaryTable) -> str:
+    """A table as lines of text, as a terminal of TEXT_WIDTH characters shows it.
+
+    Args:
+        table: headings and cells.
+    """
+    out = io.StringIO()
+    Console(file=out, width=TEXT_WIDTH, highlight=False).print(rich_table(table))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines() if line.strip())
+
+
+def _comparison_row(label: str, entry: Mapping[str, Any]) -> Sequence[str]:
+    return (
+        label,
+        f"{entry['n_a']} / {entry['n_b']}",
+        _number(entry["mean_w1"]),
+        "-" if entry["w1_low"] is None else f"{entry['w1_low']:.3f}-{entry['w1_high']:.3f}",
+        _number(entry["floor_mean"]),
+        _number(entry["p_value"]),
+        _number(entry["p_adjusted"]),
+        entry["verdict"],
+        _both(entry, "overlap", 2),
+        _both(entry, "mean_performance", 3),
+        _both(entry, "map50", 3),
+    )
+
+
+def _sweep_row(point: Mapping[str, Any]) -> Sequence[str]:
+    entry = point["overall"]
+    return (
+        "x".join(str(side) for side in point["patch"]),
+        f"{point['theta']:g}",
+        str(entry["compared"]),
+        _number(entry["mean_w1"]),
+        _number(entry["mean_abs_mean_diff"]),
+        _both(entry, "overlap", 2),
+        _both(entry, "mean_batch", 1),
+    )
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _both(entry: Mapping[str, Any], field: str, digits: int) -> str:
+    return f"{_number(entry[f'{field}_a'], digits)} / {_number(entry[f'{field}_b'], digits)}"

@@ -1,0 +1,172 @@
+"""The table of all contexts of a comparison, as `contexts.parquet` has it, checked and ready to use."""
+
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from simjudge.core.display import Summary, SummaryTable
+from simjudge.core.errors import SimjudgeError
+
+OVERALL = "overall"
+"""Key of all classes together."""
+SHOWN_ROWS = 5
+"""Contexts that a notebook shows of the table."""
+_TEXT_COLUMNS = ("set", "frame", "class_name")
+_NUMBER_COLUMNS = (
+    "object", "width", "height", "class_id", "x0", "y0", "x1", "y1", "predicted_x0", "predicted_y0", "predicted_x1",
+    "predicted_y1", "score", "performance", "in_overlap", "w1", "mean_difference", "batch_a", "batch_b", "match_row",
+    "match_similarity",
+)  # fmt: skip
+
+Column = npt.NDArray[np.float64]
+
+
+class ContextTable:
+    """All contexts of a comparison, one a row: those of A first. docs/results.md says what the columns are.
+
+    Attributes:
+        table: the columns as they are in `contexts.parquet`.
+        is_a: bool (N,), whether a context is of set A.
+        class_id: int64 (N,), the class of its anchor.
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        """Wrap a table.
+
+        Args:
+            table: has all columns.
+        """
+        self.table = table
+        self._columns: dict[str, Column] = {}
+        self.is_a: npt.NDArray[np.bool_] = pc.equal(_text(table["set"]), "a").to_numpy()
+        self.class_id: npt.NDArray[np.int64] = self["class_id"].astype(np.int64)
+
+    def __len__(self) -> int:
+        """The number of contexts of both sets."""
+        return len(self.is_a)
+
+    def __getitem__(self, name: str) -> Column:
+        """A column of numbers, float64 (N,).
+
+        Args:
+            name: of the column, see docs/results.md.
+        """
+        if name not in self._columns:
+            numbers = self.table[name].cast(pa.float64())
+            self._columns[name] = pc.fill_null(numbers, math.nan).to_numpy().astype(np.float64)
+        return self._columns[name]
+
+    def text(self, name: str, rows: npt.ArrayLike) -> list[str]:
+        """A text column at some rows.
+
+        Args:
+            name: "set", "frame" or "class_name".
+            rows: int (K,), numbers of contexts.
+
+        Returns:
+            K texts.
+        """
+        return [str(v) for v in _text(self.table[name]).take(pa.array(np.asarray(rows, np.int64))).to_pylist()]
+
+    def frame_number(self) -> npt.NDArray[np.int64]:
+        """A number for each row's frame, the same for rows of the same set and frame name."""
+        codes = _text(self.table["frame"]).combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
+        return np.asarray(codes * 2 + self.is_a)
+
+    def class_mask(self, key: str) -> npt.NDArray[np.bool_]:
+        """Which contexts are of a class.
+
+        Args:
+            key: the class id as text, or OVERALL for all classes together.
+
+        Returns:
+            bool (N,).
+        """
+        if key == OVERALL:
+            return np.ones(len(self), np.bool_)
+        return np.asarray(self.class_id == int(key))
+
+    def to_arrow(self) -> pa.Table:
+        """The table as it is in `contexts.parquet`; docs/results.md says what the columns are."""
+        return self.table
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas.DataFrame, one context a row.
+
+        Raises:
+            SimjudgeError: pandas is not installed.
+        """
+        if find_spec("pandas") is None:
+            raise SimjudgeError("to_pandas() needs pandas: pip install pandas (or use to_arrow())")
+        return self.table.to_pandas()
+
+    def __repr__(self) -> str:
+        """The sizes, in a line."""
+        of_a = int(np.count_nonzero(self.is_a))
+        return f"ContextTable({of_a} contexts of A, {len(self) - of_a} of B, {self.table.num_columns} columns)"
+
+    def _repr_html_(self) -> str:
+        """The first contexts, for notebooks."""
+        shown = self.table.slice(0, SHOWN_ROWS)
+        columns = [[_cell(value) for value in column.to_pylist()] for column in shown.columns]
+        table = SummaryTable(shown.column_names, list(zip(*columns, strict=True)), text_columns=2)
+        more = [f"and {len(self) - SHOWN_ROWS} more"] if len(self) > SHOWN_ROWS else []
+        return Summary("contexts", repr(self), [table, *more]).html()
+
+
+def read_contexts(path: Path) -> ContextTable:
+    """Read `contexts.parquet`.
+
+    Args:
+        path: the file.
+
+    Raises:
+        SimjudgeError: it is missing, damaged, or lacks a column.
+    """
+    try:
+        table = pq.read_table(path)
+    except FileNotFoundError as error:
+        raise SimjudgeError(f"{path}: is missing; run simjudge compare again") from error
+    except (OSError, pa.ArrowException) as error:
+        raise SimjudgeError(f"{path}: cannot be read as a table ({first_line(error)})") from error
+    missing = [c for c in (*_TEXT_COLUMNS, *_NUMBER_COLUMNS) if c not in table.column_names]
+    if missing:
+        raise SimjudgeError(f"{path}: lacks the column {missing[0]}; run simjudge compare again")
+    try:
+        contexts = ContextTable(table)
+        for column in _NUMBER_COLUMNS:
+            contexts[column]
+    except (pa.ArrowException, ValueError) as error:
+        raise SimjudgeError(f"{path}: a column does not hold what it should ({first_line(error)})") from error
+    rows = contexts["match_row"]
+    if np.any((rows < 0) | (rows >= len(contexts))):
+        raise SimjudgeError(f"{path}: match_row names a row that is not in the table; run simjudge compare again")
+    return contexts
+
+
+def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(pa.string())
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error, at most 200 characters.
+
+    Args:
+        error: of another library.
+    """
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

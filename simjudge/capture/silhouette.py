@@ -1,7 +1,7 @@
-"""How many pixels a thing would cover if nothing stood before it and the picture had no edges.
+"""The number of pixels that a thing would cover if nothing stood before it and the image had no edges.
 
-The pixels of a picture go on beyond its edges, with rays through the same lens, as far as the lens takes rays in and
-the view does not exceed 80 degrees to either side, up or down. What lies behind the camera's plane covers nothing.
+The pixels of an image go on beyond its edges, with rays through the same lens, as far as the lens takes rays in and the
+view does not exceed 80 degrees to either side, up or down. Parts behind the camera's plane cover nothing.
 """
 
 from __future__ import annotations
@@ -21,24 +21,27 @@ from simjudge.scene.model import Mesh
 from simjudge.sensors.camera.lens import Lens
 
 WIDEST = math.tan(math.radians(80))
-"""Slope of the rays at which an unlimited picture ends."""
+"""Slope of the rays at which an unlimited image ends."""
 _MOST = 1_000_000
-"""Pixels that are looked at, about; of larger things every other pixel, or every third, ... of every such row."""
+"""Pixels that are tested, about; of larger things every other pixel, or every third, ... of every such row."""
 _MARGIN = 1.0
+"""Pixels around a triangle's box, for rounding."""
 _SLOPES = 4001
+"""Slopes at which a lens's map is sampled for its bend."""
 _LENSES = 2
+"""Lenses whose rays are kept: the one in use, and one beside it."""
 _kept: OrderedDict[Lens, FloatArray] = OrderedDict()
 
 
 def pixels_alone(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -> int:
-    """Pixels whose centre's ray hits a thing that is alone in the world, on a picture without edges.
+    """Pixels whose centre's ray hits a thing that is alone in the world, on an image without edges.
 
-    Exact up to about a million pixels around the thing; of larger ones every n-th pixel of every n-th row is looked at.
+    Exact up to about a million pixels around the thing; of larger things every n-th pixel of every n-th row is tested.
 
     Args:
         parts: the thing's meshes with their poses in the world.
         camera: pose of the optical frame in the world.
-        lens: bends the rays.
+        lens: the camera's lens.
     """
     vertices = np.concatenate([camera.to_body(pose.to_world(mesh.vertices)) for mesh, pose in parts])
     first = np.cumsum([0, *(len(mesh.vertices) for mesh, _ in parts)])
@@ -71,7 +74,7 @@ def _boxes(vertices: FloatArray, faces: IntArray, lens: Lens) -> IntArray:
 
 
 def _boxes_clipped(corners: FloatArray, lens: Lens) -> IntArray:
-    """The same of triangles (F, 3, 3) that may reach beyond the unlimited picture, cut off there."""
+    """The same of triangles (F, 3, 3) that may reach beyond the unlimited image, cut off there."""
     polygons, count = _clipped(np.ascontiguousarray(corners), WIDEST)
     seen = np.arange(polygons.shape[1]) < count[:, None]
     longest = np.hypot(*(_span(polygons[:, :, axis], seen) for axis in (0, 1)))
@@ -85,7 +88,7 @@ def _boxes_clipped(corners: FloatArray, lens: Lens) -> IntArray:
 
 
 def _projected(slopes: FloatArray, lens: Lens) -> tuple[FloatArray, float, FloatArray]:
-    """Pixels of slopes (..., 2), how much that map bends, and the unlimited picture's pixels."""
+    """Pixels of slopes (..., 2), how much that map bends, and the unlimited image's pixels."""
     end, bend, reach = _map(lens)
     slope = np.hypot(slopes[..., 0], slopes[..., 1])
     shrunk = np.minimum(1.0, end / np.maximum(slope, 1e-12))[..., None]
@@ -93,7 +96,7 @@ def _projected(slopes: FloatArray, lens: Lens) -> tuple[FloatArray, float, Float
 
 
 def _whole(low: FloatArray, high: FloatArray, margin: FloatArray, reach: FloatArray) -> IntArray:
-    """Boxes (F, 4) in whole pixels around the least and largest ones (F, 2), within the unlimited picture."""
+    """Boxes (F, 4) in whole pixels around the least and largest ones (F, 2), within the unlimited image."""
     low, high = (np.clip(each, reach[:2], reach[2:]) for each in (low - margin[:, None], high + margin[:, None]))
     return np.concatenate([np.floor(low), np.ceil(high)], 1).astype(np.int64)
 
@@ -111,7 +114,7 @@ def _map(lens: Lens) -> tuple[float, float, FloatArray]:
     Returns:
         The largest slope that counts: slopes beyond the end, where a lens has one, count as the end.
         The most by which the map of slopes to radii bends: its second derivative.
-        The pixels of an unlimited picture: first column and row, last column and row.
+        The pixels of an unlimited image: first column and row, last column and row.
     """
     slope = np.linspace(0, WIDEST * math.sqrt(2), _SLOPES)[1:]
     radius = lens.radius(slope)

@@ -43,9 +43,9 @@ def test_a_set(frames, tmp_path, name):
     assert {"x.json": ": json", "x.mcap": ": recording"}.get(name, f": {name}") in text
     if name == "x.mcap":
         assert "/camera/ground_truth" in text
-        assert "frames 1, 1 with a picture" in text
+        assert "frames 1, 1 with an image" in text
         return
-    assert "frames 2, 1 with a picture" in text
+    assert "frames 2, 1 with an image" in text
     assert "labelled 2, 2 with a detector run on them" in text
     assert "20x20 (1), 40x30 (1)" in text
     assert "stamps 2 frames, 1.000 s to 3.500 s (2.500 s)" in text
@@ -102,7 +102,7 @@ def test_losses(frames, tmp_path):
     (tmp_path / "y/labels/zzz.txt").write_text("")
     done = run(tmp_path / "y")
     assert done.returncode == 3
-    assert "left out 1 label files without a picture" in done.stderr
+    assert "left out 1 label files without an image" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["gone", "a.onnx", "a.pt", "a.txt", "a.mcap"])

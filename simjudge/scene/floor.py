@@ -11,8 +11,10 @@ from scipy.spatial import ConvexHull
 from simjudge.core.frames import BoolArray, FloatArray
 from simjudge.scene.model import NO_CLASS, Thing
 
-_HEAD_ROOM, _FLAT = 0.5, 0.005
-"""Metres: things that begin above, or end below, stand in nobody's way."""
+_HEAD_ROOM = 0.5
+"""Metres: things that begin above stand in nobody's way."""
+_FLAT = 0.005
+"""Metres: things that end below stand in nobody's way."""
 _THICKNESS = 1e-3
 
 

@@ -2,7 +2,7 @@
 
 Metres, radians, REP 103 axes (z up). Colours are linear RGB with Rec. 709 primaries; the sRGB values of a scene's file
 are decoded when it is read. Radiant units are relative: a white diffuse surface (albedo 1) that faces a lamp of
-intensity I at distance d has radiance I / (pi d^2), and radiance 1 is the picture's full scale at gain 1.
+intensity I at distance d has radiance I / (pi d^2), and radiance 1 is an image's full scale at gain 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Motion = Literal["static", "free"]
 NO_CLASS = 0
 """Class id of what nobody labels: walls, floor, the car."""
 NO_INSTANCE = 0
-"""Instance id of what is not labelled, in label pictures."""
+"""Instance id of what is not labelled, in label images."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

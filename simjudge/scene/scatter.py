@@ -9,7 +9,10 @@ import numpy as np
 
 from simjudge.core.frames import BoolArray, FloatArray
 
-_BATCH, _BATCHES = 1000, 60
+_BATCH = 1000
+"""Points that are tried together."""
+_BATCHES = 60
+"""Batches until an area counts as full."""
 
 
 def scatter(

@@ -31,7 +31,7 @@ def box(x: float, y: float, z: float) -> Mesh:
         normal[axis] = 1 if side[0] == "+" else -1
         start = np.where(normal > 0, high, low)
         right = np.zeros(3)
-        # On +y, -x and -z the picture's right is against the axis, or it would be mirrored.
+        # On +y, -x and -z the texture's right is against the axis, or it would be mirrored.
         backwards = side in {"+y", "-x", "-z"}
         right[across] = -1 if backwards else 1
         start[across], start[up] = (high if backwards else low)[across], low[up]
@@ -72,13 +72,13 @@ def cone(radius: float, height: float, top: float = 0.0, segments: int = SEGMENT
         top: radius at the top, metres.
         segments: sides of its circles.
     """
-    turn = np.linspace(0, 2 * math.pi, segments + 1)
-    ring = np.stack([np.cos(turn), np.sin(turn), np.zeros_like(turn)], 1)
+    angle = np.linspace(0, 2 * math.pi, segments + 1)
+    ring = np.stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)], 1)
     slant = math.hypot(height, radius - top)
-    normal = np.stack([np.cos(turn) * height, np.sin(turn) * height, np.full_like(turn, radius - top)], 1) / slant
+    normal = np.stack([np.cos(angle) * height, np.sin(angle) * height, np.full_like(angle, radius - top)], 1) / slant
     lower, upper = ring * radius, ring * top + [0, 0, height]
-    around = turn * radius
-    uv = np.concatenate([np.stack([around, np.zeros_like(turn)], 1), np.stack([around, np.full_like(turn, slant)], 1)])
+    around = angle * radius
+    uv = np.concatenate([np.stack([around, np.zeros_like(angle)], 1), np.stack([around, np.full_like(angle, slant)], 1)])
     k = np.arange(segments)
     faces = [np.stack([k, k + 1, k + segments + 2], 1)]
     if top > 0:

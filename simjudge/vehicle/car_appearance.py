@@ -29,7 +29,16 @@ _TUB = np.array([
     [0.26, 0.84, 0.50, 2.50, 0.55], [0.50, 0.80, 0.50, 2.45, 0.55], [0.74, 0.66, 0.50, 1.58, 0.72],
     [0.98, 0.58, 0.50, 1.42, 0.75], [1.12, 0.52, 0.50, 1.15, 0.75], [1.23, 0.42, 0.50, 0.80, 0.80],
 ])  # fmt: skip
-_FLOOR, _NOSE, _TAIL, _HALF_WIDTH, _TOP = 0.42, 1.29, -0.2, 0.8, 1.6
+_FLOOR = 0.42
+"""Height of the body's lowest part / wheels' radius."""
+_TOP = 1.6
+"""Height up to which the body is solid / wheels' radius."""
+_NOSE = 1.29
+"""The body's foremost x / wheelbase."""
+_TAIL = -0.2
+"""The body's rearmost x / wheelbase."""
+_HALF_WIDTH = 0.8
+"""Half the body's width / room between the wheels."""
 
 
 def body_box(car: Vehicle) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
@@ -53,12 +62,12 @@ def wheel_poses(car: Vehicle, base: Pose) -> dict[str, Pose]:
     Returns:
         Poses in the world, by the names of PARTS.
     """
-    places = {}
+    poses = {}
     for part in PARTS[1:]:
         x = car.wheelbase if "front" in part else 0.0
         y = car.track / 2 if part.endswith("left") else -car.track / 2
-        places[part] = base @ Pose((x, y, car.wheel_radius))
-    return places
+        poses[part] = base @ Pose((x, y, car.wheel_radius))
+    return poses
 
 
 def car_things(car: Vehicle, base: Pose | None = None) -> tuple[Thing, ...]:
@@ -69,10 +78,10 @@ def car_things(car: Vehicle, base: Pose | None = None) -> tuple[Thing, ...]:
         base: base_link in the world; the origin if None.
     """
     base = base or Pose()
-    places = {VEHICLE: base} | wheel_poses(car, base)
+    poses = {VEHICLE: base} | wheel_poses(car, base)
     wheel = _wheel(car)
     return tuple(
-        Thing(part, _body(car) if part == VEHICLE else wheel, _surface(part), places[part], motion="free", mass=1.0)
+        Thing(part, _body(car) if part == VEHICLE else wheel, _surface(part), poses[part], motion="free", mass=1.0)
         for part in PARTS
     )
 
@@ -144,8 +153,8 @@ def _finer(rows: FloatArray, times: int) -> FloatArray:
 def _section(row: FloatArray, long: float, high: float, wide: float) -> FloatArray:
     """A closed rounded section (33, 3), from below up on the right side; first and last point are the same."""
     x, half, low, top, narrower = row
-    turn = np.linspace(0, 2 * np.pi, 33) - np.pi / 2
-    across, up = (np.sign(f) * np.abs(f) ** 0.55 for f in (-np.cos(turn), np.sin(turn)))
+    angle = np.linspace(0, 2 * np.pi, 33) - np.pi / 2
+    across, up = (np.sign(f) * np.abs(f) ** 0.55 for f in (-np.cos(angle), np.sin(angle)))
     z = (low + (top - low) * (up + 1) / 2) * high
     y = across * half * wide * (1 - (1 - narrower) * np.clip((up + 0.2) / 1.2, 0, 1))
     return np.stack([np.full_like(z, x * long), y, z], axis=-1)
@@ -171,6 +180,6 @@ def _wheel(car: Vehicle, sides: int = 40) -> Mesh:
 
 def _lathe(profile: FloatArray, sides: int) -> npt.NDArray[np.float64]:
     """A profile of (radius, y) turned about the y axis: (P, sides + 1, 3)."""
-    turn = np.linspace(0, 2 * np.pi, sides + 1)
+    angle = np.linspace(0, 2 * np.pi, sides + 1)
     radius, y = profile[:, :1], profile[:, 1:]
-    return np.stack([radius * np.cos(turn), np.broadcast_to(y, (len(profile), sides + 1)), radius * np.sin(turn)], -1)
+    return np.stack([radius * np.cos(angle), np.broadcast_to(y, (len(profile), sides + 1)), radius * np.sin(angle)], -1)

@@ -26,9 +26,11 @@ class Frames(NamedTuple):
     optical: str = FRAME_ID
 
 
-ODOMETRY_TYPE, TF_TYPE = "nav_msgs/msg/Odometry", "tf2_msgs/msg/TFMessage"
+ODOMETRY_TYPE = "nav_msgs/msg/Odometry"
+TF_TYPE = "tf2_msgs/msg/TFMessage"
 INPUT_TYPE = "simjudge_msgs/msg/VehicleInput"
-ODOMETRY_TOPIC, INPUT_TOPIC = "vehicle/odometry", "vehicle/input"
+ODOMETRY_TOPIC = "vehicle/odometry"
+INPUT_TOPIC = "vehicle/input"
 _VARIANCE = 1e-6
 """Of what is known exactly: the standard forbids nothing, but filters divide by it."""
 

@@ -88,11 +88,11 @@ def vinyl_tiles(
     column, row, near = grid_cells(size, tiles, tiles)
     shade = random.normal(0, 0.018, (tiles, tiles))[row, column]
     marble = spectral(size, random, 1.7, 12)
-    turned = np.where((column + row) % 2 == 0, marble, marble.T)
+    rotated = np.where((column + row) % 2 == 0, marble, marble.T)
     speckle = blur(spectral(size, random, 0.0), 0.8)
     speckle /= speckle.std()
     tone = shade + contrast * (
-        0.030 * turned - 0.06 * smooth_step(speckle, 1.3, 2.6) + 0.05 * smooth_step(-speckle, 1.5, 2.6)
+        0.030 * rotated - 0.06 * smooth_step(speckle, 1.3, 2.6) + 0.05 * smooth_step(-speckle, 1.5, 2.6)
     )
     tone += 0.012 * spectral(size, random, 3.2, 1)
     out = np.asarray(colour, np.float32) + tone[..., None].astype(np.float32)
@@ -197,8 +197,8 @@ def carpet(
     column, row, near = grid_cells(size, tiles, tiles)
     loops = blur(spectral(size, random, 0.0), 1.1)
     lines = stretched_noise(size, random, 3.0, 0.7)
-    turned = np.where((column + row) % 2 == 0, lines, lines.T)
-    tone = contrast * (0.045 * loops / loops.std() + 0.045 * turned / turned.std())
+    rotated = np.where((column + row) % 2 == 0, lines, lines.T)
+    tone = contrast * (0.045 * loops / loops.std() + 0.045 * rotated / rotated.std())
     tone += 0.012 * spectral(size, random, 3.0, 1)
     tone += np.where((column + row) % 2 == 0, 0.012, -0.012) + random.normal(0, 0.008, (tiles, tiles))[row, column]
     flecks = smooth_step(spectral(size, random, 0.2), 2.0, 3.2)

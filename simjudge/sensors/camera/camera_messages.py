@@ -12,7 +12,8 @@ from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.calibration import Calibration
 
-CAMERA_INFO_TOPIC, TF_TOPIC = "/camera/camera_info", "/tf"
+CAMERA_INFO_TOPIC = "/camera/camera_info"
+TF_TOPIC = "/tf"
 
 
 class CameraMessages:

@@ -34,8 +34,12 @@ _MARGIN = 2
 """Pixels mirrored around a mosaic, an even number that keeps its pattern: OpenCV does not interpolate at the border."""
 _KNEE = 0.0031308
 """Linear value below which sRGB is a straight line."""
-_LOWEST, _SPAN, _STEPS = -0.5, 2.0, 65535
-"""OpenCV's demosaicing takes 16 bits; they stand for values from -0.5 to 1.5, 0.008 grey levels apart."""
+_LOWEST = -0.5
+"""Value that 0 stands for in OpenCV's demosaicing, which takes 16 bits."""
+_SPAN = 2.0
+"""Values that its 16 bits span: up to 1.5, 0.008 grey levels apart."""
+_STEPS = 65535
+"""The largest number of 16 bits."""
 
 
 @camera_filter

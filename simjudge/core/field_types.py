@@ -192,7 +192,7 @@ class Whole(FieldType):
 
 
 @dataclass(frozen=True)
-class Numbers(FieldType):
+class Vector(FieldType):
     """A list of numbers, each with a name, as a tuple.
 
     Attributes:

@@ -9,11 +9,11 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from simjudge.core.documents import Fields, read_document
-from simjudge.core.field_types import Number, Numbers, Text, Whole, conflict
+from simjudge.core.field_types import Number, Text, Vector, Whole, conflict
 from simjudge.perception.colour import ColourClass
 
 NotNegative = Annotated[float, Number(ge=0)]
-Share = Annotated[tuple[float, float], Numbers("low high", ge=0, le=1)]
+Share = Annotated[tuple[float, float], Vector("low high", ge=0, le=1)]
 
 
 class ColourFields(Fields):
@@ -21,7 +21,7 @@ class ColourFields(Fields):
 
     name: Annotated[str, Text()]
     """Of the class."""
-    hue: Annotated[tuple[float, float], Numbers("low high", ge=0, le=360)]
+    hue: Annotated[tuple[float, float], Vector("low high", ge=0, le=360)]
     """Lowest and highest, degrees; low above high goes through 0, as red does."""
     saturation: Share
     """Lowest and highest, 0 to 1."""

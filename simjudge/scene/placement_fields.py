@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from simjudge.core.documents import Fields
-from simjudge.core.field_types import Label, Number, Numbers, Text, Whole, conflict
+from simjudge.core.field_types import Label, Number, Text, Vector, Whole, conflict
 from simjudge.scene.scene_fields import (
     FARTHEST,
     Amount,
@@ -81,7 +81,7 @@ class PieceFields(Fields):
 class ArcsFields(Fields):
     """A line of straights and arcs."""
 
-    start: Annotated[tuple[float, float, float], Numbers("x y yaw", largest=FARTHEST)]
+    start: Annotated[tuple[float, float, float], Vector("x y yaw", largest=FARTHEST)]
     """Metres and degrees."""
     pieces: Annotated[tuple[PieceFields, ...], Field(min_length=1)]
     """One after the other."""

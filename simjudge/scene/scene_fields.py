@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic.json_schema import JsonSchemaValue
 
-from simjudge.core.field_types import FieldType, Number, Numbers, Text, Whole, conflict, is_number, refusal
+from simjudge.core.field_types import FieldType, Number, Text, Vector, Whole, conflict, is_number, refusal
 from simjudge.scene.colour import parse_srgb, to_linear
 
 FARTHEST = 1e5
@@ -19,7 +19,7 @@ MOST_INSTANCES = 65535
 
 
 @dataclass(frozen=True)
-class PointType(Numbers):
+class PointType(Vector):
     """A point [x, y, z]; [x, y] is on the floor."""
 
     names: str = "x y z"
@@ -59,7 +59,7 @@ class ColourType(FieldType):
 
 
 @dataclass(frozen=True)
-class AreaType(Numbers):
+class AreaType(Vector):
     """A rectangle of the floor."""
 
     names: str = "x0 y0 x1 y1"
@@ -186,8 +186,8 @@ Positive = Annotated[float, Number(gt=0, largest=FARTHEST)]
 NotNegative = Annotated[float, Number(ge=0, largest=FARTHEST)]
 Share = Annotated[float, Number(ge=0, le=1)]
 Point = Annotated[tuple[float, float, float], PointType()]
-Point2 = Annotated[tuple[float, float], Numbers("x y", largest=FARTHEST)]
-Point3 = Annotated[tuple[float, float, float], Numbers("x y z", largest=FARTHEST)]
+Point2 = Annotated[tuple[float, float], Vector("x y", largest=FARTHEST)]
+Point3 = Annotated[tuple[float, float, float], Vector("x y z", largest=FARTHEST)]
 Area = Annotated[tuple[float, float, float, float], AreaType()]
 Colour = Annotated[tuple[float, float, float], ColourType()]
 Name = Annotated[str, NameType()]

@@ -78,7 +78,8 @@ def cone(radius: float, height: float, top: float = 0.0, segments: int = SEGMENT
     normal = np.stack([np.cos(angle) * height, np.sin(angle) * height, np.full_like(angle, radius - top)], 1) / slant
     lower, upper = ring * radius, ring * top + [0, 0, height]
     around = angle * radius
-    uv = np.concatenate([np.stack([around, np.zeros_like(angle)], 1), np.stack([around, np.full_like(angle, slant)], 1)])
+    lower_uv, upper_uv = (np.stack([around, np.full_like(angle, v)], 1) for v in (0.0, slant))
+    uv = np.concatenate([lower_uv, upper_uv])
     k = np.arange(segments)
     faces = [np.stack([k, k + 1, k + segments + 2], 1)]
     if top > 0:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from simjudge.core.documents import Fields
-from simjudge.core.field_types import Choice, Numbers, Text, Whole, conflict
+from simjudge.core.field_types import Choice, Text, Vector, Whole, conflict
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Surface
 from simjudge.scene.scene_fields import (
@@ -48,7 +48,7 @@ class PoseFields(Fields):
     """Degrees nose down."""
     roll: Amount | None = None
     """Degrees to the right."""
-    quaternion: Annotated[tuple[float, float, float, float], Numbers("x y z w", largest=FARTHEST)] | None = None
+    quaternion: Annotated[tuple[float, float, float, float], Vector("x y z w", largest=FARTHEST)] | None = None
     """In place of the angles."""
 
     @model_validator(mode="after")
@@ -137,13 +137,13 @@ class ShapeFields(Fields):
 
     mesh: Annotated[str, Text("the path of an OBJ file")] | None = None
     """An OBJ file, relative to this file."""
-    box: Annotated[tuple[float, float, float], Numbers("x y z", gt=0, largest=FARTHEST)] | None = None
+    box: Annotated[tuple[float, float, float], Vector("x y z", gt=0, largest=FARTHEST)] | None = None
     """Metres; its origin is the middle of its base."""
     cylinder: CylinderFields | None = None
     """Its origin is the middle of its base."""
     cone: ConeFields | None = None
     """Its origin is the middle of its base."""
-    plane: Annotated[tuple[float, float], Numbers("x y", gt=0, largest=FARTHEST)] | None = None
+    plane: Annotated[tuple[float, float], Vector("x y", gt=0, largest=FARTHEST)] | None = None
     """Metres; it faces +z."""
     parts: Annotated[tuple[PartFields, ...], Field(min_length=1)] | None = None
     """Further shapes, each in its place."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 from simjudge.core.documents import Document, Fields, read_document
-from simjudge.core.field_types import Number, Numbers, Text
+from simjudge.core.field_types import Number, Text, Vector
 from simjudge.core.installed import VEHICLE, find_file
 from simjudge.geometry.poses import Pose
 from simjudge.vehicle.vehicle import Vehicle
@@ -24,7 +24,7 @@ _STEEPEST = 60.0
 Amount = Annotated[float, Number(largest=_LARGEST)]
 Positive = Annotated[float, Number(gt=0, largest=_LARGEST)]
 NotNegative = Annotated[float, Number(ge=0, largest=_LARGEST)]
-Triple = Annotated[tuple[float, float, float], Numbers("x y z", largest=_LARGEST)]
+Triple = Annotated[tuple[float, float, float], Vector("x y z", largest=_LARGEST)]
 
 
 class BodyFields(Fields):
@@ -51,7 +51,7 @@ class WheelFields(Fields):
     """Coefficient of tyre and floor."""
     rolling_resistance: NotNegative
     """Coefficient."""
-    slip_stiffness: Annotated[tuple[float, float], Numbers("along across", gt=0, largest=_LARGEST)]
+    slip_stiffness: Annotated[tuple[float, float], Vector("along across", gt=0, largest=_LARGEST)]
     """Force per load and slip, along and across the tyre."""
     relaxation_length: Positive
     """Metres that a tyre rolls until its forces have built up to 63 %."""

@@ -7,7 +7,7 @@ from pydantic import Field, RootModel
 
 from simjudge.core.documents import Fields, read_document
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.field_types import Choice, Flag, Label, Number, NumberList, Numbers, Text, Whole, conflict, is_number
+from simjudge.core.field_types import Choice, Flag, Label, Number, NumberList, Text, Vector, Whole, conflict, is_number
 
 
 class Wheel(Fields):
@@ -19,7 +19,7 @@ class Toy(Fields):
     name: Annotated[str, Text()] | None = None
     wheels: tuple[Wheel, ...] = Field(default=(), min_length=1)
     named: dict[Annotated[str, Text("a name")], Wheel] = Field(default_factory=dict)
-    size: Annotated[tuple[float, float], Numbers("x y", gt=0)]
+    size: Annotated[tuple[float, float], Vector("x y", gt=0)]
     class_: Annotated[Literal["car", "cart"], Choice()] = Field(default="car", alias="class")
     loud: Annotated[bool, Flag()] = False
     label: Annotated[str, Label()] = ""
@@ -131,8 +131,8 @@ def test_one_of_several_tables(tmp_path, text, message):
         (Number(ge=2), "a number of 2 or more"),
         (Number(le=2), "a number of 2 or less"),
         (Number(gt=0, lt=90), "a number above 0 and below 90"),
-        (Numbers("x y z"), "3 numbers [x, y, z]"),
-        (Numbers("w h", ge=1, le=9, whole=True), "2 whole numbers from 1 to 9 [w, h]"),
+        (Vector("x y z"), "3 numbers [x, y, z]"),
+        (Vector("w h", ge=1, le=9, whole=True), "2 whole numbers from 1 to 9 [w, h]"),
     ],
 )
 def test_phrases(kind, phrase):

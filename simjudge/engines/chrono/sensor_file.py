@@ -26,7 +26,7 @@ from typing import Annotated, Literal
 from pydantic import Field, RootModel, model_validator
 
 from simjudge.core.documents import Fields, read_document
-from simjudge.core.field_types import Label, Number, Numbers, conflict, shown
+from simjudge.core.field_types import Label, Number, Vector, conflict, shown
 from simjudge.core.installed import SENSORS, find_file
 from simjudge.geometry.poses import Pose
 from simjudge.vehicle.vehicle_file import MountFields, Triple
@@ -84,7 +84,7 @@ class SensorMountFields(MountFields):
 class SensorNoiseFields(Fields):
     """Noise on every reading, seeded."""
 
-    deviation: Annotated[tuple[float, float, float], Numbers("x y z", ge=0)] = (0.0, 0.0, 0.0)
+    deviation: Annotated[tuple[float, float, float], Vector("x y z", ge=0)] = (0.0, 0.0, 0.0)
     """Standard deviation of x, y and z in their unit; of a GPS, metres east, north, up."""
 
 
@@ -133,7 +133,7 @@ class SensorFields(Fields):
 class GeoreferencedFields(SensorFields):
     """What sensors have that know where on Earth they are."""
 
-    reference: Annotated[tuple[float, float, float], Numbers("longitude latitude altitude")] = (0.0, 0.0, 0.0)
+    reference: Annotated[tuple[float, float, float], Vector("longitude latitude altitude")] = (0.0, 0.0, 0.0)
     """Longitude and latitude, degrees, and altitude, m, of the world's origin; x is east, y is north."""
 
     def spec(self, name: str) -> SensorSpec:
@@ -192,11 +192,11 @@ class LidarFields(SensorFields):
     """A lidar with rings."""
 
     kind: Literal["lidar"]
-    size: Annotated[tuple[int, int], Numbers("beams rings", ge=1, le=_MOST_BEAMS, whole=True)] = (360, 1)
+    size: Annotated[tuple[int, int], Vector("beams rings", ge=1, le=_MOST_BEAMS, whole=True)] = (360, 1)
     """Beams around, and rings."""
     field: Annotated[float, Number(ge=1e-3, le=360)] = 360.0
     """Degrees around."""
-    vertical: Annotated[tuple[float, float], Numbers("lowest highest", ge=-90, le=90)] = (0.0, 0.0)
+    vertical: Annotated[tuple[float, float], Vector("lowest highest", ge=-90, le=90)] = (0.0, 0.0)
     """Lowest and highest ring, degrees."""
     range: Positive = 30.0
     """Metres."""

@@ -39,8 +39,8 @@ from simjudge.core.field_types import (
     Choice,
     FieldType,
     Number,
-    Numbers,
     Text,
+    Vector,
     Whole,
     conflict,
     is_number,
@@ -65,7 +65,7 @@ _LARGEST_SIDE = 20000
 """Pixels."""
 _DEFAULT_SAMPLES = 4
 """Moments of an exposure where the file does not say."""
-_SIZE = Numbers("width height", ge=1, le=_LARGEST_SIDE, whole=True)
+_SIZE = Vector("width height", ge=1, le=_LARGEST_SIDE, whole=True)
 
 
 class FilterType(FieldType):

@@ -11,7 +11,7 @@ from typing import Any
 from simjudge.context.certainty import Certainty
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.recorded_poses import header_stamp
-from simjudge.studies.apart import Apart, Numbers, backward
+from simjudge.studies.background import BackgroundComparison, DirectionNumbers, compare_backward
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.session import LiveOptions, LiveSession, load_reference
 from simjudge.studies.live.stream_matching import MatchedMessages, UnmatchedMessage
@@ -60,10 +60,10 @@ class LiveComparison:
         self._builder, self._overlay = builder, overlay
         self._session: LiveSession | None = None
         self._head = make_header(0, node.settings["frame_id"])
-        self._certainty: Numbers | None = None
+        self._certainty: DirectionNumbers | None = None
         self._certainty_frames = 0
         # A computation of certainty that runs in another process, and the frames that it is of.
-        self._running: tuple[Apart, int] | None = None
+        self._running: tuple[BackgroundComparison, int] | None = None
         self._contexts = declared_publisher(node, "validation/contexts")
         self.throughput, self.counts, self.changed = ThroughputCounter(), dict[str, object](), False
 
@@ -201,7 +201,7 @@ class LiveComparison:
         if session is None or frames == 0 or (self._certainty is not None and self._certainty_frames == frames):
             return
         if self._running is None and session.inputs()["a" if self._options.live_is_a else "b"]["objects"]:
-            self._running = Apart(session.job(both=self._node.settings["both_directions"])), frames
+            self._running = BackgroundComparison(session.job(both=self._node.settings["both_directions"])), frames
 
     def take_certainty(self) -> None:
         """Take over a computation of certainty that has ended, and publish it."""
@@ -235,7 +235,7 @@ class LiveComparison:
             compared = session.compared()
             if out is not None:
                 self._output.save(compared, out)
-            reverse = backward(session.job(both=True)) if node.settings["both_directions"] else None
+            reverse = compare_backward(session.job(both=True)) if node.settings["both_directions"] else None
         except Exception:
             session.close(finished=False)
             raise

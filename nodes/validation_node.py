@@ -6,7 +6,7 @@ import time
 
 from simjudge.core.frames import NO_STAMP, FrameSet
 from simjudge.graph.node_interfaces import NODES
-from simjudge.studies.apart import Job, backward
+from simjudge.studies.background import ComparisonJob, compare_backward
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
 
@@ -76,9 +76,9 @@ class ValidationNode(SimjudgeNode):
             reverse = None
             if self.settings["both_directions"] and not settings.paired:
                 sets = (result.a.frames, result.b.frames)
-                job = Job(*sets, settings, both=True)
+                job = ComparisonJob(*sets, settings, both=True)
                 with output.progress("comparing the other way round") as advance:
-                    reverse = backward(job, advance)
+                    reverse = compare_backward(job, advance)
         except WorkAbandonedError:
             self.get_logger().warning("ended before the comparison was done")
             raise

@@ -14,7 +14,7 @@ from typing import Any
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
-from simjudge.studies.apart import Job
+from simjudge.studies.background import ComparisonJob
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Comparison, detected
 from simjudge.studies.inputs import InputSet, describe_model, read_input
@@ -205,7 +205,7 @@ class LiveSession:
         out.extend(self.tally.losses())
         return out
 
-    def job(self, *, both: bool) -> Job:
+    def job(self, *, both: bool) -> ComparisonJob:
         """The comparison of everything so far, to be made in another process.
 
         Args:
@@ -216,7 +216,7 @@ class LiveSession:
         """
         live, known = self.judge.collected(), self._reference.frames
         sets = (live, known) if self.options.live_is_a else (known, live)
-        return Job(*sets, self.options.settings, both)
+        return ComparisonJob(*sets, self.options.settings, both)
 
     def compared(self) -> Comparison:
         """The comparison of everything so far, as over two sets.

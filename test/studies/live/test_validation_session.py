@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.data.sets import write_set
-from simjudge.studies.apart import Apart, Job, work
+from simjudge.studies.background import BackgroundComparison, ComparisonJob, compare_directions
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.inputs import read_input
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
@@ -214,21 +214,21 @@ def test_messages_without_a_image_size(side):
 
 
 def test_apart_gives_what_it_gives_here(side):
-    job = Job(side.frames, LIVE, SETTINGS, both=True)
-    apart = Apart(job)
+    job = ComparisonJob(side.frames, LIVE, SETTINGS, both=True)
+    apart = BackgroundComparison(job)
     assert apart.wait(120)
     assert apart.problem is None
-    assert json.dumps(vars(apart.numbers)) == json.dumps(vars(work(job)))
+    assert json.dumps(vars(apart.numbers)) == json.dumps(vars(compare_directions(job)))
     assert apart.numbers.backward == batch(side, LIVE, live_is_a=True)
 
 
 def test_apart_says_why_it_failed(side):
     bare = FrameSet.build("bare", [[64, 48]], Objects.empty(), Predictions.empty())
-    apart = Apart(Job(side.frames, bare, SETTINGS, both=False))
+    apart = BackgroundComparison(ComparisonJob(side.frames, bare, SETTINGS, both=False))
     assert apart.wait(120)
     assert apart.numbers is None
     assert "holds no labelled object" in apart.problem
-    stopped = Apart(Job(side.frames, LIVE, SETTINGS, both=False))
+    stopped = BackgroundComparison(ComparisonJob(side.frames, LIVE, SETTINGS, both=False))
     stopped.stop()
     assert stopped.done
     assert stopped.numbers is None

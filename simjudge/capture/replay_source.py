@@ -19,7 +19,7 @@ from simjudge.data.rosbag2.recorded_poses import image_clock_offset, read_poses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.geometry.poses import Trajectory
-from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator, frames_with_poses
+from simjudge.geometry.trajectories import FrameTiming, MotionLimits, TrajectoryInterpolator, frames_with_poses
 
 _SECOND = 1_000_000_000
 """Nanoseconds."""
@@ -115,9 +115,8 @@ def read_source(options: ReplayOptions, rate: float, span: tuple[int, int], limi
         stamps,
         lambda index: f"{options.path}: frame {names[index]}",
         losses,
-        around=span,
-        offset=options.offset,
-        clock_offset=clock_offset,
+        FrameTiming(*span, offset=options.offset),
+        clock_offset,
     )
     names = [names[index] for index in np.flatnonzero(usable).tolist()]
     return ReplaySource(trajectory, poses_from, names, stamps[usable], sizes, losses)

@@ -12,7 +12,7 @@ from simjudge.commands.common import finish, say
 def convert(
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording, in any format."),
     out: Path = typer.Argument(..., metavar="OUT", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
-    to: str | None = typer.Option(None, "--to", help="Format of a folder: yolo, coco, cvat or cpd."),
+    to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
     labels: Path | None = typer.Option(None, "--labels", help="Take the labels from this set, by frame name or stamp."),
     label_tolerance: float = typer.Option(
         0.0, min=0, metavar="SECONDS", help="How far the stamps of an image and its labels may lie apart."

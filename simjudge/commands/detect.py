@@ -20,7 +20,7 @@ def detect(
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images."),
     model: str = typer.Option(..., "--model", help="A .onnx, .pt or .yaml file, or the name of one that is shipped."),
     out: Path = typer.Option(..., "--out", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
-    to: str | None = typer.Option(None, "--to", help="Format of a folder: yolo, coco, cvat or cpd."),
+    to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
     min_score: float = typer.Option(0.05, min=0, max=1, help="Keep low; a comparison chooses its own."),
     iou: float = typer.Option(0.7, min=0, max=1, help="Of two boxes of one class overlapping more, the better stays."),
     imgsz: int | None = typer.Option(None, min=32, help="Input side, where the model leaves it open."),

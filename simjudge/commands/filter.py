@@ -12,7 +12,7 @@ from simjudge.commands.common import finish, progress, say
 def filter_images(
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images."),
     out: Path = typer.Argument(..., metavar="OUT", help="What to write: x.mcap, x.db3, or a folder with --to."),
-    to: str | None = typer.Option(None, "--to", help="What a folder is written as: yolo, coco, cvat or cpd."),
+    to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
     blur: float | None = typer.Option(None, help="Gaussian blur, standard deviation in pixels."),
     vignetting: float | None = typer.Option(None, help="Darker corners: the view's angle there, degrees off axis."),
     noise: float | None = typer.Option(None, help="Gaussian noise, standard deviation in grey levels of 255."),

@@ -12,7 +12,7 @@ from simjudge.commands.common import finish, say
 def join(
     sources: list[Path] = typer.Argument(..., metavar="IN", help="Data sets or recordings, in any format."),
     out: Path = typer.Argument(..., metavar="OUT", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
-    to: str | None = typer.Option(None, "--to", help="Format of a folder: yolo, coco, cvat or cpd."),
+    to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
 ) -> None:
     """Join several sets to one: the recordings of one site, or the splits of a data set.
 

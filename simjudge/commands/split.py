@@ -18,7 +18,9 @@ def split(
     by_source: bool = typer.Option(
         True, "--by-source/--by-frame", help="Keep variants of one photograph together (Roboflow's names tell)."
     ),
-    to: str = typer.Option("yolo", "--to", help="yolo, coco, cvat or cpd (folders); json, mcap or db3 (files)."),
+    to: str = typer.Option(
+        "yolo", "--to", help="Format of the parts: a folder, such as yolo or coco, or a file (json, mcap, db3)."
+    ),
 ) -> None:
     """Deal the frames of a set at random into parts of equal size, to compare a set with itself."""
     from simjudge.data.splits import split as run

@@ -15,7 +15,7 @@ from simjudge.core.errors import SimjudgeError
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[Path]:
+def atomic_file(path: str | Path) -> Iterator[Path]:
     """Write a file under a temporary name; on success it becomes `path`, on any failure it is removed.
 
     Args:
@@ -27,6 +27,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
     Raises:
         SimjudgeError: the disk is full or the place cannot be written to.
     """
+    path = Path(path)
     temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
     with _plain_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +40,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def atomic_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
+def atomic_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Write a folder under a temporary name; on success it becomes `path`, on any failure it is removed.
 
     Args:
@@ -53,6 +54,7 @@ def atomic_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         SimjudgeError: `path` exists and is not empty (unless `overwrite`), the disk is full, or the place cannot be
             written to.
     """
+    path = Path(path)
     if not overwrite:
         refuse_existing(path)
     with _plain_os_errors(path):
@@ -83,7 +85,7 @@ def refuse_existing(path: Path) -> None:
         raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
 
 
-def hash_files(path: Path) -> str:
+def hash_files(path: str | Path) -> str:
     """Hash a file, or all files below a folder.
 
     Args:
@@ -92,6 +94,7 @@ def hash_files(path: Path) -> str:
     Returns:
         SHA-256 over the file's bytes, or over the sorted relative names and bytes of all files; 64 hexadecimal digits.
     """
+    path = Path(path)
     digest = hashlib.sha256()
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     for file in files:

@@ -261,7 +261,7 @@ def decode_image(data: bytes, where: str) -> RgbImage:
         raise ImageError(f"{where}: the image is cut off or damaged ({error})") from error
 
 
-def image_size(path: Path) -> tuple[int, int]:
+def image_size(path: str | Path) -> tuple[int, int]:
     """Read width and height from an image file's header, without decoding it.
 
     Args:
@@ -273,6 +273,7 @@ def image_size(path: Path) -> tuple[int, int]:
     Raises:
         ImageError: there is no readable header.
     """
+    path = Path(path)
     try:
         with Image.open(path) as image:
             return image.size

@@ -15,7 +15,7 @@ from defusedxml.ElementTree import fromstring
 from simjudge.core.errors import SimjudgeError
 
 
-def read_text(path: Path) -> str:
+def read_text(path: str | Path) -> str:
     """Read a UTF-8 file, without its byte order mark.
 
     Args:
@@ -27,6 +27,7 @@ def read_text(path: Path) -> str:
     Raises:
         SimjudgeError: the file cannot be read or is not UTF-8.
     """
+    path = Path(path)
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -35,7 +36,7 @@ def read_text(path: Path) -> str:
         raise SimjudgeError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
 
 
-def load_json(path: Path) -> Any:
+def load_json(path: str | Path) -> Any:
     """Parse a JSON file.
 
     Args:
@@ -47,6 +48,7 @@ def load_json(path: Path) -> Any:
     Raises:
         SimjudgeError: the file cannot be read or is not valid; the message names the line.
     """
+    path = Path(path)
     text = read_text(path)
     try:
         return json.loads(text)
@@ -57,7 +59,7 @@ def load_json(path: Path) -> Any:
         raise SimjudgeError(f"{path}: not usable JSON ({type(error).__name__}); write the file anew") from error
 
 
-def load_xml(path: Path) -> Element:
+def load_xml(path: str | Path) -> Element:
     """Parse an XML file; entities and external references are refused.
 
     Args:
@@ -69,6 +71,7 @@ def load_xml(path: Path) -> Element:
     Raises:
         SimjudgeError: the file cannot be read, is not valid, or is refused.
     """
+    path = Path(path)
     try:
         root: Element = fromstring(path.read_bytes())
     except OSError as error:

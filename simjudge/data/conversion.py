@@ -26,7 +26,7 @@ def convert(
     Args:
         source: a data set, or the path of a data set or a recording.
         out: what to write: x.mcap, x.db3, x.json, or a folder.
-        to: the format of a folder: yolo, coco, cvat or cpd.
+        to: the format of a folder, such as yolo or coco.
         labels: a labelled set whose objects replace those of the source, matched by frame name, else by stamp.
         label_tolerance: how far the stamps of an image and of its labels may lie apart, in seconds.
         topics: in a recording, the topics to read where several would do.

@@ -73,19 +73,19 @@ def flip_vertically(frames: FrameSet) -> FrameSet:
     """
     images = None if frames.images is None else FlippedImages(frames.images)
     found = frames.predictions
-    predictions = None if found is None else _turned(found, frames.size)
-    return replace(frames, images=images, objects=_turned(frames.objects, frames.size), predictions=predictions)
+    predictions = None if found is None else _flip(found, frames.size)
+    return replace(frames, images=images, objects=_flip(frames.objects, frames.size), predictions=predictions)
 
 
-def _turned(table: Table, size: IntArray) -> Table:
+def _flip(table: Table, size: IntArray) -> Table:
     height = size[table.frame, 1].astype(np.float64)
     box: FloatArray = table.box.copy()
     box[:, 1], box[:, 3] = height - table.box[:, 3], height - table.box[:, 1]
-    masks = None if table.masks is None else _turned_masks(table.masks, size[table.frame, 1])
+    masks = None if table.masks is None else _flip_masks(table.masks, size[table.frame, 1])
     return replace(table, box=box, masks=masks)
 
 
-def _turned_masks(masks: Masks, height: IntArray) -> Masks:
+def _flip_masks(masks: Masks, height: IntArray) -> Masks:
     has = [masks.has(i) for i in range(len(masks))]
     crops = [masks.crop(i)[::-1] if has[i] else None for i in range(len(masks))]
     origins = masks.origin.copy()

@@ -23,12 +23,19 @@ _OTHER_NAMES = {"timestamp": "stamp", "time": "stamp", "t": "stamp", "tx": "x", 
 _LATEST = Decimal(2**33)
 
 
-def read_pose_text(path: Path) -> tuple[Trajectory, Losses]:
-    """The trajectory of a text file, and the rows that were left out.
+def read_pose_text(path: str | Path) -> tuple[Trajectory, Losses]:
+    """Read a trajectory from a text file.
+
+    Args:
+        path: TUM rows or a CSV table.
+
+    Returns:
+        The trajectory, metres and quaternions x, y, z, w, and the rows that were left out.
 
     Raises:
         SimjudgeError: the file cannot be read, lacks a column, or holds no row that can be used.
     """
+    path = Path(path)
     losses = Losses()
     stamps: list[int] = []
     numbers: list[list[float]] = []

@@ -66,7 +66,7 @@ def join(*sources: FrameSet | str | Path, out: str | Path | None = None, to: str
     Args:
         sources: two or more data sets, or paths of data sets or recordings.
         out: where to write the joined set; None writes nothing.
-        to: the format of a folder at `out`: yolo, coco, cvat or cpd.
+        to: the format of a folder at `out`, such as yolo or coco.
 
     Returns:
         The joined set.
@@ -76,14 +76,14 @@ def join(*sources: FrameSet | str | Path, out: str | Path | None = None, to: str
         SimjudgeError: a source cannot be read, or a class has no name while other classes have.
     """
     paths = [Path(each) for each in sources if not isinstance(each, FrameSet)]
-    places = [path.resolve() for path in paths]
-    twice = next((path for i, path in enumerate(paths) if places[i] in places[:i]), None)
+    resolved = [path.resolve() for path in paths]
+    twice = next((path for i, path in enumerate(paths) if resolved[i] in resolved[:i]), None)
     if twice is not None:
         raise UsageError(f"{twice}: given twice; a set is joined with others, not with itself")
     if len(sources) < 2:
         only = "".join(each.name if isinstance(each, FrameSet) else str(each) for each in sources)
         raise UsageError(f"{only or 'no set'}: nothing to join it with; give two sets or more, and OUT")
-    if out is not None and Path(out).resolve() in places:
+    if out is not None and Path(out).resolve() in resolved:
         raise UsageError(f"{out}: is an input; choose another name")
     return write_where_asked(join_sets([as_frames(each) for each in sources]), out, to)
 

@@ -93,7 +93,7 @@ def split(
         source: a data set, or the path of a data set or a recording.
         parts: how many parts, 2 or more.
         out: the folder to make; the parts in it are called 1, 2, and so on. None writes nothing.
-        to: the format of the parts: yolo, coco, cvat or cpd (folders), json, mcap or db3 (files).
+        to: the format of the parts: a folder, such as yolo or coco, or a file (json, mcap, db3).
         seed: seed of the random numbers, 0 or more.
         by_source: keep variants of one photograph together, which the names of Roboflow tell.
 

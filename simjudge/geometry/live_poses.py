@@ -15,7 +15,9 @@ from simjudge.geometry.transforms import TransformTree, resolve_frames
 _SECOND = 1_000_000_000
 _RESTART = 5 * _SECOND
 """A stamp that much before the newest one begins anew: a clock was set, or a recording loops."""
-BEFORE_FIRST_POSE, IN_POSE_GAP, AT_POSE_JUMP = "before the first pose", "in gaps of the poses", "at jumps of the poses"
+BEFORE_FIRST_POSE = "before the first pose"
+IN_POSE_GAP = "in gaps of the poses"
+AT_POSE_JUMP = "at jumps of the poses"
 
 
 class PoseBuffer(Protocol):

@@ -3,6 +3,9 @@
 Positions go linearly from pose to pose, orientations along the shortest arc at constant speed (slerp: Shoemake,
 "Animating rotation with quaternion curves", 1985). What lies outside the recorded time, in a gap, or across a jump is
 never made up: it is an error that says what would help, or it is left out and counted.
+
+The arc is computed here from SciPy's `Rotation`. SciPy's own `Slerp` takes times as floats, which hold no nanoseconds
+since 1970, and gives a recorded orientation back with other last bits; here a time that has a pose gets that pose.
 """
 
 from __future__ import annotations
@@ -24,8 +27,10 @@ log = logging.getLogger(__name__)
 
 _SECOND = 1_000_000_000
 _SHORTEST_QUATERNION = 1e-6
-_JITTER, _JITTER_ANGLE = 0.1, math.radians(10)
-"""Metres and radians that an estimate may move at once, however short the time."""
+_JITTER = 0.1
+"""Metres that an estimate may move at once, however short the time."""
+_JITTER_ANGLE = math.radians(10)
+"""Radians that an estimate may turn at once, however short the time."""
 
 
 def clean_trajectory(blank: Trajectory, where: Callable[[int], str], losses: Losses, what: str = "poses") -> Trajectory:
@@ -46,10 +51,10 @@ def clean_trajectory(blank: Trajectory, where: Callable[[int], str], losses: Los
     stamp, pose = np.asarray(blank.stamp, np.int64), np.hstack([blank.position, blank.orientation])
     finite = np.asarray(np.isfinite(pose).all(axis=1), np.bool_)
     length = np.linalg.norm(np.where(finite[:, None], blank.orientation, 0.0), axis=1)
-    turned = length > _SHORTEST_QUATERNION
+    has_rotation = length > _SHORTEST_QUATERNION
     _count(losses, f"{what} with numbers that are not finite", np.flatnonzero(~finite), where)
-    _count(losses, f"{what} with a zero quaternion", np.flatnonzero(finite & ~turned), where)
-    kept = np.flatnonzero(finite & turned)
+    _count(losses, f"{what} with a zero quaternion", np.flatnonzero(finite & ~has_rotation), where)
+    kept = np.flatnonzero(finite & has_rotation)
     if not len(kept):
         why = f" ({losses.lines()[0]})" if losses else ""
         raise SimjudgeError(f"{blank.name}: holds no pose that can be used{why}")
@@ -133,7 +138,7 @@ class TrajectoryInterpolator:
         Returns:
             bool (N,); False for a time that has a pose.
         """
-        row, share = self._place(np.asarray(stamp, np.int64))
+        row, share = self._find(np.asarray(stamp, np.int64))
         stamps = self.trajectory.stamp
         return (stamps[row + 1] - stamps[row] > self.limits.max_gap * _SECOND) & (share > 0) & (share < 1)
 
@@ -152,9 +157,9 @@ class TrajectoryInterpolator:
         far = np.linalg.norm(np.diff(t.position, axis=0), axis=1) > _JITTER + self.limits.max_speed * seconds
         rotation = Rotation.from_quat(t.orientation)
         angle = (rotation[:-1].inv() * rotation[1:]).magnitude()
-        turned = angle > _JITTER_ANGLE + np.minimum(self.limits.max_turn * seconds, math.pi)
+        spun = angle > _JITTER_ANGLE + np.minimum(self.limits.max_turn * seconds, math.pi)
         used = (t.stamp[1:] > first) & (t.stamp[:-1] < last)
-        return (np.flatnonzero((far | turned) & used) + 1).astype(np.int64)
+        return (np.flatnonzero((far | spun) & used) + 1).astype(np.int64)
 
     def sample(self, stamp: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Interpolate position and orientation.
@@ -172,12 +177,12 @@ class TrajectoryInterpolator:
         if not self.covers(at).all():
             off = int(at[~self.covers(at)][0])
             raise SimjudgeError(f"{self.trajectory.name}: has no pose at {off / _SECOND:.6f} s; {self._span()}")
-        row, share = self._place(at)
+        row, share = self._find(at)
         position, orientation = self.trajectory.position, Rotation.from_quat(self.trajectory.orientation)
-        way = (orientation[row].inv() * orientation[row + 1]).as_rotvec()
-        turned = orientation[row] * Rotation.from_rotvec(way * share[:, None])
+        arc = (orientation[row].inv() * orientation[row + 1]).as_rotvec()
+        between = orientation[row] * Rotation.from_rotvec(arc * share[:, None])
         # This form gives the ends back to the last bit.
-        return (1 - share)[:, None] * position[row] + share[:, None] * position[row + 1], turned.as_quat()
+        return (1 - share)[:, None] * position[row] + share[:, None] * position[row + 1], between.as_quat()
 
     def poses(self, stamp: npt.ArrayLike) -> list[Pose]:
         """Interpolate poses, as `sample` does.
@@ -193,9 +198,9 @@ class TrajectoryInterpolator:
         """
         position, orientation = self.sample(stamp)
         rows = zip(position.tolist(), orientation.tolist(), strict=True)
-        return [Pose(tuple(place), tuple(quaternion)) for place, quaternion in rows]
+        return [Pose(tuple(at), tuple(quaternion)) for at, quaternion in rows]
 
-    def _place(self, at: IntArray) -> tuple[IntArray, FloatArray]:
+    def _find(self, at: IntArray) -> tuple[IntArray, FloatArray]:
         """The pose before each time, and how far it is on the way to the next: 0 to 1."""
         stamps = self.trajectory.stamp
         row = np.clip(np.searchsorted(stamps, at, "right") - 1, 0, len(stamps) - 2)
@@ -206,25 +211,37 @@ class TrajectoryInterpolator:
         return f"its poses are from {first:.3f} s to {last:.3f} s"
 
 
+@dataclass(frozen=True)
+class FrameTiming:
+    """When frames need poses.
+
+    Attributes:
+        before: nanoseconds before its stamp that a frame needs poses for: its exposure.
+        after: nanoseconds after its stamp, likewise.
+        offset: nanoseconds that are added to frames' stamps to get the poses' time.
+    """
+
+    before: int = 0
+    after: int = 0
+    offset: int = 0
+
+
 def frames_with_poses(
     interpolation: TrajectoryInterpolator,
     stamp: IntArray,
     where: Callable[[int], str],
     losses: Losses,
-    *,
-    around: tuple[int, int] = (0, 0),
-    offset: int = 0,
+    timing: FrameTiming = FrameTiming(),
     clock_offset: Callable[[], int | None] = lambda: None,
 ) -> BoolArray:
-    """Which frames have poses; the others are counted, or an error.
+    """Find the frames that have poses; the others are counted, or an error.
 
     Args:
         interpolation: the poses.
         stamp: int64 (F,), of the frames, nanoseconds.
         where: how to name a frame to a person.
         losses: takes the frames before the first pose and after the last, and those in gaps where gaps are skipped.
-        around: nanoseconds before and after its stamp that a frame needs poses for: its exposure.
-        offset: nanoseconds that are added to frames' stamps to get the poses' time.
+        timing: exposure, and offset between the clocks.
         clock_offset: asked for the offset that the times of recording suggest; None where nobody knows.
 
     Returns:
@@ -234,11 +251,11 @@ def frames_with_poses(
         SimjudgeError: no frame has poses (the message says which offset would help), one lies in a gap, or there is a
             jump between the first frame and the last.
     """
-    begin, end = stamp + offset - around[0], stamp + offset + around[1]
+    begin, end = stamp + timing.offset - timing.before, stamp + timing.offset + timing.after
     inside = interpolation.covers(begin) & interpolation.covers(end)
     name = interpolation.trajectory.name
     if not inside.any():
-        raise SimjudgeError(_no_overlap(interpolation.trajectory, stamp, offset, clock_offset()))
+        raise SimjudgeError(_no_overlap(interpolation.trajectory, stamp, timing.offset, clock_offset()))
     first, last = interpolation.trajectory.stamp[[0, -1]].tolist()
     for early, kind in ((True, "before the first pose"), (False, "after the last pose")):
         for frame in np.flatnonzero((begin < first) if early else (end > last) & (begin >= first)).tolist():

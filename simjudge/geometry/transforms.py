@@ -117,7 +117,7 @@ class TransformTree:
         Raises:
             SimjudgeError: a frame is unknown, the two are not connected, or the links share no time.
         """
-        down, up = self._way(parent, child)
+        down, up = self._chain(parent, child)
         links = {link.child: self._cleaned(link, losses) for link in (*down, *up)}
         moving = [links[link.child] for link in (*down, *up) if not link.static]
         stamps = np.unique(np.concatenate([each.stamp for each in moving])) if moving else np.zeros(1, np.int64)
@@ -148,10 +148,10 @@ class TransformTree:
         Raises:
             SimjudgeError: a frame is unknown, or the two are not connected.
         """
-        down, up = self._way(parent, child)
+        down, up = self._chain(parent, child)
         return [link for link in (*down, *up) if not link.static]
 
-    def _way(self, parent: str, child: str) -> tuple[list[TransformLink], list[TransformLink]]:
+    def _chain(self, parent: str, child: str) -> tuple[list[TransformLink], list[TransformLink]]:
         """The links from `parent` to `child`: those to go down, in that order, and those to go up before."""
         known = self.frames()
         for frame in (parent, child):

@@ -36,7 +36,7 @@ def detect(
         detector: a loaded detector, the path of one, or the name of one that comes with simjudge. Use
             `load_detector` for a detector with options of its own.
         out: where to write the set with its predictions; None writes nothing.
-        to: the format of a folder at `out`: yolo, coco, cvat or cpd.
+        to: the format of a folder at `out`, such as yolo or coco.
         batch: the number of images that the detector gets at once.
         rename: by a class name of the detector, the name that the set uses for this class.
         progress: opens a progress bar.

@@ -12,7 +12,13 @@ from scipy.spatial.transform import Rotation, Slerp
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.geometry.pose_noise import PoseNoise
 from simjudge.geometry.poses import Pose, Trajectory
-from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator, clean_trajectory, frames_with_poses
+from simjudge.geometry.trajectories import (
+    FrameTiming,
+    MotionLimits,
+    TrajectoryInterpolator,
+    clean_trajectory,
+    frames_with_poses,
+)
 
 SECOND = 10**9
 START = 1_700_000_000 * SECOND
@@ -101,8 +107,8 @@ def test_frames_outside_are_left_out_and_counted():
 
 def test_an_exposure_needs_poses_for_all_of_it():
     track = trajectory(np.arange(0, 1.01, 0.1))
-    assert usable(track, [0.0, 0.5, 1.0], around=(10**7, 10**7)).tolist() == [False, True, False]
-    assert usable(track, [0.0, 0.5, 1.0], around=(0, 10**7)).tolist() == [True, True, False]
+    assert usable(track, [0.0, 0.5, 1.0], timing=FrameTiming(10**7, 10**7)).tolist() == [False, True, False]
+    assert usable(track, [0.0, 0.5, 1.0], timing=FrameTiming(0, 10**7)).tolist() == [True, True, False]
 
 
 def test_no_overlap_tells_the_offset_that_helps():
@@ -112,7 +118,7 @@ def test_no_overlap_tells_the_offset_that_helps():
     said = str(caught.value)
     assert "the poses are from 1700000000.000 s to 1700000003.000 s, the frames from 1700000100.000 s to" in said
     assert "--time-offset -100.000 would bring them together (if both begin together)" in said
-    assert usable(track, [100, 101], offset=-100 * SECOND).all()
+    assert usable(track, [100, 101], timing=FrameTiming(offset=-100 * SECOND)).all()
 
 
 def test_the_time_of_recording_tells_a_better_offset():

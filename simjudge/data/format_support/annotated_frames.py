@@ -80,7 +80,7 @@ def find_images(
         elif stem in seen:
             losses.add("images with the same name as another", f"{where}: {name}")
         else:
-            if path is None and headers and not sidecar_says_no_image(sidecar, stem):
+            if path is None and headers and not sidecar.rules_out("picture", stem):
                 losses.add("images that are named but missing (their labels are kept)", f"{where}: {name}")
             seen.add(stem)
             found.names.append(stem)
@@ -89,11 +89,6 @@ def find_images(
             sizes.append(header)
     found.size = np.array(sizes, np.int64).reshape(-1, 2)
     return found
-
-
-def sidecar_says_no_image(sidecar: Sidecar, stem: str) -> bool:
-    """Whether the sidecar knows that a frame never had an image."""
-    return sidecar.rules_out("picture", stem)
 
 
 def _image(name: str, folder: Path) -> Path | None:

@@ -236,25 +236,25 @@ def _exact(
     if wanted is None:
         return {}
     prints = _fingerprints(held, len(plain))
-    place = np.full(len(frames), -1, np.int64)
-    place[order] = np.arange(len(order))
+    row_of = np.full(len(frames), -1, np.int64)
+    row_of[order] = np.arange(len(order))
     mine = row_offsets(wanted.frame, len(frames))
     theirs = row_offsets(held.frame if held is not None else np.empty(0, np.int64), len(plain))
     different, alike = [], {}
     extra = "score" if isinstance(wanted, Predictions) else "instance"
-    for i in np.flatnonzero((np.diff(mine) > 0) | (place >= 0)).tolist():
-        first, end = (theirs[place[i]], theirs[place[i] + 1]) if place[i] >= 0 else (0, 0)
+    for i in np.flatnonzero((np.diff(mine) > 0) | (row_of >= 0)).tolist():
+        first, end = (theirs[row_of[i]], theirs[row_of[i] + 1]) if row_of[i] >= 0 else (0, 0)
         ours = wanted.take(np.arange(mine[i], mine[i + 1]))
         if not len(ours) and first == end:
             continue
         if held is None or len(ours) != end - first or not _same(ours, held.take(np.arange(first, end))):
             different.append(i)
         elif not np.array_equal(getattr(ours, extra), getattr(held, extra)[first:end]):
-            alike[i] = {"of": prints[place[i]], extra: getattr(ours, extra).tolist()}
+            alike[i] = {"of": prints[row_of[i]], extra: getattr(ours, extra).tolist()}
     chosen = np.array(different, np.int64)
     lists = rows_to_json(wanted, frames, chosen)
     return alike | {
-        i: {"of": prints[place[i]] if place[i] >= 0 else "", "rows": rows}
+        i: {"of": prints[row_of[i]] if row_of[i] >= 0 else "", "rows": rows}
         for i, rows in zip(different, lists, strict=True)
     }
 
@@ -294,8 +294,8 @@ def _complete(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
         predictions=predictions,
         class_names=class_names,
     )
-    place = {stem: i for i, stem in enumerate(sidecar.frame)}
-    order = np.argsort([place.get(stem, len(place)) for stem in stems], kind="stable")
+    row_of = {stem: i for i, stem in enumerate(sidecar.frame)}
+    order = np.argsort([row_of.get(stem, len(row_of)) for stem in stems], kind="stable")
     return done if np.array_equal(order, np.arange(len(order))) else done.take(order)
 
 

@@ -49,7 +49,7 @@ def sniff_cpd(path: Path) -> bool:
     return (path / "imgs").is_dir() and (path / "labels").is_dir()
 
 
-def read_cpd(path: Path) -> FrameSet:
+def read_cpd(path: str | Path) -> FrameSet:
     """Read a folder of the authors' layout.
 
     Args:
@@ -61,11 +61,12 @@ def read_cpd(path: Path) -> FrameSet:
     Raises:
         SimjudgeError: it holds no readable image.
     """
+    path = Path(path)
     sidecar = load_sidecar(path)
     return apply_sidecar(_read_files(path, sidecar), sidecar)
 
 
-def write_cpd(frames: FrameSet, path: Path) -> Losses:
+def write_cpd(frames: FrameSet, path: str | Path) -> Losses:
     """Write a set in the authors' layout, which their tool reads, with the sidecar for what it cannot hold.
 
     Class ids are written as 0, 1, ... in their order, because their tool makes room for just as many.
@@ -80,6 +81,7 @@ def write_cpd(frames: FrameSet, path: Path) -> Losses:
     Raises:
         SimjudgeError: something is there already, or it cannot be written.
     """
+    path = Path(path)
     stems = file_stems(frames.frame_name)
     used = used_class_ids(frames.objects) | used_class_ids(frames.predictions) | set(frames.class_names)
     ids = {class_id: i for i, class_id in enumerate(sorted(used))}
@@ -93,7 +95,7 @@ def write_cpd(frames: FrameSet, path: Path) -> Losses:
         if frames.predictions is not None:
             texts = format_labels(replace(frames.predictions, masks=None), frames.size, ids=ids)
             write_label_files(folder / PREDICTIONS / "labels", stems, texts, frames.predicted.tolist())
-        write_sidecar(frames, folder, stems, lambda place: _read_files(place, load_sidecar(place)), sorted(used))
+        write_sidecar(frames, folder, stems, lambda texts: _read_files(texts, load_sidecar(texts)), sorted(used))
     return Losses()
 
 
@@ -103,8 +105,8 @@ def _read_files(path: Path, sidecar: Sidecar) -> FrameSet:
     stems_with_image = {p.stem for p in found}
     images, size_array = readable_images(found, losses)
     labels = list_label_files(path / "labels", stems_with_image, sidecar, "label files without an image", losses)
-    place = path / PREDICTIONS / "labels"
-    predictions = list_label_files(place, stems_with_image, sidecar, "prediction files without an image", losses)
+    texts = path / PREDICTIONS / "labels"
+    predictions = list_label_files(texts, stems_with_image, sidecar, "prediction files without an image", losses)
     without = sorted((set(labels) | set(predictions)) - stems_with_image)
     stems = [p.stem for p in images] + without
     if not stems and not sidecar.frame:
@@ -117,7 +119,7 @@ def _read_files(path: Path, sidecar: Sidecar) -> FrameSet:
     files = [predictions.get(s) for s in stems]
     scored = scale_to_pixels(read_label_rows(files, losses), files, frame, size, losses, scored=True)
     raw, scored = (replace(rows, class_id=sidecar.class_ids(rows.class_id)) for rows in (raw, scored))
-    ran = place.is_dir()
+    ran = texts.is_dir()
     return FrameSet.build(
         path.name,
         size,

@@ -23,7 +23,7 @@ def sniff_image_folder(path: Path) -> bool:
     return path.is_dir() and bool(list_images(path) or list_images(path / "images"))
 
 
-def read_image_folder(path: Path) -> FrameSet:
+def read_image_folder(path: str | Path) -> FrameSet:
     """Read the images of a folder as a set in which nothing is labelled.
 
     Args:
@@ -35,6 +35,7 @@ def read_image_folder(path: Path) -> FrameSet:
     Raises:
         SimjudgeError: none of them can be read.
     """
+    path = Path(path)
     losses = Losses()
     folder = path if list_images(path) else path / "images"
     images, size = readable_images(drop_repeated_stems(list_images(folder), losses), losses)

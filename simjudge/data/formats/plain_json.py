@@ -34,7 +34,7 @@ def is_plain(content: Any) -> bool:
     return isinstance(frames, list) and all(isinstance(f, dict) and "size" in f for f in frames[:5])
 
 
-def read_plain_json(path: Path) -> FrameSet:
+def read_plain_json(path: str | Path) -> FrameSet:
     """Read a plain JSON file.
 
     A list of frames, or {"class_names": {"1": "red", ...}, "frames": [...]}. A frame holds "size" [width, height],
@@ -51,6 +51,7 @@ def read_plain_json(path: Path) -> FrameSet:
     Raises:
         SimjudgeError: not such a file, or empty.
     """
+    path = Path(path)
     return read_plain_content(load_json(path), path)
 
 
@@ -99,7 +100,7 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
     )
 
 
-def write_plain_json(frames: FrameSet, path: Path) -> Losses:
+def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:
     """Write a set as one JSON file.
 
     Images that are files are named by their path relative to `path`; others are written into `STEM.images/` beside it.
@@ -115,6 +116,7 @@ def write_plain_json(frames: FrameSet, path: Path) -> Losses:
     Raises:
         SimjudgeError: it cannot be written.
     """
+    path = Path(path)
     images = _image_names(frames, path)
     everything = np.arange(len(frames))
     objects = rows_to_json(frames.objects, frames, everything)

@@ -7,33 +7,27 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rosbags.interfaces import Connection, Qos
-from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
+from rosbags.rosbag2 import StoragePlugin, WriterError
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.mcap_writer import CheckedMcapWriter
+from simjudge.data.rosbag2.mcap_writer import CheckedMcapWriter, CheckedWriter
 
 _PLUGINS = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
-
-
-class _Writer(Writer):
-    STORAGE_PLUGINS = {  # noqa: RUF012 - as in the base class
-        StoragePlugin.SQLITE3: Sqlite3Writer,
-        StoragePlugin.MCAP: CheckedMcapWriter,
-    }
 
 
 class LiveRecording:
     """A rosbag2 folder, open for writing raw CDR messages as they come."""
 
-    def __init__(self, path: Path, storage: Literal["mcap", "sqlite3"] = "mcap") -> None:
+    def __init__(self, path: str | Path, storage: Literal["mcap", "sqlite3"] = "mcap") -> None:
         """Create the folder and its storage file.
 
         Raises:
             SimjudgeError: the folder exists, or cannot be made.
         """
+        path = Path(path)
         self.path = path
-        self._writer = _Writer(_free(path), version=9, storage_plugin=_PLUGINS[storage])
+        self._writer = CheckedWriter(_free(path), version=9, storage_plugin=_PLUGINS[storage])
         self._connections: dict[str, Connection] = {}
         try:
             self._writer.open()

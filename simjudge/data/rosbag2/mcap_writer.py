@@ -7,7 +7,9 @@ from pathlib import Path
 from mcap.writer import CompressionType
 from mcap.writer import Writer as Mcap
 from rosbags.interfaces import Connection, ConnectionExtRosbag2, MessageDefinitionFormat
+from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.rosbag2.enums import CompressionMode
+from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
 
 class CheckedMcapWriter:
@@ -81,3 +83,10 @@ class CheckedMcapWriter:
         self._stream.close()
 
 
+class CheckedWriter(Writer):
+    """rosbags' writer with an mcap storage that writes checksums."""
+
+    STORAGE_PLUGINS = {  # noqa: RUF012 - as in the base class
+        StoragePlugin.SQLITE3: Sqlite3Writer,
+        StoragePlugin.MCAP: CheckedMcapWriter,
+    }

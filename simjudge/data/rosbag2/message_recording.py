@@ -50,7 +50,7 @@ class MessageRecording:
 
 
 @contextmanager
-def record_messages(path: Path, custom_data: Mapping[str, str] | None = None) -> Iterator[MessageRecording]:
+def record_messages(path: str | Path, custom_data: Mapping[str, str] | None = None) -> Iterator[MessageRecording]:
     """Record messages; the recording gets its name when the block ends, by itself or by Ctrl-C.
 
     Args:
@@ -60,6 +60,7 @@ def record_messages(path: Path, custom_data: Mapping[str, str] | None = None) ->
     Raises:
         SimjudgeError: something is there already, or it cannot be written; nothing is left under that name then.
     """
+    path = Path(path)
     if path.exists():
         raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
     stopped: list[KeyboardInterrupt] = []

@@ -36,7 +36,7 @@ class _Frame:
 
 
 def read_recording(
-    path: Path,
+    path: str | Path,
     *,
     image_topic: str | None = None,
     label_topic: str | None = None,
@@ -57,6 +57,7 @@ def read_recording(
     Raises:
         SimjudgeError: nothing can be read, no topic or several would do, or the classes contradict each other.
     """
+    path = Path(path)
     recording = Recording(path)
     types = {info.topic: info.type for info in recording.topic_infos()}
     damage = [line for losses in (recording.losses, *(f.losses for f in recording.files)) for line in losses.lines()]

@@ -20,8 +20,10 @@ from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, clean_trajectory
 from simjudge.geometry.transforms import TransformTree, resolve_frames
 
-POSE, POSE_COVARIANCE = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/PoseWithCovarianceStamped"
-ODOMETRY, TRANSFORMS = "nav_msgs/msg/Odometry", "tf2_msgs/msg/TFMessage"
+POSE = "geometry_msgs/msg/PoseStamped"
+POSE_COVARIANCE = "geometry_msgs/msg/PoseWithCovarianceStamped"
+ODOMETRY = "nav_msgs/msg/Odometry"
+TRANSFORMS = "tf2_msgs/msg/TFMessage"
 POSE_TYPES = (POSE, POSE_COVARIANCE, ODOMETRY)
 _STATIC = "tf_static"
 _SOME = 20
@@ -114,7 +116,7 @@ def _repeated_by_tf(recording: Recording, topics: dict[str, str]) -> str | None:
 
 
 def read_poses(
-    path: Path,
+    path: str | Path,
     topic: str | None = None,
     parent: str | None = None,
     child: str | None = None,
@@ -133,6 +135,7 @@ def read_poses(
         SimjudgeError: nothing can be read, the topic cannot be told, or no pose is left.
         UsageError: frames are named for poses that do not come from transforms.
     """
+    path = Path(path)
     recording = Recording(path)
     name = choose_pose_topic(recording, topic)
     kind = recording.topics[name].type
@@ -233,8 +236,8 @@ def pose_numbers(position: Any, orientation: Any) -> tuple[float, ...]:
     Returns:
         x, y, z, qx, qy, qz, qw.
     """
-    place = (float(position.x), float(position.y), float(position.z))
-    return (*place, float(orientation.x), float(orientation.y), float(orientation.z), float(orientation.w))
+    metres = (float(position.x), float(position.y), float(position.z))
+    return (*metres, float(orientation.x), float(orientation.y), float(orientation.z), float(orientation.w))
 
 
 def transform_fields(message: Any) -> dict[str, Any]:
@@ -256,7 +259,7 @@ def transform_fields(message: Any) -> dict[str, Any]:
     }
 
 
-def image_clock_offset(path: Path, image_topic: str | None) -> int | None:
+def image_clock_offset(path: str | Path, image_topic: str | None) -> int | None:
     """Measure how far the stamps of a recording's images are ahead of the time of recording.
 
     Args:
@@ -269,6 +272,7 @@ def image_clock_offset(path: Path, image_topic: str | None) -> int | None:
     Raises:
         SimjudgeError: the camera cannot be told.
     """
+    path = Path(path)
     recording = Recording(path)
     types = {info.topic: info.type for info in recording.topic_infos()}
     topics = set(choose_topics(str(path), types, image_topic, None, None).images)

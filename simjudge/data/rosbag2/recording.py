@@ -67,12 +67,13 @@ class RecordingDescription:
 class Recording:
     """A recording, open for reading."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str | Path) -> None:
         """Open all storage files.
 
         Raises:
             SimjudgeError: there is nothing that can be read.
         """
+        path = Path(path)
         self.path = path
         layout = find_recording_files(path)
         self.layout = layout
@@ -169,7 +170,7 @@ class Recording:
         return plain
 
 
-def describe_recording(path: Path) -> RecordingDescription:
+def describe_recording(path: str | Path) -> RecordingDescription:
     """Say what a recording holds, mostly from its index.
 
     Args:
@@ -181,6 +182,7 @@ def describe_recording(path: Path) -> RecordingDescription:
     Raises:
         SimjudgeError: there is nothing that can be read.
     """
+    path = Path(path)
     recording = Recording(path)
     start, end = recording.span() or (None, None)
     losses = Losses()

@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
-from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
-from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
+from rosbags.rosbag2 import StoragePlugin, WriterError
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_file, atomic_folder
@@ -27,7 +26,7 @@ from simjudge.data.rosbag2.interfaces import (
     LABELS,
     standard_types,
 )
-from simjudge.data.rosbag2.mcap_writer import CheckedMcapWriter
+from simjudge.data.rosbag2.mcap_writer import CheckedWriter
 from simjudge.data.rosbag2.messages import MessageMaker
 
 StorageName = Literal["mcap", "sqlite3"]
@@ -43,22 +42,16 @@ DEFAULT_TOPICS = {
 }
 _PLUGINS = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 _SUFFIXES = {".mcap": "mcap", ".db3": "sqlite3"}
-_FIRST, _STEP = 1_000_000_000, 100_000_000
+_FIRST = 1_000_000_000
+"""Stamp of the first of the frames that have none, nanoseconds."""
+_STEP = 100_000_000
+"""From one such frame to the next, nanoseconds."""
 _LATEST = (2**31 - 1) * 1_000_000_000
-
-
-class _Writer(Writer):
-    """rosbags' writer with an mcap storage that writes checksums."""
-
-    STORAGE_PLUGINS = {  # noqa: RUF012 - as in the base class
-        StoragePlugin.SQLITE3: Sqlite3Writer,
-        StoragePlugin.MCAP: CheckedMcapWriter,
-    }
 
 
 def write_recording(
     frames: FrameSet,
-    path: Path,
+    path: str | Path,
     storage: StorageName = "mcap",
     *,
     extra_messages: ExtraMessages = lambda _frame: (),
@@ -81,21 +74,21 @@ def write_recording(
     Raises:
         SimjudgeError: two frames have the same stamp, a stamp does not fit a message, or the disk is full.
     """
+    path = Path(path)
     stamps = recording_stamps(frames)
     losses = Losses()
+    messages = _messages(frames, stamps, losses, extra_messages)
     if path.suffix in _SUFFIXES:
         with atomic_file(path) as target, tempfile.TemporaryDirectory(".tmp", ".recording.", path.parent) as near:
             folder = Path(near) / path.stem
             with _plain_errors(path):
-                _write(
-                    frames, stamps, folder, _PLUGINS[_SUFFIXES[path.suffix]], losses, extra_messages, custom_data or {}
-                )
+                _write(folder, _PLUGINS[_SUFFIXES[path.suffix]], messages, custom_data or {})
             (folder / path.name).replace(target)
     else:
         with atomic_folder(path) as target:
             folder = target / path.name
             with _plain_errors(path):
-                _write(frames, stamps, folder, _PLUGINS[storage], losses, extra_messages, custom_data or {})
+                _write(folder, _PLUGINS[storage], messages, custom_data or {})
             for file in folder.iterdir():
                 file.rename(target / file.name)
             folder.rmdir()
@@ -137,20 +130,17 @@ def recording_stamps(frames: FrameSet) -> IntArray:
 
 
 def _write(
-    frames: FrameSet,
-    stamps: IntArray,
     folder: Path,
     plugin: StoragePlugin,
-    losses: Losses,
-    extra_messages: ExtraMessages,
+    messages: Iterable[tuple[int, str, str, Any]],
     custom_data: Mapping[str, str],
 ) -> None:
     types = standard_types()
-    with _Writer(folder, version=9, storage_plugin=plugin) as writer:
+    with CheckedWriter(folder, version=9, storage_plugin=plugin) as writer:
         for key, value in custom_data.items():
             writer.set_custom_data(key, value)
         connections: dict[str, Any] = {}
-        for stamp, topic, kind, message in _messages(frames, stamps, losses, extra_messages):
+        for stamp, topic, kind, message in messages:
             if topic not in connections:
                 qos = [_qos(sensor=kind in (IMAGE, COMPRESSED_IMAGE, CAMERA_INFO))]
                 connections[topic] = writer.add_connection(topic, kind, typestore=types, offered_qos_profiles=qos)

@@ -46,7 +46,7 @@ def filter_images(  # noqa: PLR0913 - the options of the command
         source: a data set with images, or the path of one.
         out: where to write the copy, with OUT.filter.json beside it that says what was done. None writes nothing: the
             images are then filtered when they are read.
-        to: the format of a folder at `out`: yolo, coco, cvat or cpd.
+        to: the format of a folder at `out`, such as yolo or coco.
         camera: the file of a camera or the name of one that comes with simjudge: its filters, in place of those below.
             The lens of the camera is not applied, because the images have been through one.
         blur: standard deviation of a Gaussian blur, in pixels.

@@ -27,7 +27,8 @@ from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_si
 from simjudge.data.formats.coco.regions import parse_region
 from simjudge.data.formats.coco.results import parse_results
 
-ANNOTATIONS, RESULTS = "annotations.json", "results.json"
+ANNOTATIONS = "annotations.json"
+RESULTS = "results.json"
 _NAMES = (ANNOTATIONS, "_annotations.coco.json", "annotations/annotations.json", "instances.json")
 
 
@@ -55,7 +56,7 @@ def holds_coco(folder: Path) -> bool:
     return any((folder / name).is_file() for name in _NAMES) or any((folder / "annotations").glob("*.json"))
 
 
-def read_coco(path: Path) -> FrameSet:
+def read_coco(path: str | Path) -> FrameSet:
     """Read COCO annotations, and the predictions in `results.json` beside them where there is one.
 
     Class ids are the category ids. An image without annotations is labelled, with nothing in it.
@@ -69,6 +70,7 @@ def read_coco(path: Path) -> FrameSet:
     Raises:
         SimjudgeError: there are no annotations, or they name no usable image.
     """
+    path = Path(path)
     found = _annotations_in(path)
     if found is None:
         raise SimjudgeError(f"{path}: holds no {ANNOTATIONS}; give the annotations file itself")
@@ -92,7 +94,7 @@ def read_coco_content(content: Any, path: Path) -> FrameSet:
     return apply_sidecar(_read_plain(content, path, sidecar), sidecar)
 
 
-def write_coco(frames: FrameSet, path: Path) -> Losses:
+def write_coco(frames: FrameSet, path: str | Path) -> Losses:
     """Write a set as a folder: images/, annotations.json, results.json (where predicted) and the sidecar.
 
     Args:
@@ -105,6 +107,7 @@ def write_coco(frames: FrameSet, path: Path) -> Losses:
     Raises:
         SimjudgeError: something is there already, or it cannot be written.
     """
+    path = Path(path)
     stems = file_stems(frames.frame_name)
     used = used_class_ids(frames.objects) | used_class_ids(frames.predictions) | set(frames.class_names)
     with atomic_folder(path) as folder:

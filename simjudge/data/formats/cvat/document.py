@@ -19,7 +19,8 @@ from simjudge.data.format_support.raw_rows import build_objects, build_predictio
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
 from simjudge.data.formats.cvat.shapes import add_shapes, read_shapes
 
-ANNOTATIONS, PREDICTIONS = "annotations.xml", "predictions.xml"
+ANNOTATIONS = "annotations.xml"
+PREDICTIONS = "predictions.xml"
 ImageEntry = tuple[str, int, int]
 """File name, width and height of an image; 0 where the file does not say."""
 
@@ -41,7 +42,7 @@ def sniff_cvat(path: Path) -> bool:
         return b"<annotations" in stream.read(4096)
 
 
-def read_cvat(path: Path) -> FrameSet:
+def read_cvat(path: str | Path) -> FrameSet:
     """Read CVAT XML, and the predictions in `predictions.xml` beside it where there is one.
 
     Class ids are the label's `class_id` where every label has one (as in files written here), else the label's index in
@@ -56,12 +57,13 @@ def read_cvat(path: Path) -> FrameSet:
     Raises:
         SimjudgeError: the XML is damaged, or names no usable image.
     """
+    path = Path(path)
     file = path / ANNOTATIONS if path.is_dir() else path
     sidecar = load_sidecar(file.parent) if file.name == ANNOTATIONS else Sidecar(file)
     return apply_sidecar(_read_plain(file, sidecar), sidecar)
 
 
-def write_cvat(frames: FrameSet, path: Path) -> Losses:
+def write_cvat(frames: FrameSet, path: str | Path) -> Losses:
     """Write a set as a folder: images/, annotations.xml, predictions.xml (where predicted) and the sidecar.
 
     Images that nobody labelled are left out of annotations.xml, so that an export from CVAT, which names all images of
@@ -77,6 +79,7 @@ def write_cvat(frames: FrameSet, path: Path) -> Losses:
     Raises:
         SimjudgeError: something is there already, or it cannot be written.
     """
+    path = Path(path)
     stems = file_stems(frames.frame_name)
     labels = _label_texts(frames)
     with atomic_folder(path) as folder:

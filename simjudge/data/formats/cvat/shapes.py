@@ -41,7 +41,7 @@ def read_shapes(
         scored: whether each shape has a score.
     """
     frames: list[int] = []
-    places: list[str] = []
+    row_names: list[str] = []
     columns: list[tuple[float, list[float], float, int]] = []
     masks = MaskList()
     for image in images:
@@ -51,18 +51,18 @@ def read_shapes(
             continue
         width, height = (int(v) for v in size[of])
         for index, element in enumerate(image):
-            place = f"{file}: image {name} {element.tag} {index}"
-            shape = _shape(element, width, height, place, losses)
+            where = f"{file}: image {name} {element.tag} {index}"
+            shape = _shape(element, width, height, where, losses)
             score = parse_number(element.get("score")) if scored else 1.0
             label = str(element.get("label"))
             if shape is None:
                 continue
             if score is None or label not in ids:
                 kind = "malformed rows" if score is None else "class ids without a name"
-                losses.add(kind, f"{place} (label {one_line(label)}, score {one_line(element.get('score'))})")
+                losses.add(kind, f"{where} (label {one_line(label)}, score {one_line(element.get('score'))})")
                 continue
             frames.append(of)
-            places.append(place)
+            row_names.append(where)
             columns.append((float(ids[label]), shape[0], score, _instance(element)))
             masks.append(shape[1])
     classes, boxes, scores, instances = zip(*columns, strict=True) if columns else ((),) * 4
@@ -70,7 +70,7 @@ def read_shapes(
         np.array(frames, np.int64),
         np.array(classes, np.float64),
         np.array(boxes, np.float64).reshape(-1, 4),
-        places.__getitem__,
+        row_names.__getitem__,
         np.array(scores, np.float64) if scored else None,
         np.array(instances, np.int64),
         masks.masks(),
@@ -121,11 +121,11 @@ def _instance(element: Element) -> int:
     return NO_INSTANCE
 
 
-def _shape(element: Element, width: int, height: int, place: str, losses: Losses) -> Shape | None:
+def _shape(element: Element, width: int, height: int, where: str, losses: Losses) -> Shape | None:
     try:
         if element.tag == "box":
             if parse_number(element.get("rotation", "0")) != 0:
-                losses.add("rotated boxes", place)
+                losses.add("rotated boxes", where)
                 return None
             return [round(float(element.attrib[key]), DECIMALS) for key in _CORNERS], NO_MASK
         if element.tag == "polygon":
@@ -133,10 +133,10 @@ def _shape(element: Element, width: int, height: int, place: str, losses: Losses
         if element.tag == "mask":
             return _mask(element, width, height)
     except (KeyError, ValueError, OverflowError) as error:
-        losses.add("malformed rows", f"{place} ({type(error).__name__}: {one_line(error)})")
+        losses.add("malformed rows", f"{where} ({type(error).__name__}: {one_line(error)})")
         return None
     if element.tag != "tag":
-        losses.add("shapes that are neither box, polygon nor mask", place)
+        losses.add("shapes that are neither box, polygon nor mask", where)
     return None
 
 
@@ -169,5 +169,5 @@ def _mask_attributes(crop: BoolImage, origin: Sequence[int]) -> dict[str, str]:
     edges = np.flatnonzero(np.diff(flat))
     counts = np.diff(np.concatenate([[0], edges, [crop.size]]))
     height, width = crop.shape
-    place = {"left": origin[0], "top": origin[1], "width": width, "height": height}
-    return {"rle": ", ".join(map(str, counts.tolist()))} | {key: str(value) for key, value in place.items()}
+    where = {"left": origin[0], "top": origin[1], "width": width, "height": height}
+    return {"rle": ", ".join(map(str, counts.tolist()))} | {key: str(value) for key, value in where.items()}

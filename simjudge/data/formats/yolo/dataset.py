@@ -45,7 +45,7 @@ class FrameFiles:
     predicted: list[bool] = field(default_factory=list)
 
 
-def read_yolo(path: Path) -> FrameSet:
+def read_yolo(path: str | Path) -> FrameSet:
     """Read all splits (or the one split) that a path is.
 
     Labels are rows "class x y w h" or "class x1 y1 x2 y2 ..." (a polygon: a mask, and its extent as the box).
@@ -62,6 +62,7 @@ def read_yolo(path: Path) -> FrameSet:
     Raises:
         SimjudgeError: there is no image at all, or data.yaml cannot be used.
     """
+    path = Path(path)
     losses = Losses()
     layout = find_layout(path, losses)
     sidecar = load_sidecar(layout.root)
@@ -69,7 +70,7 @@ def read_yolo(path: Path) -> FrameSet:
 
 
 def write_yolo(
-    frames: FrameSet, path: Path, sides: Sequence[str] = (), more: Mapping[str, object] | None = None
+    frames: FrameSet, path: str | Path, sides: Sequence[str] = (), more: Mapping[str, object] | None = None
 ) -> Losses:
     """Write `frames` as a folder: data.yaml, images/, labels/, predictions/ and the sidecar.
 
@@ -79,6 +80,7 @@ def write_yolo(
         sides: "train", "valid" or "test" for each frame, which then is in images/SIDE; empty for a set without sides.
         more: further entries of data.yaml.
     """
+    path = Path(path)
     stems = file_stems(frames.frame_name)
     with atomic_folder(path) as folder:
         write_images(frames, folder / "images", stems)
@@ -91,8 +93,8 @@ def write_yolo(
             write_label_files(folder / "predictions", stems, texts, frames.predicted.tolist())
         _move_to_sides(folder, dict(zip(stems, sides, strict=True)) if sides else {})
         there = {key: f"images/{side}" for key, side in _SIDES.items() if side in sides}
-        places = there if sides else {"train": "images", "val": "images"}
-        description = {**places, "names": _names_for_all(frames), **(more or {})}
+        folders = there if sides else {"train": "images", "val": "images"}
+        description = {**folders, "names": _names_for_all(frames), **(more or {})}
         with (folder / "data.yaml").open("w", encoding="utf-8") as stream:
             yaml.safe_dump(description, stream, allow_unicode=True, sort_keys=False)
         write_sidecar(frames, folder, stems, _read_plain)

@@ -184,14 +184,14 @@ def _named_splits(content: dict[Any, Any], description: Path, losses: Losses) ->
     for key in _KEYS:
         entries = content.get(key)
         for entry in entries if isinstance(entries, list) else [entries]:
-            place = _resolve(roots, entry) if isinstance(entry, str) and entry else None
-            if place is None or place in seen:
+            found = _resolve(roots, entry) if isinstance(entry, str) and entry else None
+            if found is None or found in seen:
                 continue
-            seen.add(place)
-            if place.is_file():
-                splits.extend(_listed(key, place, losses))
+            seen.add(found)
+            if found.is_file():
+                splits.extend(_listed(key, found, losses))
             else:
-                splits.append(_split(key, _files(place, losses), place))
+                splits.append(_split(key, _files(found, losses), found))
     return splits
 
 

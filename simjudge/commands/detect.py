@@ -26,17 +26,21 @@ def detect(
     imgsz: int | None = typer.Option(None, min=32, help="Input side, where the model leaves it open."),
     batch: int = typer.Option(8, min=1),
     device: str = typer.Option("", help="For .pt: cpu, 0, ..."),
+    trust: bool = typer.Option(
+        False, "--trust", help="For .pt: run the code inside the file, which by default is read without."
+    ),
     rename: list[str] = typer.Option([], metavar="MODEL=SET", help="What the set calls a class of the model's."),
 ) -> None:
     """Run a detector over images and write the set with its predictions.
 
+    Of a .pt file the weights are read; one that holds more is refused, since a .pt can run any code (--trust).
     Colour thresholds (.yaml) need no training; class ids in OUT are those of IN, matched by name.
     """
     from simjudge.perception.detection import detect as run
     from simjudge.perception.loading import load_detector
 
     renamed = _renames(rename)
-    detector = load_detector(model, min_score=min_score, iou=iou, imgsz=imgsz, device=device)
+    detector = load_detector(model, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=trust)
     watch = Stopwatch(progress)
     found = run(source, detector, out, to=to, batch=batch, rename=renamed, progress=watch, log=say)
     _print_summary(found, detector.name, watch.seconds)

@@ -21,6 +21,7 @@ def train(
     size: str = typer.Option("nano", help="pico (for CPU-only machines), nano or small."),
     workers: int = typer.Option(2, min=0, help="Processes that load images."),
     start: Path | None = typer.Option(None, "--from", help="An ultralytics checkpoint (.pt) to go on from."),
+    trust: bool = typer.Option(False, "--trust", help="Run the code inside the checkpoint, which is read without."),
     val_fraction: float | None = typer.Option(
         None, help="Split anew: this share of the photographs validates (0.2 where the data has no split)."
     ),
@@ -61,6 +62,7 @@ def train(
         size=size,
         workers=workers,
         start=start,
+        trust=trust,
         half=half,
         keep=keep,
         device=device,

@@ -14,7 +14,7 @@ from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.perception.class_map import map_classes
-from simjudge.perception.detector import Detections, Detector
+from simjudge.perception.detector import BadAnswerError, Detections, Detector, check_answer
 from simjudge.perception.loading import load_detector
 
 
@@ -48,7 +48,8 @@ def detect(
 
     Raises:
         UsageError: `out` is the source, or does not say a format.
-        SimjudgeError: the source cannot be read, has no images, or has no class in common with the detector.
+        SimjudgeError: the source cannot be read, has no images, or has no class in common with the detector; the
+            detector answers with NaN, scores outside [0, 1], or classes that it does not name.
     """
     refuse_input_as_output(out, source)
     loaded = load_detector(detector) if isinstance(detector, str | Path) else detector
@@ -71,7 +72,10 @@ def _with_detections(
     predicted = np.zeros(len(frames), np.bool_)
     parts: list[tuple[IntArray, Detections]] = []
     for numbers, images in _batches(frames, batch, losses):
-        for number, found in zip(numbers, detector(images), strict=True):
+        for number, found in zip(numbers, _answers(frames, detector, numbers, images), strict=True):
+            if found.inverted:
+                where = f"{detector.name} on {frames.describe_frame(number)}"
+                losses.add("detections of negative width or height", where, found.inverted)
             mine = found if classes.ids is None else _renamed(found, classes.ids)
             predicted[number] = True
             parts.append((np.full(len(mine), number), mine))
@@ -83,6 +87,18 @@ def _with_detections(
         np.concatenate([p[1].score for p in parts]) if parts else [],
     )
     return replace(frames.with_predictions(predictions, predicted), class_names=classes.names, losses=losses)
+
+
+def _answers(frames: FrameSet, detector: Detector, numbers: list[int], images: list[RgbImage]) -> list[Detections]:
+    """What the detector finds; an answer that is none is refused in the words of the set."""
+    try:
+        answers = detector(images)
+        for i, found in enumerate(answers):
+            check_answer(detector.name, i, detector.class_names, found.class_id, found.box, found.score)
+    except BadAnswerError as error:
+        where = frames.describe_frame(numbers[error.image])
+        raise SimjudgeError(f"{error.model} on {where}: {error.problem}") from error
+    return answers
 
 
 def _batches(frames: FrameSet, batch: int, losses: Losses) -> Iterator[tuple[list[int], list[RgbImage]]]:

@@ -16,6 +16,7 @@ def load_detector(
     iou: float = DEFAULT_IOU,
     imgsz: int | None = None,
     device: str = "",
+    trust: bool = False,
 ) -> Detector:
     """Load a detector: an ONNX model, ultralytics weights, or colour thresholds.
 
@@ -25,6 +26,8 @@ def load_detector(
         iou: of two detections of one class that overlap more than this, the better one stays. Not used for colours.
         imgsz: side of the net's input, where the model leaves it open; by default what the model says.
         device: "cpu", "0", ...; only for `.pt`.
+        trust: run the code inside the file; only for `.pt`, which is read without by default and refused where it
+            holds more than weights.
 
     Raises:
         UsageError: there is no such file, nor a detector of that name.
@@ -39,7 +42,7 @@ def load_detector(
     if suffix == ".pt":
         from simjudge.perception.ultralytics_pt import UltralyticsDetector  # noqa: PLC0415 - an extra
 
-        return UltralyticsDetector.load(path, min_score=min_score, iou=iou, imgsz=imgsz, device=device)
+        return UltralyticsDetector.load(path, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=trust)
     if suffix in {".yaml", ".yml"}:
         from simjudge.perception.colour import ColourDetector  # noqa: PLC0415
         from simjudge.perception.colour_file import read_colours  # noqa: PLC0415

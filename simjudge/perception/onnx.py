@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
-from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections
+from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, check_answer, check_scores
 from simjudge.perception.letterbox import GREY, Letterbox
 from simjudge.perception.nms import non_maximum_suppression_by_class
 
@@ -81,6 +81,9 @@ class OnnxDetector:
 
         Returns:
             The detections in each image.
+
+        Raises:
+            BadAnswerError: the net answers with NaN, scores outside [0, 1], or classes that it does not name.
         """
         if not images:
             return []
@@ -89,7 +92,7 @@ class OnnxDetector:
         for fit, image, target in zip(fits, images, pixels, strict=True):
             fit.place(image, target)
         output = self.run(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2)).astype(np.float32) / np.float32(255))
-        return [self._detections(raw, fit) for raw, fit in zip(output, fits, strict=True)]
+        return [self._detections(i, raw, fit) for i, (raw, fit) in enumerate(zip(output, fits, strict=True))]
 
     def run(self, pixels: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Run the net on a batch of any size, also where the model's batch size is fixed.
@@ -111,25 +114,36 @@ class OnnxDetector:
             parts.append(np.asarray(output[: len(part)], np.float32))
         return np.concatenate(parts)
 
-    def _detections(self, raw: npt.NDArray[np.float32], fit: Letterbox) -> Detections:
+    def _detections(self, image: int, raw: npt.NDArray[np.float32], fit: Letterbox) -> Detections:
+        check_scores(self.name, image, _scores(raw, self.head))
         box, score, class_id = _candidates(raw, self.head, self.min_score)
+        check_answer(self.name, image, self.class_names, class_id, box, score)
+        class_id = class_id.astype(np.int64)
         if self.head != "end to end":
             if len(score) > MAX_CANDIDATES:
                 best = np.argsort(-score, kind="stable")[:MAX_CANDIDATES]
                 box, score, class_id = box[best], score[best], class_id[best]
             kept = non_maximum_suppression_by_class(box, score, class_id, self.iou)[:MAX_DETECTIONS]
             box, score, class_id = box[kept], score[kept], class_id[kept]
+        inverted = int(np.count_nonzero(np.any(box[:, 2:] < box[:, :2], axis=1)))
         inside = fit.to_image(box.astype(np.float64))
         # A box that lies wholly in the grey border has no area in the image.
         real = np.all(inside[:, 2:] > inside[:, :2], axis=1)
-        return Detections.build(class_id[real], inside[real], np.clip(score[real], 0, 1))
+        return Detections.build(class_id[real], inside[real], np.clip(score[real], 0, 1), inverted)
+
+
+def _scores(raw: Any, head: Head) -> Any:
+    """Every score in the output of one image, the objectness with them."""
+    if head == "classes":
+        return raw[4:]
+    return raw[:, 4:] if head == "objectness" else raw[:, 4]
 
 
 def _candidates(raw: Any, head: Head, min_score: float) -> tuple[Any, Any, Any]:
     """Corner boxes in the input, scores and classes of what scores above `min_score`."""
     if head == "end to end":
         kept = raw[raw[:, 4] > min_score][:MAX_DETECTIONS]
-        return kept[:, :4], kept[:, 4], np.rint(kept[:, 5]).astype(np.int64)
+        return kept[:, :4], kept[:, 4], kept[:, 5]
     rows = raw.T if head == "classes" else raw
     if head == "objectness":
         rows = rows[rows[:, 4] > min_score]

@@ -11,8 +11,11 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
-from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections
-from simjudge.perception.ultralytics_setup import import_ultralytics
+from simjudge.perception.checkpoint import open_checkpoint
+from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, check_answer, check_scores
+
+END_TO_END_COLUMNS = 6
+"""An NMS-free head gives corners, score and class of each detection in a row; others a row for each class."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,9 @@ class UltralyticsDetector:
         iou: float = DEFAULT_IOU,
         imgsz: int | None = None,
         device: str = "",
+        trust: bool = False,
     ) -> UltralyticsDetector:
-        """Read a checkpoint. A checkpoint is a pickle: only load one that you trust.
+        """Read a checkpoint. No code out of the file runs, unless it is trusted.
 
         Args:
             path: a `.pt` file.
@@ -45,13 +49,14 @@ class UltralyticsDetector:
             iou: of non-maximum suppression.
             imgsz: side of the input; what the model was trained with by default.
             device: "cpu", "0", ...; the best there is by default.
+            trust: run the code inside the file, where it holds more than weights.
 
         Raises:
-            SimjudgeError: ultralytics is not installed, or this is no detection checkpoint of it.
+            SimjudgeError: ultralytics is not installed, this is no detection checkpoint of it, or it holds more than
+                weights and is not trusted.
         """
-        ultralytics = import_ultralytics()
+        model = open_checkpoint(path, trust=trust)
         try:
-            model = ultralytics.YOLO(str(path), verbose=False)
             task, names = model.task, dict(model.names)
             size = imgsz or model.overrides.get("imgsz") or 640
         except Exception as error:
@@ -59,6 +64,7 @@ class UltralyticsDetector:
             raise SimjudgeError(f"{path}: not a readable ultralytics checkpoint: {first}") from error
         if task != "detect":
             raise SimjudgeError(f"{path}: the model's task is {task!r}; a detection model is needed")
+        _watch_scores(model.model, path.stem)
         return cls(path.stem, names, model, int(size), min_score, iou, device)
 
     def __call__(self, images: Sequence[RgbImage]) -> list[Detections]:
@@ -69,6 +75,9 @@ class UltralyticsDetector:
 
         Returns:
             The detections in each image.
+
+        Raises:
+            BadAnswerError: the net answers with NaN, scores outside [0, 1], or classes that it does not name.
         """
         if not images:
             return []
@@ -82,10 +91,26 @@ class UltralyticsDetector:
             verbose=False,
             save=False,
         )
-        return [_detections(result.boxes) for result in results]
+        return [self._detections(i, result.boxes) for i, result in enumerate(results)]
+
+    def _detections(self, image: int, boxes: Any) -> Detections:
+        class_id, box, score = (v.cpu().numpy().astype(np.float64) for v in (boxes.cls, boxes.xyxy, boxes.conf))
+        check_answer(self.name, image, self.class_names, class_id, box, score)
+        real = np.all(box[:, 2:] > box[:, :2], axis=1)
+        inverted = int(np.count_nonzero(np.any(box[:, 2:] < box[:, :2], axis=1)))
+        return Detections.build(class_id[real], box[real], np.clip(score[real], 0, 1), inverted)
 
 
-def _detections(boxes: Any) -> Detections:
-    class_id, box, score = (v.cpu().numpy().astype(np.float64) for v in (boxes.cls, boxes.xyxy, boxes.conf))
-    real = np.all(box[:, 2:] > box[:, :2], axis=1)
-    return Detections.build(class_id[real], box[real], score[real])
+def _watch_scores(network: Any, name: str) -> None:
+    """Check every answer of the net before ultralytics drops what is below its threshold, NaN included.
+
+    Ultralytics works through the images one after the other or all at once; the hook sees what one pass has.
+    """
+
+    def check(_network: Any, _pixels: Any, output: Any) -> None:
+        answer = output[0] if isinstance(output, tuple | list) else output
+        for image, raw in enumerate(answer):
+            score = raw[:, 4] if raw.shape[-1] == END_TO_END_COLUMNS else raw[4:]
+            check_scores(name, image, score.detach().cpu().numpy())
+
+    network.register_forward_hook(check)

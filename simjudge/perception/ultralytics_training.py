@@ -19,6 +19,7 @@ import yaml
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.progress import Advance
+from simjudge.perception.checkpoint import open_checkpoint
 from simjudge.perception.crops import windows_of
 from simjudge.perception.export import export_onnx
 from simjudge.perception.training_data import TrainingSplit, write_working_folder
@@ -37,6 +38,7 @@ class TrainingOptions:
         epochs, imgsz, batch, seed, workers: as ultralytics takes them; workers are data-loading processes.
         size: a key of `SIZES`; not used when starting from a checkpoint.
         start: a checkpoint (`.pt`) to go on from, else from scratch.
+        trust: run the code inside the file `start`, where it holds more than weights.
         half: store the exported weights as 16-bit floats.
         keep: where to leave ultralytics' own files (weights, curves), else nowhere.
         device: "cpu", "0", ...; empty for the best there is.
@@ -54,6 +56,7 @@ class TrainingOptions:
     size: str = "nano"
     workers: int = 2
     start: Path | None = None
+    trust: bool = False
     half: bool = False
     keep: Path | None = None
     device: str = ""
@@ -201,12 +204,7 @@ def _run(
 
 def _model(ultralytics: Any, folder: Path, options: TrainingOptions) -> Any:
     if options.start is not None:
-        if not options.start.is_file():
-            raise SimjudgeError(f"{options.start}: there is no such checkpoint")
-        try:
-            return ultralytics.YOLO(str(options.start), task="detect", verbose=False)
-        except Exception as error:  # torch's unpickling raises anything
-            raise SimjudgeError(f"{options.start}: not a readable ultralytics checkpoint ({error!r})") from error
+        return open_checkpoint(options.start, trust=options.trust)
     own = Path(ultralytics.__file__).parent / "cfg" / "models" / "11" / "yolo11.yaml"
     content = yaml.safe_load(own.read_text(encoding="utf-8"))
     depth, width = SIZES[options.size]

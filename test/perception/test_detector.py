@@ -144,3 +144,38 @@ def test_what_is_no_detector(tmp_path, name, message):
     (tmp_path / "model.engine").write_bytes(b"x")
     with pytest.raises(SimjudgeError, match=message):
         load_detector(tmp_path / name)
+
+
+class Fixed(Corner):
+    """Answers with what it was given, whatever it is shown."""
+
+    def __init__(self, *answers):
+        super().__init__({0: "red"})
+        self.answers = answers
+
+    def __call__(self, images):
+        return [Detections.build([c], [box], [score], lost) for c, box, score, lost in self.answers[: len(images)]]
+
+
+BOX = [0, 0, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        ((0, BOX, float("nan"), 0), "scores are NaN"),
+        ((0, [0, 0, float("inf"), 5], 0.5, 0), "boxes are NaN or infinite"),
+        ((0, BOX, 1.5, 0), "scores from 1.5 to 1.5"),
+        ((3, BOX, 0.5, 0), "class 3 found, but the names are those of 0"),
+    ],
+)
+def test_an_answer_that_is_none_names_model_and_image(answer, problem):
+    frames = make(ArrayImages([picture(1), picture(2)]), {1: "red"})
+    with pytest.raises(SimjudgeError, match=rf"corner on set: frame 000001: {problem}"):
+        detect(frames, Fixed((0, BOX, 0.5, 0), answer))
+
+
+def test_boxes_of_negative_size_are_losses():
+    found = detect(make(ArrayImages([picture(1)]), {1: "red"}), Fixed((0, BOX, 0.5, 2)))
+    assert dict(found.losses.counts) == {"detections of negative width or height": 2}
+    assert "corner on set: frame 000000" in found.losses.lines()[0]

@@ -5,6 +5,7 @@ import pytest
 from onnx_models import classes_head, constant_model
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.perception.detector import BadAnswerError
 from simjudge.perception.loading import load_detector
 
 SQUARE = np.zeros((64, 64, 3), np.uint8)
@@ -141,3 +142,64 @@ def test_a_fixed_input_size_cannot_be_changed(tmp_path):
     model = constant_model(tmp_path / "m.onnx", classes_head([]))
     with pytest.raises(SimjudgeError, match="fixed at 64x64"):
         load_detector(model, imgsz=128)
+
+
+def rows_of(head, rows):
+    """An output of either head of 50 places; rows are (four numbers, score, class)."""
+    if head == "end to end":
+        out = np.zeros((50, 6), np.float32)
+        out[: len(rows)] = rows
+        return out
+    per_class = [[*row[:4], *(row[4] if c == row[5] else 0 for c in range(2))] for row in rows]
+    if head == "classes":
+        return classes_head(per_class)
+    out = np.zeros((100, 7), np.float32)
+    out[: len(rows)] = [[*row[:4], 1, *row[4:]] for row in per_class]
+    return out
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("head", ["classes", "objectness", "end to end"])
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ([20, 20, 30, 30, NAN, 0], "scores are NaN or infinite"),
+        ([20, 20, 30, 30, INF, 1], "scores are NaN or infinite"),
+        ([20, 20, 30, 30, -INF, 1], "scores are NaN or infinite"),
+        ([20, 20, NAN, 30, 0.9, 1], "boxes are NaN or infinite"),
+        ([20, 20, 30, INF, 0.9, 1], "boxes are NaN or infinite"),
+        ([20, 20, 30, 30, 7.5, 1], "scores from 0 to 7.5, where 0 to 1 are probabilities; export"),
+        ([20, 20, 30, 30, -4, 1], "scores from -4 to"),
+    ],
+)
+def test_an_answer_that_is_none_is_refused(tmp_path, head, row, problem):
+    out = rows_of(head, [row])
+    if head == "objectness" and problem.startswith("scores from 0"):
+        problem = "scores from 0 to 7.5"
+    detector = load_detector(constant_model(tmp_path / "m.onnx", out))
+    assert detector.head == head
+    with pytest.raises(BadAnswerError, match=f"m, image 0 .*{problem}") as caught:
+        detector([SQUARE, SQUARE])
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("class_id", [2, -1, 0.5, NAN, 1e9])
+def test_classes_that_the_model_does_not_name_are_refused(tmp_path, class_id):
+    out = rows_of("end to end", [[20, 20, 30, 30, 0.9, 1], [20, 20, 30, 30, 0.8, class_id]])
+    detector = load_detector(constant_model(tmp_path / "m.onnx", out))
+    with pytest.raises(BadAnswerError, match=r"class .* found, but the names are those of 0, 1;"):
+        detector([SQUARE])
+
+
+def test_a_box_that_nothing_is_found_in_may_be_anything(tmp_path):
+    out = rows_of("end to end", [[20, 20, 30, 30, 0.9, 1], [NAN, 20, -INF, 30, 0.001, 77]])
+    assert only(load_detector(constant_model(tmp_path / "m.onnx", out))) == [(1, [20, 20, 30, 30], 0.9)]
+
+
+def test_boxes_of_negative_size_are_counted(tmp_path):
+    out = rows_of("end to end", [[20, 20, 30, 30, 0.9, 1], [30, 20, 10, 40, 0.8, 1], [5, 9, 10, 8, 0.7, 0]])
+    (found,) = load_detector(constant_model(tmp_path / "m.onnx", out))([SQUARE])
+    assert len(found) == 1
+    assert found.inverted == 2

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.installed import CALIBRATION, find_file
 from simjudge.core.settings import chosen
 from simjudge.graph import method_arguments as method
 from simjudge.graph import replay_arguments as replaying
@@ -22,14 +21,22 @@ from simjudge.graph.description import (
     parse_bool,
     parse_float,
 )
-from simjudge.graph.node_settings import DetectionSettings, PlaySettings
+from simjudge.graph.image_sources import (
+    CLOCK_RATE,
+    DRAIN,
+    PLAY_ROWS,
+    SUBSCRIBER_PATIENCE,
+    awaited_subscriptions,
+    image_processes,
+    played_topics,
+)
+from simjudge.graph.node_settings import DetectionSettings
 from simjudge.graph.played_topics import (
     CAMERA_INFO,
     COMPRESSED,
     IMAGES,
     LABELS,
     PlayedTopics,
-    choose_played_topics,
 )
 from simjudge.graph.robot_file import Robot, read_robot
 from simjudge.graph.setting_arguments import argument, arguments_of, given_parameters
@@ -38,20 +45,14 @@ from simjudge.studies.compare_settings import CompareSettings
 
 _YES_NO = ("true", "false")
 _OF_SETS = chosen(CompareSettings, method.OF_SETS)
-_CLOCK = 50.0
-_DRAIN = 3600.0
-"""Seconds that images of a recording which still wait are given after its end."""
 _WAITING = 100_000
 """Frames of a recording that may wait for their detections."""
-_PATIENCE = 120.0
-"""Seconds that a recording waits for the nodes that take it: a detector may have to load torch."""
 _REPORT = 600.0
 """Seconds that the resampling and the report at the end are given."""
 
-_PLAY_ROWS = chosen(PlaySettings, ("rate", "loop"))
 _MODEL = arguments_of(chosen(DetectionSettings, ("model",)))
 _BAG = Argument("bag", "", "Recording to play. Not given: images come from a camera.")
-_PLAY = arguments_of(_PLAY_ROWS)
+_PLAY = arguments_of(PLAY_ROWS)
 _EVERY = Argument("every_frame", "auto", "Detect on every image in order; auto: with a bag that does not loop.",
                   ("auto", *_YES_NO))  # fmt: skip
 _CAMERA = Argument("camera", "", "Topic of a real camera, to be taken over by camera_bridge_node. Not given: images"
@@ -69,8 +70,8 @@ def _detect(values: Values) -> tuple[Process, ...]:
     if values["out"] and parse_bool("loop", values["loop"]):
         raise UsageError("out:= with loop:=true would record without an end")
     robot = read_robot(values["robot"])
-    played = _played(values)
-    sources, detection = _images_and_detector(values, robot, played)
+    played = played_topics(values)
+    sources, detection = image_processes(values, robot, played)
     recorder = (_recorder(values, played),) if values["out"] else ()
     return _finished(values, robot, (*sources, detection, *recorder, *viewer_processes(values)), played)
 
@@ -98,10 +99,10 @@ def _live(values: Values) -> tuple[Process, ...]:
         raise UsageError("live needs either a:=REFERENCE, usually a real recording, which the live images predict, or"
                          " b:=REFERENCE, which predicts the live images")  # fmt: skip
     robot = read_robot(values["robot"])
-    played = _played(values)
+    played = played_topics(values)
     if played is not None and not played.labels:
         raise SimjudgeError(f"{values['bag']}: has no labels; without ground truth nothing can be compared")
-    sources, detection = _images_and_detector(values, robot, played)
+    sources, detection = image_processes(values, robot, played)
     side = "a" if values["a"] else "b"
     parameters: dict[str, Value] = {"reference": values[side], "live_is": "b" if side == "a" else "a"}
     parameters |= {"predictions": values["reference_predictions"]} if values["reference_predictions"] else {}
@@ -109,7 +110,7 @@ def _live(values: Values) -> tuple[Process, ...]:
         parameters["model"] = values["model"]
     if played is not None:
         # A recording may be played faster than the detector works: what waits for detections is not given up.
-        parameters |= {"wait": _DRAIN, "wait_count": _WAITING}
+        parameters |= {"wait": DRAIN, "wait_count": _WAITING}
     parameters |= {"out": values["out"]} if values["out"] else {}
     judge = Process("validation_node", "validation_node", patience=_REPORT,
                     parameters={**parameters, **method.parameters(values)})  # fmt: skip
@@ -127,8 +128,8 @@ def _replay(values: Values) -> tuple[Process, ...]:
         pairs = tuple(pair for pair in given if pair[1])
     else:
         # All of a recording is worked on, however slowly.
-        parameters |= {"wait": _DRAIN, "drain": _DRAIN}
-    patience = Process.patience if played is None else _DRAIN
+        parameters |= {"wait": DRAIN, "drain": DRAIN}
+    patience = Process.patience if played is None else DRAIN
     node = Process("replay_node", "replay_node", parameters=parameters, remappings=pairs, patience=patience)
     images = {"raw": [IMAGES], "compressed": [COMPRESSED], "both": [IMAGES, COMPRESSED]}[values["record"]]
     recorded = [*images, LABELS, CAMERA_INFO] if values["out"] else []
@@ -140,11 +141,11 @@ def _replay(values: Values) -> tuple[Process, ...]:
     player: dict[str, Value] = {
         "bag": values["bag"],
         "rate": parse_float("rate", values["rate"]),
-        "clock": _CLOCK,
+        "clock": CLOCK_RATE,
         "reliability": "reliable",
         "topics": played.topics,
         "wait_for": awaited,
-        "wait_timeout": _PATIENCE,
+        "wait_timeout": SUBSCRIBER_PATIENCE,
     }
     play = Process("play_node", "play_node", parameters=player, remappings=played.remappings, leads=True)
     return _finished(values, Robot(parameters=robot.parameters), (play, *processes))
@@ -153,83 +154,6 @@ def _replay(values: Values) -> tuple[Process, ...]:
 def _sim(values: Values) -> tuple[Process, ...]:
     processes = simulated.sim_processes(values, viewer_processes(values, SIM_LAYOUT))
     return _finished(values, read_robot(values["robot"]), processes)
-
-
-def _played(values: Values) -> PlayedTopics | None:
-    """What is played of the recording, None where images come from a camera."""
-    if not values["bag"]:
-        return None
-    return choose_played_topics(Path(values["bag"]), absolute=not normalize_namespace(values["robot_ns"]))
-
-
-def _images_and_detector(
-    values: Values, robot: Robot, played: PlayedTopics | None
-) -> tuple[tuple[Process, ...], Process]:
-    """What brings images, and the detector on them."""
-    loops = parse_bool("loop", values["loop"])
-    every = values["every_frame"]
-    ordered = played is not None and not loops if every == "auto" else parse_bool("every_frame", every)
-    parameters: dict[str, Value] = {"model": values["model"], "every_frame": ordered}
-    if values.get("detector_min_score"):
-        parameters["min_score"] = parse_float("detector_min_score", values["detector_min_score"])
-    patience = Process.patience
-    if ordered and played is not None:
-        parameters["drain"] = patience = _DRAIN
-    detection = Process("detection_node", "detection_node", parameters=parameters, patience=patience)
-    bridged = bool(values["camera"] or values["calibration"] or (played is None and "image" in robot.remappings))
-    bridge = (_bridge(values),) if bridged else ()
-    if played is None:
-        return bridge, detection
-    if values["camera"]:
-        raise UsageError("give either bag:= or camera:=, not both")
-    return (_player(values, robot, played, into_bridge=bridged), *bridge), detection
-
-
-def _player(values: Values, robot: Robot, played: PlayedTopics, *, into_bridge: bool) -> Process:
-    pairs = dict(played.remappings)
-    if into_bridge:
-        pairs[played.images] = "image/compressed" if played.compressed else "image"
-    # Where the robot's file renames what the other nodes take, the recording must be played there.
-    names = {topic: pairs.get(topic, topic.lstrip("/")) for topic in played.topics}
-    pairs |= {topic: robot.remappings[name] for topic, name in names.items() if name in robot.remappings}
-    parameters: dict[str, Value] = {
-        "bag": values["bag"],
-        **given_parameters(_PLAY_ROWS, values),
-        "clock": _CLOCK,
-        "reliability": "reliable",
-        "topics": played.topics,
-        "wait_timeout": _PATIENCE,
-    }
-    return Process("play_node", "play_node", parameters=parameters, remappings=tuple(pairs.items()), leads=True)
-
-
-def _bridge(values: Values) -> Process:
-    parameters: dict[str, Value] = {}
-    if values["calibration"]:
-        parameters["calibration"] = str(find_file(values["calibration"], CALIBRATION))
-    camera = values["camera"]
-    pairs = (("image", camera.removesuffix("/compressed")),) if camera else ()
-    if camera.endswith("/compressed"):
-        parameters["transport"] = "compressed"
-    return Process("camera_bridge_node", "camera_bridge_node", parameters=parameters, remappings=pairs)
-
-
-def _awaited(processes: Sequence[Process], played: PlayedTopics, robot: Robot) -> list[str]:
-    """Which subscriptions a recording waits for, so that nothing of it is missed: nodes and topics."""
-    images = COMPRESSED if played.compressed else IMAGES
-    labels = [LABELS] if played.labels else []
-    takes = {
-        "camera_bridge_node": ["image/compressed" if played.compressed else "image"],
-        "detection_node": [images],
-        "validation_node": [*labels, "camera/detections"],
-        "record_node": [images, *labels, "camera/detections"],
-        "watch_node": [images, *labels, "camera/detections"],
-    }
-    return [
-        f"{process.name} {robot.remappings.get(topic, topic)}"
-        for process in processes
-        for topic in takes.get(process.name, [])
-    ]
 
 
 def _finished(
@@ -247,7 +171,7 @@ def _finished(
     for process in processes:
         more = clock
         if process.name == "play_node":
-            more = {"wait_for": _awaited(processes, played, robot)} if played is not None else {}
+            more = {"wait_for": awaited_subscriptions(processes, played, robot)} if played is not None else {}
         changed = replace(process, parameters={**more, **process.parameters})
         out.append(replace(robot.apply(changed), parameter_files=files))
     return tuple(out)

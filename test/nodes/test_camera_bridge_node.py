@@ -166,7 +166,7 @@ def test_a_calibration_for_another_size_is_scaled_only_if_asked(graph, listen, d
 def test_what_cannot_be_is_refused_in_one_line(graph, tmp_path):
     odd = calibration(tmp_path, centre=(80.0, 60.0))
     for given, reason in (
-        ({"calibration": odd}, "the principal point (80.0, 60.0) is 25% off the middle of the 320x240 pictures"),
+        ({"calibration": odd}, "the principal point (80.0, 60.0) is 25% off the middle of the 320x240 images"),
         ({"calibration": tmp_path / "absent.yaml"}, "absent.yaml: cannot be read"),
         ({"restamp": "sometimes"}, "must be one of never, arrival"),
     ):

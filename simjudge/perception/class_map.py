@@ -32,7 +32,8 @@ def map_classes(
 ) -> ClassMap:
     """Match a detector's classes with a set's, by name where both have names, else by id.
 
-    Names are equal whatever their case, and whether words are parted by spaces, hyphens or underscores.
+    Names are equal whatever their case, and whether words are parted by spaces, hyphens or underscores. Where that
+    leaves a class without its like, "blue" and "blue_cone" are one, unless two classes claim the same; this is noted.
 
     Args:
         model: what the detector is called.
@@ -49,12 +50,18 @@ def map_classes(
         return _same_ids(model, frames, theirs)
     by_name = {normalized_name(name): class_id for class_id, name in ours.items()}
     ids = {c: by_name[normalized_name(name)] for c, name in theirs.items() if normalized_name(name) in by_name}
+    alike = _alike({c: n for c, n in theirs.items() if c not in ids},
+                   {c: n for c, n in ours.items() if c not in ids.values()})  # fmt: skip
+    ids |= alike
     if not ids:
         raise SimjudgeError(
             f"{frames.name} and {model} have no class in common ({_some(list(ours.values()))} in the set, "
             f"{_some(list(theirs.values()))} in the model); say with --rename MODEL=SET which are the same"
         )
     notes = []
+    if alike:
+        pairs = _some([f"{theirs[c]} = {ours[mine]}" for c, mine in alike.items()])
+        notes.append(f"taken for the same in {model} and {frames.name}: {pairs}; --rename MODEL=SET says otherwise")
     unknown = [name for c, name in ours.items() if c not in ids.values()]
     if unknown:
         notes.append(f"{model} does not know {_some(unknown)}: those objects cannot be found")
@@ -62,6 +69,19 @@ def map_classes(
     if dropped:
         notes.append(f"{frames.name} does not have {_some(dropped)}: what {model} finds of it is dropped")
     return ClassMap(ids, dict(ours), notes)
+
+
+def _alike(theirs: dict[int, str], ours: dict[int, str]) -> dict[int, int]:
+    """The set's ids by the model's, of names that differ by an appended "cone" alone; none that two could mean."""
+
+    def by_stem(names: dict[int, str]) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for class_id, name in names.items():
+            found.setdefault(normalized_name(name).removesuffix(" cone"), []).append(class_id)
+        return found
+
+    mine = by_stem(ours)
+    return {c[0]: mine[stem][0] for stem, c in by_stem(theirs).items() if len(c) == 1 == len(mine.get(stem, ()))}
 
 
 def _same_ids(model: str, frames: FrameSet, theirs: dict[int, str]) -> ClassMap:

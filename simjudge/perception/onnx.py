@@ -23,6 +23,10 @@ Head = Literal["classes", "objectness", "end to end"]
 class, NMS done (v10, 26)."""
 
 MAX_CANDIDATES, MAX_DETECTIONS = 30_000, 300
+_LARGEST_INPUT = 16_384
+"""Side of a net's input in pixels, beyond which memory is the first to end."""
+_UNREADABLE = (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError)
+"""What `ast.literal_eval` and `int` raise for a text that is not what it should be."""
 _END_TO_END_ROWS = 1000  # NMS-free heads give 300 rows or so, others thousands
 
 
@@ -68,6 +72,8 @@ class OnnxDetector:
         detector = cls(path.stem, names, session, "classes", size, min_score, iou)
         try:
             shape = detector.run(np.zeros((1, 3, size[1], size[0]), np.float32)).shape
+        except SimjudgeError:
+            raise
         except Exception as error:
             raise SimjudgeError(f"{path}: the model does not run: {_first_line(error)}") from error
         head = _head(path, shape, len(names), end_to_end=metadata.get("end2end") == "True")
@@ -110,7 +116,12 @@ class OnnxDetector:
         for begin in range(0, len(pixels), fixed):
             part = pixels[begin : begin + fixed]
             filled = np.concatenate([part, np.zeros((fixed - len(part), *part.shape[1:]), part.dtype)])
-            output = self.session.run(None, {entry.name: filled.astype(kind)})[0]
+            output = np.asarray(self.session.run(None, {entry.name: filled.astype(kind)})[0])
+            if output.ndim == 0 or len(output) != len(filled):
+                raise SimjudgeError(
+                    f"{self.name}: for {len(filled)} images the net gives an output of shape {output.shape}; its batch "
+                    "size is fixed within: export it again with batch=1, or with dynamic=True"
+                )
             parts.append(np.asarray(output[: len(part)], np.float32))
         return np.concatenate(parts)
 
@@ -178,7 +189,7 @@ def _names(path: Path, metadata: dict[str, str]) -> dict[int, str]:
         names = ast.literal_eval(text)
         pairs = names.items() if isinstance(names, dict) else enumerate(names)
         return {int(k): str(v) for k, v in pairs}
-    except (ValueError, SyntaxError, TypeError) as error:
+    except _UNREADABLE as error:
         raise SimjudgeError(f"{path}: the class names in its metadata cannot be read: {text[:80]!r}") from error
 
 
@@ -189,6 +200,8 @@ def _input_size(path: Path, session: Any, metadata: dict[str, str], imgsz: int |
         raise SimjudgeError(f"{path}: the model's input is {[i.shape for i in inputs]}; one (batch, 3, H, W) is needed")
     height, width = inputs[0].shape[2:]
     if isinstance(height, int) and isinstance(width, int):
+        if not (1 <= width <= _LARGEST_INPUT and 1 <= height <= _LARGEST_INPUT):
+            raise SimjudgeError(f"{path}: its input is fixed at {width}x{height}; at most {_LARGEST_INPUT} a side")
         if imgsz is not None and (imgsz, imgsz) != (width, height):
             raise SimjudgeError(f"{path}: its input is fixed at {width}x{height}; {imgsz} cannot be had")
         return width, height
@@ -196,10 +209,12 @@ def _input_size(path: Path, session: Any, metadata: dict[str, str], imgsz: int |
         return imgsz, imgsz
     try:
         said = ast.literal_eval(metadata.get("imgsz", "640"))
-        height, width = said if isinstance(said, list | tuple) else (said, said)
-        return int(width), int(height)
-    except (ValueError, SyntaxError, TypeError) as error:
+        height, width = map(int, said if isinstance(said, list | tuple) else (said, said))
+    except _UNREADABLE as error:
         raise SimjudgeError(f"{path}: the input size in its metadata cannot be read; give --imgsz") from error
+    if not (1 <= width <= _LARGEST_INPUT and 1 <= height <= _LARGEST_INPUT):
+        raise SimjudgeError(f"{path}: the input size in its metadata is {str(said)[:40]}; give --imgsz")
+    return width, height
 
 
 def _head(path: Path, shape: tuple[int, ...], classes: int, *, end_to_end: bool) -> Head:

@@ -99,6 +99,9 @@ def test_a_set_without_pictures():
         ({0: "red"}, {1: "red", 2: "green"}, [1], {}, {0: 1}, 1),  # the model does not know green
         ({0: "red", 5: "car"}, {1: "red"}, [1], {}, {0: 1}, 1),  # cars are dropped
         ({0: "blue"}, {3: "blue_cone"}, [3], {"blue": "blue_cone"}, {0: 3}, 0),  # renamed
+        ({0: "Blue", 1: "yellow-cone"}, {3: "blue_cone", 4: "YELLOW"}, [3], {}, {0: 3, 1: 4}, 1),  # obvious, and said
+        ({0: "blue", 1: "blue_cone"}, {3: "blue_cone"}, [3], {}, {1: 3}, 1),  # the exact one wins
+        ({0: "red", 1: "blue"}, {3: "blue_cone", 4: "BLUE cone", 5: "red"}, [3], {}, {0: 5}, 2),  # two could be meant
         ({0: "red"}, {}, [0], {}, None, 1),  # the set has no names: the same ids
         ({}, {1: "red"}, [1], {}, None, 1),  # the model has none
         ({0: "red"}, {}, [], {}, None, 0),  # bare pictures

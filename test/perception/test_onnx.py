@@ -129,7 +129,18 @@ def test_cut_off_model(tmp_path):
         ((3, 9), 64, {}, "no YOLO detection head"),
         ((6, 84), 64, {"task": "segment"}, "task is 'segment'"),
         ((6, 84), 64, {"names": "{0: 'cut"}, "class names in its metadata"),
+        ((6, 84), 64, {"names": "3"}, "class names in its metadata"),
+        ((6, 84), 64, {"names": "{'a': 1}"}, "class names in its metadata"),
+        ((6, 84), 64, {"names": "{1e999: 'a'}"}, "class names in its metadata"),
+        ((6, 84), 64, {"names": "[" * 5000}, "class names in its metadata"),
         ((6, 84), None, {"imgsz": "large"}, "give --imgsz"),
+        ((6, 84), None, {"imgsz": "[64, 64, 64]"}, "give --imgsz"),
+        ((6, 84), None, {"imgsz": "[]"}, "give --imgsz"),
+        ((6, 84), None, {"imgsz": "1e999"}, "give --imgsz"),
+        ((6, 84), None, {"imgsz": "0"}, "size in its metadata is 0; give --imgsz"),
+        ((6, 84), None, {"imgsz": "-64"}, "size in its metadata is -64; give --imgsz"),
+        ((6, 84), None, {"imgsz": "10000000"}, "size in its metadata is 10000000; give --imgsz"),
+        ((6, 84), None, {"imgsz": "(" * 5000}, "give --imgsz"),
     ],
 )
 def test_models_that_are_no_yolo_detector(tmp_path, shape, size, metadata, message):
@@ -203,3 +214,17 @@ def test_boxes_of_negative_size_are_counted(tmp_path):
     (found,) = load_detector(constant_model(tmp_path / "m.onnx", out))([SQUARE])
     assert len(found) == 1
     assert found.inverted == 2
+
+
+def test_an_output_whose_batch_is_fixed_within(tmp_path):
+    onnx = pytest.importorskip("onnx", reason="onnx (the extra 'train') is not installed")
+    path = constant_model(tmp_path / "m.onnx", classes_head([]))
+    model = onnx.load(str(path))
+    for tensor in model.graph.initializer:
+        if tensor.name == "answer":  # four times the answer, however many images there are
+            four = np.repeat(onnx.numpy_helper.to_array(tensor), 4, axis=0)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(four, "answer"))
+    del model.graph.output[0].type.tensor_type.shape.dim[:]
+    onnx.save(model, str(path))
+    with pytest.raises(SimjudgeError, match=r"for 1 images the net gives an output of shape \(4, 6, 50\)"):
+        load_detector(path)

@@ -9,8 +9,6 @@ instance ids, exact masks, and whether somebody labelled (a detector ran on) a f
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,6 @@ from simjudge.core.frames import (
     NO_STAMP,
     FloatArray,
     FrameSet,
-    IntArray,
     Objects,
     Predictions,
     row_offsets,
@@ -31,12 +28,10 @@ from simjudge.core.images import FileImages
 from simjudge.core.masks import Masks
 from simjudge.core.text import load_json
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX
-from simjudge.data.format_support.json_rows import rows_from_json, rows_to_json
+from simjudge.data.format_support.json_rows import rows_from_json
 from simjudge.data.format_support.raw_rows import build_objects, build_predictions
 
 FILE = "simjudge.json"
-_TOLERANCE = 1e-9
-"""Pixels. A format that holds a box to less than this needs no help."""
 
 
 @dataclass(frozen=True)
@@ -139,70 +134,26 @@ def apply_sidecar(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
         raise SimjudgeError(f"{sidecar.path}: damaged; remove it to read the folder without it") from error
 
 
-def write_sidecar(
-    frames: FrameSet,
-    folder: Path,
-    stems: Sequence[str],
-    read: Callable[[Path], FrameSet],
-    class_ids: Sequence[int] | None = None,
-) -> None:
-    """Write the sidecar of a folder just written, holding whatever reading the folder without it would lose.
-
-    Args:
-        frames: what was written.
-        folder: where; holds the files of the format already.
-        stems: the file stem of each frame.
-        read: the format's reader, frames named by file stem. It is called on the folder with a sidecar in place that
-            holds sizes, flags and `class_ids` only.
-        class_ids: the class id that each number in the files stands for, where those are not the same.
-    """
-    known = [_frame_entry(frames, i, stem) for i, stem in enumerate(stems)]
-    content: dict[str, Any] = {"format": "simjudge sidecar", "version": 1, "frames": known}
-    if class_ids is not None:
-        content["class_ids"] = list(class_ids)
-    (folder / FILE).write_text(json.dumps(content), encoding="utf-8")
-    plain = read(folder)
-    number = {stem: i for i, stem in enumerate(stems)}
-    order = np.array([number[name] for name in plain.frame_name], np.int64)
-    if plain.class_names != frames.class_names:
-        content["class_names"] = _names_to_json(frames.class_names)
-        content["class_names_in_files"] = _names_to_json(plain.class_names)
-    for what in ("objects", "predictions"):
-        exact = _exact(getattr(frames, what), getattr(plain, what), frames, plain, order)
-        for index, entry in exact.items():
-            known[index][what] = entry
-    (folder / FILE).write_text(json.dumps(content), encoding="utf-8")
-
-
 def _is_frame_entry(known: dict[str, Any]) -> bool:
     width, height = (int(v) for v in known["size"])
     named = isinstance(known["name"], str) and NO_STAMP <= int(known["stamp"]) < 2**63
     return named and 0 < width <= LONGEST_SIDE_PX and 0 < height <= LONGEST_SIDE_PX
 
 
-def _frame_entry(frames: FrameSet, index: int, stem: str) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "name": frames.frame_name[index],
-        "size": frames.size[index].tolist(),
-        "stamp": int(frames.stamp[index]),
-    }
-    if stem != entry["name"]:
-        entry["file"] = stem
-    flags = {"labelled": frames.labelled[index], "predicted": frames.predicted[index]}
-    flags["picture"] = frames.images is not None and frames.images.has(index)
-    return entry | {key: bool(value) for key, value in flags.items() if not value}
-
-
-def _names_to_json(names: dict[int, str]) -> list[list[Any]]:
-    return [[key, name] for key, name in names.items()]
-
-
 def _names_from_json(pairs: list[list[Any]]) -> dict[int, str]:
     return {int(key): str(name) for key, name in pairs}
 
 
-def _fingerprints(table: Objects | Predictions | None, count: int) -> list[str]:
-    """A short text for each frame that changes whenever its rows do."""
+def fingerprints(table: Objects | Predictions | None, count: int) -> list[str]:
+    """Make a short text for each frame that changes whenever its rows do.
+
+    Args:
+        table: objects or predictions, ordered by frame; None for none.
+        count: F, the number of frames.
+
+    Returns:
+        F texts; empty for a frame without rows.
+    """
     if table is None:
         return [""] * count
     start = row_offsets(table.frame, count)
@@ -223,54 +174,6 @@ def _fingerprints(table: Objects | Predictions | None, count: int) -> list[str]:
             digest.update(table.masks.bits[table.masks.start[first] : table.masks.start[end]].tobytes())
         prints.append(digest.hexdigest()[:16])
     return prints
-
-
-def _exact(
-    wanted: Objects | Predictions | None,
-    held: Objects | Predictions | None,
-    frames: FrameSet,
-    plain: FrameSet,
-    order: IntArray,
-) -> dict[int, dict[str, Any]]:
-    """The rows of the frames in which the files hold something else than `wanted`, by frame number in `frames`."""
-    if wanted is None:
-        return {}
-    prints = _fingerprints(held, len(plain))
-    row_of = np.full(len(frames), -1, np.int64)
-    row_of[order] = np.arange(len(order))
-    mine = row_offsets(wanted.frame, len(frames))
-    theirs = row_offsets(held.frame if held is not None else np.empty(0, np.int64), len(plain))
-    different, alike = [], {}
-    extra = "score" if isinstance(wanted, Predictions) else "instance"
-    for i in np.flatnonzero((np.diff(mine) > 0) | (row_of >= 0)).tolist():
-        first, end = (theirs[row_of[i]], theirs[row_of[i] + 1]) if row_of[i] >= 0 else (0, 0)
-        ours = wanted.take(np.arange(mine[i], mine[i + 1]))
-        if not len(ours) and first == end:
-            continue
-        if held is None or len(ours) != end - first or not _same(ours, held.take(np.arange(first, end))):
-            different.append(i)
-        elif not np.array_equal(getattr(ours, extra), getattr(held, extra)[first:end]):
-            alike[i] = {"of": prints[row_of[i]], extra: getattr(ours, extra).tolist()}
-    chosen = np.array(different, np.int64)
-    lists = rows_to_json(wanted, frames, chosen)
-    return alike | {
-        i: {"of": prints[row_of[i]] if row_of[i] >= 0 else "", "rows": rows}
-        for i, rows in zip(different, lists, strict=True)
-    }
-
-
-def _same(mine: Objects | Predictions, theirs: Objects | Predictions) -> bool:
-    """Whether classes, boxes and masks are the same."""
-    close = np.abs(mine.box - theirs.box).max(initial=0) <= _TOLERANCE
-    return bool(close and np.array_equal(mine.class_id, theirs.class_id) and _same_masks(mine, theirs))
-
-
-def _same_masks(mine: Objects | Predictions, theirs: Objects | Predictions) -> bool:
-    a = mine.masks if mine.masks is not None else Masks.none(len(mine))
-    b = theirs.masks if theirs.masks is not None else Masks.none(len(theirs))
-    has = a.shape[:, 0] > 0
-    placed = np.array_equal(a.origin[has], b.origin[has])
-    return placed and np.array_equal(a.shape, b.shape) and np.array_equal(a.bits, b.bits)
 
 
 def _complete(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
@@ -322,7 +225,7 @@ def _with_missing_frames(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
 
 def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: FrameSet, sidecar: Sidecar) -> Any:
     """`table` with the sidecar's rows in the frames whose files are as they were when the sidecar was written."""
-    prints = _fingerprints(table, len(frames))
+    prints = fingerprints(table, len(frames))
     fresh = [i for i, k in enumerate(known) if what in k and k[what]["of"] == prints[i]]
     alike = [i for i in fresh if "rows" not in known[i][what]]
     if alike:

@@ -15,7 +15,14 @@ from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2 import salvage
-from simjudge.data.rosbag2.salvage import DamageError, McapContents, Span
+from simjudge.data.rosbag2.mcap_records import (
+    DamageError,
+    McapContents,
+    Span,
+    iterate_records,
+    load_span,
+    register_record,
+)
 from simjudge.data.rosbag2.storage import ZSTD_MAGIC, MessageLocation, StoredMessage, StoredTopic, format_seconds
 
 _KEPT_CHUNKS = 4
@@ -153,14 +160,14 @@ class McapFile:
 
     def _note_channels(self, contents: McapContents, span: Span, data: memoryview) -> None:
         try:
-            for opcode, start, end in salvage.iterate_records(data, cut=span.cut):
-                salvage.register_record(contents, opcode, data[start:end])
+            for opcode, start, end in iterate_records(data, cut=span.cut):
+                register_record(contents, opcode, data[start:end])
         except DamageError as error:
             self._report(span, str(error))
 
     def _load(self, stream: BinaryIO, span: Span) -> memoryview | None:
         try:
-            return salvage.load_span(stream, span)
+            return load_span(stream, span)
         except DamageError as error:
             self._report(span, str(error))
             return None
@@ -168,7 +175,7 @@ class McapFile:
     def _headers(self, span: Span, data: memoryview) -> Iterator[tuple[int, int, int, int]]:
         """Channel, recording time, start and end of each message in a span."""
         try:
-            for opcode, start, end in salvage.iterate_records(data, cut=span.cut):
+            for opcode, start, end in iterate_records(data, cut=span.cut):
                 if opcode == Opcode.MESSAGE and end - start >= 22:
                     channel, _, time = struct.unpack_from("<HIQ", data, start)
                     yield channel, time, start + 22, end
@@ -190,7 +197,7 @@ class McapFile:
             if number in self._kept:
                 self._kept.move_to_end(number)
                 return self._kept[number]
-        data = salvage.load_span(stream, self._contents.spans[number])
+        data = load_span(stream, self._contents.spans[number])
         with self._lock:
             self._kept[number] = data
             while len(self._kept) > _KEPT_CHUNKS:

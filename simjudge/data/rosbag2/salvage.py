@@ -8,75 +8,25 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from io import BytesIO
 from typing import Any, BinaryIO
 
-import lz4.frame  # type: ignore[import-untyped]
-import zstandard
-from mcap.data_stream import ReadDataStream
-from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.records import Channel, ChunkIndex, Schema, Statistics
+from mcap.records import ChunkIndex, Statistics
+
+from simjudge.data.rosbag2.mcap_records import (
+    BROKEN,
+    DamageError,
+    McapContents,
+    Span,
+    iterate_records,
+    record_stream,
+    register_record,
+)
 
 MAGIC = b"\x89MCAP0\r\n"
 _FOOTER_LENGTH = 9 + 20 + len(MAGIC)
 _CHUNK_HEAD = 9 + 40
 _GROUP = 4 << 20
-_LARGEST_CHUNK = 4 << 30
-_BROKEN = (McapError, struct.error, UnicodeDecodeError, ValueError, KeyError)
-
-
-class DamageError(Exception):
-    """A piece that does not hold what it should; the text says in a few words what is wrong with it."""
-
-
-@dataclass(frozen=True)
-class Span:
-    """A stretch of the file that holds messages: a chunk, or a group of records outside any chunk.
-
-    Attributes:
-        at: where it starts in the file, for messages to people.
-        offset, stored: where its bytes are in the file, and how many.
-        size: its length when decompressed.
-        compression: "", "zstd" or "lz4".
-        crc: CRC-32 of the decompressed bytes, 0 where the recorder wrote none.
-        channels: messages in it by channel, None where no index says so.
-        cut: the file ends before the span does.
-    """
-
-    at: int
-    offset: int
-    stored: int
-    size: int
-    compression: str = ""
-    crc: int = 0
-    channels: dict[int, int] | None = None
-    cut: bool = False
-
-
-@dataclass
-class McapContents:
-    """What an mcap file holds.
-
-    Attributes:
-        spans: where its messages are.
-        schemas, channels: by their number.
-        statistics: what its summary says, None without a summary.
-        indexed: whether the spans are those of the index, and their `channels` all there are.
-        data_crc, data_end: CRC-32 over the first `data_end` bytes of the file, 0 where the recorder wrote none.
-        trouble: how the file ends or where it cannot be followed further, empty where it is whole.
-    """
-
-    spans: list[Span] = field(default_factory=list)
-    schemas: dict[int, Schema] = field(default_factory=dict)
-    channels: dict[int, Channel] = field(default_factory=dict)
-    statistics: Statistics | None = None
-    indexed: bool = False
-    data_crc: int = 0
-    data_end: int = 0
-    trouble: str = ""
 
 
 def read_summary(stream: BinaryIO, size: int) -> McapContents | None:
@@ -106,10 +56,10 @@ def read_summary(stream: BinaryIO, size: int) -> McapContents | None:
         for code, begin, end in iterate_records(memoryview(data)):
             register_record(contents, code, data[begin:end])
             if code == Opcode.CHUNK_INDEX:
-                indexes.append(ChunkIndex.read(_stream(data[begin:end])))
+                indexes.append(ChunkIndex.read(record_stream(data[begin:end])))
             elif code == Opcode.STATISTICS:
-                contents.statistics = Statistics.read(_stream(data[begin:end]))
-    except (*_BROKEN, DamageError):
+                contents.statistics = Statistics.read(record_stream(data[begin:end]))
+    except (*BROKEN, DamageError):
         return None
     contents.spans = [_indexed(stream, index) for index in sorted(indexes, key=lambda i: i.chunk_start_offset)]
     _find_data_end(stream, start, contents)
@@ -163,83 +113,6 @@ def walk_records(stream: BinaryIO, size: int) -> McapContents:
     return contents
 
 
-def load_span(stream: BinaryIO, span: Span) -> memoryview:
-    """Read the records of a span, decompressed and checked; of one that is cut, what is there.
-
-    Args:
-        stream: the file.
-        span: a chunk, or a group of records.
-
-    Returns:
-        The records' bytes.
-
-    Raises:
-        DamageError: the bytes cannot be decompressed or the checksum does not fit.
-    """
-    if span.stored > stream.seek(0, 2) - span.offset:
-        raise DamageError("its length does not fit")
-    stream.seek(span.offset)
-    stored = stream.read(span.stored)
-    if span.cut:
-        return memoryview(_prefix(stored, span.compression))
-    if len(stored) != span.stored or span.size > _LARGEST_CHUNK:
-        raise DamageError("its length does not fit")
-    try:
-        data = _decompress(stored, span)
-    except (zstandard.ZstdError, RuntimeError, MemoryError, ValueError) as error:
-        raise DamageError("it cannot be decompressed") from error
-    if len(data) != span.size:
-        raise DamageError("its length does not fit")
-    if span.crc and zlib.crc32(data) != span.crc:
-        raise DamageError("its checksum does not fit")
-    return memoryview(data)
-
-
-def iterate_records(data: memoryview, *, cut: bool = False) -> Iterator[tuple[int, int, int]]:
-    """Go through the records of a span.
-
-    Args:
-        data: the span's bytes.
-        cut: whether the span is cut off, so that its last record may be incomplete.
-
-    Yields:
-        Opcode, start and end of each record's content in `data`.
-
-    Raises:
-        DamageError: a record reaches over the end (where `cut`, it is left out instead).
-    """
-    at, size = 0, len(data)
-    while at < size:
-        if at + 9 > size or (end := at + 9 + int(struct.unpack_from("<Q", data, at + 1)[0])) > size:
-            if cut:
-                return
-            raise DamageError("its records do not follow one another")
-        yield data[at], at + 9, end
-        at = end
-
-
-def register_record(contents: McapContents, opcode: int, record: bytes | memoryview) -> None:
-    """Take over a schema or a channel.
-
-    Args:
-        contents: takes it; the first of a number counts.
-        opcode: of the record; others are passed over.
-        record: its content.
-
-    Raises:
-        DamageError: it cannot be read.
-    """
-    try:
-        if opcode == Opcode.SCHEMA:
-            schema = Schema.read(_stream(record))
-            contents.schemas.setdefault(schema.id, schema)
-        elif opcode == Opcode.CHANNEL:
-            channel = Channel.read(_stream(record))
-            contents.channels.setdefault(channel.id, channel)
-    except _BROKEN as error:
-        raise DamageError("a topic's description cannot be read") from error
-
-
 def data_crc_fits(stream: BinaryIO, contents: McapContents) -> bool:
     """Check the checksum over all data.
 
@@ -255,10 +128,6 @@ def data_crc_fits(stream: BinaryIO, contents: McapContents) -> bool:
     while contents.data_crc and left > 0 and (block := stream.read(min(left, 1 << 20))):
         crc, left = zlib.crc32(block, crc), left - len(block)
     return crc == contents.data_crc
-
-
-def _stream(record: bytes | memoryview) -> ReadDataStream:
-    return ReadDataStream(BytesIO(record))
 
 
 def _is_opcode(opcode: int) -> bool:
@@ -325,27 +194,3 @@ def _trouble(opcode: int, at: int, size: int, *, whole: bool) -> str:
         return f"cannot be followed from byte {at} of {size} on"
     within = {Opcode.CHUNK: "in the middle of a chunk", Opcode.MESSAGE: "in the middle of a message"}
     return f"ends {within.get(Opcode(opcode), 'early') if 1 <= opcode <= 15 else 'early'}"
-
-
-def _decompress(stored: bytes, span: Span) -> bytes:
-    if span.compression == "zstd":
-        return zstandard.ZstdDecompressor().decompress(stored, max_output_size=span.size)
-    if span.compression == "lz4":
-        return bytes(lz4.frame.decompress(stored))
-    if span.compression:
-        raise ValueError(span.compression)
-    return stored
-
-
-def _prefix(stored: bytes, compression: str) -> bytes:
-    """What the first part of a chunk still gives."""
-    out = bytearray()
-    step = zstandard.ZstdDecompressor().decompressobj() if compression == "zstd" else lz4.frame.LZ4FrameDecompressor()
-    if not compression:
-        return stored
-    try:
-        for start in range(0, len(stored), 4096):
-            out += step.decompress(stored[start : start + 4096])
-    except (zstandard.ZstdError, RuntimeError, EOFError, ValueError):
-        pass
-    return bytes(out)

@@ -23,7 +23,8 @@ from simjudge.data.format_support.raw_rows import (
     parse_class_ids,
     used_class_ids,
 )
-from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
+from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
+from simjudge.data.format_support.sidecar_writing import write_sidecar
 from simjudge.data.formats.coco.regions import parse_region
 from simjudge.data.formats.coco.results import parse_results
 

@@ -16,7 +16,8 @@ from simjudge.core.text import load_xml, parse_integer
 from simjudge.data.format_support.annotated_frames import find_images
 from simjudge.data.format_support.image_files import file_stems, list_images, write_images
 from simjudge.data.format_support.raw_rows import build_objects, build_predictions, used_class_ids
-from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
+from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
+from simjudge.data.format_support.sidecar_writing import write_sidecar
 from simjudge.data.formats.cvat.shapes import add_shapes, read_shapes
 
 ANNOTATIONS = "annotations.xml"

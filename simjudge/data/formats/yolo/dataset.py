@@ -16,7 +16,8 @@ from simjudge.core.frames import FrameSet, name_to_stamp
 from simjudge.core.images import FileImages
 from simjudge.data.format_support.image_files import file_stems, readable_images, write_images
 from simjudge.data.format_support.raw_rows import build_objects, build_predictions, used_class_ids
-from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
+from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
+from simjudge.data.format_support.sidecar_writing import write_sidecar
 from simjudge.data.formats.yolo.labels import (
     format_labels,
     list_label_files,

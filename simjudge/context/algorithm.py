@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts
-from simjudge.context.resampling import ResampledW1, Resamples
+from simjudge.context.resampling import PooledSamples, ResampledW1, Resamples
 from simjudge.context.similarity_join import BestMatches, join_blocks
 from simjudge.context.wasserstein import compare_rows, mark_overlap
 from simjudge.core.display import ShortRepr
@@ -99,7 +99,8 @@ def compare_class(
     rank_of = np.empty(n_a + n_b, np.int64)
     rank_of[order] = np.arange(n_a + n_b)
     ranked = (performance[order], from_a[order])
-    matches = BestMatches(np.full(n_a + n_b, -1, np.int64), np.zeros(n_a + n_b))
+    matches = BestMatches.none(~from_a)
+    pooled = PooledSamples(frame[order], ranked[0], a.frame_count)
     resampled = None if resamples is None else ResampledW1.zeros(resamples)
     # A relabelled context of B needs its neighbours too.
     rows = np.arange(n_a if resamples is None else n_a + n_b)
@@ -108,16 +109,14 @@ def compare_class(
     batch = np.zeros((n_a, len(limits), 2), np.int64)
     overlap = np.zeros(n_a + n_b, np.uint8)
     done = 0
-    for block in join_blocks(pool, rows, rank_of, limits, strict=method.strict, other=~from_a, matches=matches):
+    for block in join_blocks(pool, rows, rank_of, limits, strict=method.strict, matches=matches):
         out = _rows_of_block(block.start, block.rank, block.level, ranked, len(limits), method.min_batch_size)
         mine = block.row < n_a
         w1[block.row[mine]], difference[block.row[mine]], batch[block.row[mine]] = (part[mine] for part in out)
         compared = np.where(mine, (~np.isnan(out[0])).sum(1), 0).astype(np.uint8)
         mark_overlap(block.start, block.rank, block.level, compared, overlap)
         if resamples is not None and resampled is not None:
-            resampled.add_block(
-                block, frame[block.row], frame[order], ranked[0], a.frame_count, resamples, method.min_batch_size
-            )
+            resampled.add_block(block, frame[block.row], pooled, resamples, method.min_batch_size)
         done += len(block.row)
         if advance is not None:
             advance(done, len(rows))

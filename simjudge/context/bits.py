@@ -17,7 +17,15 @@ BLOCK = 8
 
 @intrinsic  # type: ignore[untyped-decorator]
 def count_ones(typing_context: Any, word: Any) -> Any:
-    """The number of set bits of a uint64 (the processor's own instruction, which LLVM also vectorizes)."""
+    """The number of set bits of a word: the processor's own instruction, which LLVM also vectorizes.
+
+    Args:
+        typing_context: numba's.
+        word: a uint64.
+
+    Returns:
+        int64.
+    """
     del typing_context, word
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
@@ -29,7 +37,13 @@ def count_ones(typing_context: Any, word: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def set_run(words, start, stop):  # type: ignore[no-untyped-def]
-    """Set the bits start .. stop - 1 of a row of words."""
+    """Set the bits start .. stop - 1 of a row of words.
+
+    Args:
+        words: uint64 (W,), in and out.
+        start: first bit.
+        stop: bit behind the last one, above `start`.
+    """
     first, last = start // WORD, (stop - 1) // WORD
     ones = uint64(0xFFFFFFFFFFFFFFFF)
     head = ones << uint64(start % WORD)
@@ -45,7 +59,14 @@ def set_run(words, start, stop):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def count_common_bits(a, p, b, q):  # type: ignore[no-untyped-def]
-    """How many bits row p of words `a` and row q of words `b` have in common."""
+    """How many bits two rows of words have in common.
+
+    Args:
+        a: uint64 (P, W).
+        p: row of `a`.
+        b: uint64 (Q, W).
+        q: row of `b`.
+    """
     # Rows by number, not as slices: a slice counts references, which costs more than the row.
     count = 0
     for i in range(a.shape[1]):
@@ -55,7 +76,14 @@ def count_common_bits(a, p, b, q):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def minimum_sum(a, p, b, q):  # type: ignore[no-untyped-def]
-    """Sum of the element-wise minimum of two rows of block counts: no intersection can be larger."""
+    """Sum of the element-wise minimum of two rows of block counts: no intersection of the two masks can be larger.
+
+    Args:
+        a: uint8 (P, K), set pixels of each 8 x 8 block.
+        p: row of `a`.
+        b: uint8 (Q, K).
+        q: row of `b`.
+    """
     total = 0
     for i in range(a.shape[1]):
         total += min(a[p, i], b[q, i])
@@ -64,7 +92,17 @@ def minimum_sum(a, p, b, q):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def count_blocks(words, height, width, blocks):  # type: ignore[no-untyped-def]
-    """Fill `blocks` with the set pixels of each 8 x 8 block of a height x width mask; returns the whole count."""
+    """Count the set pixels of each 8 x 8 block of a mask.
+
+    Args:
+        words: uint64 (W,), height x width pixels, row-major, 64 a word.
+        height: of the mask, pixels.
+        width: of the mask, pixels.
+        blocks: uint8 (K,), zeros; out: the counts, row-major.
+
+    Returns:
+        The count of the whole mask.
+    """
     across = (width + BLOCK - 1) // BLOCK
     total = 0
     for row in range(height):

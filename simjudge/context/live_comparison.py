@@ -53,7 +53,12 @@ class News(ShortRepr):
 
     @classmethod
     def not_compared(cls, w1: FloatArray, shown: BoolArray) -> News:
-        """For samples that are not themselves compared."""
+        """For samples that are not themselves compared.
+
+        Args:
+            w1: (N,), see `w1`.
+            shown: bool (N,), see `shown`.
+        """
         return cls(w1, shown, np.full(len(w1), np.nan), np.zeros((len(w1), 2), np.int64))
 
 
@@ -95,7 +100,15 @@ class LiveClassComparison:
         return self._live_performance[: self.live_count]
 
     def add(self, contexts: Contexts, performance: FloatArray) -> News:
-        """Take new live samples in, usually those of a frame."""
+        """Take new live samples in, usually those of a frame.
+
+        Args:
+            contexts: N contexts, cut as the reference's are.
+            performance: (N,) in [0, 1].
+
+        Returns:
+            What is known of them now.
+        """
         count = len(performance)
         if count == 0:
             return News.not_compared(np.zeros(0), np.zeros(0, np.bool_))

@@ -49,7 +49,11 @@ class Method:
             raise UsageError(f"min score {self.min_score}: must be in [0, 1]")
 
     def with_theta(self, theta: float) -> Method:
-        """The same settings at another threshold."""
+        """The same settings at another threshold.
+
+        Args:
+            theta: similarity threshold of Eq. [2].
+        """
         return replace(self, theta=theta)
 
 

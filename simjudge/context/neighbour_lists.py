@@ -32,14 +32,23 @@ class NeighbourLists:
         return len(self.start)
 
     def add_rows(self, count: int) -> None:
-        """Add rows with empty lists."""
+        """Add rows with empty lists.
+
+        Args:
+            count: how many.
+        """
         nothing = np.zeros(count, np.int64)
         self.start = np.concatenate([self.start, nothing])
         self.length, self.room = np.concatenate([self.length, nothing]), np.concatenate([self.room, nothing])
         self.ordered = np.concatenate([self.ordered, nothing])
 
     def append(self, rows: IntArray, items: npt.NDArray[np.int32]) -> None:
-        """Append items[k] to the list of rows[k], for all k."""
+        """Append items[k] to the list of rows[k], for all k.
+
+        Args:
+            rows: int64 (K,).
+            items: int32 (K,), numbers of samples.
+        """
         done = 0
         while done < len(rows):
             done, self.used = _append(
@@ -51,11 +60,20 @@ class NeighbourLists:
                 self.items = grown
 
     def sort_lists(self, rows: IntArray, performance: FloatArray) -> None:
-        """Order the lists of some rows by the performance of their members."""
+        """Order the lists of some rows by the performance of their members.
+
+        Args:
+            rows: int64 (R,).
+            performance: (N,), by number of the sample.
+        """
         _put_in_order(rows, self.items, self.start, self.length, self.ordered, performance)
 
     def of(self, row: int) -> npt.NDArray[np.int32]:
-        """The list of one row."""
+        """The list of one row, as a view.
+
+        Args:
+            row: number of the row.
+        """
         return self.items[self.start[row] : self.start[row] + self.length[row]]
 
 

@@ -43,7 +43,11 @@ class Contexts(ShortRepr):
 
     @classmethod
     def concatenate(cls, parts: Sequence[Contexts]) -> Contexts:
-        """The contexts of several sets, one behind the other."""
+        """The contexts of several sets, one behind the other.
+
+        Args:
+            parts: the sets, cut with patches of one size.
+        """
         offsets = np.cumsum([0, *(len(p.plane_class) for p in parts)])
         starts = [p.start[:-1] + offset for p, offset in zip(parts, offsets[:-1], strict=True)]
         return cls(
@@ -56,7 +60,15 @@ class Contexts(ShortRepr):
         )
 
     def planes(self, index: int, patch: tuple[int, int]) -> dict[int, npt.NDArray[np.bool_]]:
-        """Context `index` as boolean pictures (h, w) by class: for looking at, not for speed."""
+        """One context as boolean images by class: to look at, not for speed.
+
+        Args:
+            index: number of the context.
+            patch: height and width that it was cut with, pixels.
+
+        Returns:
+            By class id, bool (h, w).
+        """
         height, width = patch
         out = {}
         for plane in range(self.start[index], self.start[index + 1]):

@@ -30,7 +30,20 @@ def _mark_planes(frame, first_row, shown, plane, origin, window, i, present):
 
 @njit(cache=True, nogil=True, parallel=True)
 def count_planes(frame, first_row, shown, plane, plane_count, origin, window):
-    """For each patch, in how many planes something may be set: int64 (N,)."""
+    """Count the planes in which something may be set.
+
+    Args:
+        frame: int64 (N,), the frame of each patch.
+        first_row: int64 (F + 1,), the first object of each frame.
+        shown: int64 (O, 4), columns and rows of each object inside its image: x0, y0, x1, y1, half-open.
+        plane: int64 (O,), number of the plane that an object is painted into.
+        plane_count: how many planes there are.
+        origin: int64 (N, 2), column and row of each patch's upper left pixel.
+        window: int64 (N, 4), the part of each patch that is kept: x0, y0, x1, y1.
+
+    Returns:
+        int64 (N,).
+    """
     counts = np.zeros(len(frame), np.int64)
     for i in prange(len(frame)):
         present = np.zeros(plane_count, np.bool_)
@@ -45,7 +58,17 @@ def fill_planes(
     mask_origin, mask_shape, mask_bits, mask_start,
     start, plane_class, words, blocks, plane_area,
 ):  # fmt: skip
-    """Paint every object of a patch's frame into its planes, then count blocks and areas."""
+    """Paint every object of a patch's frame into its planes, then count blocks and areas.
+
+    Args:
+        frame, first_row, shown, plane, plane_count, origin, window: see `count_planes`.
+        height: of a patch, pixels.
+        width: of a patch, pixels.
+        mask_origin, mask_shape, mask_bits, mask_start: masks of the objects, see `simjudge.core.masks.Masks`.
+        start: int64 (N + 1,), the first plane of each patch below.
+        plane_class: int64 (P,), out: the number of each plane.
+        words, blocks, plane_area: out, see `simjudge.context.patches.Contexts`.
+    """
     for i in prange(len(frame)):
         present = np.zeros(plane_count, np.bool_)
         _mark_planes(frame, first_row, shown, plane, origin, window, i, present)
@@ -84,7 +107,14 @@ def _paint_mask(target, width, c0, r0, c1, r1, crop, bits):
 
 @njit(cache=True, nogil=True, parallel=True)
 def pack_label_patches(numbers, start, plane_class, words, blocks, plane_area):
-    """Paint label patches (N, h, w), class numbers or -1, into the planes that `plane_class` names."""
+    """Paint label patches into the planes that `plane_class` names.
+
+    Args:
+        numbers: int64 (N, h, w), numbers of planes, or -1.
+        start: int64 (N + 1,), the first plane of each patch below.
+        plane_class: int64 (P,), the number that each plane is of.
+        words, blocks, plane_area: out, see `simjudge.context.patches.Contexts`.
+    """
     count, height, width = numbers.shape
     for i in prange(count):
         for p in range(start[i], start[i + 1]):

@@ -16,7 +16,13 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 def reduce_comparisons(parts: Sequence[ClassComparison]) -> dict[str, Any]:
     """The numbers of one class, or of several classes together (each compared within itself).
 
-    What is undefined is None: every W1 number where no context was compared, means over nothing.
+    Args:
+        parts: what Algorithm 1 gives for each class.
+
+    Returns:
+        By name as docs/results.md has them: `mean_w1` is the paper's metric, `mean_abs_mean_diff` its cruder one, and
+        `overlap_a` and `overlap_b` are O_A and O_B (arXiv 2208.01022, Algorithm 1). What is undefined is None: every W1
+        number where no context was compared, means over nothing.
     """
     compared = [part.compared for part in parts]
     w1 = np.concatenate([part.w1[on] for part, on in zip(parts, compared, strict=True)])

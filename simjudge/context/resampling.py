@@ -37,6 +37,21 @@ class Resamples(ShortRepr):
 
 
 @dataclass(frozen=True, repr=False)
+class PooledSamples(ShortRepr):
+    """The N samples of both sets, in order of performance.
+
+    Attributes:
+        frame: int64 (N,), the pooled number of each one's frame (see `Resamples`).
+        performance: float64 (N,), ascending.
+        frame_count_a: frames below this number are A's.
+    """
+
+    frame: IntArray
+    performance: FloatArray
+    frame_count_a: int
+
+
+@dataclass(frozen=True, repr=False)
 class ResampledW1(ShortRepr):
     """Sum of W1 over compared contexts and their number: (P,) for each relabelling, (D,) for each reweighting."""
 
@@ -47,12 +62,20 @@ class ResampledW1(ShortRepr):
 
     @classmethod
     def zeros(cls, resamples: Resamples) -> ResampledW1:
-        """Nothing added yet."""
+        """Sums to which nothing is added yet.
+
+        Args:
+            resamples: what will be tried.
+        """
         labels, weights = resamples.labels.shape[1], resamples.weights.shape[1]
         return cls(np.zeros(labels), np.zeros(labels), np.zeros(weights), np.zeros(weights))
 
     def add(self, other: ResampledW1) -> None:
-        """Take another class's contexts in."""
+        """Take another class's contexts in.
+
+        Args:
+            other: sums under the same resamples.
+        """
         for mine, theirs in zip(self._arrays(), other._arrays(), strict=True):
             np.add(mine, theirs, out=mine)
 
@@ -60,9 +83,7 @@ class ResampledW1(ShortRepr):
         self,
         block: Neighbours,
         frame_of_row: IntArray,
-        frame: IntArray,
-        performance: FloatArray,
-        frame_count_a: int,
+        samples: PooledSamples,
         resamples: Resamples,
         min_batch: int,
     ) -> None:
@@ -71,17 +92,16 @@ class ResampledW1(ShortRepr):
         Args:
             block: neighbours of R contexts.
             frame_of_row: (R,) the pooled frame number of each row.
-            frame, performance: (N,) of all contexts, in order of performance.
-            frame_count_a: frames below this number are A's.
+            samples: all contexts.
             resamples: what to try.
             min_batch: smallest batch that is compared.
         """
-        shared = (block.start, block.rank, frame_of_row, frame, performance)
+        shared = (block.start, block.rank, frame_of_row, samples.frame, samples.performance)
         chunks = [np.zeros((CHUNKS, len(total))) for total in self._arrays()]
         if len(self.label_sum):
             _relabelled(*shared, resamples.labels, min_batch, chunks[0], chunks[1])
         if len(self.weight_sum):
-            _reweighted(*shared, frame_count_a, resamples.weights, min_batch, chunks[2], chunks[3])
+            _reweighted(*shared, samples.frame_count_a, resamples.weights, min_batch, chunks[2], chunks[3])
         for total, parts in zip(self._arrays(), chunks, strict=True):
             np.add(total, parts.sum(0), out=total)
 

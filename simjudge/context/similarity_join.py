@@ -1,9 +1,16 @@
-"""The similarity join: for each context, every context that is similar to it (method, Eq. [2]). Exact, in blocks.
+"""The similarity join: for each context, every context that is similar to it (Eq. [2], arXiv 2208.01022). Exact.
 
-Similar means |c AND a| >= theta * |c OR a| on integer counts. Two bounds spare most counting, and neither can lose a
-pair, since each bounds the intersection from above and the union from below: the smaller and the larger area; and the
-sum over 8 x 8 blocks of the smaller count. Contexts are visited in order of area, tile by tile, so that a tile's planes
-stay in the cache; a block of rows is joined with everything before the next begins, so memory does not grow with N x M.
+Similar means |c AND a| >= theta * |c OR a| on integer counts. Two exact upper bounds let the join skip most pairs
+without missing any. Let I be the intersection and U = |c| + |a| - I the union. Where I <= B for some bound B, also
+U >= |c| + |a| - B, because U falls as I grows. So I >= theta * U implies B >= theta * (|c| + |a| - B). A pair that
+fails the second inequality cannot satisfy the first one.
+
+* `_window`: B = the smaller area. Then |c| + |a| - B is the larger area.
+* `_intersection_bounded`: B = the sum over 8 x 8 blocks, plane by plane, of the smaller of both counts. Within a block,
+  the intersection cannot hold more pixels than either mask.
+
+Contexts are visited in order of area, tile by tile, so that a tile's planes stay in the cache. A block of rows is
+joined with everything before the next block begins, so that memory does not grow with N x M.
 """
 
 from __future__ import annotations
@@ -45,10 +52,26 @@ class Neighbours(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class BestMatches(ShortRepr):
-    """The most similar context of the other set for each context that was a row: -1 and 0.0 where none is similar."""
+    """The most similar context of the other set, for each context that was a row of the join.
+
+    Attributes:
+        index: int64 (N,), its number; -1 where none is similar.
+        similarity: float64 (N,), 0.0 where none is similar.
+        other: bool (N,), which of the two sets each context is of.
+    """
 
     index: IntArray
     similarity: FloatArray
+    other: npt.NDArray[np.bool_]
+
+    @classmethod
+    def none(cls, other: npt.NDArray[np.bool_]) -> BestMatches:
+        """No matches yet.
+
+        Args:
+            other: (N,), see `other`.
+        """
+        return cls(np.full(len(other), -1, np.int64), np.zeros(len(other)), other)
 
 
 def join_blocks(
@@ -58,7 +81,6 @@ def join_blocks(
     thetas: Sequence[float],
     *,
     strict: bool = False,
-    other: npt.NDArray[np.bool_] | None = None,
     matches: BestMatches | None = None,
 ) -> Iterator[Neighbours]:
     """Join some contexts with all, block by block.
@@ -69,7 +91,6 @@ def join_blocks(
         rank_of: (N,) each context's place in the order that neighbours are to be listed in.
         thetas: thresholds, ascending.
         strict: similar means S > theta.
-        other: (N,) which set each context belongs to; needed with `matches`.
         matches: filled, for each row, with the most similar context of the other set.
 
     Yields:
@@ -80,14 +101,14 @@ def join_blocks(
     wanted[rows] = True
     ordered_rows = order[wanted[order]]
     limits = np.asarray(thetas, np.float64)
-    side = np.zeros(len(contexts), np.bool_) if other is None else other
-    best = BestMatches(np.zeros(0, np.int64), np.zeros(0)) if matches is None else matches
+    best = BestMatches.none(np.zeros(0, np.bool_)) if matches is None else matches
     per_block = int(np.clip(LEVEL_BYTES // max(1, len(contexts)), 4 * ROWS_AT_ONCE, 4096))
     tables = _arrays(contexts)
     for begin in range(0, len(ordered_rows), per_block):
         block = ordered_rows[begin : begin + per_block]
         levels = np.zeros((len(block), len(contexts)), np.uint8)
-        _fill_levels(*tables, *tables, order, block, rank_of, limits, strict, levels, side, best.index, best.similarity)
+        out = (levels, best.other, best.index, best.similarity)
+        _fill_levels(*tables, *tables, order, block, rank_of, limits, strict, *out)
         yield _listed(block, levels)
 
 
@@ -113,7 +134,14 @@ def join_tables(
 
 
 def area_order(contexts: Contexts) -> IntArray:
-    """Context numbers in order of area, the order in which a join visits them."""
+    """The order in which a join visits contexts.
+
+    Args:
+        contexts: N contexts.
+
+    Returns:
+        int64 (N,), their numbers in order of area.
+    """
     return np.argsort(contexts.area, kind="stable")
 
 
@@ -140,7 +168,11 @@ def _reaches(inter, union, theta, strict):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _window(area, order, own, theta):  # type: ignore[no-untyped-def]
-    """The part of the area-ordered contexts whose area alone does not rule out similarity with area `own`."""
+    """The part of the area-ordered contexts whose area alone does not rule out similarity with area `own`.
+
+    First and end position in `order`, by two binary searches: the first context that is at least theta times as large
+    as `own`, and the first one of which `own` is less than theta. Both conditions are monotonic in the area.
+    """
     low, high = 0, len(order)
     while low < high:
         middle = (low + high) // 2
@@ -162,7 +194,11 @@ def _window(area, order, own, theta):  # type: ignore[no-untyped-def]
 def _intersection_bounded(  # type: ignore[no-untyped-def]
     start, plane_class, words, blocks, area, start_j, plane_class_j, words_j, blocks_j, area_j, i, j, theta
 ):
-    """The intersection of two contexts, or -1 where the block counts rule out S >= theta."""
+    """The intersection of two contexts, or -1 where the block counts rule out S >= theta (see the module's docstring).
+
+    Planes are ascending by class in both contexts, so one merge finds the classes that both have. Pixels of a class
+    that only one of them has intersect nothing.
+    """
     both = area[i] + area_j[j]
     bound, p, q = 0, start[i], start_j[j]
     while p < start[i + 1] and q < start_j[j + 1]:
@@ -173,6 +209,8 @@ def _intersection_bounded(  # type: ignore[no-untyped-def]
             p += 1
         else:
             q += 1
+    # The intersection is at most `bound` and the union at least `both - bound`: where even these do not reach theta,
+    # nothing does. Both sides are the floats that `_reaches` compares, and multiplication rounds monotonically.
     if not bound >= theta * (both - bound):
         return -1
     inter, p, q = 0, start[i], start_j[j]

@@ -12,8 +12,16 @@ from numba import njit, prange
 from simjudge.core.frames import FloatArray
 
 
-def w1(a: FloatArray, b: FloatArray) -> float:
-    """The 1-Wasserstein distance of two non-empty samples, unweighted; equal to scipy.stats.wasserstein_distance."""
+def wasserstein_distance(a: FloatArray, b: FloatArray) -> float:
+    """The 1-Wasserstein distance of two empirical distributions, unweighted (arXiv 2208.01022, Algorithm 1).
+
+    Args:
+        a: (n,), n at least 1.
+        b: (m,), m at least 1.
+
+    Returns:
+        The distance, in the unit of the values; equal to `scipy.stats.wasserstein_distance`.
+    """
     values = np.concatenate([a, b])
     from_a = np.concatenate([np.ones(len(a), np.bool_), np.zeros(len(b), np.bool_)])
     order = np.argsort(values, kind="stable")
@@ -87,7 +95,19 @@ def compare_lists(  # type: ignore[no-untyped-def]
     rows, items_a, start_a, length_a, performance_a, items_b, start_b, length_b, performance_b, min_batch,
     w1, difference, overlap_a, overlap_b,
 ):  # fmt: skip
-    """W1 and difference of means of some rows, whose lists are in order; marks the members of compared rows."""
+    """W1 and difference of means of some rows; marks the members of compared rows.
+
+    Args:
+        rows: int64 (R,), the rows to compute.
+        items_a, start_a, length_a: the A_c of all rows in order, see
+            `simjudge.context.neighbour_lists.NeighbourLists`.
+        performance_a: (n_a,).
+        items_b, start_b, length_b: the B_c of all rows.
+        performance_b: (n_b,).
+        min_batch: smallest batch, in both sets, that is compared.
+        w1, difference: by row, out where a row is compared; difference is mean A - mean B.
+        overlap_a, overlap_b: bool (n_a,) and (n_b,), out: set for the members of compared rows.
+    """
     for r in range(len(rows)):
         row = rows[r]
         n_a, n_b = length_a[row], length_b[row]

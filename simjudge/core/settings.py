@@ -135,7 +135,11 @@ class Setting:
         return f"list of {name}" if self.many and not self.form else name
 
     def text(self, value: Any) -> str:
-        """A value as text, the opposite of `parse`; empty for None."""
+        """A value as text, the opposite of `parse`; empty for None.
+
+        Args:
+            value: one that the setting may have.
+        """
         if value is None:
             return ""
         if self.form:
@@ -255,7 +259,11 @@ def setting(
 
 
 def declared(kind: type[Any]) -> tuple[Setting, ...]:
-    """The settings of a settings class, in order."""
+    """The settings of a settings class, in order.
+
+    Args:
+        kind: a dataclass with fields made by `setting`.
+    """
     hints = get_type_hints(kind)
     rows = []
     for field in dataclasses.fields(kind):

@@ -21,6 +21,12 @@ def atomic_result(folder: Path) -> Iterator[Path]:
 
     An earlier result under that name is replaced; a folder that holds anything else is refused.
 
+    Args:
+        folder: where the result belongs.
+
+    Yields:
+        The temporary folder.
+
     Raises:
         SimjudgeError: `folder` holds files that no result has, or cannot be written.
     """
@@ -31,6 +37,9 @@ def atomic_result(folder: Path) -> Iterator[Path]:
 
 def check_result_folder(folder: Path) -> None:
     """Refuse a place where a result must not be written, before the work is done.
+
+    Args:
+        folder: where the result belongs; it need not exist.
 
     Raises:
         SimjudgeError: `folder` is a file, or holds files that no result has.
@@ -44,7 +53,12 @@ def check_result_folder(folder: Path) -> None:
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write readable JSON, refusing numbers that JSON does not have."""
+    """Write readable JSON, refusing numbers that JSON does not have.
+
+    Args:
+        path: the file; replaced whole or not at all.
+        content: what it holds.
+    """
     with atomic_file(path) as temporary:
         text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
         temporary.write_text(text + "\n", encoding="utf-8")

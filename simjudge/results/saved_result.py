@@ -30,12 +30,20 @@ class ResultEntry:
     fields: Mapping[str, Any]
 
     def number(self, name: str) -> float | None:
-        """A field's number, None where undefined."""
+        """A number, None where undefined.
+
+        Args:
+            name: of the field, see docs/results.md.
+        """
         value = self.fields.get(name)
         return None if value is None else float(value)
 
     def count(self, name: str) -> int:
-        """A field that counts, 0 where undefined."""
+        """A count, 0 where undefined.
+
+        Args:
+            name: of the field, see docs/results.md.
+        """
         return int(self.number(name) or 0)
 
     @property
@@ -83,7 +91,11 @@ class Result:
         return self.classes if self.overall is None else (self.overall, *self.classes)
 
     def set_name(self, which: str) -> str:
-        """What set "a" or "b" is called, where it is called anything else than its letter."""
+        """What a set is called: its letter where it has no name.
+
+        Args:
+            which: "a" or "b".
+        """
         inputs = self.header.get("inputs", {})
         given = inputs.get(which) or {}
         return str(given.get("name") or Path(str(given.get("path", ""))).name or which.upper())
@@ -171,7 +183,10 @@ def sweep_from_content(content: Mapping[str, Any], name: str, folder: Path) -> R
 
 
 def read_json(path: Path) -> Any:
-    """A JSON file's content.
+    """The content of a JSON file.
+
+    Args:
+        path: the file.
 
     Raises:
         SimjudgeError: it cannot be read or is no JSON.

@@ -14,6 +14,10 @@ from simjudge.perception.class_map import normalized_name
 def match_classes(a: FrameSet, b: FrameSet) -> FrameSet:
     """B with the class ids of A: matched by name where both sets name their classes, else by id.
 
+    Args:
+        a: the set that gives the ids.
+        b: the set to be renumbered.
+
     Raises:
         SimjudgeError: no class of B's objects is a class of A's objects.
     """
@@ -35,13 +39,21 @@ class ClassNumbering:
     """
 
     def __init__(self, names: dict[int, str]) -> None:
-        """Start with the numbers and names of a first set."""
+        """Start with a first set.
+
+        Args:
+            names: its class names by id; empty where it has none.
+        """
         self.names = dict(names)
         self._named = bool(names)
         self._by_name = {normalized_name(name): class_id for class_id, name in names.items()}
 
     def apply(self, frames: FrameSet) -> FrameSet:
-        """The set under this numbering."""
+        """The set under this numbering.
+
+        Args:
+            frames: a set; its new names get free numbers.
+        """
         if not self._named or not frames.class_names:
             return frames
         number = {class_id: self._number(class_id, name) for class_id, name in frames.class_names.items()}

@@ -119,18 +119,26 @@ def read_inputs(
     from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
     detector = load_detector(settings.model)
-    return detected(sides[0], detector, log, progress), detected(sides[1], detector, log, progress)
+    first, second = (detect_input(side, detector, log, progress) for side in sides)
+    return first, second
 
 
-def detected(side: InputSet, detector: Any, log: Log, progress: ProgressBar) -> InputSet:
-    """A side with a detector's predictions, unless its predictions were given."""
+def detect_input(given: InputSet, detector: Any, log: Log, progress: ProgressBar) -> InputSet:
+    """Run a detector on a set, unless its predictions were given.
+
+    Args:
+        given: the set.
+        detector: a loaded detector.
+        log: receives a line where the set's own predictions do not count.
+        progress: opens a progress bar.
+    """
     from simjudge.perception.detection import detect  # noqa: PLC0415 - slow to import
 
-    if side.predictions_path is not None:
-        return side
-    if side.frames.predictions is not None:
-        log(f"{side.frames.name}: its own predictions are set aside, since --model was given")
-    return replace(side, frames=detect(side.frames, detector, progress=progress, log=log))
+    if given.predictions_path is not None:
+        return given
+    if given.frames.predictions is not None:
+        log(f"{given.frames.name}: its own predictions are set aside, since --model was given")
+    return replace(given, frames=detect(given.frames, detector, progress=progress, log=log))
 
 
 def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:

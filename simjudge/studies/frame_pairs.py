@@ -14,8 +14,11 @@ def comparable_pairs(a: FrameSet, b: FrameSet, tolerance_ns: int, losses: Losses
 
     Args:
         a, b: the sets.
-        tolerance_ns: stamps of a pair may differ by so much, nanoseconds.
+        tolerance_ns: how far the stamps of a pair may lie apart, nanoseconds.
         losses: grows by what is left out.
+
+    Returns:
+        int64 (K,) and (K,), numbers of the frames of A and of B.
     """
     pairs = pair_frames(a, b, tolerance_ns)
     losses.extend(count_unpaired(a, b, pairs))

@@ -29,7 +29,12 @@ class InputSet:
     frames: FrameSet
 
     def describe(self, compared: FrameSet, false_positives: int) -> dict[str, Any]:
-        """The entry of `inputs` in result.json: paths, content hashes and counts of what was compared."""
+        """The entry of `inputs` in result.json: paths, content hashes and counts of what was compared.
+
+        Args:
+            compared: the frames that took part.
+            false_positives: predictions left over in them.
+        """
         path = self.path
         predictions = 0 if compared.predictions is None else len(compared.predictions)
         return {
@@ -64,7 +69,14 @@ def read_input(source: FrameSet | Path | str, predictions: Path | None) -> Input
 
 
 def describe_model(model: Path | None) -> dict[str, str] | None:
-    """The entry of `inputs.model` in result.json."""
+    """The entry `inputs.model` of result.json.
+
+    Args:
+        model: path or name of the detector; None for none.
+
+    Returns:
+        Path and content hash; the hash of a detector that is given by name is empty.
+    """
     if model is None:
         return None
     return {"path": str(model), "sha256": hash_files(model)} if model.exists() else {"path": str(model), "sha256": ""}

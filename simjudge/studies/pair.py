@@ -39,7 +39,14 @@ class JudgedSet:
     average_precision: dict[int, tuple[float | None, float | None]] = field(default_factory=dict)
 
     def rows(self, class_id: int) -> IntArray:
-        """The rows of the objects of a class."""
+        """The rows of the objects of a class.
+
+        Args:
+            class_id: of the objects.
+
+        Returns:
+            int64 (K,), rows of `frames.objects`.
+        """
         return np.flatnonzero(self.frames.objects.class_id == class_id)
 
 
@@ -78,6 +85,13 @@ class PairResult:
 def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, precision: bool = True) -> JudgedSet:
     """Keep the frames that are labelled and predicted, and give every object its performance.
 
+    Args:
+        frames: the set.
+        method: says which predictions take part, and how they are assigned.
+        metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
+        losses: grows by the frames that lack labels or predictions.
+        precision: also compute average precision.
+
     Raises:
         SimjudgeError: there are no predictions, no labels, or no frame has both.
     """
@@ -101,7 +115,13 @@ def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, 
 
 
 def object_performance(frames: FrameSet, method: Method, metric: str) -> Assignment:
-    """The performance of every object of a set."""
+    """The performance of every object of a set (Eq. [1], arXiv 2208.01022).
+
+    Args:
+        frames: a set with labels and predictions.
+        method: says which predictions take part, and how they are assigned.
+        metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
+    """
     if method.integer_boxes:
         return assign_cpd(frames, method.min_score)
     return assign(frames, method.min_score, metric)
@@ -109,6 +129,9 @@ def object_performance(frames: FrameSet, method: Method, metric: str) -> Assignm
 
 def require_labels(frames: FrameSet) -> None:
     """Refuse a set in which nothing is labelled.
+
+    Args:
+        frames: the set.
 
     Raises:
         SimjudgeError: it holds no labelled object.
@@ -157,33 +180,46 @@ def compare_pair(
     b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=precision)
     of_a = sampling_units(a.frames, settings.block)
     units = (of_a, of_a if settings.paired else sampling_units(b.frames, settings.block))
+    classes, overall = _compare_classes((a, b), units, settings, advance)
+    numbers = _numbers(a, b, classes, overall)
+    if settings.paired:
+        _add_pointwise(a, b, numbers)
+    return PairResult(a, b, classes, overall, numbers, losses, (units[0].count, units[1].count))
+
+
+def _compare_classes(
+    sets: tuple[JudgedSet, JudgedSet],
+    units: tuple[SamplingUnits, SamplingUnits],
+    settings: CompareSettings,
+    advance: Advance | None,
+) -> tuple[dict[int, ClassResult], Certainty]:
+    """Each class by itself, then their certainty as several classes, and the certainty of all classes together."""
     resamples = None
     if settings.permutations or settings.bootstrap:
         resamples = draw_resamples(
             units[0].count, units[1].count, settings.permutations, settings.bootstrap, settings.seed,
             paired=settings.paired,
         )  # fmt: skip
-    ids = sorted(set(a.frames.objects.class_id.tolist()) | set(b.frames.objects.class_id.tolist()))
-    work = len(a.frames.objects) + (len(b.frames.objects) if resamples is not None else 0)
-    everything = None if resamples is None else ResampledW1.zeros(resamples)
-    alone: list[ClassResult] = []
+    objects_a, objects_b = (judged_set.frames.objects for judged_set in sets)
+    # A relabelled context of B is a row of the join too.
+    work = len(objects_a) + (len(objects_b) if resamples is not None else 0)
+    pooled = None if resamples is None else ResampledW1.zeros(resamples)
+    results: dict[int, ClassResult] = {}
     done = 0
-    for class_id in ids:
-        result, resampled = _compare_one(a, b, units, class_id, method, resamples, _shifted(advance, done, work))
+    for class_id in sorted(set(objects_a.class_id.tolist()) | set(objects_b.class_id.tolist())):
+        report = _shifted(advance, done, work)
+        result, resampled = _compare_one(sets, units, class_id, settings.method, resamples, report)
         done += len(result.rows_a) + (len(result.rows_b) if resamples is not None else 0)
-        if everything is not None and resampled is not None:
-            everything.add(resampled)
-        alone.append(result)
-    overall = estimate_certainty(reduce_comparisons([one.comparison for one in alone])["mean_w1"], everything)
-    settled = correct_for_classes([one.certainty for one in alone], overall)
-    classes = {
+        if pooled is not None and resampled is not None:
+            pooled.add(resampled)
+        results[class_id] = result
+    mean_w1 = reduce_comparisons([one.comparison for one in results.values()])["mean_w1"]
+    overall = estimate_certainty(mean_w1, pooled)
+    corrected = correct_for_classes([one.certainty for one in results.values()], overall)
+    return {
         class_id: replace(one, certainty=certainty)
-        for class_id, one, certainty in zip(ids, alone, settled, strict=True)
-    }
-    numbers = _numbers(a, b, classes, overall)
-    if settings.paired:
-        _add_pointwise(a, b, numbers)
-    return PairResult(a, b, classes, overall, numbers, losses, (units[0].count, units[1].count))
+        for (class_id, one), certainty in zip(results.items(), corrected, strict=True)
+    }, overall
 
 
 def _numbers(
@@ -199,28 +235,38 @@ def _numbers(
 
 
 def _compare_one(
-    a: JudgedSet,
-    b: JudgedSet,
+    sets: tuple[JudgedSet, JudgedSet],
     units: tuple[SamplingUnits, SamplingUnits],
     class_id: int,
     method: Method,
     resamples: Resamples | None,
     advance: Advance | None,
 ) -> tuple[ClassResult, ResampledW1 | None]:
-    rows_a, rows_b = a.rows(class_id), b.rows(class_id)
     first, second = (
-        replace(chosen, frame=unit.of_frame[chosen.frame], frame_count=unit.count)
-        for chosen, unit in zip(
-            (class_samples(a, class_id, method), class_samples(b, class_id, method)), units, strict=True
-        )
+        _by_unit(class_samples(judged_set, class_id, method), unit)
+        for judged_set, unit in zip(sets, units, strict=True)
     )
     (comparison,), resampled = compare_class(first, second, method, None, resamples, advance)
     certainty = estimate_certainty(reduce_comparisons([comparison])["mean_w1"], resampled)
-    return ClassResult(rows_a, rows_b, comparison, certainty), resampled
+    return ClassResult(sets[0].rows(class_id), sets[1].rows(class_id), comparison, certainty), resampled
+
+
+def _by_unit(samples: Samples, units: SamplingUnits) -> Samples:
+    """The same samples with their sampling unit in place of their frame."""
+    return replace(samples, frame=units.of_frame[samples.frame], frame_count=units.count)
 
 
 def side_numbers(side: str, judged_set: JudgedSet, class_id: int | None) -> dict[str, Any]:
-    """False positives and average precision of a class in one set ("a" or "b"), or of all classes (None)."""
+    """False positives and average precision of one set.
+
+    Args:
+        side: "a" or "b", the end of the names.
+        judged_set: the set.
+        class_id: of one class; None for all classes together.
+
+    Returns:
+        Numbers by name as docs/results.md has them.
+    """
     wrong, values = judged_set.assignment.false_positives, judged_set.average_precision
     chosen = list(values.values()) if class_id is None else [values.get(class_id, (None, None))]
     return {
@@ -233,7 +279,16 @@ def side_numbers(side: str, judged_set: JudgedSet, class_id: int | None) -> dict
 def entry_numbers(
     comparisons: list[ClassComparison], certainty: Certainty | None, *sides: dict[str, Any]
 ) -> dict[str, Any]:
-    """An entry of "by_class", or "overall" where comparisons of several classes are given."""
+    """An entry of "by_class", or "overall" where comparisons of several classes are given.
+
+    Args:
+        comparisons: what Algorithm 1 gives, class by class.
+        certainty: what stands beside mean W1; None where nothing was resampled.
+        sides: see `side_numbers`.
+
+    Returns:
+        Numbers by name as docs/results.md has them.
+    """
     reduced = reduce_comparisons(comparisons)
     sure = estimate_certainty(reduced["mean_w1"], None) if certainty is None else certainty
     out = reduced | vars(sure)

@@ -9,13 +9,21 @@ from simjudge.core.frames import NO_INSTANCE, FloatArray, FrameSet, IntArray, ro
 from simjudge.perception.iou import box_iou
 
 SAME_OBJECT_IOU = 0.5
+"""IoU from which boxes of one class, one in each frame of a pair, are taken for the same object."""
 
 
 def pair_objects(a: FrameSet, b: FrameSet) -> tuple[IntArray, IntArray]:
     """Rows of A's and B's objects that are the same thing. Frame i of A and frame i of B are a pair.
 
     Within a pair of frames and a class, objects go together by instance id where both sides have unique ones, else by
-    the assignment with the largest summed IoU, of at least 0.5 each.
+    the assignment with the largest summed IoU, of at least SAME_OBJECT_IOU each.
+
+    Args:
+        a: a set of F frames.
+        b: a set of F frames.
+
+    Returns:
+        int64 (K,) and (K,), rows of the objects of A and of B.
     """
     first_a, first_b = row_offsets(a.objects.frame, len(a)), row_offsets(b.objects.frame, len(b))
     left: list[int] = []
@@ -28,7 +36,7 @@ def pair_objects(a: FrameSet, b: FrameSet) -> tuple[IntArray, IntArray]:
             of_b = rows_b[b.objects.class_id[rows_b] == class_id]
             pairs = _by_instance(a.objects.instance[of_a], b.objects.instance[of_b])
             if pairs is None:
-                pairs = _by_place(a.objects.box[of_a], b.objects.box[of_b])
+                pairs = _by_position(a.objects.box[of_a], b.objects.box[of_b])
             left.extend(of_a[pairs[0]].tolist())
             right.extend(of_b[pairs[1]].tolist())
     return np.array(left, np.int64), np.array(right, np.int64)
@@ -41,7 +49,7 @@ def _by_instance(a: IntArray, b: IntArray) -> tuple[IntArray, IntArray] | None:
     return in_a.astype(np.int64), in_b.astype(np.int64)
 
 
-def _by_place(a: FloatArray, b: FloatArray) -> tuple[IntArray, IntArray]:
+def _by_position(a: FloatArray, b: FloatArray) -> tuple[IntArray, IntArray]:
     iou = box_iou(np.repeat(a, len(b), axis=0), np.tile(b, (len(a), 1))).reshape(len(a), len(b))
     in_a, in_b = linear_sum_assignment(np.where(iou >= SAME_OBJECT_IOU, iou, 0.0), maximize=True)
     kept = iou[in_a, in_b] >= SAME_OBJECT_IOU

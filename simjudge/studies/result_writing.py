@@ -54,7 +54,11 @@ def method_parameters(settings: MethodSettings) -> dict[str, Any]:
 
 
 def false_positives(judged_set: JudgedSet) -> int:
-    """Predictions left over after the assignment, of all classes."""
+    """Predictions left over after the assignment, of all classes.
+
+    Args:
+        judged_set: the set.
+    """
     return sum(judged_set.assignment.false_positives.values())
 
 

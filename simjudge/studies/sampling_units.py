@@ -1,4 +1,4 @@
-"""What is drawn at random as one thing, to know how sure one can be: a frame, variants of a photograph, or a while."""
+"""Sampling units: what chance draws together. A frame, all variants of one photograph, or a block of time."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ class SamplingUnits(ShortRepr):
 
 
 def sampling_units(frames: FrameSet, block: float = 0.0) -> SamplingUnits:
-    """One unit a frame, but one for all variants that augmentation made of one photograph (Roboflow's names tell).
+    """The sampling units of a set: a frame each, but one for all augmented variants of a photograph.
 
-    Variants are not independent: where each is drawn by itself, a set that holds every photograph three times looks
-    three times as large as it is, and chance differences come out as gaps. Nor are neighbours in a recording.
+    Variants are not independent. A set that holds every photograph three times looks three times as large as it is, and
+    chance differences come out as gaps. The same holds for neighbours in a recording. Variants are known by
+    the file names that Roboflow gives them.
 
     Args:
-        frames: the set.
-        block: frames with stamps are drawn together by so many seconds from the first stamp on; 0 for one by one.
+        frames: the set of F frames.
+        block: length of the blocks of time, from the first stamp on, whose frames are one unit, seconds; 0 for none.
+            Frames without stamps are not affected.
     """
     number: dict[str, int] = {}
     begin = int(frames.stamp[frames.stamp != NO_STAMP].min(initial=np.iinfo(np.int64).max))
@@ -45,6 +47,10 @@ def sampling_units(frames: FrameSet, block: float = 0.0) -> SamplingUnits:
 
 
 def median_frame_interval(frames: FrameSet) -> float | None:
-    """Median time between neighbouring frames, seconds; None for fewer than two frames with stamps."""
+    """Median time between neighbouring frames, seconds; None for fewer than two frames with stamps.
+
+    Args:
+        frames: the set.
+    """
     stamps = np.sort(frames.stamp[frames.stamp != NO_STAMP])
     return float(np.median(np.diff(stamps))) / 1e9 if len(stamps) > 1 else None

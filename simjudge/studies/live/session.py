@@ -16,7 +16,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.studies.background import ComparisonJob
 from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import Comparison, detected
+from simjudge.studies.comparison import Comparison, detect_input
 from simjudge.studies.inputs import InputSet, describe_model, read_input
 from simjudge.studies.live.frame_builder import LIVE, LiveFrameBuilder
 from simjudge.studies.live.frame_bytes import pack, unpack
@@ -295,4 +295,4 @@ def load_reference(
         return side
     from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
-    return detected(side, load_detector(options.settings.model), log, progress)
+    return detect_input(side, load_detector(options.settings.model), log, progress)

@@ -23,7 +23,7 @@ from scipy.optimize import least_squares
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
-from simjudge.commands.common import say
+from simjudge.commands.common import print_note
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray, FrameSet, Objects
 from simjudge.core.images import FileImages, image_size
@@ -166,7 +166,7 @@ def make(folder: Path, out: Path) -> None:
     """Write what `simjudge replay` needs, and say the commands."""
     scans, notes = read_scans(folder)
     for note in notes:
-        say(f"note: {note}")
+        print_note(f"note: {note}")
     seen = [scan for scan in scans if (folder / "images" / f"{scan.number:07d}.png").is_file()]
     if not seen:
         raise SimjudgeError(f"{folder}: holds no photograph of a scan")
@@ -191,10 +191,10 @@ def make(folder: Path, out: Path) -> None:
     (out / "scene.yaml").write_text(_SCENE, encoding="utf-8")
     camera = given_camera()
     fitted = fitted_camera(seen, camera)
-    say(f"{len(frames)} photographs, {len(scans)} poses, {len(kind)} cones in {out}")
+    print_note(f"{len(frames)} photographs, {len(scans)} poses, {len(kind)} cones in {out}")
     for name, each in (("given", camera), ("fitted", fitted)):
         left = np.median(np.linalg.norm(misses(seen, each), axis=1))
-        say(f"the camera as {name}, {left:.0f} px beside the boxes (median): --mount={mount_text(each)}")
+        print_note(f"the camera as {name}, {left:.0f} px beside the boxes (median): --mount={mount_text(each)}")
 
 
 def _poses_from(scans: list[Scan], seen: list[Scan], index: int) -> list[tuple[str, Any]]:

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from scipy.spatial import cKDTree
 
-from simjudge.commands.common import say
+from simjudge.commands.common import print_note
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FloatArray, FrameSet, Objects
 from simjudge.core.images import RgbImage, encode_png
@@ -81,4 +81,5 @@ if __name__ == "__main__":
     off = offsets(sets[0], sets[1])
     across, down = np.median(off, axis=0)
     far = np.median(np.linalg.norm(off, axis=1))
-    say(f"{len(off)} boxes: simulated minus real, median ({across:.1f}, {down:.1f}) px; median distance {far:.1f} px")
+    offset = f"median ({across:.1f}, {down:.1f}) px"
+    print_note(f"{len(off)} boxes: simulated minus real, {offset}; median distance {far:.1f} px")

@@ -26,7 +26,7 @@ from simjudge.commands import (
 from simjudge.commands import (
     filter as filter_command,
 )
-from simjudge.commands.common import say
+from simjudge.commands.common import print_note
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.exit_codes import EXIT_FAILED, EXIT_STOPPED, EXIT_USAGE
 from simjudge.core.version import version
@@ -77,14 +77,14 @@ def main() -> None:
     try:
         app()
     except UsageError as error:
-        say(f"error: {error}")
+        print_note(f"error: {error}")
         sys.exit(EXIT_USAGE)
     except SimjudgeError as error:
-        say(f"error: {error}")
+        print_note(f"error: {error}")
         sys.exit(EXIT_FAILED)
     except OSError as error:
-        say(f"error: {error.filename or 'input or output'}: {error.strerror or error}")
+        print_note(f"error: {error.filename or 'input or output'}: {error.strerror or error}")
         sys.exit(EXIT_FAILED)
     except KeyboardInterrupt:
-        say("stopped")
+        print_note("stopped")
         sys.exit(EXIT_STOPPED)

@@ -18,14 +18,25 @@ from simjudge.core.progress import Advance, ProgressBar
 err = Console(stderr=True, soft_wrap=True, highlight=False)
 
 
-def say(line: str) -> None:
-    """Tell the person something that is not a result."""
+def print_note(line: str) -> None:
+    """Print something that is not a result, to stderr.
+
+    Args:
+        line: the text.
+    """
     err.print(line, markup=False)
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Advance]:
-    """A progress bar on stderr (only on a terminal), moved by calling what it yields with (done, total)."""
+    """Show a progress bar on stderr, on a terminal only.
+
+    Args:
+        what: the name of the work.
+
+    Yields:
+        The function that moves the bar; it takes how many pieces are done, and how many there are.
+    """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task(what, total=None)
@@ -57,7 +68,7 @@ class Stopwatch:
         self.seconds += time.monotonic() - begin
 
 
-def finish(*losses: Losses | Sequence[str]) -> None:
+def exit_if_lost(*losses: Losses | Sequence[str]) -> None:
     """Report what was lost, if anything, and end the command with exit code 3 in that case.
 
     Args:
@@ -65,6 +76,6 @@ def finish(*losses: Losses | Sequence[str]) -> None:
     """
     lines = [line for each in losses for line in (each.lines() if isinstance(each, Losses) else each)]
     for line in lines:
-        say(f"warning: left out {line}")
+        print_note(f"warning: left out {line}")
     if lines:
         raise typer.Exit(EXIT_LOST)

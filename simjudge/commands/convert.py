@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import finish, say
+from simjudge.commands.common import exit_if_lost, print_note
 
 
 def convert(
@@ -36,5 +36,5 @@ def convert(
         source, out, to=to, labels=labels, label_tolerance=label_tolerance, topics=topics, upside_down=upside_down
     )
     predictions = "" if frames.predictions is None else f", {len(frames.predictions)} predictions"
-    say(f"{out}: {len(frames)} frames, {len(frames.objects)} objects{predictions}")
-    finish(frames.losses)
+    print_note(f"{out}: {len(frames)} frames, {len(frames.objects)} objects{predictions}")
+    exit_if_lost(frames.losses)

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from simjudge.commands.common import Stopwatch, finish, progress, say
+from simjudge.commands.common import Stopwatch, exit_if_lost, print_note, progress
 from simjudge.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def detect(
     renamed = _renames(rename)
     detector = load_detector(model, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=trust)
     watch = Stopwatch(progress)
-    found = run(source, detector, out, to=to, batch=batch, rename=renamed, progress=watch, log=say)
+    found = run(source, detector, out, to=to, batch=batch, rename=renamed, progress=watch, log=print_note)
     _print_summary(found, detector.name, watch.seconds)
-    finish(found.losses)
+    exit_if_lost(found.losses)
 
 
 def _renames(pairs: list[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from simjudge.commands.common import progress, say
+from simjudge.commands.common import print_note, progress
 from simjudge.core.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ def drive(
         min_score=min_score,
         limit=limit,
         engine=engine,
-        log=say,
+        log=print_note,
         progress=progress,
     )
     _print_outcome(result.outcome, result.wall_seconds)
     if out is not None:
-        say(f"wrote {out}: {result.outcome.frames} frames; what was done is in {result.record_path}")
+        print_note(f"wrote {out}: {result.outcome.frames} frames; what was done is in {result.record_path}")
     if not result.outcome.finished:
         raise typer.Exit(EXIT_FAILED)
 

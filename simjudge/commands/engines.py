@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import finish, progress, say
+from simjudge.commands.common import exit_if_lost, print_note, progress
 
 app = typer.Typer(help="The engines that move and light a scene.", no_args_is_help=True)
 
@@ -29,7 +29,7 @@ def compare(
 
     result = compare_engines(
         scene, out, camera=camera, a=a, b=b, poses=poses, n=count, vehicle=vehicle, model=model, seed=seed,
-        log=say, progress=progress,
+        log=print_note, progress=progress,
     )  # fmt: skip
     kinds, found = result.engines, result.numbers
     typer.echo(f"engines      A {kinds[0][0]} ({kinds[0][1]}), B {kinds[1][0]} ({kinds[1][1]})")
@@ -40,8 +40,8 @@ def compare(
     alone = f"{len(found['lonely'])} above 12 px in one alone"
     typer.echo(f"corners      {corners}, {found['things_in_both']} boxes; {alone}")
     typer.echo(f"agree        {'yes' if found['agree'] else 'no'}")
-    say(f"page in {result.page_path}")
-    finish(result.losses)
+    print_note(f"page in {result.page_path}")
+    exit_if_lost(result.losses)
 
 
 @app.command("drive")
@@ -56,7 +56,7 @@ def drive(
 
     from simjudge.studies.driving_tests import compare_driving
 
-    result = compare_driving(names or ["default", "chrono"], out, vehicle=vehicle, log=say)
+    result = compare_driving(names or ["default", "chrono"], out, vehicle=vehicle, log=print_note)
     table = Table()
     table.add_column(f"{result.vehicle} in")
     for name in result.figures:

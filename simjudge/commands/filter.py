@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import finish, progress, say
+from simjudge.commands.common import exit_if_lost, print_note, progress
 
 
 def filter_images(
@@ -43,7 +43,7 @@ def filter_images(
         jpeg=jpeg,
         seed=seed,
         progress=progress,
-        log=say,
+        log=print_note,
     )
-    say(f"wrote {out}: {len(seen)} frames, {len(seen.objects)} objects")
-    finish(seen.losses)
+    print_note(f"wrote {out}: {len(seen)} frames, {len(seen.objects)} objects")
+    exit_if_lost(seen.losses)

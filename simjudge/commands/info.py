@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from simjudge.commands.common import finish, say
+from simjudge.commands.common import exit_if_lost, print_note
 
 
 def info(
@@ -29,13 +29,13 @@ def info(
     out = Console(soft_wrap=True, highlight=False)
     out.print(f"[bold]{escape(found.summary.name)}[/bold]: {escape(found.summary.kind)}")
     for note in found.notes:
-        say(note)
+        print_note(note)
     for block in found.summary.blocks:
         if isinstance(block, SummaryTable):
             out.print(_table(block.columns, block.rows, block.text_columns))
         else:
             out.print(escape(summary_line(block)))
-    finish(found.losses)
+    exit_if_lost(found.losses)
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], text_columns: int) -> Table:

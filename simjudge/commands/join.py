@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import finish, say
+from simjudge.commands.common import exit_if_lost, print_note
 
 
 def join(
@@ -23,5 +23,5 @@ def join(
 
     whole = run(*sources, out=out, to=to)
     predictions = "" if whole.predictions is None else f", {len(whole.predictions)} predictions"
-    say(f"{out}: {len(whole)} frames, {len(whole.objects)} objects{predictions}")
-    finish(whole.losses)
+    print_note(f"{out}: {len(whole)} frames, {len(whole.objects)} objects{predictions}")
+    exit_if_lost(whole.losses)

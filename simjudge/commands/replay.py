@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import finish, progress, say
+from simjudge.commands.common import exit_if_lost, print_note, progress
 
 
 def replay(
@@ -83,8 +83,8 @@ def replay(
         min_visible=min_visible,
         seed=seed,
         engine=engine,
-        log=say,
+        log=print_note,
         progress=progress,
     )
-    say(f"wrote {result}; what was done is in {result.record_path}")
-    finish(result.losses)
+    print_note(f"wrote {result}; what was done is in {result.record_path}")
+    exit_if_lost(result.losses)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import finish, say
+from simjudge.commands.common import exit_if_lost, print_note
 
 
 def report(
@@ -21,8 +21,8 @@ def report(
     """Make one HTML page of saved results: verdicts, W1 against overlap, galleries, where the gap sits, sweeps."""
     from simjudge.reports.report import report as run
 
-    written = run(folders, out, csv=csv, figures=figures, log=say)
+    written = run(folders, out, csv=csv, figures=figures, log=print_note)
     for line in written.verdicts:
         sys.stdout.write(f"{line}\n")
-    say(f"wrote {out}")
-    finish(written.losses)
+    print_note(f"wrote {out}")
+    exit_if_lost(written.losses)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from simjudge.commands.common import say
+from simjudge.commands.common import print_note
 from simjudge.core.exit_codes import DONE
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def run(
 
     processes = chosen.build(values)
     names = [process.name for process in processes]
-    code = Runner(line_printer(names), say).run(processes, normalize_namespace(values["robot_ns"]))
+    code = Runner(line_printer(names), print_note).run(processes, normalize_namespace(values["robot_ns"]))
     out = values.get("result") or values.get("out")
     if code in DONE and out:
         _show_result(Path(out))
@@ -70,7 +70,7 @@ def _show_result(out: Path) -> None:
     from simjudge.reports.comparison_result import load_result
 
     print_table(load_result(out).table)
-    say(f"result in {out}; to look at it: simjudge report {out}")
+    print_note(f"result in {out}; to look at it: simjudge report {out}")
 
 
 def need_ros() -> None:

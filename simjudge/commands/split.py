@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import finish, say
+from simjudge.commands.common import exit_if_lost, print_note
 
 
 def split(
@@ -30,5 +30,5 @@ def split(
         sys.stdout.write(f"{path}: {len(part)} frames, {len(part.objects)} objects\n")
     frames = sum(len(part) for part in dealt)
     if dealt.groups < frames:
-        say(f"{frames} frames are variants of {dealt.groups} photographs: kept together")
-    finish(dealt.losses)
+        print_note(f"{frames} frames are variants of {dealt.groups} photographs: kept together")
+    exit_if_lost(dealt.losses)

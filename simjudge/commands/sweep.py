@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import finish, progress, say
+from simjudge.commands.common import exit_if_lost, print_note, progress
 from simjudge.commands.options import takes_settings
 from simjudge.studies.compare_settings import SweepSettings
 
@@ -22,7 +22,7 @@ def sweep(
     from simjudge.commands.tables import print_table
     from simjudge.reports.comparison_result import sweep as run
 
-    result = run(a, b, out, settings=settings, log=say, progress=progress)
+    result = run(a, b, out, settings=settings, log=print_note, progress=progress)
     print_table(result.table)
-    say(f"result in {out}; to look at it: simjudge report {out}")
-    finish(result.losses)
+    print_note(f"result in {out}; to look at it: simjudge report {out}")
+    exit_if_lost(result.losses)

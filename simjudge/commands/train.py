@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import finish, progress, say
+from simjudge.commands.common import exit_if_lost, print_note, progress
 
 
 def train(
@@ -54,7 +54,7 @@ def train(
         val_fraction=val_fraction,
         command=shlex.join(["simjudge", *sys.argv[1:]]),
         progress=progress,
-        log=say,
+        log=print_note,
         epochs=epochs,
         imgsz=imgsz,
         batch=batch,
@@ -72,4 +72,4 @@ def train(
     )
     best = trained.best
     sys.stdout.write(f"{out}: mAP50 {best.map50:.3f}, mAP50-95 {best.map50_95:.3f} on valid (epoch {best.number})\n")
-    finish(trained.losses)
+    exit_if_lost(trained.losses)

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import say
-
 
 def watch(
     save: Path | None = typer.Option(None, "--save", help="Save what is shown to this .rrd file; there is no window."),
@@ -28,6 +26,7 @@ def watch(
         SimjudgeError: ROS 2 or rerun is not installed here.
         Exit: with the exit code of the node where it is not 0.
     """
+    from simjudge.commands.common import print_note
     from simjudge.commands.run import line_printer, need_ros
     from simjudge.core.errors import SimjudgeError, UsageError
     from simjudge.graph.description import Process, Value, normalize_namespace
@@ -44,6 +43,6 @@ def watch(
     if browser:
         parameters["where"] = "browser"
     process = read_robot(robot).apply(Process("watch_node", "watch_node", parameters=parameters))
-    code = Runner(line_printer([process.name]), say).run([process], normalize_namespace(robot_ns))
+    code = Runner(line_printer([process.name]), print_note).run([process], normalize_namespace(robot_ns))
     if code:
         raise typer.Exit(code)

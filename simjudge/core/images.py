@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,12 @@ from simjudge.core.errors import SimjudgeError
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 """File endings, lower case, taken for an image."""
+
+LARGEST_IMAGE = 89_478_485
+"""Pixels of the largest image that is decoded: from here on Pillow warns of decompression bombs (MAX_IMAGE_PIXELS)."""
+
+# What Pillow warns of is refused here, in one line.
+warnings.simplefilter("ignore", Image.DecompressionBombWarning)
 
 _DAMAGED = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 """What Pillow raises for bytes that are no whole image; the last for a header that claims a gigantic one."""
@@ -248,13 +255,16 @@ def decode_image(data: bytes, where: str) -> RgbImage:
         uint8 (H, W, 3), red first.
 
     Raises:
-        ImageError: the bytes are empty, cut off or no image.
+        ImageError: the bytes are empty, cut off or no image, or the image has more than `LARGEST_IMAGE` pixels.
     """
     if not data:
         raise ImageError(f"{where}: the image is empty (0 bytes)")
     try:
         # Pillow refuses a cut-off file where OpenCV fills it up with grey.
         with Image.open(io.BytesIO(data)) as image:
+            if image.width * image.height > LARGEST_IMAGE:
+                size = f"{image.width}x{image.height}"
+                raise ImageError(f"{where}: {size} is over {LARGEST_IMAGE / 1e6:.0f} million pixels; make it smaller")
             image.load()
             return np.asarray(image.convert("RGB"))
     except _DAMAGED as error:

@@ -17,6 +17,9 @@ from simjudge.perception.class_map import map_classes
 from simjudge.perception.detector import BadAnswerError, Detections, Detector, check_answer
 from simjudge.perception.loading import load_detector
 
+_LARGEST_BATCH = 200_000_000
+"""Bytes of the images that are held at once, give or take one image."""
+
 
 def detect(
     source: FrameSet | str | Path,
@@ -109,7 +112,8 @@ def _batches(frames: FrameSet, batch: int, losses: Losses) -> Iterator[tuple[lis
         if image is not None:
             numbers.append(i)
             images.append(image)
-        if numbers and (len(numbers) == batch or i == len(frames) - 1):
+        full = len(numbers) == batch or sum(each.size for each in images) > _LARGEST_BATCH
+        if numbers and (full or i == len(frames) - 1):
             yield numbers, images
             numbers, images = [], []
 

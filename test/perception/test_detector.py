@@ -79,6 +79,26 @@ def test_missing_damaged_and_resized_pictures_are_not_predicted(tmp_path):
     assert not frames.losses  # what was read before stays as it was
 
 
+def test_a_gigantic_image_is_left_out_before_it_is_decoded(tmp_path, monkeypatch):
+    monkeypatch.setattr("simjudge.core.images.LARGEST_IMAGE", 40 * 30)
+    for i, size in enumerate([(40, 30), (41, 30), (40, 30)]):
+        cv2.imwrite(str(tmp_path / f"{i}.png"), picture(10, size))
+    giant = tmp_path / "1.png"
+    giant.write_bytes(giant.read_bytes()[:60])  # decoding it would say that it is cut off
+    frames = make(FileImages([tmp_path / f"{i}.png" for i in range(3)]), {1: "red"})
+    found = detect(frames, Corner({0: "red"}))
+    assert found.predicted.tolist() == [True, False, True]
+    (line,) = found.losses.lines()
+    assert "1.png: 41x30 is over" in line
+
+
+def test_large_images_make_small_batches(monkeypatch):
+    monkeypatch.setattr("simjudge.perception.detection._LARGEST_BATCH", picture(1).size)
+    detector = Corner({0: "red"})
+    detect(make(ArrayImages([picture(i + 1) for i in range(5)]), {1: "red"}), detector, batch=8)
+    assert detector.batches == [2, 2, 1]
+
+
 def test_all_pictures_damaged():
     found = detect(make(ArrayImages([None, None]), {1: "red"}), Corner({0: "red"}))
     assert not found.predicted.any()

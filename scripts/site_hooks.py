@@ -16,7 +16,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from simjudge.cli import app
+from simjudge.commands.app import app
 from simjudge.core.setting_documents import markdown_table
 from simjudge.core.settings import declared
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings

@@ -1,90 +1,60 @@
-"""The command `simjudge`, composed of `simjudge.commands`."""
+"""The program `simjudge`: one ending for every command, whatever goes wrong and whenever Ctrl-C comes.
+
+Little is imported here, so that Ctrl-C is listened to before the libraries are loaded.
+"""
 
 from __future__ import annotations
 
 import sys
 
-import typer
-
-from simjudge.commands import (
-    compare,
-    convert,
-    detect,
-    drive,
-    engines,
-    info,
-    join,
-    render,
-    replay,
-    report,
-    run,
-    split,
-    sweep,
-    train,
-    watch,
-)
-from simjudge.commands import (
-    filter as filter_command,
-)
-from simjudge.commands.common import print_note
+from simjudge.commands.stopping import Stopping
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.exit_codes import EXIT_FAILED, EXIT_STOPPED, EXIT_USAGE
-from simjudge.core.version import version
-
-app = typer.Typer(
-    name="simjudge",
-    help="Does what I see in simulation predict what my robot will see in reality? A detector is the judge.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("compare")(compare.compare)
-app.command("sweep")(sweep.sweep)
-app.command("render")(render.render)
-app.command("report")(report.report)
-app.command("detect")(detect.detect)
-app.command("train")(train.train)
-app.command("convert")(convert.convert)
-app.command("join")(join.join)
-app.command("split")(split.split)
-app.command("filter")(filter_command.filter_images)
-app.command("drive")(drive.drive)
-app.command("replay")(replay.replay)
-app.command("run")(run.run)
-app.command("watch")(watch.watch)
-app.command("info")(info.info)
-app.add_typer(engines.app, name="engines")
-
-
-def _print_version(value: bool) -> None:
-    if value:
-        sys.stdout.write(f"simjudge {version()}\n")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    *,
-    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
-) -> None:
-    """Options of simjudge itself."""
-    del version
+from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_OK, EXIT_STOPPED, EXIT_USAGE
 
 
 def main() -> None:
-    """Run the command line; every expected error is one line on stderr."""
+    """Run the command line; every expected error is one line on stderr.
+
+    Raises:
+        SystemExit: always, with the exit code.
+    """
+    stopping = Stopping.listen()
+    stopped = False
+    code: int = EXIT_OK
     try:
+        code = _run(stopping)
+        stopped = stopping.swallowed or (stopping.received and code not in DONE)
+    except BaseException as error:
+        stopped = stopping.received or stopping.caused(error)
+        if not stopped:
+            raise
+    if stopped:
+        stopping.say_stopped()
+        code = EXIT_STOPPED
+    sys.exit(code)
+
+
+def _run(stopping: Stopping) -> int:
+    """The exit code of a command; expected errors are said."""
+    try:
+        from simjudge.commands.app import app  # noqa: PLC0415 - see above
+
         app()
+    except SystemExit as end:
+        if stopping.caused(end):  # Typer makes an exit of Ctrl-C
+            raise
+        return EXIT_OK if end.code is None else end.code if isinstance(end.code, int) else EXIT_FAILED
     except UsageError as error:
-        print_note(f"error: {error}")
-        sys.exit(EXIT_USAGE)
+        sys.stderr.write(f"error: {error}\n")
+        return EXIT_USAGE
     except SimjudgeError as error:
-        print_note(f"error: {error}")
-        sys.exit(EXIT_FAILED)
+        if stopping.caused(error):
+            raise
+        sys.stderr.write(f"error: {error}\n")
+        return EXIT_FAILED
     except OSError as error:
-        print_note(f"error: {error.filename or 'input or output'}: {error.strerror or error}")
-        sys.exit(EXIT_FAILED)
-    except KeyboardInterrupt:
-        print_note("stopped")
-        sys.exit(EXIT_STOPPED)
+        if stopping.caused(error):
+            raise
+        sys.stderr.write(f"error: {error.filename or 'input or output'}: {error.strerror or error}\n")
+        return EXIT_FAILED
+    return EXIT_OK

@@ -136,7 +136,7 @@ class FrameStore:
         """
         try:
             yield
-        except (KeyboardInterrupt, SimjudgeError):
+        except BaseException:  # also where a library makes another error of Ctrl-C
             done = sum(self.has(index) for index in range(count))
             kept = f"{done} of {count} frames are finished and kept in {self.folder}"
             log(f"{kept}; the same command goes on with the rest")

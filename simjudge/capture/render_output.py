@@ -12,7 +12,7 @@ import numpy as np
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.render_plan import RenderPlan
 from simjudge.core.errors import Losses
-from simjudge.core.files import atomic_file
+from simjudge.core.files import record_beside
 from simjudge.core.frames import FrameSet
 from simjudge.data.formats.yolo import write_yolo
 from simjudge.data.rosbag2.writing import write_recording
@@ -50,16 +50,13 @@ def write_rendering(
     """
     stamps = np.array(plan.poses.stamp, np.int64)
     frames = store.frames(out.name, plan.poses.frame_name, stamps, plan.camera.lens.size, dict(class_names))
-    lost = Losses()
-    if out.suffix in RECORDING_SUFFIXES:
-        lost = _write_recording(plan, store, frames, out, about)
-    else:
-        write_yolo(frames, out, sides, {"rendered": dict(about)})
     head = json.dumps({**about, "frames": []}, indent=2).removesuffix("[]\n}")
     rows = ",\n".join(f"    {json.dumps(frame)}" for frame in _describe_frames(plan, store))
-    with atomic_file(render_record_path(out)) as temporary:
-        temporary.write_text(f"{head}[\n{rows}\n  ]\n}}\n", encoding="utf-8")
-    return lost
+    with record_beside(render_record_path(out), f"{head}[\n{rows}\n  ]\n}}\n"):
+        if out.suffix in RECORDING_SUFFIXES:
+            return _write_recording(plan, store, frames, out, about)
+        write_yolo(frames, out, sides, {"rendered": dict(about)})
+        return Losses()
 
 
 def render_record_path(out: Path) -> Path:

@@ -112,10 +112,11 @@ def render(  # noqa: PLR0913 - the options of the command
     with closing(PlacedScene(plan)) as placed:
         about = describe_rendering(plan, placed.engine)
         store = FrameStore.beside(target, about)
-        with store.kept_if_stopped(len(plan), log), progress("rendering") as advance:
-            render_missing(plan, placed, store, advance)
-        losses.extend(write_rendering(plan, store, placed.engine.scene.class_names, target, about, sides))
-    objects = sum(len(store.about(index)["visible"]) for index in range(len(plan)))
+        with store.kept_if_stopped(len(plan), log):
+            with progress("rendering") as advance:
+                render_missing(plan, placed, store, advance)
+            objects = sum(len(store.about(index)["visible"]) for index in range(len(plan)))
+            losses.extend(write_rendering(plan, store, placed.engine.scene.class_names, target, about, sides))
     store.remove()
     return RenderResult(target, render_record_path(target), len(plan), objects, losses)
 

@@ -10,7 +10,7 @@ from typing import Any
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.replay_plan import ReplayPlan
 from simjudge.core.errors import Losses
-from simjudge.core.files import atomic_file
+from simjudge.core.files import record_beside
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.sensors.camera.camera_messages import CameraMessages
 
@@ -46,10 +46,8 @@ def write_replay(
         return messages.at(stamp, plan.path.recorded([stamp], source.frame_name[index])[0])
 
     text = json.dumps(about, indent=2)
-    lost = write_recording(frames, out, extra_messages=camera_messages, custom_data={"simjudge": text})
-    with atomic_file(replay_record_path(out)) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
-    return lost
+    with record_beside(replay_record_path(out), text + "\n"):
+        return write_recording(frames, out, extra_messages=camera_messages, custom_data={"simjudge": text})
 
 
 def replay_record_path(out: Path) -> Path:

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from simjudge.commands.stopping import Stopping
 from simjudge.core.errors import Losses
 from simjudge.core.exit_codes import EXIT_LOST
 from simjudge.core.progress import Advance, ProgressBar
@@ -42,6 +43,7 @@ def progress(what: str) -> Iterator[Advance]:
         task = bar.add_task(what, total=None)
 
         def advance(done: int, total: int) -> None:
+            Stopping.check()
             bar.update(task, completed=done, total=total)
 
         yield advance

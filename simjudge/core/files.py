@@ -72,6 +72,26 @@ def atomic_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path
             shutil.rmtree(temporary, ignore_errors=True)
 
 
+@contextmanager
+def record_beside(path: Path, text: str) -> Iterator[None]:
+    """Write a file that says how an output was made, then the output in the block: the output is the last to appear.
+
+    Args:
+        path: the file; removed where the block fails.
+        text: what it says.
+
+    Raises:
+        SimjudgeError: the disk is full or the place cannot be written to.
+    """
+    with atomic_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
 def refuse_existing(path: Path) -> None:
     """Make sure, before long work, that an output can be written.
 

@@ -7,7 +7,7 @@ import pytest
 import typer
 from pages import PAGES, ROOT, blocks, prose
 
-from simjudge.cli import app
+from simjudge.commands.app import app
 from simjudge.graph.graphs import GRAPHS
 
 GLOBAL = {"--version", "--help", "-h"}

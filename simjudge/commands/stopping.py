@@ -1,0 +1,135 @@
+"""Ctrl-C has one effect, whenever it comes: the line "stopped" and exit code 130.
+
+Python raises KeyboardInterrupt wherever the main thread is. A library may turn it into another error, and where no
+error can be raised (a destructor, a callback of a compiled library, the end of the interpreter) Python prints it and
+goes on. Here it is therefore noted that the signal came, and that an interrupt was swallowed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+from threading import current_thread, main_thread
+from types import FrameType, TracebackType
+from typing import Any, ClassVar
+
+from simjudge.core.exit_codes import EXIT_STOPPED
+
+
+class Stopping:
+    """What is known of Ctrl-C in this process.
+
+    Attributes:
+        received: whether the signal came since the last `listen`.
+        swallowed: whether the interrupt was lost on its way, so that the command did not notice.
+    """
+
+    _only: ClassVar[Stopping | None] = None
+
+    def __init__(self) -> None:
+        """Nothing came yet."""
+        self.received = self.swallowed = False
+
+    @classmethod
+    def listen(cls) -> Stopping:
+        """Listen for Ctrl-C, unless whoever started the process has it ignored."""
+        if cls._only is None:
+            cls._only = cls()
+            atexit.register(cls._only.end)  # first to be registered, last to be called
+        only = cls._only
+        only.received = only.swallowed = False
+        in_main = current_thread() is main_thread()
+        if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, only.interrupt)
+            sys.unraisablehook = _Unraisable(only, sys.unraisablehook)
+            sys.excepthook = _Uncaught(only, sys.excepthook)
+        return only
+
+    @classmethod
+    def check(cls) -> None:
+        """Raise an interrupt again that was swallowed.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C came, and the command has not noticed yet.
+        """
+        only = cls._only
+        if only is not None and only.swallowed:
+            only.swallowed = False
+            raise KeyboardInterrupt
+
+    @staticmethod
+    def caused(error: BaseException) -> bool:
+        """Whether an error is an interrupt, or was made of one and of nothing that the system refused.
+
+        Args:
+            error: any error, with those it came from.
+        """
+        each: BaseException | None = error
+        seen: set[int] = set()
+        while each is not None and id(each) not in seen:
+            if isinstance(each, KeyboardInterrupt):
+                return True
+            if isinstance(each, OSError):
+                return False
+            seen.add(id(each))
+            each = each.__cause__ or each.__context__
+        return False
+
+    def say_stopped(self) -> None:
+        """Say that the command was stopped; from now on another Ctrl-C ends the process at once."""
+        if current_thread() is main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sys.stderr.write("stopped\n")
+        sys.stderr.flush()
+        self.swallowed = False
+        if current_thread() is main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    def interrupt(self, number: int, frame: FrameType | None) -> None:
+        """Handle the signal.
+
+        Args:
+            number: of the signal.
+            frame: where the main thread is.
+
+        Raises:
+            KeyboardInterrupt: always.
+        """
+        self.received = True
+        signal.default_int_handler(number, frame)
+
+    def end(self) -> None:
+        """Set the exit code at the end of the interpreter, where an interrupt was swallowed."""
+        if self.swallowed:
+            self.say_stopped()
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            os._exit(EXIT_STOPPED)
+
+
+class _Unraisable:
+    """A hook for errors that cannot be raised."""
+
+    def __init__(self, stopping: Stopping, otherwise: Any) -> None:
+        self._stopping, self._otherwise = stopping, otherwise
+
+    def __call__(self, unraisable: Any, /) -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            self._stopping.swallowed = True
+        else:
+            self._otherwise(unraisable)
+
+
+class _Uncaught:
+    """A hook for errors that nobody caught: those that come when `main` is over."""
+
+    def __init__(self, stopping: Stopping, otherwise: Any) -> None:
+        self._stopping, self._otherwise = stopping, otherwise
+
+    def __call__(self, kind: type[BaseException], error: BaseException, traceback: TracebackType | None, /) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            self._stopping.swallowed = True
+        else:
+            self._otherwise(kind, error, traceback)

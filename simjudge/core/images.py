@@ -29,6 +29,12 @@ warnings.simplefilter("ignore", Image.DecompressionBombWarning)
 _DAMAGED = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 """What Pillow raises for bytes that are no whole image; the last for a header that claims a gigantic one."""
 
+_PNG_BIT_DEPTH = 24
+"""Offset of the bit depth in a PNG file: byte 8 of IHDR's data (PNG specification, 11.2.2)."""
+_TIFF_BITS_PER_SAMPLE = 258
+"""The tag BitsPerSample (TIFF 6.0)."""
+_LARGEST_16_BIT = 65535
+
 RgbImage = npt.NDArray[np.uint8]
 """An image: height x width x 3, red first, 8 bit."""
 
@@ -247,6 +253,8 @@ class ImageSubset(ShortRepr):
 def decode_image(data: bytes, where: str) -> RgbImage:
     """Decode JPEG, PNG, ... as stored: an EXIF orientation is not applied, because labels are made on pixels.
 
+    16 bits a channel are scaled to 8, as for a sensor_msgs/Image of encoding mono16.
+
     Args:
         data: the bytes of an image file.
         where: names the image in messages.
@@ -255,7 +263,8 @@ def decode_image(data: bytes, where: str) -> RgbImage:
         uint8 (H, W, 3), red first.
 
     Raises:
-        ImageError: the bytes are empty, cut off or no image, or the image has more than `LARGEST_IMAGE` pixels.
+        ImageError: the bytes are empty, cut off or no image, the image has more than `LARGEST_IMAGE` pixels, or
+            it holds floating-point values.
     """
     if not data:
         raise ImageError(f"{where}: the image is empty (0 bytes)")
@@ -266,9 +275,46 @@ def decode_image(data: bytes, where: str) -> RgbImage:
                 size = f"{image.width}x{image.height}"
                 raise ImageError(f"{where}: {size} is over {LARGEST_IMAGE / 1e6:.0f} million pixels; make it smaller")
             image.load()
-            return np.asarray(image.convert("RGB"))
+            return _deep_to_rgb(image, data, where) if _is_deep(image, data) else np.asarray(image.convert("RGB"))
     except _DAMAGED as error:
         raise ImageError(f"{where}: the image is cut off or damaged ({error})") from error
+
+
+def scale_to_8_bit(values: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint8]:
+    """Scale 16-bit values to 8 bits: 0 stays 0, 65535 becomes 255, each value goes to the nearest (v / 257).
+
+    Args:
+        values: any shape.
+
+    Returns:
+        uint8 of the same shape.
+    """
+    return ((values.astype(np.uint32) + 128) // 257).astype(np.uint8)
+
+
+def _is_deep(image: Image.Image, data: bytes) -> bool:
+    """Whether a channel has more than 8 bits. Pillow's own conversion clips gray and drops the low byte of colours."""
+    if image.mode == "F" or image.mode.startswith("I"):
+        return True
+    if image.format == "PNG":
+        return data[_PNG_BIT_DEPTH] == 16
+    return image.format == "TIFF" and max(image.tag_v2.get(_TIFF_BITS_PER_SAMPLE, (8,)), default=8) > 8  # type: ignore[attr-defined]
+
+
+def _deep_to_rgb(image: Image.Image, data: bytes, where: str) -> RgbImage:
+    """Scale an image of 16 bits a channel; refuse one whose full scale nobody knows."""
+    remedy = "its full scale is not known; convert it to 8 or 16 bits"
+    if image.mode == "F":
+        raise ImageError(f"{where}: an image of floating-point values: {remedy}")
+    if image.mode.startswith("I"):
+        gray = np.asarray(image).astype(np.int64)
+        if gray.size and (gray.min() < 0 or gray.max() > _LARGEST_16_BIT):
+            raise ImageError(f"{where}: an image of 32-bit values from {gray.min()} to {gray.max()}: {remedy}")
+        return np.repeat(scale_to_8_bit(gray.astype(np.uint16))[:, :, None], 3, axis=2)
+    deep = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    if deep is None or deep.dtype != np.uint16 or deep.ndim != 3:
+        raise ImageError(f"{where}: {image.format} with more than 8 bits a channel that cannot be read: {remedy}")
+    return scale_to_8_bit(np.ascontiguousarray(np.asarray(deep, np.uint16)[:, :, 2::-1]))
 
 
 def image_size(path: str | Path) -> tuple[int, int]:

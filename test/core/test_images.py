@@ -3,6 +3,7 @@
 import io
 from contextlib import suppress
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -102,3 +103,42 @@ def test_files_arrays_and_choices(tmp_path):
     path.unlink()
     with pytest.raises(ImageError, match="cannot be read"):
         files.read(0)
+
+
+RAMP = np.arange(0, 65536, 7, dtype=np.uint16)[:9360].reshape(90, 104)
+"""All depths of gray, on a grid of 7."""
+
+
+def deep_files():
+    """Images with 16 bits a channel, encoded by OpenCV and Pillow; each with its pixels, red first."""
+    colours = np.stack([RAMP, RAMP[::-1], RAMP[:, ::-1]], axis=2)
+    gray = np.repeat(RAMP[:, :, None], 3, axis=2)
+    opaque = np.dstack([colours[:, :, ::-1], np.full_like(RAMP, 65535)])
+    tiff = io.BytesIO()
+    Image.fromarray(RAMP).save(tiff, "TIFF")
+    return {
+        "gray.png": (cv2.imencode(".png", RAMP)[1].tobytes(), gray),
+        "gray.tif": (tiff.getvalue(), gray),
+        "rgb.png": (cv2.imencode(".png", colours[:, :, ::-1])[1].tobytes(), colours),
+        "rgba.png": (cv2.imencode(".png", opaque)[1].tobytes(), colours),
+        "rgb.tif": (cv2.imencode(".tif", colours[:, :, ::-1])[1].tobytes(), colours),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(deep_files()))
+def test_sixteen_bits_are_scaled_to_eight(name):
+    data, deep = deep_files()[name]
+    assert np.array_equal(decode_image(data, name), np.rint(deep / 257).astype(np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("pixels", "reason"),
+    [
+        (np.linspace(0, 1, 100, dtype=np.float32).reshape(10, 10), "floating-point values"),
+        (np.full((10, 10), 70000, np.int32), "32-bit values from 70000 to 70000"),
+        (np.full((10, 10), -1, np.int32), "32-bit values from -1 to -1"),
+    ],
+)
+def test_values_of_unknown_scale_are_refused(pixels, reason):
+    with pytest.raises(ImageError, match=f"depth.tif: .*{reason}.*convert it to 8 or 16 bits"):
+        decode_image(encoded("TIFF", pixels), "depth.tif")

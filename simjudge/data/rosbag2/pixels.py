@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.images import EncodedImage, ImageError, RgbImage, decode_image
+from simjudge.core.images import EncodedImage, ImageError, RgbImage, decode_image, scale_to_8_bit
 from simjudge.data.rosbag2 import cv_bridge_pixels
 
 # Encoding: channels, bytes a channel, OpenCV's conversion to RGB (None: they are RGB already).
@@ -71,7 +71,7 @@ def raw_to_rgb(message: Any, where: str) -> RgbImage:
     if conversion is not None:
         pixels = _converted(pixels, conversion, message.encoding, where)
     # Colours first, then 8 bit, as cv_bridge does: demosaicing rounds.
-    return pixels if depth == 1 else ((pixels.astype(np.uint32) + 128) // 257).astype(np.uint8)
+    return pixels if depth == 1 else scale_to_8_bit(pixels)
 
 
 def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:

@@ -201,7 +201,7 @@ class ChronoScene:
         """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light, with Chrono's own noise.
 
         Args:
-            asked: size, field and lens to ask for, with Chrono's noise.
+            what: size, field and lens to ask for, with Chrono's noise.
             light: part of the scene's light.
 
         Returns:
@@ -213,7 +213,7 @@ class ChronoScene:
         """A picture (H, W, 4), upright, of Chrono's own physical camera, 16 bits, linear unless its stages bend it.
 
         Args:
-            asked: the physical camera to ask for.
+            what: the physical camera to ask for.
 
         Returns:
             Uint16 (H, W, 4), red first; 65535 is Chrono's 1.

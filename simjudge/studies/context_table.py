@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from simjudge.core.frames import NO_INSTANCE, NO_STAMP, FrameSet, IntArray, row_offsets
-from simjudge.studies.pair import JudgedSet, PairResult
+from simjudge.studies.judged_set import JudgedSet
+from simjudge.studies.pair import PairResult
 
 EDGES = ("x0", "y0", "x1", "y1")
 

@@ -13,7 +13,8 @@ from simjudge.results.gallery import save_gallery
 from simjudge.results.result_folder import CONTEXTS, RESULT, atomic_result, write_json
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.context_table import context_table
-from simjudge.studies.pair import JudgedSet, PairResult
+from simjudge.studies.judged_set import JudgedSet
+from simjudge.studies.pair import PairResult
 
 
 def comparison_parameters(settings: CompareSettings) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import SweepSettings
 from simjudge.studies.comparison import Source, read_inputs
 from simjudge.studies.inputs import describe_model
-from simjudge.studies.pair import class_samples, judge_set, require_labels
+from simjudge.studies.judged_set import class_samples, judge_set, require_labels
 from simjudge.studies.result_writing import method_parameters
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
 from simjudge.core.errors import UsageError
 from simjudge.core.setting_documents import json_schema, markdown_table
 from simjudge.core.settings import Settings, TextForm, chosen, declared, setting
+from simjudge.studies.compare_settings import CompareSettings
 
 
 def parsed_size(given):
@@ -144,3 +147,14 @@ def test_what_is_no_setting_cannot_be_declared():
 
     with pytest.raises(TypeError, match="give it a form"):
         declared(Odd)
+
+
+def test_the_schema_of_a_comparison_takes_what_the_settings_take():
+    schema = json_schema(declared(CompareSettings), "comparison")
+    jsonschema.Draft202012Validator.check_schema(json.loads(json.dumps(schema)))
+    check = jsonschema.Draft202012Validator(schema)
+    assert check.is_valid({"theta": 0.7, "patch": "100x120", "model": None, "paired": True, "seed": 3})
+    for wrong in ({"theta": 1.5}, {"preset": "mine"}, {"metric": "luck"}, {"seed": -1}, {"thetta": 0.5}):
+        assert not check.is_valid(wrong)
+        with pytest.raises((UsageError, TypeError)):
+            CompareSettings(**wrong)

@@ -13,7 +13,8 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.context_table import context_table
-from simjudge.studies.pair import compare_pair, judge_set
+from simjudge.studies.judged_set import judge_set
+from simjudge.studies.pair import compare_pair
 from simjudge.studies.pointwise import pair_objects
 from simjudge.studies.sweep import sweep_pair
 

@@ -17,7 +17,8 @@ from simjudge.core.frames import FloatArray, FrameSet, IntArray, Objects, Predic
 from simjudge.core.masks import Masks
 from simjudge.perception.assignment import Assignment
 from simjudge.studies.class_numbering import ClassNumbering
-from simjudge.studies.pair import class_samples, entry_numbers, judge_set, object_performance, side_numbers
+from simjudge.studies.judged_set import class_samples, judge_set, object_performance
+from simjudge.studies.pair import entry_numbers, side_numbers
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,0 +1,114 @@
+"""A set with the performance of its objects, and the samples of a class that it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simjudge.context.algorithm import Samples
+from simjudge.context.method import Method
+from simjudge.context.patches import object_contexts
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet, IntArray
+from simjudge.perception.assignment import Assignment, assign, assign_cpd
+
+
+@dataclass(frozen=True)
+class JudgedSet:
+    """A set whose frames are all labelled and predicted, with the performance of its objects.
+
+    Attributes:
+        frames: the set.
+        assignment: performance of each object, and the prediction assigned to it.
+        average_precision: by class id, mAP50 and mAP50-95; empty where not asked for.
+    """
+
+    frames: FrameSet
+    assignment: Assignment
+    average_precision: dict[int, tuple[float | None, float | None]] = field(default_factory=dict)
+
+    def rows(self, class_id: int) -> IntArray:
+        """The rows of the objects of a class.
+
+        Args:
+            class_id: of the objects.
+
+        Returns:
+            int64 (K,), rows of `frames.objects`.
+        """
+        return np.flatnonzero(self.frames.objects.class_id == class_id)
+
+
+def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, precision: bool = True) -> JudgedSet:
+    """Keep the frames that are labelled and predicted, and give every object its performance.
+
+    Args:
+        frames: the set.
+        method: says which predictions take part, and how they are assigned.
+        metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
+        losses: grows by the frames that lack labels or predictions.
+        precision: also compute average precision.
+
+    Raises:
+        SimjudgeError: there are no predictions, no labels, or no frame has both.
+    """
+    require_labels(frames)
+    if frames.predictions is None:
+        raise SimjudgeError(f"{frames.name}: holds no predictions; give a detector (--model) or earlier predictions")
+    both = frames.labelled & frames.predicted
+    for kind, lacking in (("frames without predictions", frames.labelled & ~frames.predicted),
+                          ("predicted frames without labels", ~frames.labelled & frames.predicted)):  # fmt: skip
+        for index in np.flatnonzero(lacking):
+            losses.add(kind, frames.describe_frame(int(index)))
+    taken = frames if both.all() else frames.take(both)
+    if len(taken.objects) == 0:
+        raise SimjudgeError(f"{frames.name}: no labelled object is in a frame that has predictions")
+    assignment = object_performance(taken, method, metric)
+    if not precision:
+        return JudgedSet(taken, assignment)
+    from simjudge.perception.average_precision import average_precision  # noqa: PLC0415 - slow to import
+
+    return JudgedSet(taken, assignment, average_precision(taken))
+
+
+def object_performance(frames: FrameSet, method: Method, metric: str) -> Assignment:
+    """The performance of every object of a set (Eq. [1], arXiv 2208.01022).
+
+    Args:
+        frames: a set with labels and predictions.
+        method: says which predictions take part, and how they are assigned.
+        metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
+    """
+    if method.integer_boxes:
+        return assign_cpd(frames, method.min_score)
+    return assign(frames, method.min_score, metric)
+
+
+def require_labels(frames: FrameSet) -> None:
+    """Refuse a set in which nothing is labelled.
+
+    Args:
+        frames: the set.
+
+    Raises:
+        SimjudgeError: it holds no labelled object.
+    """
+    if len(frames.objects) == 0:
+        raise SimjudgeError(f"{frames.name}: holds no labelled object; nothing can be compared")
+
+
+def class_samples(judged_set: JudgedSet, class_id: int, method: Method) -> Samples:
+    """Cut the contexts of one class out of a set.
+
+    Args:
+        judged_set: the set with the performance of its objects.
+        class_id: of the anchors.
+        method: patch size, mask and planes.
+
+    Returns:
+        One sample for each object of the class, in the order of the objects.
+    """
+    rows, frames = judged_set.rows(class_id), judged_set.frames
+    performance = judged_set.assignment.performance[rows]
+    return Samples(object_contexts(frames, method, rows), performance, frames.objects.frame[rows], len(frames))

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import atomic_file
+from simjudge.core.files import atomic_file, output_path
 from simjudge.core.frames import FrameSet, IntArray, Objects
 from simjudge.core.images import EncodedImage, FileImages
 from simjudge.core.progress import Advance, Log
@@ -50,7 +50,7 @@ class FrameStore:
         Raises:
             SimjudgeError: the folder holds frames of another plan.
         """
-        folder = out.parent / f".{out.name}.partial"
+        folder = output_path(out).parent / f".{out.name}.partial"
         wanted = json.loads(json.dumps(plan))
         file = folder / _PLAN
         if file.is_file():

@@ -16,7 +16,7 @@ from simjudge.capture.pose_choice import choose_camera_poses
 from simjudge.capture.render_output import RECORDING_SUFFIXES, render_record_path, write_rendering
 from simjudge.capture.render_plan import PlacedScene, RenderPlan, assign_sides, describe_rendering
 from simjudge.core.errors import Losses, UsageError
-from simjudge.core.files import refuse_existing
+from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
@@ -94,14 +94,14 @@ def render(  # noqa: PLR0913 - the options of the command
         UsageError: options do not go together, or a name is unknown.
         SimjudgeError: something cannot be read or written, or `out` exists.
     """
-    target = Path(out)
+    target = output_path(Path(out))
     if target.suffix and target.suffix not in RECORDING_SUFFIXES:
         raise UsageError(
             f"--out {target}: give x.mcap, x.db3, or a name without ending for the folder of a YOLO data set"
         )
     if (valid or test) and target.suffix:
         raise UsageError(f"--valid, --test: a recording has no sides; {target} would have to be a folder")
-    refuse_existing(target)
+    check_output(target)
     seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
     mounted, _ = camera_mount(vehicle, mount)
     camera_poses, losses = choose_camera_poses(poses, scene, seen_by, n, seed, mounted)

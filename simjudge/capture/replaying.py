@@ -19,7 +19,7 @@ from simjudge.capture.replay_output import replay_record_path, write_replay
 from simjudge.capture.replay_plan import ReplayPlan, describe_replay, exposure_span, frames_without_floor
 from simjudge.capture.replay_source import ReplayOptions, ReplaySource, read_source
 from simjudge.core.errors import Losses
-from simjudge.core.files import refuse_existing
+from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.engines.contract import Engine
 from simjudge.engines.registry import make_engine
@@ -129,8 +129,8 @@ def replay(  # noqa: PLR0913 - the options of the command
         UsageError: options do not go together, or a name is unknown.
         SimjudgeError: something cannot be read or written, poses do not suit the frames, or `out` exists.
     """
-    target = Path(out)
-    refuse_existing(target)
+    target = output_path(Path(out))
+    check_output(target)
     offset = round(time_offset * _SECOND)
     limits = MotionLimits(max_gap, max_speed, math.radians(max_turn), skip_gaps)
     alignment = parse_pose("align", align)

@@ -17,11 +17,12 @@ def report(
     figures: Path | None = typer.Option(
         None, "--figures", metavar="FOLDER", help="Also write each figure as SVG and PDF, into a subfolder a result."
     ),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace files that no report wrote."),
 ) -> None:
     """Make one HTML page of saved results: verdicts, W1 against overlap, galleries, where the gap sits, sweeps."""
     from simjudge.reports.report import report as run
 
-    written = run(folders, out, csv=csv, figures=figures, log=print_note)
+    written = run(folders, out, csv=csv, figures=figures, overwrite=overwrite, log=print_note)
     for line in written.verdicts:
         sys.stdout.write(f"{line}\n")
     print_note(f"wrote {out}")

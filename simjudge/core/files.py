@@ -7,7 +7,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +28,7 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
         SimjudgeError: the disk is full or the place cannot be written to.
     """
     path = Path(path)
+    path = output_path(path)
     temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
     with _plain_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,21 +56,35 @@ def atomic_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path
             written to.
     """
     path = Path(path)
+    path = output_path(path)
     if not overwrite:
-        refuse_existing(path)
+        check_output(path)
     with _plain_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
         temporary.chmod(0o755)
         try:
             yield temporary
-            if path.is_dir():
-                shutil.rmtree(path)
-            elif path.exists():
-                path.unlink()
-            temporary.replace(path)
+            _replace_folder(temporary, path)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _replace_folder(temporary: Path, path: Path) -> None:
+    """Put a folder in the place of what is there, which is removed only once the new one has its name."""
+    old = temporary.with_name(temporary.name.removesuffix(".tmp") + ".old.tmp")
+    if os.path.lexists(path):
+        path.replace(old)
+    try:
+        temporary.replace(path)
+    except BaseException:
+        if os.path.lexists(old) and not os.path.lexists(path):
+            old.replace(path)
+        raise
+    if old.is_dir() and not old.is_symlink():
+        shutil.rmtree(old)
+    else:
+        old.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -92,17 +107,42 @@ def record_beside(path: Path, text: str) -> Iterator[None]:
         raise
 
 
-def refuse_existing(path: Path) -> None:
-    """Make sure, before long work, that an output can be written.
+def output_path(path: Path) -> Path:
+    """The path that an output really gets.
+
+    Args:
+        path: as a person gave it; folders in it need not exist yet.
+
+    Returns:
+        The path without `..`: `new/../x` is `x`, whether there is a folder `new` or not.
+    """
+    return path.resolve() if ".." in path.parts else path
+
+
+def check_output(path: Path, is_own: Callable[[Path], bool] | None = None, *, overwrite: bool = False) -> bool:
+    """Make sure, before long work, that an output replaces nothing that a person may need.
 
     Args:
         path: the output; an empty folder may be there.
+        is_own: tells whether what is there is an earlier output of the same kind, which may be replaced; None where
+            nothing may be.
+        overwrite: whether a file that something else wrote may be replaced; asked for by a person.
+
+    Returns:
+        Whether something is there that will be replaced.
 
     Raises:
         SimjudgeError: there is something else of that name.
     """
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+    path = output_path(path)
+    if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
+        return False
+    if is_own is None:
         raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
+    if path.is_dir() or not (overwrite or is_own(path)):
+        remedy = "choose another name" if path.is_dir() else "choose another name, or give --overwrite"
+        raise SimjudgeError(f"{path}: exists already and is not an earlier output of this command; {remedy}")
+    return True
 
 
 def hash_files(path: str | Path) -> str:

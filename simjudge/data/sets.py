@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import check_output
 from simjudge.core.frames import FrameSet
 from simjudge.data.attach import attach_predictions
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
@@ -86,8 +87,7 @@ def write_set(frames: FrameSet, path: str | Path, to: str | None = None) -> Loss
     if path.suffix in files:
         if to is not None:
             raise UsageError(f"{path}: is written as {path.suffix[1:]} by its name; leave out --to {to}")
-        if path.exists():
-            raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
+        check_output(path)
         return _write(files[path.suffix], frames, path)
     if to is None:
         raise UsageError(f"{path}: a folder needs --to {'|'.join(folders)}, a file ends in {', '.join(files)}")

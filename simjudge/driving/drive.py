@@ -14,7 +14,7 @@ from simjudge.capture.capture import Capture
 from simjudge.capture.ground_truth import Labelling
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
-from simjudge.core.files import atomic_file
+from simjudge.core.files import atomic_file, check_output, output_path
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.version import version
 from simjudge.data.rosbag2.message_recording import record_messages
@@ -141,7 +141,9 @@ def drive(  # noqa: PLR0913 - the options of the command
         UsageError: options do not go together, or a name is unknown.
         SimjudgeError: something cannot be read or written, or `out` exists.
     """
-    target = None if out is None else Path(out)
+    target = None if out is None else output_path(Path(out))
+    if target is not None:
+        check_output(target)
     options = DriveOptions(scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score)
     loop = make_closed_loop(options, DriveLimits(duration=limit))
     about = describe_drive(options, loop)

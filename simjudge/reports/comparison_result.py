@@ -228,7 +228,8 @@ def compare(
             be written.
     """
     if out is not None:
-        check_result_folder(Path(out))
+        if check_result_folder(Path(out)):
+            log(f"note: {out} holds an earlier result, which will be replaced")
         if (Path(out) / SWEEP).exists():
             log(f"note: the sweep in {out} goes with the result that is replaced; run it again afterwards")
     compared = compare_sets(a, b, settings, log=log, progress=progress)

@@ -13,6 +13,8 @@ from simjudge.reports.number_format import DASH, format_count, format_number, fo
 from simjudge.reports.sentences import HEADLINES, undefined_reason
 from simjudge.results.saved_result import Result, ResultEntry
 
+_START = ("result", "a", "b", "theta", "patch_height", "patch_width", "class_id", "class_name")
+"""First columns of the numbers as CSV."""
 QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 FIELDS = (
     "n_a", "n_b", "compared", "verdict", "mean_w1", "w1_low", "w1_high", "floor_mean", "floor_q95", "excess_w1",
@@ -138,6 +140,17 @@ def format_cell(row: NumberRow, entry: ResultEntry, parameters: Mapping[str, Any
     return TableCell(plain, tuple(dict.fromkeys(marks)))
 
 
+def is_number_table(path: Path) -> bool:
+    """Tell whether a file is one that `write_csv` wrote.
+
+    Args:
+        path: a file.
+    """
+    start = ",".join(_START).encode() + b","
+    with path.open("rb") as stream:
+        return stream.read(len(start)) == start
+
+
 def write_csv(path: Path, results: Iterable[Result]) -> None:
     """Write one row for each result and class, "overall" among them, with the field names of docs/results.md.
 
@@ -148,10 +161,9 @@ def write_csv(path: Path, results: Iterable[Result]) -> None:
     Raises:
         SimjudgeError: the file cannot be written.
     """
-    header = ["result", "a", "b", "theta", "patch_height", "patch_width", "class_id", "class_name", *FIELDS]
     with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
-        writer.writerow([*header, *(f"w1_q{q}" for q in QUANTILES)])
+        writer.writerow([*_START, *FIELDS, *(f"w1_q{q}" for q in QUANTILES)])
         for result in results:
             parameters = result.header.get("parameters", {})
             patch = parameters.get("patch") or ["", ""]

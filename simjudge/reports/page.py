@@ -49,6 +49,20 @@ class ResultsTogether:
     notes: list[str]
 
 
+_GENERATOR = b'<meta name="generator" content="simjudge report">'
+"""Stands near the beginning of every page, so that an older page is known as one."""
+
+
+def is_report(path: Path) -> bool:
+    """Tell whether a file is a page that `write_report` wrote.
+
+    Args:
+        path: a file.
+    """
+    with path.open("rb") as stream:
+        return _GENERATOR in stream.read(8192)
+
+
 def write_report(folders: Sequence[Path], out: Path) -> tuple[list[Result], Losses]:
     """Read result folders and write the page.
 

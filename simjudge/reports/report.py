@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simjudge.core.errors import Losses
+from simjudge.core.files import check_output
 from simjudge.core.progress import Log, no_log
 from simjudge.reports.figure_files import save_figures
-from simjudge.reports.number_table import write_csv
-from simjudge.reports.page import write_report
+from simjudge.reports.number_table import is_number_table, write_csv
+from simjudge.reports.page import is_report, write_report
 from simjudge.reports.sentences import HEADLINES, SetNames, verdict_sentence
 
 
@@ -39,6 +40,7 @@ def report(
     *,
     csv: str | Path | None = None,
     figures: str | Path | None = None,
+    overwrite: bool = False,
     log: Log = no_log,
 ) -> Report:
     """Make one self-contained HTML page of saved results.
@@ -48,6 +50,7 @@ def report(
         out: the page to write.
         csv: also writes the numbers to this file, one row a result and class.
         figures: also writes every figure as SVG and PDF into this folder.
+        overwrite: whether files that no report wrote may be replaced; earlier pages and tables always are.
         log: receives a line for every file that was written.
 
     Returns:
@@ -57,6 +60,9 @@ def report(
         SimjudgeError: a folder holds no result, a file in it is damaged, or something cannot be written.
     """
     given = [folders] if isinstance(folders, str | Path) else folders
+    for path, is_own in ((out, is_report), (csv, is_number_table)):
+        if path is not None and check_output(Path(path), is_own, overwrite=overwrite):
+            log(f"note: {path} is there already and will be replaced")
     results, losses = write_report([Path(folder) for folder in given], Path(out))
     if csv is not None:
         write_csv(Path(csv), results)

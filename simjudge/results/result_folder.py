@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import atomic_file, atomic_folder
+from simjudge.core.files import atomic_file, atomic_folder, output_path
 
 RESULT, CONTEXTS, SWEEP = "result.json", "contexts.parquet", "sweep.json"
 _OURS = {RESULT, CONTEXTS, SWEEP, "gallery", "report.html"}
@@ -35,21 +35,27 @@ def atomic_result(folder: Path) -> Iterator[Path]:
         yield temporary
 
 
-def check_result_folder(folder: Path) -> None:
+def check_result_folder(folder: Path) -> bool:
     """Refuse a place where a result must not be written, before the work is done.
 
     Args:
         folder: where the result belongs; it need not exist.
 
+    Returns:
+        Whether an earlier result is there.
+
     Raises:
         SimjudgeError: `folder` is a file, or holds files that no result has.
     """
+    folder = output_path(folder)
     if folder.is_file():
         raise SimjudgeError(f"{folder}: is a file; --out must be a folder")
     if folder.is_dir():
         strangers = sorted(path.name for path in folder.iterdir() if path.name not in _OURS)
         if strangers:
             raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no result has; choose another --out")
+        return any(folder.iterdir())
+    return False
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

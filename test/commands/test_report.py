@@ -115,6 +115,23 @@ def test_a_lost_crop_is_counted(place: Path) -> None:
     assert "This page is incomplete" in (place / "lost.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("option", ["--out", "--csv"])
+def test_only_ones_own_files_are_replaced(place: Path, tmp_path: Path, option: str) -> None:
+    path = tmp_path / "notes"
+    others = [] if option == "--out" else ["--out", tmp_path / "page.html"]
+    path.write_text("precious")
+    through = tmp_path / "new" / ".." / "notes"
+    refused = run("report", "with_sim", option, through, *others, cwd=place)
+    assert refused.returncode == 1
+    assert "notes: exists already and is not an earlier output of this command" in refused.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["notes"]
+    assert path.read_text() == "precious"
+    assert run("report", "with_sim", option, path, "--overwrite", *others, cwd=place).returncode == 0
+    again = run("report", "with_sim", option, path, *others, cwd=place)
+    assert again.returncode == 0
+    assert f"note: {path} is there already and will be replaced" in again.stderr
+
+
 def test_the_page_is_the_same_every_time(place: Path) -> None:
     pages = []
     for name in ("x.html", "y.html"):

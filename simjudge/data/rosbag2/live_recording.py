@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from rosbags.rosbag2 import StoragePlugin, WriterError
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import output_path
 from simjudge.data.rosbag2.mcap_writer import CheckedMcapWriter, CheckedWriter
 
 _PLUGINS = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
@@ -108,6 +110,7 @@ class LiveRecording:
 
 
 def _free(path: Path) -> Path:
-    if path.exists():
+    path = output_path(path)
+    if os.path.lexists(path):
         raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
     return path

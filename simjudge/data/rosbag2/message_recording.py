@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
 
-from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import atomic_file, atomic_folder
+from simjudge.core.files import atomic_file, atomic_folder, check_output, output_path
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE, IMAGE, standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
 
@@ -61,8 +60,8 @@ def record_messages(path: str | Path, custom_data: Mapping[str, str] | None = No
         SimjudgeError: something is there already, or it cannot be written; nothing is left under that name then.
     """
     path = Path(path)
-    if path.exists():
-        raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
+    path = output_path(path)
+    check_output(path)
     stopped: list[KeyboardInterrupt] = []
     if path.suffix in _SUFFIXES:
         with atomic_file(path) as target, tempfile.TemporaryDirectory(".tmp", ".recording.", path.parent) as near:

@@ -14,7 +14,7 @@ from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, Qo
 from rosbags.rosbag2 import StoragePlugin, WriterError
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import atomic_file, atomic_folder
+from simjudge.core.files import atomic_file, atomic_folder, output_path
 from simjudge.core.frames import NO_STAMP, FrameSet, IntArray
 from simjudge.core.images import ImageError
 from simjudge.data.rosbag2.interfaces import (
@@ -75,6 +75,7 @@ def write_recording(
         SimjudgeError: two frames have the same stamp, a stamp does not fit a message, or the disk is full.
     """
     path = Path(path)
+    path = output_path(path)
     stamps = recording_stamps(frames)
     losses = Losses()
     messages = _messages(frames, stamps, losses, extra_messages)

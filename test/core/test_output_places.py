@@ -1,0 +1,110 @@
+"""No output takes the place of something that a person may need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import atomic_file, atomic_folder, check_output
+from simjudge.core.frames import FrameSet, Objects
+from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.writing import write_recording
+from simjudge.data.sets import write_set
+
+FRAMES = FrameSet.build("set", [(60, 40)], Objects.build([0], [1], [[1, 2, 9, 9]]), class_names={1: "cone"})
+
+
+def record(path: Path) -> None:
+    with record_messages(path):
+        pass
+
+
+def fill(path: Path) -> None:
+    with atomic_folder(path) as folder:
+        (folder / "x").write_text("new")
+
+
+WRITERS = {
+    "check": (check_output, "precious"),
+    "folder": (fill, "precious"),
+    "file of a set": (lambda path: write_set(FRAMES, path), "precious.json"),
+    "recording of a set": (lambda path: write_set(FRAMES, path), "precious.mcap"),
+    "folder of a set": (lambda path: write_set(FRAMES, path, to="yolo"), "precious"),
+    "messages": (record, "precious.mcap"),
+    "folder of messages": (record, "precious"),
+}
+
+
+@pytest.mark.parametrize("through", ["", "new/..", "new/deeper/../.."])
+@pytest.mark.parametrize("is_folder", [False, True])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_what_is_there_stays(tmp_path, writer, is_folder, through):
+    write, name = WRITERS[writer]
+    there = tmp_path / name
+    kept = there / "notes.txt" if is_folder else there
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text("precious")
+    with pytest.raises(SimjudgeError, match="exists already"):
+        write(tmp_path / through / name)
+    assert kept.read_text() == "precious"
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("writer", [each for each in WRITERS if each != "check"])
+def test_through_a_folder_that_is_not_there(tmp_path, writer):
+    write, name = WRITERS[writer]
+    write(tmp_path / "new" / ".." / name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_recording_of_frames_in_the_place_of_nothing(tmp_path):
+    write_recording(FRAMES, tmp_path / "new" / ".." / "x.mcap")
+    assert (tmp_path / "x.mcap").is_file()
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("content", ["own", "another"])
+def test_a_file_of_ones_own_is_replaced_another_only_where_asked(tmp_path, content, overwrite):
+    path = tmp_path / "x"
+    assert not check_output(path, lambda _: True)
+    path.write_text(content)
+    if content == "own" or overwrite:
+        assert check_output(path, lambda each: each.read_text() == "own", overwrite=overwrite)
+        return
+    with pytest.raises(SimjudgeError, match="choose another name, or give --overwrite"):
+        check_output(path, lambda each: each.read_text() == "own")
+
+
+def test_a_folder_is_never_overwritten_by_a_file(tmp_path):
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "y").touch()
+    with pytest.raises(SimjudgeError, match="choose another name"):
+        check_output(tmp_path / "x", lambda _: True, overwrite=True)
+
+
+def test_the_old_folder_stands_where_the_new_one_cannot(tmp_path, monkeypatch):
+    folder = tmp_path / "result"
+    fill(folder)
+    replace = Path.replace
+
+    def interrupted(self: Path, target: Path) -> Path:
+        if target == folder and not self.name.endswith(".old.tmp"):
+            raise KeyboardInterrupt
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt), atomic_folder(folder, overwrite=True):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["result"]
+    assert (folder / "x").read_text() == "new"
+
+
+def test_a_dangling_link_counts_as_there(tmp_path):
+    (tmp_path / "x").symlink_to(tmp_path / "nothing")
+    with pytest.raises(SimjudgeError, match="exists already"):
+        check_output(tmp_path / "x")
+    with atomic_file(tmp_path / "x") as temporary:
+        temporary.write_text("y")
+    assert not (tmp_path / "nothing").exists()

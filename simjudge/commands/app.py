@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
+from collections.abc import Callable
 
 import typer
 
@@ -36,21 +39,40 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("compare")(compare.compare)
-app.command("sweep")(sweep.sweep)
-app.command("render")(render.render)
-app.command("report")(report.report)
-app.command("detect")(detect.detect)
-app.command("train")(train.train)
-app.command("convert")(convert.convert)
-app.command("join")(join.join)
-app.command("split")(split.split)
-app.command("filter")(filter_command.filter_images)
-app.command("drive")(drive.drive)
-app.command("replay")(replay.replay)
-app.command("run")(run.run)
-app.command("watch")(watch.watch)
-app.command("info")(info.info)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "compare": compare.compare,
+    "sweep": sweep.sweep,
+    "render": render.render,
+    "report": report.report,
+    "detect": detect.detect,
+    "train": train.train,
+    "convert": convert.convert,
+    "join": join.join,
+    "split": split.split,
+    "filter": filter_command.filter_images,
+    "drive": drive.drive,
+    "replay": replay.replay,
+    "run": run.run,
+    "watch": watch.watch,
+    "info": info.info,
+}
+"""The functions behind the subcommands, in the order in which the help lists them."""
+
+
+def help_text(command: Callable[..., None]) -> str:
+    """Take the help of a command from its docstring.
+
+    Args:
+        command: the function behind it.
+
+    Returns:
+        The docstring without its sections (Args and so on), which repeat the options for readers of the code.
+    """
+    return re.split(r"\n(?:Args|Returns|Raises):\n", inspect.cleandoc(command.__doc__ or ""))[0].strip()
+
+
+for _name, _command in COMMANDS.items():
+    app.command(_name, help=help_text(_command))(_command)
 app.add_typer(engines.app, name="engines")
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from simjudge.core.documents import Fields, read_document
 from simjudge.core.field_types import Number, Text, Vector, Whole, conflict
-from simjudge.perception.colour import ColourClass
+from simjudge.perception.colour_detector import ColourClass
 
 NotNegative = Annotated[float, Number(ge=0)]
 Share = Annotated[tuple[float, float], Vector("low high", ge=0, le=1)]

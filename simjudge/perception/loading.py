@@ -36,15 +36,15 @@ def load_detector(
     path = find_file(spec, DETECTOR)
     suffix = path.suffix.lower()
     if suffix == ".onnx":
-        from simjudge.perception.onnx import OnnxDetector  # noqa: PLC0415 - heavy
+        from simjudge.perception.onnx_detector import OnnxDetector  # noqa: PLC0415 - heavy
 
         return OnnxDetector.load(path, min_score=min_score, iou=iou, imgsz=imgsz)
     if suffix == ".pt":
-        from simjudge.perception.ultralytics_pt import UltralyticsDetector  # noqa: PLC0415 - an extra
+        from simjudge.perception.ultralytics_detector import UltralyticsDetector  # noqa: PLC0415 - an extra
 
         return UltralyticsDetector.load(path, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=trust)
     if suffix in {".yaml", ".yml"}:
-        from simjudge.perception.colour import ColourDetector  # noqa: PLC0415
+        from simjudge.perception.colour_detector import ColourDetector  # noqa: PLC0415
         from simjudge.perception.colour_file import read_colours  # noqa: PLC0415
 
         return ColourDetector(path.stem, read_colours(path), min_score)

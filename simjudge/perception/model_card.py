@@ -15,7 +15,7 @@ from simjudge.perception.training_data import TrainingSplit
 from simjudge.perception.ultralytics_training import Training, TrainingOptions
 
 
-def card(
+def make_card(
     model: Path, data: Path, command: str, split: TrainingSplit, options: TrainingOptions, training: Training
 ) -> dict[str, Any]:
     """Everything worth knowing about a freshly trained model, ready for JSON.
@@ -68,7 +68,7 @@ def write_card(facts: dict[str, Any], model: Path) -> tuple[Path, Path]:
     """Write a card beside its model, as JSON and as Markdown.
 
     Args:
-        facts: the content of the card, from `card`.
+        facts: the content of the card, from `make_card`.
         model: the path of the model; the card gets its name with other suffixes.
 
     Returns:
@@ -86,7 +86,7 @@ def format_markdown(facts: dict[str, Any]) -> str:
     """Format a card as a page.
 
     Args:
-        facts: the content of the card, from `card`.
+        facts: the content of the card, from `make_card`.
 
     Returns:
         Markdown.

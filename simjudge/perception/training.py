@@ -12,7 +12,7 @@ from typing import Any
 from simjudge.core.display import Summary
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.perception.model_card import card, write_card
+from simjudge.perception.model_card import make_card, write_card
 from simjudge.perception.training_data import TrainingSplit
 from simjudge.perception.training_source import read_split
 from simjudge.perception.ultralytics_training import (
@@ -118,7 +118,7 @@ def train(
     losses.extend(left_out)
     if training.stopped:
         log(f"stopped after {len(training.epochs)} of {chosen.epochs} epochs; the best weights so far are exported")
-    facts = card(out, data, command or _as_call(data, out, options), split, chosen, training)
+    facts = make_card(out, data, command or _as_call(data, out, options), split, chosen, training)
     write_card(facts, out)
     if training.best is None:
         raise SimjudgeError(f"{out}: training gave no validated weights")

@@ -20,9 +20,9 @@ import yaml
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.progress import Advance
 from simjudge.perception.checkpoint import open_checkpoint
-from simjudge.perception.crops import windows_of
 from simjudge.perception.export import export_onnx
 from simjudge.perception.training_data import TrainingSplit, write_working_folder
+from simjudge.perception.training_windows import cut_windows
 from simjudge.perception.ultralytics_setup import import_ultralytics
 
 SIZES = {"pico": (0.34, 0.125), "nano": (0.5, 0.25), "small": (0.5, 0.5)}
@@ -156,7 +156,7 @@ def train_with_ultralytics(
 
 def _windowed(split: TrainingSplit, options: TrainingOptions) -> TrainingSplit:
     train, valid = (
-        [windows_of(frames, options.imgsz, options.windows, options.seed) for frames in side]
+        [cut_windows(frames, options.imgsz, options.windows, options.seed) for frames in side]
         for side in (split.train, split.valid)
     )
     return replace(split, train=train, valid=valid)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, check_answer, check_scores
+from simjudge.perception.detector_summary import ShownDetector
 from simjudge.perception.letterbox import GREY, Letterbox
 from simjudge.perception.nms import non_maximum_suppression_by_class
 
@@ -30,8 +31,8 @@ _UNREADABLE = (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, R
 _END_TO_END_ROWS = 1000  # NMS-free heads give 300 rows or so, others thousands
 
 
-@dataclass(frozen=True)
-class OnnxDetector:
+@dataclass(frozen=True, repr=False)
+class OnnxDetector(ShownDetector):
     """A detector that ONNX Runtime runs."""
 
     name: str

@@ -72,7 +72,7 @@ class Windows(ShortRepr):
         return None
 
 
-def windows_of(frames: FrameSet, side: int, per_image: int, seed: int = 0) -> FrameSet:
+def cut_windows(frames: FrameSet, side: int, per_image: int, seed: int = 0) -> FrameSet:
     """Cut windows out of every labelled frame, most of them over an object.
 
     Where they lie follows from the seed and the frame's name. Objects are cut at the window's edges; those of which

@@ -12,6 +12,7 @@ import numpy as np
 from simjudge.core.images import RgbImage
 from simjudge.core.masks import BoolImage
 from simjudge.perception.detector import Detections
+from simjudge.perception.detector_summary import ShownDetector
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ class ColourClass:
         return boxes, scores
 
 
-@dataclass(frozen=True)
-class ColourDetector:
+@dataclass(frozen=True, repr=False)
+class ColourDetector(ShownDetector):
     """Finds blobs of given colours. The score is the share of the box's pixels that have the class's colour.
 
     A filled rectangle scores 1, a cone, which is a triangle in its box, about 0.5.

@@ -13,13 +13,14 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.perception.checkpoint import open_checkpoint
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, check_answer, check_scores
+from simjudge.perception.detector_summary import ShownDetector
 
 END_TO_END_COLUMNS = 6
 """An NMS-free head gives corners, score and class of each detection in a row; others a row for each class."""
 
 
-@dataclass(frozen=True)
-class UltralyticsDetector:
+@dataclass(frozen=True, repr=False)
+class UltralyticsDetector(ShownDetector):
     """A detector that ultralytics runs."""
 
     name: str

@@ -3,7 +3,7 @@ import pytest
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet, Objects
-from simjudge.perception.crops import windows_of
+from simjudge.perception.training_windows import cut_windows
 
 
 class Numbered:
@@ -40,7 +40,7 @@ def test_a_window_shows_the_pixels_and_objects_of_its_place(side):
     box = np.hstack([corner, corner + 4 + rng.random((30, 2)) * 20])
     frame = np.sort(rng.integers(0, 3, 30))
     whole = frames(sizes, frame, box)
-    cut = windows_of(whole, side, 5, seed=3)
+    cut = cut_windows(whole, side, 5, seed=3)
     assert len(cut) == 15
     for i in range(len(cut)):
         pixels = cut.images.read(i)
@@ -63,7 +63,7 @@ def test_windows_are_the_same_for_a_seed_and_lie_over_objects():
     whole = frames(
         [(400, 300)] * 4, [0, 1, 2, 3], [[10, 10, 20, 20], [380, 280, 399, 299], [200, 100, 210, 130], [0, 0, 9, 9]]
     )
-    first, again, other = (windows_of(whole, 64, 20, seed=s) for s in (1, 1, 2))
+    first, again, other = (cut_windows(whole, 64, 20, seed=s) for s in (1, 1, 2))
     assert (first.images.corner == again.images.corner).all()
     assert (first.images.corner != other.images.corner).any()
     assert len(first.objects) >= 0.7 * len(first)
@@ -72,4 +72,4 @@ def test_windows_are_the_same_for_a_seed_and_lie_over_objects():
 def test_a_set_without_pictures_is_refused():
     bare = FrameSet.build("bare", [(10, 10)], Objects.empty())
     with pytest.raises(UsageError, match="no pictures"):
-        windows_of(bare, 8, 1)
+        cut_windows(bare, 8, 1)

@@ -27,6 +27,7 @@ from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
 
 _DEPTH = 30
+"""Images that the middleware keeps."""
 
 
 @dataclass(frozen=True)

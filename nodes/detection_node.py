@@ -28,10 +28,15 @@ from .image_messages import image_message, to_rgb
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
 
-_LIVE_DEPTH, _BAG_DEPTH = 5, 100
+_LIVE_DEPTH = 5
+"""Images that the middleware keeps in live work."""
+_BAG_DEPTH = 100
+"""Images that the middleware keeps with every_frame."""
 _RECENT = 10.0
+"""Seconds for which a loss is a warning in diagnostics."""
 _POLL = 0.002
-_SANE = 3600.0
+"""Seconds between looks at other work while one waits."""
+_LARGEST_DELAY = 3600.0
 """An image older than this, in seconds, is not late: its stamp is from another clock."""
 
 
@@ -220,7 +225,7 @@ class DetectionNode(SimjudgeNode):
         if not delays:
             return "none yet"
         mean = sum(delays) / len(delays)
-        return f"{1e3 * mean:.1f}" if abs(mean) < _SANE else "unknown: the stamps are not of this node's clock"
+        return f"{1e3 * mean:.1f}" if abs(mean) < _LARGEST_DELAY else "unknown: the stamps are not of this node's clock"
 
 
 def _drawn(image: RgbImage, found: Detections, names: dict[int, str]) -> RgbImage:

@@ -14,8 +14,11 @@ from rclpy.node import Node
 
 from simjudge.graph.node_interfaces import DIAGNOSTICS
 
-OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+OK = DiagnosticStatus.OK
+WARN = DiagnosticStatus.WARN
+ERROR = DiagnosticStatus.ERROR
 _PERIOD = 1.0
+"""Seconds between messages on /diagnostics."""
 
 
 class TaskState(NamedTuple):

@@ -24,7 +24,12 @@ from simjudge.vehicle.vehicle import VehicleState
 
 from .headers import message_stamp
 
-_RED, _GREEN, _PALE = (0.85, 0.16, 0.1), (0.07, 0.55, 0.25), 0.35
+_RED = (0.85, 0.16, 0.1)
+"""Colour of cones on the right, RGB, 0 to 1."""
+_GREEN = (0.07, 0.55, 0.25)
+"""Colour of cones on the left, RGB, 0 to 1."""
+_PALE = 0.35
+"""Opacity of a cone that does not count yet, 0 to 1."""
 
 
 def vehicle_state(message: Odometry) -> VehicleState:

@@ -33,8 +33,12 @@ from .runtime import SimjudgeNode, message_class, run_node
 
 _DEPTH = 100
 """Detections, and states before the lens is known, that are kept."""
-_PATIENCE = 5.0
-_RIGHT, _LEFT = 1, 2
+_SILENCE = 5.0
+"""Seconds without a message until the node says what it waits for."""
+_RIGHT = 1
+"""Class of the cones on the right, whatever the detector numbers them."""
+_LEFT = 2
+"""Class of the cones on the left."""
 
 
 class DriveNode(SimjudgeNode):
@@ -178,7 +182,7 @@ class DriveNode(SimjudgeNode):
                 }
             )
         now = time.monotonic()
-        silent = [topic for topic, heard in self._heard.items() if now - heard > _PATIENCE]
+        silent = [topic for topic, heard in self._heard.items() if now - heard > _SILENCE]
         if driver is None:
             silent.insert(0, "camera/camera_info")
         if silent:

@@ -22,9 +22,12 @@ from .runtime import SimjudgeNode
 PATIENCE = 5.0
 """Seconds without an image until the node says what it waits for."""
 _PERIOD = 0.1
+"""Seconds between looks at the publishers."""
 _OVERLAP = 1.0
+"""Seconds that a former subscription stays beside a new one."""
 _KINDS = {"raw": Image, "compressed": CompressedImage}
 _MOST_NAMED = 5
+"""Topics that a message names."""
 
 
 class ImageInput:

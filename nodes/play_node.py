@@ -30,8 +30,11 @@ from .recorded_qos import playback_qos
 from .runtime import SimjudgeNode, message_class, run_node
 
 _WAKE = 0.1
+"""Seconds between looks whether the node ends."""
 _SETTLE = 0.5
+"""Seconds that discovery may lag behind: a publisher may know of a subscriber before that knows of it."""
 _ACKNOWLEDGE = 10
+"""Seconds that the last messages may take to arrive."""
 
 
 class PlayNode(SimjudgeNode):

@@ -23,11 +23,14 @@ from .qos import subscription_events
 from .recorded_qos import recorded_qos_profile, recording_qos
 from .runtime import SimjudgeNode, message_class, run_node
 
-_LOOK = 0.2
-_FLUSH = 1.0
-_DEEP = 100
-_IDLE, _PATIENCE = 10, 30
-"""At the end: so many turns without a message mean that none waits; seconds that taking them may last."""
+_SCAN_PERIOD = 0.2
+"""Seconds between looks for new topics."""
+_FLUSH_PERIOD = 1.0
+"""Seconds between writes of what is buffered."""
+_IDLE_SPINS = 10
+"""Spins of the executor without a message after which none waits, at the end."""
+_DRAIN = 30
+"""Seconds that taking the last messages may last."""
 _OWN = {"/rosout", "/parameter_events", "/diagnostics"}
 """What every node publishes: recorded where it is named, not by a pattern."""
 
@@ -56,8 +59,8 @@ class RecordNode(SimjudgeNode):
         self._recording: LiveRecording | None = LiveRecording(Path(self.settings["out"]), self.settings["storage"])
         self.diagnostics.add_task("recording", self._report)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_LOOK, self._look, clock=steady)
-        self.create_timer(_FLUSH, self._recording.flush, clock=steady)
+        self.create_timer(_SCAN_PERIOD, self._look, clock=steady)
+        self.create_timer(_FLUSH_PERIOD, self._recording.flush, clock=steady)
         self._look()
 
     def close(self) -> None:
@@ -74,8 +77,8 @@ class RecordNode(SimjudgeNode):
 
     def _take_what_waits(self) -> None:
         """Serve what has arrived while the disk was busy, but wait for nothing new."""
-        end, idle, before = time.monotonic() + _PATIENCE, 0, self._count
-        while self.executor is not None and idle < _IDLE and time.monotonic() < end:
+        end, idle, before = time.monotonic() + _DRAIN, 0, self._count
+        while self.executor is not None and idle < _IDLE_SPINS and time.monotonic() < end:
             self.executor.spin_once(timeout_sec=0)
             idle = idle + 1 if self._count == before else 0
             before = self._count

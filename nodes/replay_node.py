@@ -35,8 +35,14 @@ from .runtime import SimjudgeNode, run_node
 from .simulated_camera import SimulatedCamera
 
 _DEPTH = 100
-_RECENT, _EVERY, _POLL = 10.0, 1.0, 0.02
-_KEPT = 30_000_000_000
+"""Images that the middleware keeps."""
+_RECENT = 10.0
+"""Seconds for which a loss is a warning in diagnostics."""
+_DROP_PERIOD = 1.0
+"""Seconds between drops of old poses."""
+_POLL = 0.02
+"""Seconds between looks for an image that has poses."""
+_KEPT_NS = 30_000_000_000
 """Nanoseconds of poses that are kept for images that come late."""
 
 
@@ -161,10 +167,10 @@ class ReplayNode(SimjudgeNode):
 
     def _forget(self) -> None:
         newest = self._poses.newest_stamp()
-        if newest is not None and time.monotonic() - self._forgot > _EVERY:
+        if newest is not None and time.monotonic() - self._forgot > _DROP_PERIOD:
             self._forgot = time.monotonic()
             oldest = min((item.stamp + self._offset for item in list(self._waiting)), default=newest)
-            self._poses.drop_before(min(newest - _KEPT, oldest - self._around[0]))
+            self._poses.drop_before(min(newest - _KEPT_NS, oldest - self._around[0]))
 
     def _replay(self, item: _PendingFrame, poses: TrajectoryInterpolator) -> None:
         name = stamp_to_name(item.stamp)

@@ -31,8 +31,10 @@ from .parameters import Parameter, ParameterValues, table_text
 from .qos import PROFILE_VARIABLES
 
 _WAKE = 0.1
+"""Seconds between looks whether the node ends."""
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where POSIX puts shared memory
-_ROOM = 256 << 20
+_LEAST_SHARED_MEMORY = 256 << 20
+"""Bytes that must be free there for the profile with large shared memory."""
 # Newer releases warn of the former name of the variable that names the profile.
 _FORMER_NAME = {"humble", "iron", "jazzy"}
 
@@ -179,7 +181,7 @@ def load_shared_memory_profile() -> None:
         return
     try:
         room = os.statvfs(_SHARED_MEMORY)
-        if room.f_bavail * room.f_frsize < _ROOM:
+        if room.f_bavail * room.f_frsize < _LEAST_SHARED_MEMORY:
             return
         profile = str(config_file("fastdds.xml"))
     except (OSError, SimjudgeError):

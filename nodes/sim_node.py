@@ -37,8 +37,10 @@ from .subscription_wait import SETTLE, wait_for_subscriptions
 from .vehicle_input import VehicleInputs
 
 _WAKE = 0.1
+"""Seconds between looks whether the node ends."""
 _RECENT = 10.0
-_LATE = 200_000_000
+"""Seconds for which a loss is a warning in diagnostics."""
+_LATE_NS = 200_000_000
 """Nanoseconds that a free-running simulation may lag behind, and then catch up."""
 
 
@@ -189,7 +191,7 @@ class SimNode(SimjudgeNode):
         while not self.ended:
             free = self._lock_step or self.settings["speed"] == 0
             if not self._playback.paused and (free or self._playback.wait(due, _WAKE)):
-                if not free and self._playback.now() > due + _LATE:
+                if not free and self._playback.now() > due + _LATE_NS:
                     self._playback.start(due)
                 return True
             if self._playback.paused:

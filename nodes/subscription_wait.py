@@ -11,6 +11,7 @@ from .runtime import SimjudgeNode
 SETTLE = 0.5
 """Seconds: a publisher may know of a subscriber before that knows of the publisher."""
 _WAKE = 0.05
+"""Seconds between looks at the subscriptions."""
 
 
 def wait_for_subscriptions(node: SimjudgeNode, wanted: list[str], timeout: float) -> None:

@@ -24,7 +24,10 @@ from simjudge.studies.live.judge import JudgedFrame
 
 _NAN = math.nan
 _REAL = ("theta", "min_score", "block")
-_MARKER_DISTANCE, _MARKER_HEIGHT = 1.0, 0.08
+_MARKER_DISTANCE = 1.0
+"""Metres before the camera at which the text stands."""
+_MARKER_HEIGHT = 0.08
+"""Height of a line of text, metres."""
 
 
 def summary_message(

@@ -20,8 +20,12 @@ from .image_input import ImageInput
 from .image_messages import image_message, to_rgb
 from .runtime import SimjudgeNode
 
-_LOOK = 0.5
-_KEPT_IMAGES, _KEPT_FRAMES = 30, 120
+_CHECK_PERIOD = 0.5
+"""Seconds between looks whether somebody subscribes."""
+_KEPT_IMAGES = 30
+"""Images that wait for their frames."""
+_KEPT_FRAMES = 120
+"""Frames that wait for their images."""
 
 
 class ValidationOverlay:
@@ -40,7 +44,7 @@ class ValidationOverlay:
         self._images: dict[int, Any] = {}
         self._frames: dict[int, JudgedFrame] = {}
         self._lock = Lock()
-        node.create_timer(_LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        node.create_timer(_CHECK_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     @property
     def wanted(self) -> bool:

@@ -16,6 +16,7 @@ from .headers import describe_message, message_stamp
 from .runtime import SimjudgeNode, message_class
 
 _WAKE = 0.2
+"""Seconds between looks whether waiting is given up."""
 _FIELDS = {"steering": (-1.0, 1.0), "throttle": (0.0, 1.0), "braking": (0.0, 1.0)}
 
 

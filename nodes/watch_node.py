@@ -24,6 +24,7 @@ from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
 
 _DEEP = 100
+"""Images that the middleware keeps."""
 _LABELS = (255, 255, 255)
 _ALL = "all classes"
 

@@ -14,7 +14,8 @@ Value: TypeAlias = "bool | int | float | str | list[str]"
 Values: TypeAlias = Mapping[str, str]
 """The arguments of a run, all of them, as text; empty where nothing is given."""
 
-_TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+_TRUE = ("true", "1", "yes", "on")
+_FALSE = ("false", "0", "no", "off")
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from simjudge.core.errors import SimjudgeError
 
-IMAGES, COMPRESSED = "camera/image_raw", "camera/image_raw/compressed"
-LABELS, CAMERA_INFO = "camera/ground_truth", "camera/camera_info"
+IMAGES = "camera/image_raw"
+COMPRESSED = "camera/image_raw/compressed"
+LABELS = "camera/ground_truth"
+CAMERA_INFO = "camera/camera_info"
 _COMPRESSED_TYPE = "sensor_msgs/msg/CompressedImage"
 _TRANSFORMS = "tf2_msgs/msg/TFMessage"
 

@@ -23,9 +23,13 @@ Show = Callable[[str, str], None]
 """Called with a program's name and a line that it wrote."""
 
 _POLL = 0.05
+"""Seconds between looks at the programs."""
 _LAST_LINES = 12
+"""Lines of a program that died which are shown again."""
 _TERM_GRACE = 5.0
+"""Seconds between SIGTERM and SIGKILL."""
 _SET_PARENT_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG of Linux's prctl(2)."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

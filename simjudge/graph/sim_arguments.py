@@ -14,8 +14,11 @@ from simjudge.graph.simulation_settings import SimSettings
 
 _YES_NO = ("true", "false")
 _GROUND_TRUTH = "ground_truth"
-_DETECTIONS, _ODOMETRY, _INPUT = "camera/detections", "vehicle/odometry", "vehicle/input"
+_DETECTIONS = "camera/detections"
+_ODOMETRY = "vehicle/odometry"
+_INPUT = "vehicle/input"
 _WAITING = 100_000
+"""Frames that may wait for their detections."""
 _LONG = 3600.0
 """Seconds that work on the last frames may take, and that they may wait for each other."""
 _REPORT = 600.0

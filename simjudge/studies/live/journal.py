@@ -16,8 +16,10 @@ from simjudge.core.errors import SimjudgeError
 
 _MAGIC = b"simjudge journal 1\n"
 _KEY = 64
+"""Bytes of the key, a SHA-256 in hexadecimal digits."""
 _HEAD = struct.Struct("<II")
 _LARGEST = 1 << 30
+"""Bytes of the largest record; a longer length is damage."""
 
 
 class Journal:

@@ -12,8 +12,14 @@ from typing import Any, TypeAlias
 
 from simjudge.data.pairing import pair_stamps
 
-NO_PARTNER, DUPLICATE, UNSTAMPED = "alone", "duplicate", "unstamped"
+NO_PARTNER = "alone"
+"""No message of the other stream came with this stamp; journals hold this word."""
+DUPLICATE = "duplicate"
+"""The stream had this stamp before."""
+UNSTAMPED = "unstamped"
+"""The message has no stamp."""
 _REMEMBERED = 200_000
+"""Stamps of a stream that are remembered."""
 _SIDES = (0, 1)
 
 

@@ -213,7 +213,7 @@ class StreamMatcher:
         mine.last = now
         if mine.lap > other.lap and mine.before is not None and stamp > mine.before:
             # It has caught up with itself while the other one went on: one wrong stamp, not a new pass.
-            self._rejoin(mine.lap)
+            yield from self._rejoin(mine.lap)
             mine.newest, mine.before = stamp, None
         if mine.newest is None or stamp > mine.newest:
             mine.newest = stamp
@@ -226,11 +226,15 @@ class StreamMatcher:
         elif stamp < mine.newest:
             self.out_of_order[side] += 1
 
-    def _rejoin(self, lap: int) -> None:
-        """Put both streams into one pass, with all that waits."""
-        for stream in self._streams:
+    def _rejoin(self, lap: int) -> Iterator[Event]:
+        """Put both streams into one pass, with all that waits; of one stamp in two passes, the first stays."""
+        for side, stream in enumerate(self._streams):
             stream.lap = lap
-            stream.waiting = {(lap, key[1]): each for key, each in stream.waiting.items()}
+            waiting: dict[tuple[int, int], _PendingMessage] = {}
+            for (_, stamp), each in stream.waiting.items():
+                if waiting.setdefault((lap, stamp), each) is not each:
+                    yield UnmatchedMessage(side, stamp, DUPLICATE)
+            stream.waiting = waiting
             stream.seen = {(lap, key[1]): None for key in stream.seen}
 
     def _settle(self) -> list[Event]:

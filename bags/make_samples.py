@@ -74,35 +74,35 @@ def replayed(pose: Pose, rng: np.random.Generator) -> Pose:
 
 
 class PaintedImages:
-    """Pictures painted when read, seen through no camera yet."""
+    """Images painted when read, seen through no camera yet."""
 
     def __init__(self, scene: Course, poses: list[Pose], look: Look) -> None:
         """Keep what to paint."""
         self.scene, self.poses, self.look = scene, poses, look
 
     def __len__(self) -> int:
-        """The number of pictures."""
+        """The number of images."""
         return len(self.poses)
 
     def has(self, index: int) -> bool:
-        """Whether there is a picture: always."""
+        """Whether there is an image: always."""
         return 0 <= index < len(self)
 
     def painted(self, index: int) -> Painted:
-        """Picture `index` and what is in it."""
+        """Image `index` and what is in it."""
         return paint(self.scene, self.poses[index], CAMERA, self.look)
 
     def read(self, index: int) -> np.ndarray:
-        """Picture `index` in grey levels."""
+        """Image `index` in grey levels."""
         return as_uint8(self.painted(index).pixels)
 
-    def encoded(self, index: int) -> None:
+    def read_encoded(self, index: int) -> None:
         """None: the pixels are raw."""
         del index
 
 
 def recording(name: str, images: PaintedImages, camera: list[Step]) -> FrameSet:
-    """A labelled set of the pictures seen through a camera."""
+    """A labelled set of the images seen through a camera."""
     frames, cones, boxes = [], [], []
     for index in range(len(images)):
         painted = images.painted(index)

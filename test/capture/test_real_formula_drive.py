@@ -65,9 +65,8 @@ def test_the_camera_as_given_looks_fourteen_degrees_too_high(drive):
     before, after = (np.median(np.linalg.norm(formula.misses(seen, each), axis=1)) for each in (given, fitted))
     assert before == pytest.approx(453, abs=5)
     assert after < 21
-    pitch = [
-        np.degrees((each @ formula.Pose(orientation=formula.OPTICAL).inverse()).angles()[1]) for each in (given, fitted)
-    ]
+    body_in_optical = formula.Pose(orientation=formula.OPTICAL_ORIENTATION).inverse()
+    pitch = [np.degrees((each @ body_in_optical).angles()[1]) for each in (given, fitted)]
     assert pitch[1] - pitch[0] == pytest.approx(14.0, abs=0.5)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from simjudge.context.algorithm import Samples
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet, IntArray
 from simjudge.perception.assignment import Assignment, assign, assign_cpd
 
@@ -79,7 +79,12 @@ def object_performance(frames: FrameSet, method: Method, metric: str) -> Assignm
         frames: a set with labels and predictions.
         method: says which predictions take part, and how they are assigned.
         metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
+
+    Raises:
+        UsageError: the metric is not "iou", and the method is that of the authors' tool, which has no other.
     """
+    if method.integer_boxes and metric != "iou":
+        raise UsageError(f"metric {metric!r}: preset cpd is the authors' tool, whose performance is the IoU alone")
     if method.integer_boxes:
         return assign_cpd(frames, method.min_score)
     return assign(frames, method.min_score, metric)

@@ -9,7 +9,7 @@ import pytest
 
 from simjudge.context.method import PRESETS
 from simjudge.context.verdicts import NO_OVERLAP, NOT_TESTED
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.context_table import context_table
@@ -167,3 +167,9 @@ def test_presets_are_those_of_the_paper_and_the_tool():
     paper, cpd = PRESETS["paper"], PRESETS["cpd"]
     assert (paper.theta, paper.patch, paper.mask_factor, paper.strict) == (0.8, (120, 120), None, False)
     assert (cpd.theta, cpd.patch, cpd.mask_factor, cpd.strict, cpd.integer_boxes) == (0.9, (64, 64), 1.5, True, True)
+
+
+def test_the_preset_of_the_authors_tool_has_one_metric_only():
+    settings = CompareSettings(preset="cpd", metric="score", bootstrap=0, permutations=0)
+    with pytest.raises(UsageError, match="metric 'score': preset cpd"):
+        compare_pair(made(1), made(2), settings)

@@ -7,6 +7,7 @@ pydantic's own constraints speak one limit at a time, and writes the same into t
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -74,13 +75,13 @@ def is_number(value: object, most: float = LARGEST) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= most
 
 
-class FieldType:
+class FieldType(ABC):
     """A type of field: subclasses say what is needed, what a value becomes, and their JSON schema."""
 
     @property
+    @abstractmethod
     def needed(self) -> str:
         """What is needed, as a phrase without a verb."""
-        raise NotImplementedError
 
     def read(self, value: Any) -> Any:
         """The value as the model holds it.
@@ -93,13 +94,13 @@ class FieldType:
         """
         return self._read(value)
 
+    @abstractmethod
     def _read(self, value: Any) -> Any:
         """What subclasses make of a value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def schema(self) -> JsonSchemaValue:
         """The JSON schema."""
-        raise NotImplementedError
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """How pydantic reads it."""

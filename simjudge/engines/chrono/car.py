@@ -47,7 +47,7 @@ _BATTERY, _KV = 7.4, 1300.0
 """Volts, and rpm per volt (ARTcar_EngineSimpleMap.cpp)."""
 _GEAR = 1 / 3 * 0.5
 """Wheel turns per motor turn: the gearbox (ARTcar_AutomaticTransmissionSimpleMap.cpp) times the axles' bevel gears
-(ARTcar_Driveline4WD.cpp, "TODO" there); between them a central differential, which changes nothing."""
+(ARTcar_Driveline4WD.cpp); between them a central differential, which changes nothing."""
 _BRAKE = 1.0
 """N m on each wheel at full braking (ARTcar_BrakeShafts.cpp); it can be told less, not more."""
 _SETTLE, _TURN = 1.0, 0.5

@@ -17,7 +17,10 @@ from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.vehicle.vehicle_file import read_vehicle
 
 MOUNTS = ("body", "optical")
-_CAR, _CAMERA = "art1", "camera"
+_CAR = "art1"
+"""The vehicle that carries the camera where none is named."""
+_CAMERA = "camera"
+"""The name of its mount in a vehicle's file."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,10 @@ import numpy as np
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import BoolArray, FloatArray
 
-LEFT, RIGHT = 1, -1
+LEFT = 1
 """Side of the lane on which a cone stands."""
+RIGHT = -1
+"""The other side."""
 _SPACING = 0.05
 """Distance between points of the line, metres."""
 _ROUNDS = 12

@@ -23,7 +23,10 @@ Head = Literal["classes", "objectness", "end to end"]
 "objectness": (B, N, 5 + nc), with an objectness before the classes (v5); "end to end": (B, K, 6), corners, score and
 class, NMS done (v10, 26)."""
 
-MAX_CANDIDATES, MAX_DETECTIONS = 30_000, 300
+MAX_CANDIDATES = 30_000
+"""Boxes of an image, the best ones, that non-maximum suppression looks at; ultralytics' own figure."""
+MAX_DETECTIONS = 300
+"""Boxes of an image that are kept; ultralytics' own figure."""
 _LARGEST_INPUT = 16_384
 """Side of a net's input in pixels, beyond which memory is the first to end."""
 _UNREADABLE = (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError)

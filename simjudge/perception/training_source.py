@@ -21,7 +21,10 @@ from simjudge.perception.training_data import (
 )
 
 DEFAULT_VALID_FRACTION = 0.2
-_VALID, _TEST = {"valid", "val"}, {"test"}
+_VALID = {"valid", "val"}
+"""Names of a validation split."""
+_TEST = {"test"}
+"""Names of a test split, which training never sees."""
 
 
 def read_split(data: Path, valid_fraction: float | None, seed: int) -> tuple[TrainingSplit, Losses]:

@@ -20,6 +20,7 @@ WHEELS = ("front_left", "front_right", "rear_left", "rear_right")
 PARTS = (VEHICLE, *(f"{VEHICLE}/wheel_{wheel}" for wheel in WHEELS))
 """The car's parts by the names that poses have; "vehicle" is everything but the wheels, its frame is base_link."""
 BLUE, GLASS, DARK, RUBBER, METAL, WHITE = range(6)
+"""Rows of the palette."""
 _PALETTE = np.array(
     [[0.02, 0.10, 0.42], [0.01, 0.012, 0.015], [0.02, 0.02, 0.022], [0.012, 0.012, 0.012], [0.5, 0.5, 0.52],
      [0.75, 0.75, 0.72]], np.float32)  # fmt: skip

@@ -26,14 +26,23 @@ from simjudge.vehicle.car_appearance import VEHICLE
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
 GRAVITY = 9.81
-_ENVELOPE, _MARGIN = 0.002, 0.001
-_FRICTION, _RESTITUTION = 0.6, 0.0
+"""m/s^2."""
+_ENVELOPE = 0.002
+"""Metres: outward collision envelope (ChCollisionModel::SetDefaultSuggestedEnvelope; Chrono's default is 30 mm)."""
+_MARGIN = 0.001
+"""Metres: inward collision margin (ChCollisionModel::SetDefaultSuggestedMargin)."""
+_FRICTION = 0.6
+"""Sliding friction of things, no unit."""
+_RESTITUTION = 0.0
 """Without bounce: on head, the speed from which on things bounce is never set (ChContactContainerNSC's
 min_bounce_speed), so that one run would bounce where the next does not."""
-_TILE, _REACH, _THICK = 40.0, 400.0, 1.0
-"""Metres: side of the box that stands for an infinite plane about its origin, of what the boxes around it reach to,
-and their thickness. Bullet counts in 32 bits: on one box of 400 m, contacts are off by 0.05 mm, cones hop and creep 10
-to 50 mm in 2 s; on 40 m they stay within 0.2 mm."""
+_TILE = 40.0
+"""Metres: side of the box that stands for an infinite plane about its origin. Bullet counts in 32 bits: on one box of
+400 m, contacts are off by 0.05 mm, cones hop and creep 10 to 50 mm in 2 s; on 40 m they stay within 0.2 mm."""
+_REACH = 400.0
+"""Metres: side of the square that this box and the four around it cover."""
+_THICK = 1.0
+"""Metres: thickness of these boxes."""
 
 
 class ChronoBodies:

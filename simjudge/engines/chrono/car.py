@@ -30,6 +30,7 @@ from simjudge.vehicle.car_appearance import PARTS, VEHICLE, body_box
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
 STEP = 1e-3
+"""Seconds of one step of ours."""
 _PARTS = 4
 """Steps of Chrono's in one of ours. At 1 ms TMeasy's forces flip between their limits, and little grip is left beside:
 in a full turn at 1.4 m/s the car yaws by 0.8 to 1.0 rad/s, by 1.06 to 1.12 at 0.5 ms, and by 1.3 to 1.4 at 0.25 and
@@ -37,20 +38,28 @@ in a full turn at 1.4 m/s the car yaws by 0.8 to 1.0 rad/s, by 1.06 to 1.12 at 0
 WINDOW = 0.02
 """Seconds over which speeds are averaged, and between whose means acceleration is taken: the same flipping makes wheels
 chatter by 0.15 m/s (standard deviation, at 1 m/s) at 1 ms, by 0.04 at 0.25 ms, in steps of 10 m/s^2."""
-LEFT, RIGHT = 0, 1
-"""Values of VehicleSide (ChSubsysDefs.h)."""
+LEFT = 0
+"""VehicleSide::LEFT (ChSubsysDefs.h)."""
+RIGHT = 1
+"""VehicleSide::RIGHT (ChSubsysDefs.h)."""
 _SPINDLES = ((0, LEFT), (0, RIGHT), (1, LEFT), (1, RIGHT))
 _REAR = (0.1426 - ARTCAR_WHEELBASE, 0.0, -0.03725)
 """Middle of the rear axle in the reference frame, by ARTcar_DoubleWishbone.cpp."""
 _RADIUS = 0.085
-_BATTERY, _KV = 7.4, 1300.0
-"""Volts, and rpm per volt (ARTcar_EngineSimpleMap.cpp)."""
+"""Of the wheels, metres: ARTcar has the radius of ART-1's."""
+_BATTERY = 7.4
+"""Volts (ARTcar_EngineSimpleMap.cpp)."""
+_KV = 1300.0
+"""Rpm per volt (ARTcar_EngineSimpleMap.cpp)."""
 _GEAR = 1 / 3 * 0.5
 """Wheel turns per motor turn: the gearbox (ARTcar_AutomaticTransmissionSimpleMap.cpp) times the axles' bevel gears
 (ARTcar_Driveline4WD.cpp); between them a central differential, which changes nothing."""
 _BRAKE = 1.0
 """N m on each wheel at full braking (ARTcar_BrakeShafts.cpp); it can be told less, not more."""
-_SETTLE, _TURN = 1.0, 0.5
+_SETTLE_TIME = 1.0
+"""Seconds in which a new car comes to rest on its springs."""
+_STEERING_TIME = 0.5
+"""Seconds in which the wheels reach full steering."""
 
 
 class Stance(NamedTuple):
@@ -309,11 +318,11 @@ def stance(modules: Modules) -> Stance:
             car.Synchronize(time, inputs, ground)
             car.Advance(STEP)
 
-    run(0.0, _SETTLE, 0.0)
+    run(0.0, _SETTLE_TIME, 0.0)
     reference = frame_pose(car.GetChassisBody().GetFrameRefToAbs())
     base = base_in_reference(reference)
     before = bicycle_angle(*wheel_angles(car.GetVehicle()))
-    run(_SETTLE, _TURN, 1.0)
+    run(_SETTLE_TIME, _STEERING_TIME, 1.0)
     turned = bicycle_angle(*wheel_angles(car.GetVehicle())) - before
     if not abs(turned) > math.radians(5):
         raise SimjudgeError(f"Chrono's ARTcar turned its wheels by {math.degrees(turned):.1f} degrees at full steering")

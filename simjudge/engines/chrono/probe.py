@@ -30,9 +30,17 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Collider, Mesh
 
 ANGLE = math.radians(30)
-FIELD, WIDTH, HEIGHT = 1.4, 640, 16
+"""From the camera's axis to the plate's edge."""
+FIELD = 1.4
+"""hFOV of the probe's camera, radians."""
+WIDTH = 640
+"""Pixels of the probe's images."""
+HEIGHT = 16
+"""Pixels of the probe's images."""
 DISTANCE = 5.0
+"""Of the plate ahead of the camera, metres."""
 COEFFICIENTS = (-0.2, 0.0, 0.0)
+"""k1, k2, k3 of the radial lens that is tried."""
 LIMIT = 1.0
 """Pixels between the edge that was found and the one that a formula says."""
 

@@ -38,8 +38,12 @@ _SEED = 1
 """Of Chrono's own noise, where it can be seeded; ours is the camera's affair."""
 _KEPT = 6
 """Sensors that are kept for the next picture of the same kind."""
-_PINHOLE, _RADIAL, _LEGACY = 0, 2, 5
-"""Values of CameraLensModelType and Integrator (ChSensorRenderTypes.h), where the bindings lack names."""
+_PINHOLE = 0
+"""CameraLensModelType::PINHOLE (ChSensorRenderTypes.h), where the bindings lack the name."""
+_RADIAL = 2
+"""CameraLensModelType::RADIAL, likewise."""
+_LEGACY = 5
+"""Integrator::LEGACY, likewise."""
 _ACCESS = {
     "camera": "ChFilterRGBA8Access",
     "noisy": "ChFilterRGBA8Access",

@@ -40,8 +40,10 @@ CAMERA_ARGUMENTS: dict[Age, tuple[str, ...]] = {
     ),
 }
 
-CHRONO_WHEELBASE, ARTCAR_WHEELBASE = 2.776, 0.321 + 0.14424
-"""Metres: what ARTcar_Vehicle.h says (all releases), and what the hardpoints say (ARTcar_DoubleWishbone.cpp)."""
+CHRONO_WHEELBASE = 2.776
+"""Metres, as ARTcar_Vehicle.h says in all releases; it is wrong."""
+ARTCAR_WHEELBASE = 0.321 + 0.14424
+"""Metres, by the hardpoints (ARTcar_DoubleWishbone.cpp)."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,10 @@ _FATAL = (
     mujoco.mjtWarning.mjWARN_CNSTRFULL,
     mujoco.mjtWarning.mjWARN_CONTACTFULL,
 )
-_CAR, _OTHER = -1, -2
+_CAR = -1
+"""Kind of a geom that belongs to the car."""
+_OTHER = -2
+"""Kind of a geom that is neither the car's nor worth noting when touched."""
 _OVERLAP = 0.002
 """Metres by which things may stand in each other at the start without a word."""
 _log = logging.getLogger(__name__)

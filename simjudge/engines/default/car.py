@@ -21,9 +21,16 @@ from simjudge.geometry.poses import Pose
 from simjudge.vehicle.car_appearance import VEHICLE, WHEELS, body_box
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
-_SERVO_STIFFNESS, _SERVO_TORQUE, _SERVO_INERTIA = 30.0, 5.0, 0.002
-_DRY_TIME, _DRY = (0.004, 1.0), (0.9999, 0.9999, 0.001, 0.5, 2.0)
-"""Dry friction in the bearings: as firm as MuJoCo can, so that nothing creeps."""
+_SERVO_STIFFNESS = 30.0
+"""N m a radian, from the servo's target to the wheel's angle."""
+_SERVO_TORQUE = 5.0
+"""N m, at most."""
+_SERVO_INERTIA = 0.002
+"""kg m^2 about the steering axis, servo and linkage; it keeps the stiff servo stable."""
+_DRY_TIME = (0.004, 1.0)
+"""Time constant (s) and damping ratio (MuJoCo's solref) of dry friction in the bearings."""
+_DRY = (0.9999, 0.9999, 0.001, 0.5, 2.0)
+"""MuJoCo's solimp of dry friction in the bearings: as firm as MuJoCo can, so that nothing creeps."""
 
 
 def add_car(spec: mujoco.MjSpec, car: Vehicle, start: Pose, gravity: float) -> None:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-STATIC, FREE, BODY, TYRE, WHEEL = 1, 2, 4, 8, 16
-"""Static things; free ones; the car's body; its tyres as the ground sees them; its wheels as free things see them."""
+STATIC = 1
+"""Bit of static things."""
+FREE = 2
+"""Bit of free things."""
+BODY = 4
+"""Bit of the car's body."""
+TYRE = 8
+"""Bit of the car's tyres, which the ground alone feels."""
+WHEEL = 16
+"""Bit of the car's wheels, which free things alone feel."""
 _OTHERS = {
     STATIC: FREE | BODY | TYRE,
     FREE: STATIC | FREE | BODY | WHEEL,

@@ -14,7 +14,10 @@ from simjudge.geometry.poses import Pose
 
 SIDE = 64
 """Pixels after which the grain repeats."""
-_ROUNDS, _WIDTH = 24, 1.5
+_ROUNDS = 24
+"""Times that the tiles are sharpened and ranked again."""
+_WIDTH = 1.5
+"""Standard deviation of the low-pass filter that is taken away, pixels."""
 
 
 @cache

@@ -33,8 +33,10 @@ _FADE = (0.3, 0.5)
 """Roughness from which mirrored rays give way to ambient light, and where nothing is left of them."""
 _LEAST = 0.01
 """Weight below which a mirrored ray is not worth following: its light is taken to be ambient."""
-_BRIGHTEST, _INNER = 1.0, 0.75
-"""Rough surfaces mirror nothing brighter than this, and by this inner part of their lobe: rays would sparkle."""
+_BRIGHTEST = 1.0
+"""Radiance above which rough surfaces mirror nothing: single rays would sparkle."""
+_INNER = 0.75
+"""Part of a rough surface's lobe, from its middle, that mirrored rays are drawn from, for the same reason."""
 
 
 class View(NamedTuple):

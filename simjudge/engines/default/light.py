@@ -27,8 +27,10 @@ _PART = 1 << 14
 """Pixels whose rays a lens computes at once."""
 _UNIT = 1e-3
 """A unit vector's length may be off by this much."""
-_LENSES, _BUNDLES = 4, 12
-"""Lenses whose order of pixels is kept, and sets of rays that are."""
+_LENSES = 4
+"""Lenses whose order of pixels is kept."""
+_BUNDLES = 12
+"""Sets of rays that are kept."""
 
 
 class Light:

@@ -25,8 +25,20 @@ from simjudge.scene.model import Mesh, Scene, Thing
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int32]
 Faces = npt.NDArray[np.int64]
-CORNERS, FACET, SURFACE, LOOKUP, LEVEL, TABLE_ROW, LAMP = 16, 4, 8, 4, 4, 4, 8
-"""Numbers in one row of each array."""
+CORNERS = 16
+"""Numbers in a row of `Packed.corners`."""
+FACET = 4
+"""Numbers in a row of `Packed.facets`."""
+SURFACE = 8
+"""Numbers in a row of `Packed.surfaces`."""
+LOOKUP = 4
+"""Numbers in a row of `Packed.lookups`."""
+LEVEL = 4
+"""Numbers in a row of a texture's levels."""
+TABLE_ROW = 4
+"""Numbers in a row of the gloss tables."""
+LAMP = 8
+"""Numbers in a row of `Packed.lamps`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,7 +11,12 @@ from scipy.spatial import ConvexHull, QhullError
 from simjudge.core.frames import FloatArray
 from simjudge.scene.model import Mesh
 
-_LOOSE, _MOST_LEVELS, _GRAIN = 0.1, 24, 1e-5
+_LOOSE = 0.1
+"""Share of volume that may be added when two slices are put together into one hull."""
+_MOST_LEVELS = 24
+"""Heights at which a mesh is cut, at most."""
+_GRAIN = 1e-5
+"""Metres: heights that differ by less are one."""
 
 
 class ConvexSolid(NamedTuple):

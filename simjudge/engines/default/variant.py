@@ -28,8 +28,10 @@ CHOICE = "SIMJUDGE_MITSUBA_VARIANT"
 """Environment variable that chooses a variant."""
 LIBRARY = "DRJIT_LIBLLVM_PATH"
 """Environment variable that Mitsuba's JIT compiler reads."""
-PROVEN, TOO_OLD = (19,), 16
-"""Major versions of LLVM that suit Mitsuba 3.9; the newest of those that do not: 16 and 15 abort, 14 is refused."""
+PROVEN = (19,)
+"""Major versions of LLVM that suit Mitsuba 3.9."""
+TOO_OLD = 16
+"""Newest major version of LLVM that does not: 16 and 15 abort, 14 is refused."""
 REMEDY = "apt-get install libllvm19 (Debian, Ubuntu), or scripts/llvm.sh"
 _FOLDERS = (
     f"/usr/lib/{platform.machine()}-linux-gnu",

@@ -26,7 +26,7 @@ _SERVO_STIFFNESS = 30.0
 _SERVO_TORQUE = 5.0
 """N m, at most."""
 _SERVO_INERTIA = 0.002
-"""kg m^2 about the steering axis, servo and linkage; it keeps the stiff servo stable."""
+"""kg m^2 added about each front wheel's steering axis (MuJoCo's armature): it keeps the stiff servo stable."""
 _DRY_TIME = (0.004, 1.0)
 """Time constant (s) and damping ratio (MuJoCo's solref) of dry friction in the bearings."""
 _DRY = (0.9999, 0.9999, 0.001, 0.5, 2.0)

@@ -89,6 +89,9 @@ class Images(Protocol):
 
         Returns:
             The bytes of a JPEG, PNG or other file; None where the image is raw pixels or absent.
+
+        Raises:
+            ImageError: what is stored cannot be read.
         """
 
 
@@ -103,45 +106,18 @@ class FileImages:
         return len(self.paths)
 
     def has(self, index: int) -> bool:
-        """Tell whether a frame has a file.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            True where there is a path; the file may be missing all the same.
-        """
+        """Tell whether a frame has a file: see `Images.has`."""
         return self.paths[index] is not None
 
     def read(self, index: int) -> RgbImage:
-        """Read the pixels of a frame's file.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            uint8 (H, W, 3), red first.
-
-        Raises:
-            ImageError: there is no file, or it is no whole image.
-        """
+        """Read the pixels of a frame's file: see `Images.read`."""
         encoded = self.read_encoded(index)
         if encoded is None:
             raise ImageError(f"frame {index}: has no image")
         return decode_image(encoded.data, str(self.paths[index]))
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """Read the bytes of a frame's file.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            The bytes, None where the frame has no file.
-
-        Raises:
-            ImageError: the file cannot be read.
-        """
+        """Read the bytes of a frame's file: see `Images.read_encoded`."""
         path = self.paths[index]
         if path is None:
             return None
@@ -162,42 +138,18 @@ class ArrayImages(ShortRepr):
         return len(self.arrays)
 
     def has(self, index: int) -> bool:
-        """Tell whether a frame has pixels.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            True where it has.
-        """
+        """Tell whether a frame has pixels: see `Images.has`."""
         return self.arrays[index] is not None
 
     def read(self, index: int) -> RgbImage:
-        """Give the pixels of a frame.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            uint8 (H, W, 3), red first; the array itself, not a copy.
-
-        Raises:
-            ImageError: the frame has none.
-        """
+        """Give the pixels of a frame: see `Images.read`."""
         pixels = self.arrays[index]
         if pixels is None:
             raise ImageError(f"frame {index}: has no image")
         return pixels
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """Give nothing: the pixels are raw.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            None.
-        """
+        """Give nothing: the pixels are raw. See `Images.read_encoded`."""
         del index
         return None
 
@@ -214,39 +166,15 @@ class ImageSubset(ShortRepr):
         return len(self.indices)
 
     def has(self, index: int) -> bool:
-        """Tell whether a chosen frame has an image.
-
-        Args:
-            index: the number among the chosen frames.
-
-        Returns:
-            True where it has.
-        """
+        """Tell whether a chosen frame has an image: see `Images.has`."""
         return self.source.has(int(self.indices[index]))
 
     def read(self, index: int) -> RgbImage:
-        """Read the pixels of a chosen frame.
-
-        Args:
-            index: the number among the chosen frames.
-
-        Returns:
-            uint8 (H, W, 3), red first.
-
-        Raises:
-            ImageError: there is no whole image.
-        """
+        """Read the pixels of a chosen frame: see `Images.read`."""
         return self.source.read(int(self.indices[index]))
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """Read the stored bytes of a chosen frame.
-
-        Args:
-            index: the number among the chosen frames.
-
-        Returns:
-            The bytes, None where the image is raw pixels or absent.
-        """
+        """Read the stored bytes of a chosen frame: see `Images.read_encoded`."""
         return self.source.read_encoded(int(self.indices[index]))
 
 

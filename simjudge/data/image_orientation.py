@@ -25,39 +25,15 @@ class FlippedImages:
         return len(self.source)
 
     def has(self, index: int) -> bool:
-        """Tell whether a frame has an image.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            True where it has.
-        """
+        """Tell whether a frame has an image: see `Images.has`."""
         return self.source.has(index)
 
     def read(self, index: int) -> RgbImage:
-        """Read the pixels of a frame, the bottom row first.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            uint8 (H, W, 3), red first.
-
-        Raises:
-            ImageError: there is no whole image.
-        """
+        """Read the pixels of a frame, the bottom row first: see `Images.read`."""
         return np.ascontiguousarray(self.source.read(index)[::-1])
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """Give nothing: the file is the other way up.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            None.
-        """
+        """Give nothing: the file is the other way up. See `Images.read_encoded`."""
         del index
         return None
 

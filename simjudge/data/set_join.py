@@ -105,43 +105,19 @@ class ConcatenatedImages(ShortRepr):
         return int(self.start[-1])
 
     def has(self, index: int) -> bool:
-        """Tell whether a frame has an image.
-
-        Args:
-            index: the frame's number in the joined set.
-
-        Returns:
-            True where it has.
-        """
+        """Tell whether a frame has an image: see `Images.has`."""
         source, inside = self._find(index)
         return source is not None and source.has(inside)
 
     def read(self, index: int) -> RgbImage:
-        """Read the pixels of a frame.
-
-        Args:
-            index: the frame's number in the joined set.
-
-        Returns:
-            uint8 (H, W, 3), red first.
-
-        Raises:
-            ImageError: there is no whole image.
-        """
+        """Read the pixels of a frame: see `Images.read`."""
         source, inside = self._find(index)
         if source is None:
             raise ImageError(f"frame {index}: has no image")
         return source.read(inside)
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """Read the stored bytes of a frame.
-
-        Args:
-            index: the frame's number in the joined set.
-
-        Returns:
-            The bytes, None where the image is raw pixels or absent.
-        """
+        """Read the stored bytes of a frame: see `Images.read_encoded`."""
         source, inside = self._find(index)
         return None if source is None else source.read_encoded(inside)
 

@@ -65,14 +65,7 @@ class OpenCvCameraModel:
         return self._calibration.size
 
     def rays_at(self, pixels: npt.ArrayLike) -> FloatArray:
-        """Rays of pixels.
-
-        Args:
-            pixels: pixel coordinates (..., 2).
-
-        Returns:
-            Unit vectors (..., 3) in the optical frame.
-        """
+        """Rays of pixels: see `CameraModel.rays_at`."""
         given = np.asarray(pixels, np.float64)
         flat = given.reshape(-1, 1, 2)
         matrix, distortion = self._calibration.matrix, self._calibration.distortion
@@ -87,14 +80,7 @@ class OpenCvCameraModel:
         return unit
 
     def project(self, points: npt.ArrayLike) -> FloatArray:
-        """Pixels of points.
-
-        Args:
-            points: points (..., 3) in the optical frame, metres.
-
-        Returns:
-            Pixel coordinates (..., 2); NaN at or behind the camera's plane.
-        """
+        """Pixels of points: see `CameraModel.project`."""
         given = np.asarray(points, np.float64)
         flat = given.reshape(-1, 1, 3)
         out = np.full((len(flat), 2), np.nan)

@@ -139,12 +139,12 @@ def _ray(ox, oy, oz, wx, wy, wz):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _moved(turns, places, thing, x, y, z, u, v, w):  # type: ignore[no-untyped-def]
+def _moved(rotations, positions, thing, x, y, z, u, v, w):  # type: ignore[no-untyped-def]
     """A ray of the world in a thing's frame."""
-    x, y, z = x - places[thing, 0], y - places[thing, 1], z - places[thing, 2]
-    a, b, c = turns[thing, 0, 0], turns[thing, 1, 0], turns[thing, 2, 0]
-    d, e, f = turns[thing, 0, 1], turns[thing, 1, 1], turns[thing, 2, 1]
-    g, h, i = turns[thing, 0, 2], turns[thing, 1, 2], turns[thing, 2, 2]
+    x, y, z = x - positions[thing, 0], y - positions[thing, 1], z - positions[thing, 2]
+    a, b, c = rotations[thing, 0, 0], rotations[thing, 1, 0], rotations[thing, 2, 0]
+    d, e, f = rotations[thing, 0, 1], rotations[thing, 1, 1], rotations[thing, 2, 1]
+    g, h, i = rotations[thing, 0, 2], rotations[thing, 1, 2], rotations[thing, 2, 2]
     return _ray(
         a * x + b * y + c * z, d * x + e * y + f * z, g * x + h * y + i * z,
         a * u + b * v + c * w, d * u + e * v + f * w, g * u + h * v + i * w,
@@ -213,16 +213,16 @@ def _search_thing(boxes, links, root, corners, ray, best, nearest, stack):  # ty
 
 
 @njit(cache=True, nogil=True)
-def search(origins, ways, limits, active, nearest, top, below, turns, places, out):  # type: ignore[no-untyped-def]
+def search(origins, directions, limits, active, nearest, top, below, rotations, positions, out):  # type: ignore[no-untyped-def]
     """For each ray (3, N), the nearest thing that it hits within its limit (N,), or any.
 
     Args:
-        origins, ways, limits, active: the rays, in float64.
+        origins, directions, limits, active: the rays, in float64.
         nearest: False: whatever is hit first will do.
         top: boxes, links and order of the tree over things.
         below: boxes and links of the trees over each thing's triangles, one after another, each thing's root (T,), the
             triangles (F, 3, 3) in these trees' order, in the things' frames, as a corner and two sides from it.
-        turns, places: (T, 3, 3) and (T, 3), the things' poses.
+        rotations, positions: (T, 3, 3) and (T, 3), the things' poses.
         out: (N,) each: distance (inf: nothing is hit), thing, row of the triangle, weights of its second, third corner.
     """
     top_boxes, top_links, order = top
@@ -233,7 +233,7 @@ def search(origins, ways, limits, active, nearest, top, below, turns, places, ou
         if not active[n]:
             continue
         x, y, z = origins[0, n], origins[1, n], origins[2, n]
-        u, v, w = ways[0, n], ways[1, n], ways[2, n]
+        u, v, w = directions[0, n], directions[1, n], directions[2, n]
         ray = _ray(x, y, z, u, v, w)
         best, done = limits[n], False
         stack[0], waiting = 0, 1
@@ -248,7 +248,7 @@ def search(origins, ways, limits, active, nearest, top, below, turns, places, ou
                 waiting += 2
             for at in range(begin, begin + count):
                 thing = order[at]
-                ray_there = _moved(turns, places, thing, x, y, z, u, v, w)
+                ray_there = _moved(rotations, positions, thing, x, y, z, u, v, w)
                 distance, row, b1, b2 = _search_thing(
                     boxes, links, roots[thing], corners, ray_there, best, nearest, stack_below
                 )

@@ -94,6 +94,9 @@ class Engine(Protocol):
 
         Args:
             seconds: a positive multiple of `step_size`, to 1 ns.
+
+        Raises:
+            UsageError: the time is no positive multiple of `step_size`.
         """
 
     @property
@@ -106,6 +109,9 @@ class Engine(Protocol):
         Args:
             name: name of the thing; "vehicle" for the car.
             pose: pose in the world; of the car's base_link.
+
+        Raises:
+            UsageError: nothing free has that name.
         """
 
     def poses(self) -> Poses:
@@ -149,7 +155,10 @@ class Engine(Protocol):
                 instant gets one. Every instant counts the same.
 
         Returns:
-            The same bytes for the same arguments, engine, variant and machine.
+            float32 (H, W, 3), 1 is full scale. The same bytes for the same arguments, engine, variant and machine.
+
+        Raises:
+            UsageError: no instant, or a number of rays that is no square.
         """
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
@@ -158,6 +167,9 @@ class Engine(Protocol):
         Args:
             lens: the lens; it sets the size of the image too.
             scene_state: where the camera and the bodies are.
+
+        Returns:
+            Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres along the optical axis.
         """
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
@@ -167,6 +179,12 @@ class Engine(Protocol):
             origins: (N, 3), metres, world.
             directions: (N, 3), unit, world.
             bodies: as in `SceneState`; None for everything where it is now.
+
+        Returns:
+            Distance, thing and normal of each ray.
+
+        Raises:
+            UsageError: origins and directions differ in number, are not finite or not unit vectors.
         """
 
     def close(self) -> None:

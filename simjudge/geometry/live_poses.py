@@ -73,15 +73,7 @@ class LivePoses:
         return self._rows[-1][0] if self._rows else None
 
     def segment(self, begin: int, end: int) -> Trajectory | None:
-        """Cut out the poses around an interval.
-
-        Args:
-            begin: of the interval, nanoseconds.
-            end: of the interval, nanoseconds.
-
-        Returns:
-            Two poses or more; None where there are fewer.
-        """
+        """Cut out the poses around an interval: see `PoseBuffer.segment`."""
         first = max(bisect_left(self._rows, begin + 1, key=_stamp) - 1, 0)
         rows = self._rows[first : bisect_left(self._rows, end, key=_stamp) + 1]
         if len(rows) < 2:
@@ -100,11 +92,7 @@ class LivePoses:
         )
 
     def forget(self, before: int) -> None:
-        """Drop old poses.
-
-        Args:
-            before: nanoseconds; the two newest poses before it stay.
-        """
+        """Drop old poses: see `PoseBuffer.forget`."""
         del self._rows[: max(bisect_left(self._rows, before, key=_stamp) - 2, 0)]
 
 

@@ -44,31 +44,16 @@ class Windows(ShortRepr):
         return len(self.frame)
 
     def has(self, index: int) -> bool:
-        """Tell whether the image of a window is there.
-
-        Args:
-            index: the number of the window, from 0.
-        """
+        """Tell whether the image of a window is there: see `Images.has`."""
         return self.source.has(int(self.frame[index]))
 
     def read(self, index: int) -> RgbImage:
-        """Cut a window out of its image.
-
-        Args:
-            index: the number of the window, from 0.
-
-        Returns:
-            uint8 (height, width, 3), RGB.
-        """
+        """Cut a window out of its image: see `Images.read`."""
         (x, y), (width, height) = self.corner[index], self.size[index]
         return np.ascontiguousarray(self.source.read(int(self.frame[index]))[y : y + height, x : x + width])
 
     def read_encoded(self, index: int) -> EncodedImage | None:  # noqa: ARG002 - the protocol's
-        """Return None: windows are not stored anywhere.
-
-        Args:
-            index: the number of the window, from 0.
-        """
+        """Return None: windows are not stored anywhere. See `Images.read_encoded`."""
         return None
 
 

@@ -70,15 +70,7 @@ class Db3File:
         self.topics = self._topics(rows)
 
     def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:
-        """Read all readable messages of some topics, in the order they were recorded.
-
-        Args:
-            topics: their names.
-            file: the number of this file in its recording.
-
-        Yields:
-            The messages.
-        """
+        """Read all readable messages of some topics, in the order they were recorded: see `Storage.messages`."""
         wanted = {number: name for number, name in self._names.items() if name in topics}
         if not wanted:
             return
@@ -101,17 +93,7 @@ class Db3File:
             self.losses.add("recordings cut off or damaged", f"{self.shown}: the database is malformed; {until}")
 
     def read(self, location: MessageLocation) -> bytes | memoryview:
-        """Read one message again.
-
-        Args:
-            location: where `messages` found it.
-
-        Returns:
-            Its CDR bytes.
-
-        Raises:
-            SimjudgeError: the file no longer gives it.
-        """
+        """Read one message again: see `Storage.read`."""
         try:
             row = self._database.execute("SELECT data FROM messages WHERE id = ?", (location.start,)).fetchone()
         except _BROKEN as error:

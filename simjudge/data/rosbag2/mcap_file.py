@@ -66,15 +66,7 @@ class McapFile:
         self.topics = self._topics()
 
     def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:
-        """Read all readable messages of some topics, in file order.
-
-        Args:
-            topics: their names.
-            file: the number of this file in its recording.
-
-        Yields:
-            The messages; damaged chunks are counted in `losses`.
-        """
+        """Read all readable messages of some topics, in file order: see `Storage.messages`."""
         names = {number: channel.topic for number, channel in self._contents.channels.items()}
         wanted = {number: name for number, name in names.items() if name in topics}
         with self.path.open("rb") as stream:
@@ -92,17 +84,7 @@ class McapFile:
                         yield StoredMessage(wanted[channel], time, decompress_message(data[start:end]), location)
 
     def read(self, location: MessageLocation) -> bytes | memoryview:
-        """Read one message again.
-
-        Args:
-            location: where `messages` found it.
-
-        Returns:
-            Its CDR bytes.
-
-        Raises:
-            SimjudgeError: the file no longer gives it.
-        """
+        """Read one message again: see `Storage.read`."""
         try:
             with self.path.open("rb") as stream:
                 if location.block < 0:

@@ -66,15 +66,7 @@ class PluginFile:
         self._numbers = {topic.name: number for number, topic in enumerate(self.topics)}
 
     def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:
-        """Read all messages of some topics, in the order of rosbag2.
-
-        Args:
-            topics: their names.
-            file: the number of this storage in its recording.
-
-        Yields:
-            The messages; `losses` count what is missing of the number that metadata.yaml says.
-        """
+        """Read all messages of some topics, in the order of rosbag2: see `Storage.messages`."""
         wanted = [topic for topic in self.topics if topic.name in topics]
         if not wanted:
             return
@@ -99,16 +91,9 @@ class PluginFile:
             self.losses.add(kind, f"{self.path}: {read} of {read + missing}", missing)
 
     def read(self, location: MessageLocation) -> bytes | memoryview:
-        """Read one message again: the next one of its topic costs nothing extra, any other a search by time.
+        """Read one message again: see `Storage.read`.
 
-        Args:
-            location: where `messages` found it.
-
-        Returns:
-            Its CDR bytes.
-
-        Raises:
-            SimjudgeError: the recording no longer gives it.
+        The next one of its topic costs nothing extra, any other a search by time.
         """
         with self._lock:
             try:

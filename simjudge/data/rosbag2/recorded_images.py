@@ -42,44 +42,17 @@ class RecordedImages:
         return len(self.images)
 
     def has(self, index: int) -> bool:
-        """Tell whether a frame has an image message.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            True where it has.
-        """
+        """Tell whether a frame has an image message: see `Images.has`."""
         return self.images[index] is not None
 
     def read(self, index: int) -> RgbImage:
-        """Read the pixels of a frame's image message.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            uint8 (H, W, 3), red first.
-
-        Raises:
-            ImageError: there is no message, or no whole image in it.
-        """
+        """Read the pixels of a frame's image message: see `Images.read`."""
         image, message = self._message(index)
         convert = compressed_to_rgb if image.type == COMPRESSED_IMAGE else raw_to_rgb
         return convert(message, image.where)
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """Read the bytes of an image that was recorded as JPEG, PNG or another file.
-
-        Args:
-            index: the frame's number.
-
-        Returns:
-            The bytes; None where it was recorded as raw pixels, or there is none.
-
-        Raises:
-            ImageError: the message cannot be decoded.
-        """
+        """Read the bytes of an image that was recorded as JPEG, PNG or another file: see `Images.read_encoded`."""
         image = self.images[index]
         if image is None or image.type != COMPRESSED_IMAGE:
             return None

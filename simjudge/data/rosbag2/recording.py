@@ -108,17 +108,7 @@ class Recording:
             storage.losses = Losses()
 
     def read(self, location: MessageLocation) -> bytes | memoryview:
-        """Read one message again.
-
-        Args:
-            location: where `messages` found it.
-
-        Returns:
-            Its CDR bytes.
-
-        Raises:
-            SimjudgeError: its file no longer gives it.
-        """
+        """Read one message again: see `Storage.read`."""
         return self.files[location.file].read(location)
 
     def span(self) -> tuple[int, int] | None:

@@ -279,8 +279,8 @@ class ChronoBody:
             hull = self._points(hull_points(planned.mesh) - planned.centre)
             shapes = [(np.asarray(planned.centre), core.ChCollisionShapeConvexHull(material, hull))]
         for centre, shape in shapes:
-            place = core.ChVector3d(*(centre - planned.centre).tolist())
-            self.body.AddCollisionShape(shape, core.ChFramed(place, core.ChQuaterniond(1, 0, 0, 0)))
+            centre_in_body = core.ChVector3d(*(centre - planned.centre).tolist())
+            self.body.AddCollisionShape(shape, core.ChFramed(centre_in_body, core.ChQuaterniond(1, 0, 0, 0)))
         self.body.EnableCollision(True)
 
     def _points(self, points: npt.NDArray[np.float64]) -> Any:
@@ -326,8 +326,8 @@ def body_pose(body: Any) -> Pose:
     Returns:
         Pose of its centre of mass in the world, metres.
     """
-    position, turn = body.GetPos(), body.GetRot()
-    return Pose((position.x, position.y, position.z), (turn.e1, turn.e2, turn.e3, turn.e0))
+    position, rotation = body.GetPos(), body.GetRot()
+    return Pose((position.x, position.y, position.z), (rotation.e1, rotation.e2, rotation.e3, rotation.e0))
 
 
 def _contact_reporter(core: Any) -> Any:

@@ -166,18 +166,18 @@ def axial_depth(distances: npt.NDArray[np.float32], rays: FloatArray, farthest: 
     return np.asarray(depth, np.float32)
 
 
-def average_blocks(picture: npt.NDArray[np.float32], side: int) -> npt.NDArray[np.float32]:
+def average_blocks(image: npt.NDArray[np.float32], side: int) -> npt.NDArray[np.float32]:
     """Means of side x side blocks of a picture (H side, W side, C).
 
     Args:
-        picture: float32 (H side, W side, C).
+        image: float32 (H side, W side, C).
         side: of a block, pixels.
 
     Returns:
         Float32 (H, W, C).
     """
-    height, width, channels = picture.shape
-    blocks = picture.reshape(height // side, side, width // side, side, channels)
+    height, width, channels = image.shape
+    blocks = image.reshape(height // side, side, width // side, side, channels)
     return np.asarray(blocks.mean(axis=(1, 3), dtype=np.float64), np.float32)
 
 

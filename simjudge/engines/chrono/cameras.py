@@ -47,7 +47,7 @@ class ChronoCameras:
     def __init__(self, stage: ChronoScene, probed: ProbeResult) -> None:
         """Nothing is planned before it is asked for."""
         self._stage, self._probed = stage, probed
-        self._ways: dict[tuple[Lens, Sensor, int], SensorRequest | Lookup] = {}
+        self._requests: dict[tuple[Lens, Sensor, int], SensorRequest | Lookup] = {}
 
     def radiance(self, lens: Lens, rays_per_pixel: int) -> npt.NDArray[np.float32]:
         """Linear RGB (H, W, 3) of the stage as it stands, n x n rays a pixel on a grid.
@@ -63,11 +63,11 @@ class ChronoCameras:
             UsageError: the number of rays is no square number.
         """
         side = side_of(rays_per_pixel)
-        way = self._way(lens, "camera", side)
-        if isinstance(way, SensorRequest):
-            return buffers.average_blocks(self._bracketed(way), side)
-        asked = SensorRequest(way.size, field_for(way.tangent, self._probed.factors["camera"]))
-        return _looked_up(self._bracketed(asked), way, lens, side)
+        request = self._request(lens, "camera", side)
+        if isinstance(request, SensorRequest):
+            return buffers.average_blocks(self._bracketed(request), side)
+        asked = SensorRequest(request.size, field_for(request.tangent, self._probed.factors["camera"]))
+        return _looked_up(self._bracketed(asked), request, lens, side)
 
     def own(self, camera: Camera) -> npt.NDArray[np.float32]:
         """Linear RGB (H, W, 3) of the stage as it stands, with what the camera asks of Chrono's own ones.
@@ -92,10 +92,10 @@ class ChronoCameras:
             return np.asarray(values[..., :3] / np.float32(FULL), np.float32)
         if camera.chrono is None:
             raise UsageError(f"{camera.name}: it asks nothing of Chrono's own cameras")
-        way = self._way(camera.lens, "camera", 1)
-        if not isinstance(way, SensorRequest):
+        request = self._request(camera.lens, "camera", 1)
+        if not isinstance(request, SensorRequest):
             raise UsageError(f"{camera.path}: chrono.noise: Chrono's camera has no such lens here; take a pinhole one")
-        bytes_ = self._stage.noisy(Noisy(way, camera.supersampling, camera.chrono), camera.gain)
+        bytes_ = self._stage.noisy(Noisy(request, camera.supersampling, camera.chrono), camera.gain)
         return buffers.linear(bytes_) / np.float32(camera.gain)
 
     def labels(self, lens: Lens) -> Labels:
@@ -110,37 +110,37 @@ class ChronoCameras:
         Raises:
             UsageError: a class id is above 255.
         """
-        way = self._way(lens, "segmentation", 1)
-        if isinstance(way, SensorRequest):
-            classes, instances = self._stage.labels(way)
+        request = self._request(lens, "segmentation", 1)
+        if isinstance(request, SensorRequest):
+            classes, instances = self._stage.labels(request)
         else:
-            asked = SensorRequest(way.size, field_for(way.tangent, self._probed.factors["segmentation"]))
+            asked = SensorRequest(request.size, field_for(request.tangent, self._probed.factors["segmentation"]))
             found = self._stage.labels(asked)
-            rows, columns = _nearest(way, lens)
+            rows, columns = _nearest_pixels(request, lens)
             classes, instances = (image[rows, columns] for image in found)
         return Labels(_small(classes), instances, self._depth(lens))
 
     def _depth(self, lens: Lens) -> npt.NDArray[np.float32]:
-        way, rays = self._way(lens, "depth", 1), lens.rays()
-        if isinstance(way, SensorRequest):
-            return buffers.axial_depth(self._stage.distances(way), rays, FARTHEST)
-        asked = SensorRequest(way.size, field_for(way.tangent, self._probed.factors["depth"]))
-        rows, columns = _nearest(way, lens)
-        straight = _pinhole_rays(way)[rows, columns]
+        request, rays = self._request(lens, "depth", 1), lens.rays()
+        if isinstance(request, SensorRequest):
+            return buffers.axial_depth(self._stage.distances(request), rays, FARTHEST)
+        asked = SensorRequest(request.size, field_for(request.tangent, self._probed.factors["depth"]))
+        rows, columns = _nearest_pixels(request, lens)
+        straight = _pinhole_rays(request)[rows, columns]
         return buffers.axial_depth(self._stage.distances(asked)[rows, columns], straight, FARTHEST)
 
     def _bracketed(self, asked: SensorRequest) -> npt.NDArray[np.float32]:
         """Linear light of a picture, taken again in less light where a channel is full."""
         first, *less = DEEP_BRACKETS if self._probed.deep else BRACKETS
         light, full = self._lit(asked, first)
-        picture = light / np.float32(first)
+        image = light / np.float32(first)
         for part in less:
             if not full.any():
                 break
             light, still = self._lit(asked, part)
-            picture[full] = light[full] / np.float32(part)
+            image[full] = light[full] / np.float32(part)
             full = full & still
-        return picture
+        return image
 
     def _lit(self, asked: SensorRequest, part: float) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
         """A picture in a part of the scene's light, full scale 1, and where it is full."""
@@ -150,11 +150,11 @@ class ChronoCameras:
         bytes_ = self._stage.colours(asked, part)
         return buffers.linear(bytes_), bytes_ >= buffers.SATURATED
 
-    def _way(self, lens: Lens, sensor: Sensor, side: int) -> SensorRequest | Lookup:
+    def _request(self, lens: Lens, sensor: Sensor, side: int) -> SensorRequest | Lookup:
         key = (lens, sensor, side)
-        if key not in self._ways:
-            self._ways[key] = self._plan(lens, sensor, side)
-        return self._ways[key]
+        if key not in self._requests:
+            self._requests[key] = self._plan(lens, sensor, side)
+        return self._requests[key]
 
     def _plan(self, lens: Lens, sensor: Sensor, side: int) -> SensorRequest | Lookup:
         factor = self._probed.factors[sensor]
@@ -208,23 +208,23 @@ def _small(classes: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint8]:
     return classes.astype(np.uint8)
 
 
-def _nearest(way: Lookup, lens: Lens) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _nearest_pixels(lookup: Lookup, lens: Lens) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Rows and columns of the looked-up picture that our pixels' centres fall on."""
-    found = np.rint(way.pixels(lens.rays())).astype(np.int64)
-    width, height = way.size
+    found = np.rint(lookup.pixels(lens.rays())).astype(np.int64)
+    width, height = lookup.size
     return np.clip(found[..., 1], 0, height - 1), np.clip(found[..., 0], 0, width - 1)
 
 
-def _pinhole_rays(way: Lookup) -> FloatArray:
-    width, height = way.size
-    focal = width / 2 / way.tangent
-    x, y = ((np.arange(side) - (side - 1) / 2) / focal for side in way.size)
+def _pinhole_rays(lookup: Lookup) -> FloatArray:
+    width, height = lookup.size
+    focal = width / 2 / lookup.tangent
+    x, y = ((np.arange(side) - (side - 1) / 2) / focal for side in lookup.size)
     rays = np.stack([*np.meshgrid(x, y), np.ones((height, width))], -1)
     unit: FloatArray = rays / np.linalg.norm(rays, axis=-1, keepdims=True)
     return unit
 
 
-def _looked_up(picture: npt.NDArray[np.float32], way: Lookup, lens: Lens, side: int) -> npt.NDArray[np.float32]:
+def _looked_up(image: npt.NDArray[np.float32], lookup: Lookup, lens: Lens, side: int) -> npt.NDArray[np.float32]:
     """A pinhole picture seen through our lens: bilinear at n x n rays of each pixel, averaged."""
     from scipy.ndimage import map_coordinates
 
@@ -234,8 +234,8 @@ def _looked_up(picture: npt.NDArray[np.float32], way: Lookup, lens: Lens, side: 
     grid = np.stack(np.meshgrid(np.arange(width, dtype=float), np.arange(height, dtype=float)), -1)
     for down in offsets:
         for across in offsets:
-            found = way.pixels(lens.rays_at(grid + np.array([across, down])))
+            found = lookup.pixels(lens.rays_at(grid + np.array([across, down])))
             where = [found[..., 1], found[..., 0]]
             for channel in range(3):
-                total[..., channel] += map_coordinates(picture[..., channel], where, order=1, mode="nearest")
+                total[..., channel] += map_coordinates(image[..., channel], where, order=1, mode="nearest")
     return (total / side**2).astype(np.float32)

@@ -162,8 +162,8 @@ class ChronoCar:
         for centre, size in bumpers(self._vehicle):
             frame = self._stance.base @ Pose(centre)
             x, y, z, w = frame.orientation
-            place = core.ChFramed(core.ChVector3d(*frame.position), core.ChQuaterniond(w, x, y, z))
-            self.chassis.AddCollisionShape(core.ChCollisionShapeBox(material, *size), place)
+            frame_in_chassis = core.ChFramed(core.ChVector3d(*frame.position), core.ChQuaterniond(w, x, y, z))
+            self.chassis.AddCollisionShape(core.ChCollisionShapeBox(material, *size), frame_in_chassis)
         self.chassis.EnableCollision(True)
 
     def drive(self, command: Command) -> None:
@@ -206,8 +206,10 @@ class ChronoCar:
         wheeled = self._car.GetVehicle()
         found = {VEHICLE: self.base()}
         for part, (axle, side) in zip(PARTS[1:], _SPINDLES, strict=True):
-            position, turn = wheeled.GetSpindlePos(axle, side), wheeled.GetSpindleRot(axle, side)
-            found[part] = Pose((position.x, position.y, position.z), (turn.e1, turn.e2, turn.e3, turn.e0))
+            position, rotation = wheeled.GetSpindlePos(axle, side), wheeled.GetSpindleRot(axle, side)
+            found[part] = Pose(
+                (position.x, position.y, position.z), (rotation.e1, rotation.e2, rotation.e3, rotation.e0)
+            )
         return found
 
     def state(self, time: float) -> VehicleState:
@@ -370,8 +372,8 @@ def wheel_angles(wheeled: Any) -> tuple[float, float]:
     chassis = frame_pose(wheeled.GetChassisBody().GetFrameRefToAbs())
     angles = []
     for side in (LEFT, RIGHT):
-        turn = wheeled.GetSpindleRot(0, side)
-        axle = Pose(orientation=(turn.e1, turn.e2, turn.e3, turn.e0)).rotation_matrix()[:, 1]
+        rotation = wheeled.GetSpindleRot(0, side)
+        axle = Pose(orientation=(rotation.e1, rotation.e2, rotation.e3, rotation.e0)).rotation_matrix()[:, 1]
         x, y, _ = (chassis.rotation_matrix().T @ axle).tolist()
         angles.append(-math.atan2(x, y))
     return angles[0], angles[1]
@@ -392,8 +394,8 @@ def wheel_spins(wheeled: Any) -> FloatArray:
     body = wheeled.GetChassisBody().GetAngVelParent()
     spins = []
     for axle, side in _SPINDLES:
-        turn, speed = wheeled.GetSpindleRot(axle, side), wheeled.GetSpindleAngVel(axle, side)
-        x, y, z, w = turn.e1, turn.e2, turn.e3, turn.e0
+        rotation, speed = wheeled.GetSpindleRot(axle, side), wheeled.GetSpindleAngVel(axle, side)
+        x, y, z, w = rotation.e1, rotation.e2, rotation.e3, rotation.e0
         left = (2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x))
         spins.append((speed.x - body.x) * left[0] + (speed.y - body.y) * left[1] + (speed.z - body.z) * left[2])
     return np.array(spins)
@@ -439,8 +441,8 @@ def frame_pose(frame: Any) -> Pose:
     Returns:
         Its pose in its parent, metres.
     """
-    position, turn = frame.GetPos(), frame.GetRot()
-    return Pose((position.x, position.y, position.z), (turn.e1, turn.e2, turn.e3, turn.e0))
+    position, rotation = frame.GetPos(), frame.GetRot()
+    return Pose((position.x, position.y, position.z), (rotation.e1, rotation.e2, rotation.e3, rotation.e0))
 
 
 def _three(values: FloatArray) -> tuple[float, float, float]:

@@ -93,14 +93,7 @@ class ChronoEngine:
         return self._moved()
 
     def step(self, seconds: float) -> None:
-        """Let physics run for a positive multiple of `step_size`.
-
-        Args:
-            seconds: simulated time, a positive multiple of `step_size`.
-
-        Raises:
-            UsageError: the time is no positive multiple of `step_size`.
-        """
+        """Let physics run for a positive multiple of `step_size`: see `Engine.step`."""
         if self._watcher is None:
             self._moved().step(seconds)
             return
@@ -117,15 +110,7 @@ class ChronoEngine:
         self._watcher = watcher
 
     def set_pose(self, name: str, pose: Pose) -> None:
-        """Put a free thing, or the car ("vehicle", its base), somewhere, at rest.
-
-        Args:
-            name: of a free thing, or "vehicle".
-            pose: in the world, metres; of base_link for the car.
-
-        Raises:
-            UsageError: nothing free has that name.
-        """
+        """Put a free thing, or the car ("vehicle", its base), somewhere, at rest: see `Engine.set_pose`."""
         self._moved().set_pose(name, pose)
 
     def poses(self) -> Poses:
@@ -133,14 +118,7 @@ class ChronoEngine:
         return self._moved().poses()
 
     def drive(self, command: Command) -> None:
-        """What the driver does from now on.
-
-        Args:
-            command: steering, throttle and braking, held until the next command.
-
-        Raises:
-            UsageError: there is no car.
-        """
+        """What the driver does from now on: see `Engine.drive`."""
         self._moved().drive(command)
 
     def vehicle_state(self) -> VehicleState:
@@ -158,19 +136,7 @@ class ChronoEngine:
     def render(
         self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1
     ) -> npt.NDArray[np.float32]:
-        """Linear RGB radiance (H, W, 3) that falls on the sensor, averaged over the exposure.
-
-        Args:
-            lens: of the camera; it sets the image's size.
-            scene_states: the instants of the exposure, one or more.
-            rays_per_pixel: a square number.
-
-        Returns:
-            Float32 (H, W, 3).
-
-        Raises:
-            UsageError: no instant, or a number of rays that is no square.
-        """
+        """Linear RGB radiance (H, W, 3) that falls on the sensor, averaged over the exposure: see `Engine.render`."""
         if not scene_states:
             raise UsageError("an exposure needs one instant at least")
         total = np.zeros((lens.size[1], lens.size[0], 3))
@@ -192,50 +158,30 @@ class ChronoEngine:
         return self._seen(scene_state).own(camera)
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
-        """Classes, instances and depth through the pixels' centres.
-
-        Args:
-            lens: of the camera; it sets the images' size.
-            scene_state: where the camera and the bodies are.
-
-        Returns:
-            Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres.
-        """
+        """Classes, instances and depth through the pixels' centres: see `Engine.labels`."""
         return self._seen(scene_state).labels(lens)
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
-        """What rays hit first.
-
-        Args:
-            origins: (N, 3), world, metres.
-            directions: (N, 3), unit, world.
-            bodies: poses of the free things; None: as they are now.
-
-        Returns:
-            Distance, thing and normal of each ray.
-
-        Raises:
-            UsageError: origins and directions differ in number or are not finite.
-        """
-        places = self._places(self.poses() if bodies is None else bodies)
+        """What rays hit first: see `Engine.cast_rays`."""
+        poses = self._poses_by_name(self.poses() if bodies is None else bodies)
         start, ahead = (np.asarray(values, np.float64).reshape(-1, 3) for values in (origins, directions))
         if len(start) != len(ahead) or not (np.isfinite(start).all() and np.isfinite(ahead).all()):
             raise UsageError("rays: as many finite origins as directions are needed")
         if self._mesh_rays is None:
             self._mesh_rays = MeshRays([thing.mesh for thing in self._things])
-        return self._mesh_rays.cast(start, ahead, [places[thing.name] for thing in self._things])
+        return self._mesh_rays.cast(start, ahead, [poses[thing.name] for thing in self._things])
 
-    def scan(self, spec: SensorSpec, place: Pose) -> npt.NDArray[np.float32]:
+    def scan(self, spec: SensorSpec, pose: Pose) -> npt.NDArray[np.float32]:
         """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities.
 
         Args:
             spec: of a lidar.
-            place: pose of the lidar (x forward, y left, z up) in the world, metres.
+            pose: pose of the lidar (x forward, y left, z up) in the world, metres.
 
         Returns:
             Float32 (rings, beams, 2): range in metres and intensity.
         """
-        self._seen(SceneState(place.optical_frame(), self.poses()))
+        self._seen(SceneState(pose.optical_frame(), self.poses()))
         return self._with_stage().scan(spec)
 
     def close(self) -> None:
@@ -260,7 +206,7 @@ class ChronoEngine:
                 _log.warning("PyChrono %s: %s", self.release.version, note)
             self._stage = ChronoScene(self._modules, self.release, self._plan)
             self._cameras = ChronoCameras(self._stage, probed)
-        for name, pose in self._places(scene_state.bodies).items():
+        for name, pose in self._poses_by_name(scene_state.bodies).items():
             self._stage.put(name, pose)
         self._stage.put_camera(scene_state.camera)
         return self._cameras
@@ -270,7 +216,7 @@ class ChronoEngine:
             raise UsageError(f"{self.scene.name}: nothing was made ready to be seen")
         return self._stage
 
-    def _places(self, bodies: Poses) -> dict[str, Pose]:
+    def _poses_by_name(self, bodies: Poses) -> dict[str, Pose]:
         """Where everything is when some bodies are not where the scene has them."""
         unknown = sorted(set(bodies) - set(self._home))
         if unknown:

@@ -136,9 +136,9 @@ class CarSensors:
         for spec in self._specs:
             if spec.kind == "lidar":
                 continue
-            place = chassis.inverse() @ base @ spec.mount
-            x, y, z, w = place.orientation
-            frame = core.ChFramed(core.ChVector3d(*place.position), core.ChQuaterniond(w, x, y, z))
+            pose = chassis.inverse() @ base @ spec.mount
+            x, y, z, w = pose.orientation
+            frame = core.ChFramed(core.ChVector3d(*pose.position), core.ChQuaterniond(w, x, y, z))
             made = _make(sensors, core, spec, bodies.chassis, frame)
             made.SetName(spec.name)
             made.SetLag(0.0)
@@ -166,13 +166,13 @@ class CarSensors:
         if spec.kind == "accelerometer":
             return straight_acceleration(raw, body, mounted)
         if spec.kind == "gyroscope":
-            turned: FloatArray = mounted.T @ body @ raw
-            return turned
+            rates: FloatArray = mounted.T @ body @ raw
+            return rates
         return straight_field(raw, mounted)
 
     def _scan(self, spec: SensorSpec) -> FloatArray:
-        place = self._engine.poses()["vehicle"] @ spec.mount
-        return points(self._engine.scan(spec, place), spec)
+        pose = self._engine.poses()["vehicle"] @ spec.mount
+        return points(self._engine.scan(spec, pose), spec)
 
 
 def to_degrees(metres: FloatArray, latitude: float) -> FloatArray:

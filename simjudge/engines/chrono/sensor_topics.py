@@ -42,5 +42,5 @@ def sensor_topics(specs: Sequence[SensorSpec]) -> dict[str, str]:
 
 def _are_one(inertial: Sequence[SensorSpec]) -> bool:
     """Whether they are an accelerometer and a gyroscope at one place."""
-    places = {(spec.mount.position, spec.mount.orientation) for spec in inertial}
-    return sorted(spec.kind for spec in inertial) == ["accelerometer", "gyroscope"] and len(places) == 1
+    mounts = {(spec.mount.position, spec.mount.orientation) for spec in inertial}
+    return sorted(spec.kind for spec in inertial) == ["accelerometer", "gyroscope"] and len(mounts) == 1

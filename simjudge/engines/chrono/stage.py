@@ -278,8 +278,8 @@ class ChronoScene:
         for lamp in plan.lights:
             constant = () if lamp.const_color is None else (lamp.const_color,)
             colour = chrono.ChColor(*map(float, lamp.colour))
-            place = chrono.ChVector3f(*map(float, lamp.position))
-            scene.AddPointLight(place, colour, float(lamp.max_range), *constant)
+            position = chrono.ChVector3f(*map(float, lamp.position))
+            scene.AddPointLight(position, colour, float(lamp.max_range), *constant)
         if hasattr(sensors, "Background"):
             background = sensors.Background()
             background.mode = getattr(sensors, "BackgroundMode_SOLID_COLOR", 0)

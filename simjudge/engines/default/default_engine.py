@@ -61,26 +61,11 @@ class DefaultEngine:
         return self._moved().step_size
 
     def step(self, seconds: float) -> None:
-        """Let physics run for a positive multiple of `step_size`.
-
-        Args:
-            seconds: simulated time, a positive multiple of `step_size`.
-
-        Raises:
-            UsageError: the time is no positive multiple of `step_size`.
-        """
+        """Let physics run for a positive multiple of `step_size`: see `Engine.step`."""
         self._moved().step(seconds)
 
     def set_pose(self, name: str, pose: Pose) -> None:
-        """Put a free thing, or the car ("vehicle", its base), somewhere, at rest.
-
-        Args:
-            name: of a free thing, or "vehicle".
-            pose: in the world, metres; of base_link for the car.
-
-        Raises:
-            UsageError: nothing free has that name.
-        """
+        """Put a free thing, or the car ("vehicle", its base), somewhere, at rest: see `Engine.set_pose`."""
         self._moved().set_pose(name, pose)
 
     def poses(self) -> Poses:
@@ -88,14 +73,7 @@ class DefaultEngine:
         return self._moved().poses()
 
     def drive(self, command: Command) -> None:
-        """What the driver does from now on.
-
-        Args:
-            command: steering, throttle and braking, held until the next command.
-
-        Raises:
-            UsageError: there is no car.
-        """
+        """What the driver does from now on: see `Engine.drive`."""
         self._moved().drive(command)
 
     def vehicle_state(self) -> VehicleState:
@@ -113,47 +91,15 @@ class DefaultEngine:
     def render(
         self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1
     ) -> npt.NDArray[np.float32]:
-        """Linear RGB radiance (H, W, 3) that falls on the sensor, averaged over the exposure.
-
-        Args:
-            lens: of the camera; it sets the image's size.
-            scene_states: the instants of the exposure, one or more.
-            rays_per_pixel: a square number.
-
-        Returns:
-            Float32 (H, W, 3).
-
-        Raises:
-            UsageError: no instant, or a number of rays that is no square.
-        """
+        """Linear RGB radiance (H, W, 3) that falls on the sensor, averaged over the exposure: see `Engine.render`."""
         return self._seen().render(lens, scene_states, rays_per_pixel)
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
-        """Classes, instances and depth through the pixels' centres.
-
-        Args:
-            lens: of the camera; it sets the images' size.
-            scene_state: where the camera and the bodies are.
-
-        Returns:
-            Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres.
-        """
+        """Classes, instances and depth through the pixels' centres: see `Engine.labels`."""
         return self._seen().labels(lens, scene_state)
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
-        """What rays hit first.
-
-        Args:
-            origins: (N, 3), world, metres.
-            directions: (N, 3), unit, world.
-            bodies: poses of the free things; None: as they are now.
-
-        Returns:
-            Distance, thing and normal of each ray.
-
-        Raises:
-            UsageError: origins and directions are not (N, 3), not finite, or directions are not unit vectors.
-        """
+        """What rays hit first: see `Engine.cast_rays`."""
         return self._seen().cast_rays(origins, directions, self.poses() if bodies is None else bodies)
 
     def close(self) -> None:

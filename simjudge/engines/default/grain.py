@@ -56,7 +56,7 @@ def grain(pixels: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.float32]:
     return numbers.reshape(-1, 2).astype(np.float32)
 
 
-def turn(camera: Pose) -> tuple[float, float]:
+def grain_shift(camera: Pose) -> tuple[float, float]:
     """Two numbers in 0..1 that differ from one pose of the camera to the next: the grain does not stick to the lens.
 
     Args:

@@ -46,24 +46,24 @@ class View(NamedTuple):
         rotation: (3, 3), camera to world.
         origin: (3,), world, metres.
         spread: angle between neighbouring rays, radians.
-        turn: two numbers in 0..1 that shift the grain.
+        grain_shift: two numbers in 0..1 that shift the grain.
     """
 
     rotation: FloatArray
     origin: FloatArray
     spread: float
-    turn: tuple[float, float]
+    grain_shift: tuple[float, float]
 
 
 class Rays(NamedTuple):
     """A wavefront of a lens's rays, on the device.
 
     Attributes:
-        way: unit vectors in the camera's frame.
+        direction: unit vectors in the camera's frame.
         grain: two numbers in 0..1 for each ray: where in its lobe a surface mirrors it.
     """
 
-    way: Any
+    direction: Any
     grain: Any
 
 
@@ -98,10 +98,10 @@ class Integrator:
         self._gloss, self._lamps = tracer.table(packed.gloss), tracer.table(packed.lamps)
         self._ambient = tracer.vector(tracer.same(packed.ambient.tolist()))
         self._background = tracer.vector(tracer.same(packed.background.tolist()))
-        self.turn(np.zeros((len(packed.class_id), 3, 3)))
+        self.set_rotations(np.zeros((len(packed.class_id), 3, 3)))
 
-    def turn(self, rotations: FloatArray) -> None:
-        """Take note of how things are turned, (T, 3, 3), thing to world.
+    def set_rotations(self, rotations: FloatArray) -> None:
+        """Set how the things are rotated, thing to world.
 
         Args:
             rotations: float (T, 3, 3), one matrix a thing.
@@ -110,18 +110,18 @@ class Integrator:
         rows[: len(rotations), :9] = rotations.reshape(-1, 9)
         self._rotations = self._t.table(rows)
 
-    def first(self, origins: Floats, ways: Floats) -> tuple[Any, Any, Any]:
+    def first(self, origins: Floats, directions: Floats) -> tuple[Any, Any, Any]:
         """Distance, thing (-1: nothing is hit) and the facets' normals of rays in the world, on the host.
 
         Args:
             origins: float32 (N, 3), world, metres.
-            ways: float32 (N, 3), unit, world.
+            directions: float32 (N, 3), unit, world.
 
         Returns:
             Distance (N,), metres; thing (N,); normal (N, 3), unit, world.
         """
         t = self._t
-        hit = t.hit(t.given(origins), t.given(ways), t.everywhere)
+        hit = t.hit(t.given(origins), t.given(directions), t.everywhere)
         thing = t.select(hit.valid, hit.thing, -1)
         distance, things, normal = t.host(hit.distance, thing, self._facet(hit))
         return distance, things, normal
@@ -137,10 +137,10 @@ class Integrator:
             Thing (N,) and depth (N,), metres.
         """
         t = self._t
-        start, way = self._start(rays, view)
-        hit = t.hit(start, way, t.everywhere)
+        start, direction = self._start(rays, view)
+        hit = t.hit(start, direction, t.everywhere)
         thing = t.select(hit.valid, hit.thing, -1)
-        things, depth = t.host(thing, t.select(hit.valid, hit.distance * rays.way[2], math.inf))
+        things, depth = t.host(thing, t.select(hit.valid, hit.distance * rays.direction[2], math.inf))
         return things, depth
 
     def radiance(self, rays: Rays, view: View, block: int) -> Floats:
@@ -155,17 +155,17 @@ class Integrator:
             Float32 (N / block, 3), linear RGB.
         """
         t = self._t
-        start, way = self._start(rays, view)
-        spread, turn_0, turn_1 = t.same([view.spread, *view.turn])
-        hit = t.hit(start, way, t.everywhere)
-        spot = self._spot(hit, start, way, spread * hit.distance)
+        start, direction = self._start(rays, view)
+        spread, shift_x, shift_y = t.same([view.spread, *view.grain_shift])
+        hit = t.hit(start, direction, t.everywhere)
+        spot = self._spot(hit, start, direction, spread * hit.distance)
         n_v = t.dot(spot.normal, spot.view)
         a, b, left, lost = self._table(spot.row, n_v)
         mirrored = spot.f0 * a + b
         share = 1 - _smooth_step(t.xp, spot.roughness, *_FADE)
         active = spot.valid & (t.largest(mirrored) * share > _LEAST)
         share = t.select(active, share, 0.0)
-        u1, u2 = _fraction(t.xp, rays.grain[0] + turn_0), _fraction(t.xp, rays.grain[1] + turn_1)
+        u1, u2 = _fraction(t.xp, rays.grain[0] + shift_x), _fraction(t.xp, rays.grain[1] + shift_y)
         seen = self._mirrored(spot, n_v, u1, u2, spread * hit.distance, spread, active)
         light = self._direct(spot, n_v, left, lost, together=True)
         light = light + self._ambient * (spot.base * left + spot.metal * lost)
@@ -175,9 +175,9 @@ class Integrator:
     def _start(self, rays: Rays, view: View) -> tuple[Any, Any]:
         """Origin and directions in the world."""
         r = self._t.same(view.rotation.ravel().tolist())
-        return self._t.vector(self._t.same(view.origin.tolist())), self._turned(r, rays.way)
+        return self._t.vector(self._t.same(view.origin.tolist())), self._rotated(r, rays.direction)
 
-    def _turned(self, r: Any, v: Any) -> Any:
+    def _rotated(self, r: Any, v: Any) -> Any:
         return self._t.vector([r[3 * k] * v[0] + r[3 * k + 1] * v[1] + r[3 * k + 2] * v[2] for k in range(3)])
 
     def _normalized(self, vector: Any) -> Any:
@@ -186,9 +186,9 @@ class Integrator:
     def _facet(self, hit: Hit) -> Any:
         """The hit faces' own normals in the world."""
         r = self._t.row(self._rotations, hit.thing, 16, hit.valid)
-        return self._turned(r, self._t.row(self._facets, hit.face, FACET, hit.valid))
+        return self._rotated(r, self._t.row(self._facets, hit.face, FACET, hit.valid))
 
-    def _spot(self, hit: Hit, start: Any, way: Any, footprint: Any) -> Spot:
+    def _spot(self, hit: Hit, start: Any, direction: Any, footprint: Any) -> Spot:
         """What stands where rays hit. Surfaces have two sides: normals point to where the ray came from.
 
         Footprint: width of the ray there, metres.
@@ -199,21 +199,23 @@ class Integrator:
         normal = t.vector([b0 * c[k] + hit.b1 * c[3 + k] + hit.b2 * c[6 + k] for k in range(3)])
         u, v = (b0 * c[k] + hit.b1 * c[k + 2] + hit.b2 * c[k + 4] for k in (9, 10))
         facet = self._facet(hit)
-        facet = t.select(t.dot(facet, way) > 0, -facet, facet)
-        normal = self._normalized(self._turned(t.row(self._rotations, hit.thing, 16, hit.valid), normal))
+        facet = t.select(t.dot(facet, direction) > 0, -facet, facet)
+        normal = self._normalized(self._rotated(t.row(self._rotations, hit.thing, 16, hit.valid), normal))
         normal = t.select(t.dot(normal, facet) < 0, -normal, normal)
         # A smooth normal may face away from a viewer who sees the facet: bend it until he is just above its horizon.
-        away = t.dot(normal, way)
-        normal = self._normalized(normal - t.xp.maximum(away + 1e-3, 0.0) * way)
+        away = t.dot(normal, direction)
+        normal = self._normalized(normal - t.xp.maximum(away + 1e-3, 0.0) * direction)
         s = t.row(self._surfaces, hit.thing, SURFACE, hit.valid)
         lookup = t.row(self._lookups, hit.thing, LOOKUP, hit.valid)
-        texels = footprint * c[15] / t.xp.sqrt(t.xp.maximum(-t.dot(facet, way), 0.01))
+        texels = footprint * c[15] / t.xp.sqrt(t.xp.maximum(-t.dot(facet, direction), 0.01))
         colour = t.vector([s[0], s[1], s[2]]) * self._texture(lookup, u, v, texels, hit.valid)
-        point = start + way * hit.distance
+        point = start + direction * hit.distance
         off = point + facet * (_OFFSET * (1 + t.largest(t.xp.abs(point))))
         base, f0 = colour * (1 - s[4]), colour * s[4] + shading.DIELECTRIC * (1 - s[4])
         metal = shading.again_and_again(colour, s[7]) * s[4]
-        return Spot(hit.valid, point, off, normal, facet, -way, base, metal, f0, s[3], s[5], lookup[2], s[6], s[7])
+        return Spot(
+            hit.valid, point, off, normal, facet, -direction, base, metal, f0, s[3], s[5], lookup[2], s[6], s[7]
+        )
 
     def _mirrored(self, spot: Spot, n_v: Any, u1: Any, u2: Any, footprint: Any, spread: Any, active: Any) -> Any:
         """What spots mirror, at the place u1, u2 of their lobe; lit by lamps and ambient light only."""
@@ -223,10 +225,10 @@ class Integrator:
         along = along / t.xp.sqrt(t.xp.maximum(t.dot(along, along), 1e-12))
         h = shading.visible_normal(t.xp, alpha, n_v, _INNER * u1, u2)
         half = h[0] * along + h[1] * t.cross(spot.normal, along) + h[2] * spot.normal
-        way = 2 * t.dot(half, spot.view) * half - spot.view
-        way = self._normalized(way - spot.facet * t.xp.minimum(1.001 * t.dot(way, spot.facet), 0.0))
-        hit = t.hit(spot.off, way, active)
-        other = self._spot(hit, spot.off, way, footprint + (spread + alpha) * hit.distance)
+        direction = 2 * t.dot(half, spot.view) * half - spot.view
+        direction = self._normalized(direction - spot.facet * t.xp.minimum(1.001 * t.dot(direction, spot.facet), 0.0))
+        hit = t.hit(spot.off, direction, active)
+        other = self._spot(hit, spot.off, direction, footprint + (spread + alpha) * hit.distance)
         n_v = t.dot(other.normal, other.view)
         a, b, left, lost = self._table(other.row, n_v)
         all_around = other.f0 * a + b + other.base * left + other.metal * lost
@@ -245,12 +247,12 @@ class Integrator:
             there = t.vector([lamp[0], lamp[1], lamp[2]]) - spot.point
             square = t.dot(there, there)
             distance = t.xp.sqrt(square)
-            way = there / distance
-            n_l = t.dot(spot.normal, way)
-            lit = spot.valid & (n_l > 0) & (t.dot(spot.facet, way) > 0) & (distance < lamp[3])
-            lit = lit & ~t.blocked(spot.off, way, distance, lit, together=together)
-            half = self._normalized(way + spot.view)
-            f = shading.schlick(t.dot(half, way))
+            direction = there / distance
+            n_l = t.dot(spot.normal, direction)
+            lit = spot.valid & (n_l > 0) & (t.dot(spot.facet, direction) > 0) & (distance < lamp[3])
+            lit = lit & ~t.blocked(spot.off, direction, distance, lit, together=together)
+            half = self._normalized(direction + spot.view)
+            f = shading.schlick(t.dot(half, direction))
             lobe = shading.gloss(t.xp, spot.alpha, t.dot(spot.normal, half), n_l, n_v)
             _, _, left_l, lost_l = self._table(spot.row, n_l)
             reflected = base * left_l + metal * lost_l + (spot.f0 * (1 - f) + f) * lobe

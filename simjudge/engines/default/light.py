@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
 from simjudge.engines.contract import Hits, Labels, Poses, SceneState
-from simjudge.engines.default.grain import grain, turn
+from simjudge.engines.default.grain import grain, grain_shift
 from simjudge.engines.default.integrator import Integrator, Rays, View
 from simjudge.engines.default.packed import Floats, Packed, pack, world_vertices
 from simjudge.engines.default.tracer import Tracer
@@ -62,7 +62,7 @@ class Light:
         self._tracer = make_tracer(self._things, packed)
         self._integrator = Integrator(self._tracer, packed)
         self._tracer.move({}, self._rotations, self._positions)
-        self._integrator.turn(self._rotations)
+        self._integrator.set_rotations(self._rotations)
         self._rays: dict[tuple[Lens, int, tuple[int, ...]], list[Rays]] = {}
         self.variant = describe_variant(choose_variant())
 
@@ -127,17 +127,17 @@ class Light:
         Raises:
             UsageError: origins and directions are not (N, 3) each, not finite, or directions are not unit vectors.
         """
-        start, way = np.asarray(origins, np.float64), np.asarray(directions, np.float64)
-        if start.ndim != 2 or start.shape != way.shape or start.shape[1] != 3:
-            raise UsageError(f"origins {start.shape} and directions {way.shape}: (N, 3) each is needed")
-        if not (np.isfinite(start).all() and np.isfinite(way).all()):
+        origins, directions = np.asarray(origins, np.float64), np.asarray(directions, np.float64)
+        if origins.ndim != 2 or origins.shape != directions.shape or origins.shape[1] != 3:
+            raise UsageError(f"origins {origins.shape} and directions {directions.shape}: (N, 3) each is needed")
+        if not (np.isfinite(origins).all() and np.isfinite(directions).all()):
             raise UsageError("rays need finite numbers")
-        if np.any(np.abs(np.linalg.norm(way, axis=1) - 1) > _UNIT):
+        if np.any(np.abs(np.linalg.norm(directions, axis=1) - 1) > _UNIT):
             raise UsageError("directions of rays must be unit vectors")
         self._place(bodies or {})
-        if not len(start):
+        if not len(origins):
             return Hits(np.zeros(0), np.zeros(0, np.int64), np.zeros((0, 3)))
-        distance, thing, normal = self._integrator.first(start.astype(np.float32), way.astype(np.float32))
+        distance, thing, normal = self._integrator.first(origins.astype(np.float32), directions.astype(np.float32))
         hit = thing >= 0
         return Hits(
             np.where(hit, distance, np.inf).astype(np.float64),
@@ -166,7 +166,7 @@ class Light:
                 moved[index] = world_vertices(thing, pose)
         if moved:
             self._tracer.move(moved, self._rotations, self._positions)
-            self._integrator.turn(self._rotations)
+            self._integrator.set_rotations(self._rotations)
 
     def _rays_of(self, lens: Lens, n: int, chosen: tuple[int, ...]) -> list[Rays]:
         """The lens's rays, the chosen of n x n a pixel, pixels in `_order`, in wavefronts."""
@@ -185,12 +185,12 @@ class Light:
         within = (np.arange(n) + 0.5) / n - 0.5
         grid = np.stack(np.meshgrid(within, within), -1).reshape(-1, 2)[list(chosen)]
         # In parts: lens and grain are computed in float64, with many intermediate results.
-        ways, grains = [], []
+        directions, grains = [], []
         for begin in range(0, len(pixels), _PART):
             part = pixels[begin : begin + _PART]
-            ways.append(lens.rays_at(part[:, None] + grid).reshape(-1, 3).astype(np.float32))
+            directions.append(lens.rays_at(part[:, None] + grid).reshape(-1, 3).astype(np.float32))
             grains.append(grain(part, n).reshape(len(part), n * n, 2)[:, list(chosen)].reshape(-1, 2))
-        return Rays(self._tracer.given(np.concatenate(ways)), self._tracer.given(np.concatenate(grains)))
+        return Rays(self._tracer.given(np.concatenate(directions)), self._tracer.given(np.concatenate(grains)))
 
 
 def _dealt(rays: int, scene_states: int, number: int) -> tuple[int, ...]:
@@ -226,7 +226,7 @@ def make_tracer(things: Sequence[Thing], packed: Packed) -> Tracer:
 
 def _view(lens: Lens, camera: Pose, n: int) -> View:
     spread = 2 / (lens.focal[0] + lens.focal[1]) / n
-    return View(camera.rotation_matrix(), np.array(camera.position), spread, turn(camera))
+    return View(camera.rotation_matrix(), np.array(camera.position), spread, grain_shift(camera))
 
 
 def _picture(lens: Lens, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:

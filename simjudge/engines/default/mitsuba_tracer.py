@@ -92,14 +92,14 @@ class MitsubaTracer:
     def decimal(self, integer: Any) -> Any:
         return mi.Float(integer)
 
-    def hit(self, origin: Any, way: Any, active: Any) -> Hit:
-        found = self._scene.ray_intersect_preliminary(mi.Ray3f(origin, way), coherent=True, active=active)
+    def hit(self, origin: Any, direction: Any, active: Any) -> Hit:
+        found = self._scene.ray_intersect_preliminary(mi.Ray3f(origin, direction), coherent=True, active=active)
         valid = found.is_valid() & active
         thing = self.row(self._things, dr.reinterpret_array(mi.UInt32, found.shape), 2, valid)
         return Hit(valid, found.t, thing[0], thing[1] + mi.Int32(found.prim_index), found.prim_uv.x, found.prim_uv.y)
 
-    def blocked(self, origin: Any, way: Any, distance: Any, active: Any, *, together: bool) -> Any:
-        return self._scene.ray_test(mi.Ray3f(origin, way, distance, 0.0, []), coherent=together, active=active)
+    def blocked(self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool) -> Any:
+        return self._scene.ray_test(mi.Ray3f(origin, direction, distance, 0.0, []), coherent=together, active=active)
 
     def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:
         lamps = dr.opaque(mi.UInt32, count)

@@ -85,15 +85,15 @@ class NumpyTracer:
     def decimal(self, integer: Any) -> Any:
         return np.asarray(integer).astype(np.float32)
 
-    def hit(self, origin: Any, way: Any, active: Any) -> Hit:
-        count = way.shape[1]
-        distance, thing, face, b1, b2 = self._search(origin, way, np.full(count, np.inf), active, nearest=True)
+    def hit(self, origin: Any, direction: Any, active: Any) -> Hit:
+        count = direction.shape[1]
+        distance, thing, face, b1, b2 = self._search(origin, direction, np.full(count, np.inf), active, nearest=True)
         # Trees have their own order of the faces.
         faces = self._faces[face] if len(self._faces) else face
         return Hit(np.isfinite(distance), distance, thing, faces, b1, b2)
 
-    def blocked(self, origin: Any, way: Any, distance: Any, active: Any, *, together: bool) -> Any:  # noqa: ARG002
-        return np.isfinite(self._search(origin, way, distance, active, nearest=False)[0])
+    def blocked(self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool) -> Any:  # noqa: ARG002
+        return np.isfinite(self._search(origin, direction, distance, active, nearest=False)[0])
 
     def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:
         total = np.zeros((3, len(like)), np.float32)
@@ -108,16 +108,16 @@ class NumpyTracer:
     def host(self, *arrays: Any) -> list[Any]:
         return [array.T for array in arrays]
 
-    def _search(self, origin: Any, way: Any, limit: Any, active: Any, *, nearest: bool) -> tuple[Any, ...]:
-        count = way.shape[1]
+    def _search(self, origin: Any, direction: Any, limit: Any, active: Any, *, nearest: bool) -> tuple[Any, ...]:
+        count = direction.shape[1]
         out = (
             np.zeros(count, np.float32), np.zeros(count, np.int32), np.zeros(count, np.int32),
             np.zeros(count, np.float32), np.zeros(count, np.float32),
         )  # fmt: skip
-        origins = np.ascontiguousarray(np.broadcast_to(origin, way.shape), np.float64)
+        origins = np.ascontiguousarray(np.broadcast_to(origin, direction.shape), np.float64)
         limits, mask = np.asarray(limit, np.float64), np.broadcast_to(active, (count,)).copy()
         search(
-            origins, np.ascontiguousarray(way, np.float64), limits, mask, nearest, tuple(self._top), self._below,
+            origins, np.ascontiguousarray(direction, np.float64), limits, mask, nearest, tuple(self._top), self._below,
             self._rotations, self._positions, out,
         )  # fmt: skip
         return out

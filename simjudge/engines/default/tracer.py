@@ -199,24 +199,24 @@ class Tracer(Protocol):
             Number.
         """
 
-    def hit(self, origin: Any, way: Any, active: Any) -> Hit:
+    def hit(self, origin: Any, direction: Any, active: Any) -> Hit:
         """What rays hit first; those that are not active hit nothing.
 
         Args:
             origin: vector, world, metres.
-            way: vector, unit, world.
+            direction: vector, unit, world.
             active: mask.
 
         Returns:
             What each ray hits.
         """
 
-    def blocked(self, origin: Any, way: Any, distance: Any, active: Any, *, together: bool) -> Any:
+    def blocked(self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool) -> Any:
         """Mask: something stands within the distance. Together: neighbouring rays go the same way, by and large.
 
         Args:
             origin: vector, world, metres.
-            way: vector, unit, world.
+            direction: vector, unit, world.
             distance: number, metres.
             active: mask; other rays are not blocked.
             together: neighbouring rays have nearly the same direction, which makes the search faster.

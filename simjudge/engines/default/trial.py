@@ -30,9 +30,9 @@ def main(variant: str) -> None:
     packed = pack(Scene("trial", (thing,), (PointLight((0, 0, 1), (1, 1, 1), 5),)), (thing,))
     tracer = MitsubaTracer([world_vertices(thing, Pose())], [plate.faces], packed.first_face)
     integrator = Integrator(tracer, packed)
-    integrator.turn(np.eye(3)[None])
-    way = np.tile(np.array([0, 0, 1], np.float32), (256, 1))
-    rays = Rays(tracer.given(way), tracer.given(np.full((256, 2), 0.5, np.float32)))
+    integrator.set_rotations(np.eye(3)[None])
+    direction = np.tile(np.array([0, 0, 1], np.float32), (256, 1))
+    rays = Rays(tracer.given(direction), tracer.given(np.full((256, 2), 0.5, np.float32)))
     view = View(
         Pose.from_euler(0, 0, 1, pitch=1.5708).optical_frame().rotation_matrix(), np.array([0.1, 0, 1.0]), 0.01, (0, 0)
     )

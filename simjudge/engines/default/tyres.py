@@ -110,7 +110,7 @@ def _push(  # type: ignore[no-untyped-def]
 ):
     """Forces and torques (rows of `pushes`, world axes at the wheels' centres); bends the tyres on by a step."""
     geoms, depth, points, frames = contacts
-    places, turns, velocities, origin = bodies
+    positions, rotations, velocities, origin = bodies
     friction, relaxation, dt = figures
     for wheel in range(len(wheels)):
         body = wheels[wheel]
@@ -119,11 +119,11 @@ def _push(  # type: ignore[no-untyped-def]
         if deepest < 0:
             bent[wheel] = 0
             continue
-        centre, point = places[body], points[deepest]
+        centre, point = positions[body], points[deepest]
         up = frames[deepest, :3].copy()
         if np.dot(up, centre - point) < 0:
             up = -up
-        axle = turns[body, 1::3].copy()
+        axle = rotations[body, 1::3].copy()
         ahead = _cross(axle, up)
         length = math.sqrt(np.dot(ahead, ahead))
         if length < _ON_ITS_SIDE:

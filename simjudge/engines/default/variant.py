@@ -134,12 +134,12 @@ def find_llvm(folders: Iterable[str] = _FOLDERS) -> tuple[Path | None, str]:
 
 def _libraries(folders: Iterable[str]) -> list[Path]:
     """Every libLLVM in some folders (patterns) and in the Python environment's own, each file once."""
-    places = [Path(sys.prefix) / "lib"]
+    candidates = [Path(sys.prefix) / "lib"]
     for pattern in folders:
-        places += sorted(Path("/").glob(pattern.lstrip("/")))
+        candidates += sorted(Path("/").glob(pattern.lstrip("/")))
     seen: dict[Path, None] = {}
-    for place in places:
-        for path in [*place.glob("libLLVM*.so*"), *place.glob("libLLVM*.dylib")]:
+    for folder in candidates:
+        for path in [*folder.glob("libLLVM*.so*"), *folder.glob("libLLVM*.dylib")]:
             if path.is_file():
                 seen.setdefault(path.resolve())
     return list(seen)

@@ -154,36 +154,15 @@ class FilteredImages:
         return len(self.source)
 
     def has(self, index: int) -> bool:
-        """Whether frame `index` has an image.
-
-        Args:
-            index: number of the frame, from 0.
-
-        Returns:
-            False where the source has no image for it.
-        """
+        """Whether frame `index` has an image: see `Images.has`."""
         return self.source.has(index)
 
     def read(self, index: int) -> RgbImage:
-        """The filtered pixels of frame `index`.
-
-        Args:
-            index: number of the frame, from 0.
-
-        Returns:
-            Uint8 (H, W, 3), red first.
-        """
+        """The filtered pixels of frame `index`: see `Images.read`."""
         return as_uint8(self._through(index, self.steps))
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """The filtered image as JPEG where the chain ends in one, else None.
-
-        Args:
-            index: number of the frame, from 0.
-
-        Returns:
-            The encoded bytes and their suffix, or None.
-        """
+        """The filtered image as JPEG where the chain ends in one, else None: see `Images.read_encoded`."""
         quality = stored_quality(self.steps)
         if quality is None or not self.has(index):
             return None

@@ -7,9 +7,13 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import exit_if_lost, print_note
+from simjudge.commands.options import takes_settings
+from simjudge.data.read_settings import ReadSettings
 
 
+@takes_settings
 def convert(
+    settings: ReadSettings,
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording, in any format."),
     out: Path = typer.Argument(..., metavar="OUT", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
     to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
@@ -33,7 +37,8 @@ def convert(
     named = image_topic or label_topic or detection_topic
     topics = Topics(image_topic, label_topic, detection_topic) if named else None
     frames = run(
-        source, out, to=to, labels=labels, label_tolerance=label_tolerance, topics=topics, upside_down=upside_down
+        source, out, to=to, labels=labels, label_tolerance=label_tolerance, topics=topics, upside_down=upside_down,
+        allow_outside=settings.allow_outside,
     )
     predictions = "" if frames.predictions is None else f", {len(frames.predictions)} predictions"
     print_note(f"{out}: {len(frames)} frames, {len(frames.objects)} objects{predictions}")

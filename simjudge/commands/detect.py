@@ -10,13 +10,17 @@ from rich.console import Console
 from rich.table import Table
 
 from simjudge.commands.common import Stopwatch, exit_if_lost, print_note, progress
+from simjudge.commands.options import takes_settings
 from simjudge.core.errors import UsageError
+from simjudge.data.read_settings import ReadSettings
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet
 
 
+@takes_settings
 def detect(
+    settings: ReadSettings,
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images."),
     model: str = typer.Option(..., "--model", help="A .onnx, .pt or .yaml file, or the name of one that is shipped."),
     out: Path = typer.Option(..., "--out", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
@@ -42,7 +46,17 @@ def detect(
     renamed = _renames(rename)
     detector = load_detector(model, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=trust)
     watch = Stopwatch(progress)
-    found = run(source, detector, out, to=to, batch=batch, rename=renamed, progress=watch, log=print_note)
+    found = run(
+        source,
+        detector,
+        out,
+        to=to,
+        batch=batch,
+        rename=renamed,
+        allow_outside=settings.allow_outside,
+        progress=watch,
+        log=print_note,
+    )
     _print_summary(found, detector.name, watch.seconds)
     exit_if_lost(found.losses)
 

@@ -7,9 +7,13 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import exit_if_lost, print_note, progress
+from simjudge.commands.options import takes_settings
+from simjudge.data.read_settings import ReadSettings
 
 
+@takes_settings
 def filter_images(
+    settings: ReadSettings,
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images."),
     out: Path = typer.Argument(..., metavar="OUT", help="What to write: x.mcap, x.db3, or a folder with --to."),
     to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
@@ -42,6 +46,7 @@ def filter_images(
         gamma=gamma,
         jpeg=jpeg,
         seed=seed,
+        allow_outside=settings.allow_outside,
         progress=progress,
         log=print_note,
     )

@@ -11,9 +11,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from simjudge.commands.common import exit_if_lost, print_note
+from simjudge.commands.options import takes_settings
+from simjudge.data.read_settings import ReadSettings
 
 
+@takes_settings
 def info(
+    settings: ReadSettings,
     path: Path = typer.Argument(
         ..., metavar="ANY", help="A data set, recording, model or result folder; or the word engines."
     ),
@@ -25,7 +29,7 @@ def info(
     from simjudge.core.display import SummaryTable, summary_line
     from simjudge.reports.contents import info as run
 
-    found = run(path)
+    found = run(path, allow_outside=settings.allow_outside)
     out = Console(soft_wrap=True, highlight=False)
     out.print(f"[bold]{escape(found.summary.name)}[/bold]: {escape(found.summary.kind)}")
     for note in found.notes:

@@ -7,9 +7,13 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import exit_if_lost, print_note
+from simjudge.commands.options import takes_settings
+from simjudge.data.read_settings import ReadSettings
 
 
+@takes_settings
 def join(
+    settings: ReadSettings,
     sources: list[Path] = typer.Argument(..., metavar="IN", help="Data sets or recordings, in any format."),
     out: Path = typer.Argument(..., metavar="OUT", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
     to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
@@ -21,7 +25,7 @@ def join(
     """
     from simjudge.data.set_join import join as run
 
-    whole = run(*sources, out=out, to=to)
+    whole = run(*sources, out=out, to=to, allow_outside=settings.allow_outside)
     predictions = "" if whole.predictions is None else f", {len(whole.predictions)} predictions"
     print_note(f"{out}: {len(whole)} frames, {len(whole.objects)} objects{predictions}")
     exit_if_lost(whole.losses)

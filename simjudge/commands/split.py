@@ -8,9 +8,13 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import exit_if_lost, print_note
+from simjudge.commands.options import takes_settings
+from simjudge.data.read_settings import ReadSettings
 
 
+@takes_settings
 def split(
+    settings: ReadSettings,
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording."),
     out: Path = typer.Option(..., "--out", help="The folder to make; the parts in it are called 1, 2, ..."),
     parts: int = typer.Option(2, min=2, help="How many parts."),
@@ -25,7 +29,7 @@ def split(
     """Deal the frames of a set at random into parts of equal size, to compare a set with itself."""
     from simjudge.data.splits import split as run
 
-    dealt = run(source, parts, out, to=to, seed=seed, by_source=by_source)
+    dealt = run(source, parts, out, to=to, seed=seed, by_source=by_source, allow_outside=settings.allow_outside)
     for path, part in zip(dealt.paths, dealt, strict=True):
         sys.stdout.write(f"{path}: {len(part)} frames, {len(part.objects)} objects\n")
     frames = sum(len(part) for part in dealt)

@@ -9,9 +9,13 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import exit_if_lost, print_note, progress
+from simjudge.commands.options import takes_settings
+from simjudge.data.read_settings import ReadSettings
 
 
+@takes_settings
 def train(
+    settings: ReadSettings,
     data: Path = typer.Argument(..., help="A labelled data set or recording with images."),
     out: Path = typer.Option(..., "--out", help="The model to write (.onnx); its card goes beside it."),
     epochs: int = typer.Option(100, min=1),
@@ -52,6 +56,7 @@ def train(
         data,
         out,
         val_fraction=val_fraction,
+        allow_outside=settings.allow_outside,
         command=shlex.join(["simjudge", *sys.argv[1:]]),
         progress=progress,
         log=print_note,

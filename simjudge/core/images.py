@@ -20,6 +20,9 @@ from simjudge.core.errors import SimjudgeError
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 """File endings, lower case, taken for an image."""
 
+IMAGE_FORMATS = ("BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
+"""What Pillow may take a file for. Of its other formats some start programs (EPS), none are photographs."""
+
 LARGEST_IMAGE = 89_478_485
 """Pixels of the largest image that is decoded: from here on Pillow warns of decompression bombs (MAX_IMAGE_PIXELS)."""
 
@@ -198,7 +201,7 @@ def decode_image(data: bytes, where: str) -> RgbImage:
         raise ImageError(f"{where}: the image is empty (0 bytes)")
     try:
         # Pillow refuses a cut-off file where OpenCV fills it up with grey.
-        with Image.open(io.BytesIO(data)) as image:
+        with Image.open(io.BytesIO(data), formats=IMAGE_FORMATS) as image:
             if image.width * image.height > LARGEST_IMAGE:
                 size = f"{image.width}x{image.height}"
                 raise ImageError(f"{where}: {size} is over {LARGEST_IMAGE / 1e6:.0f} million pixels; make it smaller")
@@ -259,7 +262,7 @@ def image_size(path: str | Path) -> tuple[int, int]:
     """
     path = Path(path)
     try:
-        with Image.open(path) as image:
+        with Image.open(path, formats=IMAGE_FORMATS) as image:
             return image.size
     except _DAMAGED as error:
         empty = path.exists() and path.stat().st_size == 0

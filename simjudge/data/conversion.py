@@ -20,6 +20,7 @@ def convert(
     label_tolerance: float = 0.0,
     topics: Topics | None = None,
     upside_down: bool = False,
+    allow_outside: bool = False,
 ) -> FrameSet:
     """Convert a data set or a recording into another format; nothing is lost on the way.
 
@@ -31,6 +32,7 @@ def convert(
         label_tolerance: how far the stamps of an image and of its labels may lie apart, in seconds.
         topics: in a recording, the topics to read where several would do.
         upside_down: turn images and boxes by 180 degrees, as recordings of Chrono::ROS need it.
+        allow_outside: take pictures that lie outside of the folder of their data set.
 
     Returns:
         The set that was written. Its `losses` count what was left out while reading and writing.
@@ -41,9 +43,11 @@ def convert(
     """
     refuse_input_as_output(out, source)
     tolerance_ns = round(label_tolerance * 1e9)
-    frames = source if isinstance(source, FrameSet) else read_set(source, tolerance_ns, topics)
+    frames = source if isinstance(source, FrameSet) else read_set(
+        source, tolerance_ns, topics, allow_outside=allow_outside
+    )
     if upside_down:
         frames = flip_vertically(frames)
     if labels is not None:
-        frames = attach_labels(as_frames(labels), frames, tolerance_ns)
+        frames = attach_labels(as_frames(labels, allow_outside=allow_outside), frames, tolerance_ns)
     return write_where_asked(frames, out, to)

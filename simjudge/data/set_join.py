@@ -57,7 +57,12 @@ def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
     )
 
 
-def join(*sources: FrameSet | str | Path, out: str | Path | None = None, to: str | None = None) -> FrameSet:
+def join(
+    *sources: FrameSet | str | Path,
+    out: str | Path | None = None,
+    to: str | None = None,
+    allow_outside: bool = False,
+) -> FrameSet:
     """Join several data sets to one: the recordings of one site, or the splits of a data set.
 
     Classes are matched by name, or by id where no set names them. Predictions are kept. Frames of one name in several
@@ -67,6 +72,7 @@ def join(*sources: FrameSet | str | Path, out: str | Path | None = None, to: str
         sources: two or more data sets, or paths of data sets or recordings.
         out: where to write the joined set; None writes nothing.
         to: the format of a folder at `out`, such as yolo or coco.
+        allow_outside: take pictures that lie outside of the folder of their data set.
 
     Returns:
         The joined set.
@@ -85,7 +91,7 @@ def join(*sources: FrameSet | str | Path, out: str | Path | None = None, to: str
         raise UsageError(f"{only or 'no set'}: nothing to join it with; give two sets or more, and OUT")
     if out is not None and Path(out).resolve() in resolved:
         raise UsageError(f"{out}: is an input; choose another name")
-    return write_where_asked(join_sets([as_frames(each) for each in sources]), out, to)
+    return write_where_asked(join_sets([as_frames(each, allow_outside=allow_outside) for each in sources]), out, to)
 
 
 @dataclass(frozen=True, repr=False)

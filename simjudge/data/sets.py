@@ -13,6 +13,7 @@ from simjudge.core.files import check_output
 from simjudge.core.frames import FrameSet
 from simjudge.data.attach import attach_predictions
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
+from simjudge.data.format_support.picture_location import refuse_outside
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 
 __all__ = ["Topics", "describe_readable", "read_predictions", "read_set", "sniff_format", "write_set"]
@@ -35,20 +36,25 @@ def sniff_format(path: str | Path) -> str:
     return "" if found is None else found.name
 
 
-def read_set(path: str | Path, tolerance_ns: int = 0, topics: Topics | None = None) -> FrameSet:
+def read_set(
+    path: str | Path, tolerance_ns: int = 0, topics: Topics | None = None, *, allow_outside: bool = False
+) -> FrameSet:
     """Read the data set at a path, in whatever format it is.
 
     Args:
         path: a file or a folder.
         tolerance_ns: in a recording, how far the stamps of an image and of its labels may lie apart, nanoseconds.
         topics: in a recording, the topics to read where several would do.
+        allow_outside: take pictures that lie outside of the data set's folder. A data set from elsewhere may name any
+            file of this machine.
 
     Returns:
         The data set. Its images are read when they are asked for; its `losses` count what was left out.
 
     Raises:
         UsageError: topics are named for something that is no recording.
-        SimjudgeError: nothing is there, it is of no known format, it is empty, or it is damaged beyond use.
+        SimjudgeError: nothing is there, it is of no known format, it is empty, it is damaged beyond use, or a picture
+            lies outside of its folder.
     """
     source = _source(path)
     form = _find_format(source)
@@ -64,6 +70,8 @@ def read_set(path: str | Path, tolerance_ns: int = 0, topics: Topics | None = No
     frames = form.read(source, ReadOptions(tolerance_ns, topics))
     if len(frames) == 0:
         raise SimjudgeError(f"{source.path}: holds no frame; an empty set cannot be used")
+    if not allow_outside:
+        refuse_outside(frames, source.folder)
     return frames
 
 
@@ -96,7 +104,9 @@ def write_set(frames: FrameSet, path: str | Path, to: str | None = None) -> Loss
     return _write(folders[to], frames, path)
 
 
-def read_predictions(path: str | Path, target: FrameSet, annotations: str | Path | None = None) -> FrameSet:
+def read_predictions(
+    path: str | Path, target: FrameSet, annotations: str | Path | None = None, *, allow_outside: bool = False
+) -> FrameSet:
     """Read predictions onto a data set, in place of its own.
 
     Args:
@@ -104,6 +114,7 @@ def read_predictions(path: str | Path, target: FrameSet, annotations: str | Path
             predictions.
         target: the data set that the predictions are for. Frames are matched by name, else by stamp.
         annotations: where `target` was read from; COCO results that lie elsewhere number its images.
+        allow_outside: take a set whose pictures lie outside of its folder.
 
     Returns:
         `target` with the predictions. Its `losses` count those that match no frame.
@@ -119,7 +130,7 @@ def read_predictions(path: str | Path, target: FrameSet, annotations: str | Path
     if form is not None and form.read_predictions is not None:
         beside = None if annotations is None else Path(annotations)
         return base.with_predictions(form.read_predictions(source, base, beside, losses))
-    read = read_set(source.path)
+    read = read_set(source.path, allow_outside=allow_outside)
     if read.predictions is None:
         raise SimjudgeError(f"{source.path}: holds no predictions; run 'simjudge detect' or give another file")
     losses.extend(read.losses)

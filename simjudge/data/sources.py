@@ -10,11 +10,12 @@ from simjudge.core.frames import FrameSet
 from simjudge.data.sets import read_set, write_set
 
 
-def as_frames(source: FrameSet | str | Path) -> FrameSet:
+def as_frames(source: FrameSet | str | Path, *, allow_outside: bool = False) -> FrameSet:
     """Read a data set, unless it is read already.
 
     Args:
         source: a data set, or the path of a data set or a recording.
+        allow_outside: take pictures that lie outside of the data set's folder.
 
     Returns:
         The data set.
@@ -22,7 +23,7 @@ def as_frames(source: FrameSet | str | Path) -> FrameSet:
     Raises:
         SimjudgeError: the path cannot be read.
     """
-    return source if isinstance(source, FrameSet) else read_set(source)
+    return source if isinstance(source, FrameSet) else read_set(source, allow_outside=allow_outside)
 
 
 def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | str | Path) -> None:

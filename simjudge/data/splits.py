@@ -86,6 +86,7 @@ def split(
     to: str = "yolo",
     seed: int = 0,
     by_source: bool = True,
+    allow_outside: bool = False,
 ) -> Split:
     """Deal the frames of a set at random into parts of equal size, to compare a set with itself.
 
@@ -96,6 +97,7 @@ def split(
         to: the format of the parts: a folder, such as yolo or coco, or a file (json, mcap, db3).
         seed: seed of the random numbers, 0 or more.
         by_source: keep variants of one photograph together, which the names of Roboflow tell.
+        allow_outside: take pictures that lie outside of the folder of their data set.
 
     Returns:
         The parts.
@@ -107,7 +109,7 @@ def split(
     known = [*(each.name for each in folder_formats()), *_file_endings()]
     if to not in known:
         raise UsageError(f"--to {to}: no such format; one of {', '.join(known)}")
-    frames = as_frames(source)
+    frames = as_frames(source, allow_outside=allow_outside)
     groups = [source_photograph(name) if by_source else name for name in frames.frame_name]
     dealt = [frames.take(chosen) for chosen in random_split(groups, parts, seed)]
     losses = Losses()

@@ -21,7 +21,7 @@ _LARGEST_BATCH = 200_000_000
 """Bytes of the images that are held at once, give or take one image."""
 
 
-def detect(
+def detect(  # noqa: PLR0913 - the options of the command
     source: FrameSet | str | Path,
     detector: Detector | str | Path,
     out: str | Path | None = None,
@@ -29,6 +29,7 @@ def detect(
     to: str | None = None,
     batch: int = 8,
     rename: Mapping[str, str] | None = None,
+    allow_outside: bool = False,
     progress: ProgressBar = no_progress,
     log: Log = no_log,
 ) -> FrameSet:
@@ -42,6 +43,7 @@ def detect(
         to: the format of a folder at `out`, such as yolo or coco.
         batch: the number of images that the detector gets at once.
         rename: by a class name of the detector, the name that the set uses for this class.
+        allow_outside: take pictures that lie outside of the folder of their data set.
         progress: opens a progress bar.
         log: receives what a person should know about the match of classes.
 
@@ -56,7 +58,7 @@ def detect(
     """
     refuse_input_as_output(out, source)
     loaded = load_detector(detector) if isinstance(detector, str | Path) else detector
-    frames = as_frames(source)
+    frames = as_frames(source, allow_outside=allow_outside)
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures to run a detector on")
     with progress(f"detecting on {frames.name}") as advance:

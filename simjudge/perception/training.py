@@ -75,6 +75,7 @@ def train(
     out: str | Path,
     *,
     val_fraction: float | None = None,
+    allow_outside: bool = False,
     command: str | None = None,
     progress: ProgressBar = no_progress,
     log: Log = no_log,
@@ -90,6 +91,7 @@ def train(
         out: the model to write (.onnx); its card is written beside it.
         val_fraction: the share of the photographs, between 0 and 1, to validate on. None keeps the split of the data,
             or takes 0.2 where the data has none.
+        allow_outside: take pictures that lie outside of the folder of their data set.
         command: what the card says was called; this call by default.
         progress: opens a progress bar that counts batches.
         log: receives a line about the split and one about every epoch.
@@ -106,7 +108,7 @@ def train(
     data, out = Path(data), Path(out)
     chosen = training_options(options)
     _check(out, chosen, val_fraction)
-    split, losses = read_split(data, val_fraction, chosen.seed)
+    split, losses = read_split(data, val_fraction, chosen.seed, allow_outside=allow_outside)
     _log_split(split, log)
 
     def epoch_done(epoch: Epoch, of: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import BoolArray, FrameSet
-from simjudge.data.formats.yolo import is_yolo, read_yolo
+from simjudge.data.formats.yolo import is_yolo
 from simjudge.data.formats.yolo.layout import find_layout
 from simjudge.data.photographs import source_photograph
 from simjudge.data.sets import read_set
@@ -27,7 +27,9 @@ _TEST = {"test"}
 """Names of a test split, which training never sees."""
 
 
-def read_split(data: Path, valid_fraction: float | None, seed: int) -> tuple[TrainingSplit, Losses]:
+def read_split(
+    data: Path, valid_fraction: float | None, seed: int, *, allow_outside: bool = False
+) -> tuple[TrainingSplit, Losses]:
     """Read a labelled set, and the two sides to train on and to validate on.
 
     A YOLO data set's own valid side is kept, unless `valid_fraction` asks for a new split; its test side is never
@@ -37,6 +39,7 @@ def read_split(data: Path, valid_fraction: float | None, seed: int) -> tuple[Tra
         data: anything simjudge reads that has labels and images.
         valid_fraction: share of the photographs to validate on, None for the data's own split (or 0.2).
         seed: of a random split.
+        allow_outside: take pictures that lie outside of the folder of their data set.
 
     Returns:
         The split, and what was left out while reading.
@@ -45,7 +48,7 @@ def read_split(data: Path, valid_fraction: float | None, seed: int) -> tuple[Tra
         SimjudgeError: the data cannot be read, has no images, or too few photographs.
     """
     fraction = DEFAULT_VALID_FRACTION if valid_fraction is None else valid_fraction
-    frames, side = _read_with_sides(data)
+    frames, side = _read_with_sides(data, allow_outside=allow_outside)
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures to train on")
     on_test, on_valid = (np.array([s in names for s in side], np.bool_) for names in (_TEST, _VALID))
@@ -62,13 +65,10 @@ def read_split(data: Path, valid_fraction: float | None, seed: int) -> tuple[Tra
     return replace(split, kept_from_test=kept), frames.losses
 
 
-def _read_with_sides(data: Path) -> tuple[FrameSet, list[str]]:
+def _read_with_sides(data: Path, *, allow_outside: bool) -> tuple[FrameSet, list[str]]:
     """The whole set, and the split ("train", "valid", "test" or "") that each of its frames is in."""
-    if not is_yolo(data):
-        frames = read_set(data)
-        return frames, [""] * len(frames)
-    frames = read_yolo(data)
-    if frames.images is None:
+    frames = read_set(data, allow_outside=allow_outside)
+    if frames.images is None or not is_yolo(data):
         return frames, [""] * len(frames)
     split_of = {p.resolve(): s.name for s in find_layout(data, Losses()).splits for p in s.images}
     files = [image_file(frames.images, i) for i in range(len(frames))]

@@ -50,11 +50,12 @@ class Contents:
         return self.summary.html()
 
 
-def info(path: str | Path) -> Contents:
+def info(path: str | Path, *, allow_outside: bool = False) -> Contents:
     """Find out what a path holds.
 
     Args:
         path: a data set, a recording, a detector (.onnx or .pt), or a folder that `compare` wrote.
+        allow_outside: take pictures that lie outside of the folder of their data set.
 
     Returns:
         What is there; printing it gives about ten lines.
@@ -72,7 +73,7 @@ def info(path: str | Path) -> Contents:
         return _recording(path)
     if kind in ("yolo-predictions", "coco-results"):
         return _predictions(path, kind)
-    frames = read_set(path)
+    frames = read_set(path, allow_outside=allow_outside)
     summary = replace(summarize_frames(frames, kind), name=str(path))
     return Contents(path, kind, summary, frames, losses=frames.losses)
 

@@ -113,7 +113,10 @@ def read_inputs(
     Raises:
         SimjudgeError: a set, predictions or the model cannot be read.
     """
-    sides = (read_input(a, settings.a_predictions), read_input(b, settings.b_predictions))
+    sides = (
+        read_input(a, settings.a_predictions, allow_outside=settings.allow_outside),
+        read_input(b, settings.b_predictions, allow_outside=settings.allow_outside),
+    )
     if settings.model is None:
         return sides
     from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import

@@ -8,7 +8,8 @@ from typing import Any
 
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
-from simjudge.data.sets import read_predictions, read_set, sniff_format
+from simjudge.data.sets import read_predictions, sniff_format
+from simjudge.data.sources import as_frames
 
 IN_MEMORY = "memory"
 """The format of a set that was never a file."""
@@ -51,20 +52,21 @@ class InputSet:
         }
 
 
-def read_input(source: FrameSet | Path | str, predictions: Path | None) -> InputSet:
+def read_input(source: FrameSet | Path | str, predictions: Path | None, *, allow_outside: bool) -> InputSet:
     """Read a set, and predictions for it from elsewhere where given.
 
     Args:
         source: a set in memory, or the path of one.
         predictions: the path of predictions for its frames.
+        allow_outside: take pictures that lie outside of the folder of their data set.
 
     Raises:
         SimjudgeError: one of them cannot be read, or no frame fits the predictions.
     """
     path = None if isinstance(source, FrameSet) else Path(source)
-    frames = source if isinstance(source, FrameSet) else read_set(Path(source))
+    frames = as_frames(source, allow_outside=allow_outside)
     if predictions is not None:
-        frames = read_predictions(predictions, frames, path)
+        frames = read_predictions(predictions, frames, path, allow_outside=allow_outside)
     return InputSet(path, predictions, frames)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,31 +64,64 @@ def find_images(
         The usable frames, in the order of `entries`.
     """
     paths = [_image(name, folder) for name, _, _ in entries]
-    headers = dict(zip([p for p in paths if p], image_sizes([p for p in paths if p]), strict=True))
+    stated = [(width, height) for _, width, height in entries]
+    sizes = picture_sizes(paths, stated, lambda i: f"{where}: {entries[i][0]}", losses)
+    some_image = any(path is not None for path in paths)
     found = AnnotatedFrames([], [], np.empty((0, 2), np.int64), [])
-    sizes: list[tuple[int, int]] = []
+    kept: list[tuple[int, int]] = []
     seen: set[str] = set()
-    for i, ((name, width, height), path) in enumerate(zip(entries, paths, strict=True)):
-        header = headers[path] if path is not None else (width, height)
+    for i, ((name, _, _), path, size) in enumerate(zip(entries, paths, sizes, strict=True)):
         stem = stems[i]
-        if isinstance(header, ImageError):
-            losses.add("unreadable images", str(header))
-        elif width and height and header != (width, height):
-            losses.add("images of another size than annotated", f"{path} ({header}, said {(width, height)})")
-        elif not all(0 < side <= LONGEST_SIDE_PX for side in header):
-            losses.add("frames without a size", f"{where}: {name}")
-        elif stem in seen:
+        if size is None:
+            continue
+        if stem in seen:
             losses.add("images with the same name as another", f"{where}: {name}")
-        else:
-            if path is None and headers and not sidecar.rules_out("picture", stem):
-                losses.add("images that are named but missing (their labels are kept)", f"{where}: {name}")
-            seen.add(stem)
-            found.names.append(stem)
-            found.paths.append(path)
-            found.entry.append(i)
-            sizes.append(header)
-    found.size = np.array(sizes, np.int64).reshape(-1, 2)
+            continue
+        if path is None and some_image and not sidecar.rules_out("picture", stem):
+            losses.add("images that are named but missing (their labels are kept)", f"{where}: {name}")
+        seen.add(stem)
+        found.names.append(stem)
+        found.paths.append(path)
+        found.entry.append(i)
+        kept.append(size)
+    found.size = np.array(kept, np.int64).reshape(-1, 2)
     return found
+
+
+def picture_sizes(
+    paths: Sequence[Path | None],
+    stated: Sequence[tuple[int, int]],
+    where: Callable[[int], str],
+    losses: Losses,
+) -> list[tuple[int, int] | None]:
+    """Hold the sizes that a file states against the headers of the pictures.
+
+    Args:
+        paths: the picture of each frame; None where there is none.
+        stated: width and height of each frame, pixels; 0 where the file does not say.
+        where: names a frame to a person: file and row.
+        losses: takes the frames that cannot be used.
+
+    Returns:
+        Width and height of each frame, pixels; None where the picture has no readable header or another size than the
+        file says, and where neither tells the size.
+    """
+    present = [path for path in paths if path is not None]
+    headers = dict(zip(present, image_sizes(present), strict=True))
+    sizes: list[tuple[int, int] | None] = []
+    for i, (path, said) in enumerate(zip(paths, stated, strict=True)):
+        header = said if path is None else headers[path]
+        sizes.append(None)
+        if isinstance(header, ImageError):
+            losses.add("unreadable images", f"{where(i)}: {header}")
+        elif all(said) and header != said:
+            shown = f"{path} is {header[0]}x{header[1]}, said {said[0]}x{said[1]}"
+            losses.add("images of another size than annotated", f"{where(i)}: {shown}")
+        elif not all(0 < side <= LONGEST_SIDE_PX for side in header):
+            losses.add("frames without a size", where(i))
+        else:
+            sizes[i] = header
+    return sizes
 
 
 def _image(name: str, folder: Path) -> Path | None:

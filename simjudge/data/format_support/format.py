@@ -53,6 +53,14 @@ class Source:
         self.path = path
         self.is_folder = path.is_dir()
 
+    @property
+    def folder(self) -> Path:
+        """The folder of the data set: the path, the folder of a file, and of a file in `annotations/` the one above."""
+        if self.is_folder:
+            return self.path
+        folder = self.path.absolute().parent
+        return folder.parent if folder.name == "annotations" else folder
+
     @cached_property
     def first_byte(self) -> bytes:
         """The first byte of a file that is neither white space nor a byte order mark; empty for a folder.

@@ -15,9 +15,11 @@ from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.core.frames import NO_STAMP, FrameSet, IntArray, name_to_stamp, stamp_to_name
 from simjudge.core.images import FileImages
 from simjudge.core.text import load_json, one_line
+from simjudge.data.format_support.annotated_frames import picture_sizes
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, file_stems, image_file, write_images
 from simjudge.data.format_support.json_rows import rows_from_json, rows_to_json
+from simjudge.data.format_support.picture_location import lies_below
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions
 
 
@@ -73,7 +75,12 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
     frames = content["frames"] if isinstance(content, dict) else content
     losses = Losses()
     class_names = _class_names(content, path)
-    kept = [(i, f) for i, f in enumerate(frames) if _usable(f, f"{path}: frame {i}", losses)]
+    sized = [(i, f) for i, f in enumerate(frames) if _usable(f, f"{path}: frame {i}", losses)]
+    named = [_image(f, f"{path}: frame {i}", path.parent, losses) for i, f in sized]
+    stated = [(int(f["size"][0]), int(f["size"][1])) for _, f in sized]
+    sizes = picture_sizes(named, stated, lambda k: f"{path}: frame {sized[k][0]}", losses)
+    kept = [each for each, of in zip(sized, sizes, strict=True) if of is not None]
+    paths = [image for image, of in zip(named, sizes, strict=True) if of is not None]
     if not kept:
         raise SimjudgeError(f"{path}: holds no usable frame; an empty set cannot be used")
     size = np.array([f["size"] for _, f in kept], np.int64)
@@ -84,7 +91,6 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
         raise SimjudgeError(f"{path}: two frames are called {one_line(twice)}; give each a 'name' of its own")
     labels, found = (_raw(what, kept, size, path, losses) for what in ("objects", "predictions"))
     predicted = [isinstance(f.get("predictions"), list) for _, f in kept]
-    paths = [_image(f, path, losses) for _, f in kept]
     return FrameSet.build(
         path.stem,
         size,
@@ -103,7 +109,8 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
 def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:
     """Write a set as one JSON file.
 
-    Images that are files are named by their path relative to `path`; others are written into `STEM.images/` beside it.
+    Images that are files in the same folder or below are named by their path relative to `path`; otherwise all are
+    written into `STEM.images/` beside it, so that the set holds all its pictures.
     Without class names the file is a bare list of frames.
 
     Args:
@@ -148,8 +155,8 @@ def _image_names(frames: FrameSet, path: Path) -> Sequence[str | None]:
     if images is None:
         return [None] * len(frames)
     files = [image_file(images, i) for i in range(len(frames))]
-    if all(file is not None or not images.has(i) for i, file in enumerate(files)):
-        base = path.parent.resolve()
+    base, known = path.parent.resolve(), dict[Path, bool]()
+    if all(not images.has(i) if file is None else lies_below(file, base, known) for i, file in enumerate(files)):
         return [None if f is None else Path(os.path.relpath(f.resolve(), base)).as_posix() for f in files]
     folder = path.with_name(f"{path.stem}.images")
     with atomic_folder(folder) as temporary:
@@ -207,14 +214,14 @@ def _list_of(frame: dict[str, Any], what: str, where: str, losses: Losses) -> li
     return rows if isinstance(rows, list) else []
 
 
-def _image(frame: dict[str, Any], path: Path, losses: Losses) -> Path | None:
+def _image(frame: dict[str, Any], where: str, folder: Path, losses: Losses) -> Path | None:
     named = frame.get("image")
     if named is None:
         return None
-    image = path.parent / str(named)
+    image = folder / str(named)
     if image.is_file():
         return image
-    losses.add("images that are named but missing", str(image))
+    losses.add("images that are named but missing", f"{where}: {image}")
     return None
 
 

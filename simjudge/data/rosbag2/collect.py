@@ -12,6 +12,7 @@ from PIL import Image
 from rosbags.typesys.store import Typestore
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.images import IMAGE_FORMATS
 from simjudge.data.rosbag2.box_messages import BoxColumns, BoxMessage
 from simjudge.data.rosbag2.interfaces import (
     CAMERA_INFO,
@@ -119,7 +120,7 @@ def _take(
 
 def _encoded_size(message: Any) -> Size:
     try:
-        with Image.open(io.BytesIO(message.data)) as image:
+        with Image.open(io.BytesIO(message.data), formats=IMAGE_FORMATS) as image:
             return image.size
     except (OSError, SyntaxError, ValueError):
         return NO_SIZE

@@ -35,6 +35,7 @@ def filter_images(  # noqa: PLR0913 - the options of the command
     gamma: float | None = None,
     jpeg: int | None = None,
     seed: int = 0,
+    allow_outside: bool = False,
     progress: ProgressBar = no_progress,
     log: Log = no_log,
 ) -> FrameSet:
@@ -56,6 +57,7 @@ def filter_images(  # noqa: PLR0913 - the options of the command
         gamma: exponent on display values; above 1 darkens the mid tones.
         jpeg: quality, 1 to 100, of the JPEG that stores the images; they are stored without loss by default.
         seed: seed of the noise, 0 or more.
+        allow_outside: take pictures that lie outside of the folder of their data set.
         progress: opens a progress bar.
         log: receives what a person should know about the camera.
 
@@ -72,7 +74,7 @@ def filter_images(  # noqa: PLR0913 - the options of the command
     described = _read_camera_with_filters(camera, log) if camera is not None else None
     steps = list(described.steps) if described else _checked(single)
     refuse_input_as_output(out, source)
-    frames = as_frames(source)
+    frames = as_frames(source, allow_outside=allow_outside)
     readable, losses = _readable(frames, progress)
     seen = replace(filtered(readable, steps, seed), losses=losses)
     if out is None:

@@ -290,7 +290,7 @@ def load_reference(
     Raises:
         SimjudgeError: it cannot be read.
     """
-    side = read_input(path, predictions)
+    side = read_input(path, predictions, allow_outside=options.settings.allow_outside)
     if options.settings.model is None:
         return side
     from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import

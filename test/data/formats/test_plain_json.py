@@ -45,17 +45,21 @@ def test_class_names_make_it_an_object(tmp_path):
     assert json.loads((tmp_path / "again.json").read_text()) == json.loads(path.read_text())
 
 
-def test_images_that_are_files_are_named_and_others_written(tmp_path, image):
-    source = image(tmp_path / "in" / "a.jpg")
-    (tmp_path / "out").mkdir()
+def test_images_that_are_files_below_are_named_and_others_written(tmp_path, image):
+    source = image(tmp_path / "out/in" / "a.jpg")
     frames = FrameSet.build("x", [(40, 30)], images=FileImages([source]))
     write_plain_json(frames, tmp_path / "out/x.json")
-    assert json.loads((tmp_path / "out/x.json").read_text())[0]["image"] == "../in/a.jpg"
+    assert json.loads((tmp_path / "out/x.json").read_text())[0]["image"] == "in/a.jpg"
     assert read_plain_json(tmp_path / "out/x.json").images.read_encoded(0).data == source.read_bytes()
     source.unlink()
     frames = read_plain_json(tmp_path / "out/x.json")
     assert frames.images is None
     assert dict(frames.losses.counts) == {"images that are named but missing": 1}
+    elsewhere = image(tmp_path / "elsewhere" / "a.jpg")
+    frames = FrameSet.build("z", [(40, 30)], images=FileImages([elsewhere]))
+    write_plain_json(frames, tmp_path / "out/z.json")
+    elsewhere.unlink()
+    assert read_set(tmp_path / "out/z.json").images.paths[0] == tmp_path / "out/z.images/000000.jpg"
     frames = FrameSet.build("y", [(40, 30)], images=ArrayImages([np.full((30, 40, 3), 7, np.uint8)]))
     write_plain_json(frames, tmp_path / "out/y.json")
     assert (tmp_path / "out/y.images/000000.png").is_file()
@@ -129,3 +133,17 @@ def test_a_hundred_thousand_objects_are_a_few_arrays(tmp_path):
     write_plain_json(frames, tmp_path / "big.json")
     back = read_plain_json(tmp_path / "big.json")
     np.testing.assert_array_equal(back.objects.box, box)
+
+
+def test_a_picture_of_another_size_or_of_none_is_left_out(tmp_path, image):
+    image(tmp_path / "a.png")
+    image(tmp_path / "b.png", (20, 30))
+    (tmp_path / "c.png").write_text("root:x:0:0:root:/root:/bin/bash")
+    (tmp_path / "d.png").write_text("%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 40 30\n")
+    path = written(tmp_path, [{"name": n, "size": [40, 30], "image": f"{n}.png", "objects": [OBJECT]} for n in "abcd"])
+    frames = read_set(path)
+    assert list(frames.frame_name) == ["a"]
+    assert dict(frames.losses.counts) == {"images of another size than annotated": 1, "unreadable images": 2}
+    assert "set.json: frame 1: " in frames.losses.lines()[0]
+    assert "b.png is 20x30, said 40x30" in frames.losses.lines()[0]
+    assert "set.json: frame 2: " in frames.losses.lines()[1]

@@ -118,12 +118,12 @@ def test_what_the_defect_cannot_reach_is_refused():
         cameras(Formula()).labels(lens_with_field("pinhole", (96, 64), 140))
 
 
-def test_ways_are_planned_once():
+def test_requests_are_planned_once():
     found = cameras(Formula())
     found.labels(LENSES["fov"])
-    before = dict(found._ways)
+    before = dict(found._requests)
     found.labels(LENSES["fov"])
-    assert found._ways == before
+    assert found._requests == before
     assert isinstance(before[LENSES["fov"], "segmentation", 1], Lookup)
 
 

@@ -16,6 +16,7 @@ from PIL import Image
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.input_files import LARGEST_IMAGE_FILE, check_file, read_bytes
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 """File endings, lower case, taken for an image."""
@@ -125,9 +126,9 @@ class FileImages:
         if path is None:
             return None
         try:
-            return EncodedImage(path.read_bytes(), path.suffix.lower())
-        except OSError as error:
-            raise ImageError(f"{path}: cannot be read: {error.strerror}") from error
+            return EncodedImage(read_bytes(path, LARGEST_IMAGE_FILE), path.suffix.lower())
+        except SimjudgeError as error:
+            raise ImageError(str(error)) from error
 
 
 @dataclass(frozen=True, repr=False)
@@ -202,13 +203,26 @@ def decode_image(data: bytes, where: str) -> RgbImage:
     try:
         # Pillow refuses a cut-off file where OpenCV fills it up with grey.
         with Image.open(io.BytesIO(data), formats=IMAGE_FORMATS) as image:
-            if image.width * image.height > LARGEST_IMAGE:
-                size = f"{image.width}x{image.height}"
-                raise ImageError(f"{where}: {size} is over {LARGEST_IMAGE / 1e6:.0f} million pixels; make it smaller")
+            check_image_size(image.width, image.height, where)
             image.load()
             return _deep_to_rgb(image, data, where) if _is_deep(image, data) else np.asarray(image.convert("RGB"))
     except _DAMAGED as error:
         raise ImageError(f"{where}: the image is cut off or damaged ({error})") from error
+
+
+def check_image_size(width: int, height: int, where: str) -> None:
+    """Refuse an image that would take too much memory.
+
+    Args:
+        width, height: of the image, pixels.
+        where: names the image in messages.
+
+    Raises:
+        ImageError: it has more than `LARGEST_IMAGE` pixels.
+    """
+    if width * height > LARGEST_IMAGE:
+        most = f"{LARGEST_IMAGE / 1e6:.0f} million pixels"
+        raise ImageError(f"{where}: {width}x{height} is over {most}; make it smaller")
 
 
 def scale_to_8_bit(values: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint8]:
@@ -262,8 +276,11 @@ def image_size(path: str | Path) -> tuple[int, int]:
     """
     path = Path(path)
     try:
+        check_file(path)
         with Image.open(path, formats=IMAGE_FORMATS) as image:
             return image.size
+    except SimjudgeError as error:
+        raise ImageError(str(error)) from error
     except _DAMAGED as error:
         empty = path.exists() and path.stat().st_size == 0
         detail = "the image is empty (0 bytes)" if empty else f"not a readable image ({error})"

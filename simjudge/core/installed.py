@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.input_files import is_file
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def find_file(given: str | Path, kind: FileKind) -> Path:
     Raises:
         UsageError: there is no such file and none of that name; the message has the nearest name, or all of them.
     """
-    if Path(given).is_file():
+    if is_file(Path(given)):
         return Path(given)
     shipped = shipped_files(kind)
     for name, file in shipped.items():

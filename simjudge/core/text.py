@@ -13,6 +13,8 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.input_files import LARGEST_TEXT, read_bytes
+from simjudge.core.json_bounds import MOST_LEVELS, find_half_character, is_too_deep
 
 
 def read_text(path: str | Path) -> str:
@@ -28,10 +30,9 @@ def read_text(path: str | Path) -> str:
         SimjudgeError: the file cannot be read or is not UTF-8.
     """
     path = Path(path)
+    data = read_bytes(path, LARGEST_TEXT)
     try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SimjudgeError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
 
@@ -46,17 +47,25 @@ def load_json(path: str | Path) -> Any:
         What it holds.
 
     Raises:
-        SimjudgeError: the file cannot be read or is not valid; the message names the line.
+        SimjudgeError: the file cannot be read or is not valid, is nested too deep, or holds half a character; the
+            message names the line.
     """
     path = Path(path)
     text = read_text(path)
     try:
-        return json.loads(text)
+        content = json.loads(text)
     except json.JSONDecodeError as error:
         detail = "the file is empty" if not text.strip() else f"{error.msg}, column {error.colno}"
         raise SimjudgeError(f"{path}:{error.lineno}: not valid JSON ({detail}); write the file anew") from error
     except (RecursionError, ValueError) as error:
         raise SimjudgeError(f"{path}: not usable JSON ({type(error).__name__}); write the file anew") from error
+    if is_too_deep(text, content):
+        raise SimjudgeError(f"{path}: not usable JSON (more than {MOST_LEVELS} levels); write the file anew")
+    half = find_half_character(text)
+    if half is not None:
+        line = text.count("\n", 0, half.start()) + 1
+        raise SimjudgeError(f"{path}:{line}: {half[0]} is half a character (a lone surrogate); correct that text")
+    return content
 
 
 def load_xml(path: str | Path) -> Element:
@@ -72,10 +81,9 @@ def load_xml(path: str | Path) -> Element:
         SimjudgeError: the file cannot be read, is not valid, or is refused.
     """
     path = Path(path)
+    data = read_bytes(path, LARGEST_TEXT)
     try:
-        root: Element = fromstring(path.read_bytes())
-    except OSError as error:
-        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+        root: Element = fromstring(data)
     except ParseError as error:
         line = error.position[0]
         reason = str(error).split(":")[0]

@@ -14,10 +14,9 @@ from typing import Any, cast
 import yaml
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.json_bounds import MOST_LEVELS
 from simjudge.core.text import one_line, read_text
 
-MOST_LEVELS = 64
-"""Levels of lists and tables within each other that a file may have."""
 MOST_VALUES = 200_000
 """Values that a file may have, those counted again that an alias repeats."""
 _LONGEST_PROBLEM = 200

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.text import one_line, read_text
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import clean_trajectory
 
@@ -66,20 +67,22 @@ def read_pose_text(path: str | Path) -> tuple[Trajectory, Losses]:
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
     """Line numbers and cells of all lines that are neither empty nor comments."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise SimjudgeError(f"{path}: is no text (UTF-8): poses are read from TUM or CSV rows") from error
+    text = read_text(path)
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if path.suffix != ".csv" and not (lines and "," in lines[0][1]):
         return [(number, line.split()) for number, line in lines if not line.startswith("#")]
     # The names of the columns may stand behind a #.
     head, rows = lines[:1], [each for each in lines[1:] if not each[1].startswith("#")]
     named = [(number, line.lstrip("# ")) for number, line in head] + rows
-    cells = csv.reader([line for _, line in named], skipinitialspace=True)
-    return [(number, row) for (number, _), row in zip(named, cells, strict=True)]
+    return [(number, _cells(line)) for number, line in named]
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of one line; the whole line where a quoted cell does not end in it."""
+    try:
+        return next(csv.reader([line], skipinitialspace=True, strict=True), [])
+    except csv.Error:
+        return [line]
 
 
 def _order(path: Path, line: int, row: list[str]) -> list[int] | None:
@@ -100,5 +103,7 @@ def _order(path: Path, line: int, row: list[str]) -> list[int] | None:
 def _nanoseconds(text: str, where: str) -> int:
     stamp = Decimal(text)
     if stamp.is_finite() and abs(stamp) > _LATEST:
-        raise SimjudgeError(f"{where}: the stamp {text} is beyond the year 2242: stamps are seconds; divide by 10^9")
+        raise SimjudgeError(
+            f"{where}: the stamp {one_line(text)} is beyond the year 2242: stamps are seconds; divide by 10^9"
+        )
     return int((stamp * 1_000_000_000).to_integral_value())

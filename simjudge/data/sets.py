@@ -11,6 +11,7 @@ from pathlib import Path
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output
 from simjudge.core.frames import FrameSet
+from simjudge.core.input_files import check_file
 from simjudge.data.attach import attach_predictions
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
 from simjudge.data.format_support.picture_location import refuse_outside
@@ -151,6 +152,8 @@ def _source(path: str | Path) -> Source:
     path = Path(path)
     if not path.exists():
         raise SimjudgeError(f"{path}: does not exist; give {describe_readable()}")
+    if not path.is_dir():
+        check_file(path)
     return Source(path)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from simjudge.core.documents import Location, error_at, field_name
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import is_number
+from simjudge.core.input_files import is_file
 from simjudge.core.installed import SCENE, find_file
 from simjudge.core.text import one_line
 from simjudge.core.yaml_file import YamlFile, read_yaml
@@ -81,7 +82,7 @@ def _extended(path: Path, before: tuple[Path, ...]) -> tuple[dict[Any, Any], tup
         raise error_at(path, (file,), ("extends",), f"a scene's name or file is needed; this is {one_line(given)}")
     beside = path.parent / given
     try:
-        base = beside if beside.is_file() else find_file(given, SCENE)
+        base = beside if is_file(beside) else find_file(given, SCENE)
     except UsageError as error:
         raise error_at(path, (file,), ("extends",), str(error)) from error
     found, sources = _extended(base, (*before, path.resolve()))

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.documents import Location
+from simjudge.core.input_files import is_file
 from simjudge.core.text import nearest_name
 from simjudge.geometry.poses import Pose
 from simjudge.scene import solid_meshes
@@ -249,7 +250,7 @@ class Forms:
 
     def _mesh_from_file(self, fields: ShapeFields, location: Location, surface: Surface) -> Mesh:
         path = Path(str(fields.mesh))
-        if not path.is_file():
+        if not is_file(path):
             raise self._document.error((*location, "mesh"), f"{path} does not exist; correct the path")
         found = _obj(path, path.stat().st_mtime_ns)
         if fields.uv is not None:

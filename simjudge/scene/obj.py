@@ -89,10 +89,10 @@ def _polygon(where: str, words: list[str], counts: dict[str, int]) -> list[tuple
             try:
                 index = int(part) if part else 0
             except ValueError:
-                raise SimjudgeError(f"{where}: {word}: indices such as 1/2/3 are needed") from None
+                raise SimjudgeError(f"{where}: {one_line(word)}: indices such as 1/2/3 are needed") from None
             if abs(index) > counts[key] or (key == "v" and index == 0):
                 raise SimjudgeError(
-                    f"{where}: {word}: there are {counts[key]} {key} lines above, and no number {index}"
+                    f"{where}: {one_line(word)}: there are {counts[key]} {key} lines above, and no such number"
                 )
             found.append(index - 1 if index > 0 else index + counts[key] if index < 0 else -1)
         corners.append((found[0], found[1], found[2]))

@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 from simjudge.core.documents import Location
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.images import check_image_size, image_size
+from simjudge.core.input_files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.text import nearest_name
 from simjudge.scene.colour import image_to_linear
 from simjudge.scene.model import Surface
@@ -86,10 +88,8 @@ class Surfaces:
 
 @lru_cache(maxsize=32)
 def _image_texture(path: Path) -> npt.NDArray[np.float32]:
-    try:
-        data = np.frombuffer(path.read_bytes(), np.uint8)
-    except OSError as error:
-        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+    data = np.frombuffer(read_bytes(path, LARGEST_IMAGE_FILE), np.uint8)
+    check_image_size(*image_size(path), str(path))
     image = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
     if image is None:
         raise SimjudgeError(f"{path}: no image; PNG or JPEG is needed")

@@ -81,5 +81,5 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(SimjudgeError, match="cannot be read: No such file"):
         read_pose_text(tmp_path / "nothing.txt")
     (tmp_path / "x.txt").write_bytes(b"\xff\xfe\x00\x80")
-    with pytest.raises(SimjudgeError, match="is no text"):
+    with pytest.raises(SimjudgeError, match="not UTF-8 text"):
         read_pose_text(tmp_path / "x.txt")

@@ -12,6 +12,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.frames import IntArray
 from simjudge.core.images import FileImages, ImageError
+from simjudge.core.input_files import is_file
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, image_sizes
 from simjudge.data.format_support.sidecar import Sidecar
 
@@ -130,6 +131,6 @@ def _image(name: str, folder: Path) -> Path | None:
     last = plain.rsplit("/", 1)[-1]
     for base in (folder / "images", folder, folder.parent / "images", folder.parent):
         for candidate in (base / plain, base / last):
-            if candidate.is_file():
+            if is_file(candidate):
                 return candidate
     return None

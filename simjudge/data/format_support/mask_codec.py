@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.display import ShortRepr
+from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.masks import BoolImage, Masks
 
 MaskCrop = tuple[BoolImage | None, tuple[int, int]]
@@ -63,6 +64,19 @@ def crop_mask(image: BoolImage, origin: tuple[int, int] = (0, 0)) -> MaskCrop:
     return crop, (origin[0] + int(columns[0]), origin[1] + int(rows[0]))
 
 
+def check_mask_area(width: int, height: int) -> None:
+    """Refuse a mask that would take too much memory.
+
+    Args:
+        width, height: of the mask, or of the image that it lies on, pixels.
+
+    Raises:
+        ValueError: it has more than `LARGEST_IMAGE` pixels.
+    """
+    if width * height > LARGEST_IMAGE:
+        raise ValueError(f"a mask of {width}x{height} is over {LARGEST_IMAGE / 1e6:.0f} million pixels")
+
+
 def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, height: int) -> MaskCrop:
     """The pixels inside any of some polygons, by pycocotools' raster (even-odd within a polygon).
 
@@ -70,9 +84,13 @@ def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, 
         polygons: each (P, 2), x and y in pixels, P at least 3.
         width: of the image; what hangs over its edge is cut.
         height: of the image.
+
+    Raises:
+        ValueError: the image is too large.
     """
     from pycocotools import mask as coco  # noqa: PLC0415
 
+    check_mask_area(width, height)
     points = np.concatenate(polygons)
     low, high = np.floor(points.min(0)), np.ceil(points.max(0))
     # A shift by whole pixels leaves the raster as it is, and a small canvas is quick; over the edge, the image is it.
@@ -145,8 +163,9 @@ def mask_from_rle(runs: Any, width: int, height: int) -> MaskCrop:
     """
     from pycocotools import mask as coco  # noqa: PLC0415
 
-    if not isinstance(runs, dict) or list(runs.get("size", [])) != [height, width]:
+    if not isinstance(runs, dict) or runs.get("size") != [height, width]:
         raise ValueError("run lengths of another size than the image")
+    check_mask_area(width, height)
     counts = runs.get("counts")
     if isinstance(counts, str):
         counts = decode_rle_counts(counts)

@@ -14,6 +14,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.core.frames import NO_STAMP, FrameSet, IntArray, name_to_stamp, stamp_to_name
 from simjudge.core.images import FileImages
+from simjudge.core.input_files import is_file
 from simjudge.core.text import load_json, one_line
 from simjudge.data.format_support.annotated_frames import picture_sizes
 from simjudge.data.format_support.format import Format
@@ -219,7 +220,7 @@ def _image(frame: dict[str, Any], where: str, folder: Path, losses: Losses) -> P
     if named is None:
         return None
     image = folder / str(named)
-    if image.is_file():
+    if is_file(image):
         return image
     losses.add("images that are named but missing", f"{where}: {image}")
     return None

@@ -10,10 +10,13 @@ import numpy.typing as npt
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import NO_INSTANCE
+from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.masks import Masks
 from simjudge.data.rosbag2.storage import format_seconds
 
 ClassNames = dict[int, str]
+_MOST_DIGITS = 18
+"""Digits of a class number at most; a longer one is a name."""
 
 
 @dataclass
@@ -73,7 +76,8 @@ class BoxColumns:
             if item.class_name:
                 self._name(int(item.class_id), str(item.class_name))
             mask = item.mask
-            if mask.width and mask.height and len(mask.bits) != (int(mask.width) * int(mask.height) + 7) // 8:
+            area = int(mask.width) * int(mask.height)
+            if area > LARGEST_IMAGE or (area and len(mask.bits) != (area + 7) // 8):
                 where = f"{self.where} at {format_seconds(stamp)}, box {number}"
                 self.losses.add("objects whose mask does not fit its size", where)
                 continue
@@ -107,7 +111,8 @@ class BoxColumns:
             half = (float(item.bbox.size_x) / 2, float(item.bbox.size_y) / 2)
             x, y = float(at.x), float(at.y)
             box = (x - half[0], y - half[1], x + half[0], y + half[1])
-            self._row(number, int(label) if label.isdecimal() else label, box, float(best.score), NO_INSTANCE, None)
+            kind = int(label) if label.isdecimal() and len(label) <= _MOST_DIGITS else label
+            self._row(number, kind, box, float(best.score), NO_INSTANCE, None)
 
     def masks(self, rows: npt.NDArray[np.int64]) -> Masks | None:
         """Give the masks of some rows.

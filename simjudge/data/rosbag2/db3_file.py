@@ -19,6 +19,12 @@ from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, Stored
 _NO_DEFINITION = MessageDefinition(MessageDefinitionFormat.NONE, "")
 _FORMATS = {"ros2msg": MessageDefinitionFormat.MSG, "ros2idl": MessageDefinitionFormat.IDL}
 _FAILURES_IN_A_ROW = 64
+_VIRTUAL = "CREATE VIRTUAL"
+"""How the definition of a table begins whose rows some code makes."""
+_LONGEST_VALUE = 2**30
+"""Bytes of a message, or of any other value, at most."""
+_TABLES = {"topics": ("id", "name", "type"), "messages": ("id", "topic_id", "timestamp", "data")}
+"""The tables that are read, with the columns that must be stored in them."""
 _BROKEN = (apsw.Error, UnicodeDecodeError, TypeError, ValueError)
 
 
@@ -63,6 +69,7 @@ class Db3File:
             raise SimjudgeError(f"{self.shown}: is empty (0 bytes)")
         try:
             self._database = self._connect()
+            self._check_schema()
             rows = self._topic_rows()
         except _BROKEN as error:
             why = " ".join(str(error).split())
@@ -78,8 +85,10 @@ class Db3File:
         while failures < _FAILURES_IN_A_ROW:
             try:
                 query = "SELECT id, topic_id, timestamp, data FROM messages WHERE id > ? ORDER BY id"
-                for last, topic, time, data in self._database.execute(query, (last,)):  # noqa: B020
-                    failures, read = 0, read + 1
+                for row, topic, time, data in self._database.execute(query, (last,)):
+                    if row <= last:
+                        raise apsw.CorruptError(f"row {row} comes behind row {last}")
+                    last, failures, read = row, 0, read + 1
                     if topic in wanted and isinstance(data, bytes) and isinstance(time, int):
                         yield StoredMessage(
                             wanted[topic], time, decompress_message(data), MessageLocation(file, 0, last, len(data))
@@ -118,10 +127,23 @@ class Db3File:
         name = str(self.path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         database = apsw.Connection(f"file:{name}?{mode}", flags=flags, vfs=vfs)
+        database.limit(apsw.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+        database.execute("PRAGMA trusted_schema=OFF")
         if int.from_bytes(head[28:32], "big") * page > size:
             # The only way to make sqlite look into a file with fewer pages than its header says.
             database.execute("PRAGMA writable_schema=ON")
         return database
+
+    def _check_schema(self) -> None:
+        """Refuse views and computed columns: reading them runs what the file says, perhaps without end."""
+        for table, columns in _TABLES.items():
+            found = self._database.execute("SELECT type, sql FROM sqlite_schema WHERE name = ?", (table,)).fetchall()
+            plain = [str(sql) for kind, sql in found if kind == "table" and not str(sql).upper().startswith(_VIRTUAL)]
+            if found and not plain:
+                raise SimjudgeError(f"{self.shown}: {table} is no plain table of the database; record it again")
+            for column in self._database.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table,)).fetchall():
+                if column[0] in columns and column[1] != 0:
+                    raise SimjudgeError(f"{self.shown}: {table}.{column[0]} is computed, not stored; record it again")
 
     def _topic_rows(self) -> list[Any]:
         rows: list[Any] = self._database.execute("SELECT id, name, type FROM topics ORDER BY id").fetchall()

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.input_files import LARGEST_TEXT, is_file, read_bytes
+from simjudge.core.text import parse_integer
+from simjudge.core.yaml_file import read_yaml
 
 log = logging.getLogger(__name__)
 
@@ -85,13 +86,13 @@ def find_recording_files(path: Path) -> RecordingFiles:
 
 
 def _listed(path: Path, info: dict[str, Any], found: list[Path]) -> RecordingFiles:
-    layout = RecordingFiles([], int(info["message_count"]), needs=_needs(info), info=info)
+    layout = RecordingFiles([], info["message_count"], needs=_needs(info), info=info)
     if layout.needs:
         layout.files = [path / Path(str(name)).name for name in info["relative_file_paths"]]
         return layout
     for name in info["relative_file_paths"]:
         file = path / Path(str(name)).name
-        if file.is_file():
+        if is_file(file):
             layout.files.append(file)
         else:
             layout.losses.add("storage files that metadata.yaml names and that are missing", str(file))
@@ -145,25 +146,20 @@ def _storage_files(folder: Path) -> list[Path]:
 
 
 def _is_rosbag2_metadata(path: Path) -> bool:
-    try:
-        return "rosbag2_bagfile_information" in path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
+    return is_file(path) and b"rosbag2_bagfile_information" in read_bytes(path, LARGEST_TEXT)
 
 
 def _metadata(path: Path) -> tuple[dict[str, Any] | None, str]:
     """What metadata.yaml says, or why it says nothing."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    damaged = f"{METADATA} is cut off or damaged"
+    if not is_file(path):
         return None, f"there is no {METADATA}"
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
-        return None, f"{METADATA} is cut off or damaged"
     try:
-        info = content["rosbag2_bagfile_information"]
-        int(info["message_count"])
-        if not isinstance(info["relative_file_paths"], list):
-            return None, f"{METADATA} is cut off or damaged"
-    except (KeyError, TypeError, ValueError):
-        return None, f"{METADATA} is cut off or damaged"
-    return dict(info), ""
+        content = read_yaml(path, unique=False).content
+    except SimjudgeError:
+        return None, damaged
+    info = content.get("rosbag2_bagfile_information") if isinstance(content, dict) else None
+    if not isinstance(info, dict) or not isinstance(info.get("relative_file_paths"), list):
+        return None, damaged
+    count = parse_integer(info.get("message_count"))
+    return (None, damaged) if count is None else ({**info, "message_count": count}, "")

@@ -12,7 +12,15 @@ from simjudge.core.errors import Losses
 from simjudge.core.frames import NO_INSTANCE, IntArray, Objects, Predictions, row_offsets
 from simjudge.core.masks import BoolImage
 from simjudge.core.text import one_line, parse_number
-from simjudge.data.format_support.mask_codec import DECIMALS, NO_MASK, MaskCrop, MaskList, crop_mask, mask_from_polygons
+from simjudge.data.format_support.mask_codec import (
+    DECIMALS,
+    NO_MASK,
+    MaskCrop,
+    MaskList,
+    check_mask_area,
+    crop_mask,
+    mask_from_polygons,
+)
 from simjudge.data.format_support.raw_rows import RawRows
 
 Shape = tuple[list[float], MaskCrop]
@@ -151,7 +159,9 @@ def _polygon(element: Element, width: int, height: int) -> Shape:
 def _mask(element: Element, width: int, height: int) -> Shape:
     left, top, wide, high = (int(float(element.attrib[key])) for key in ("left", "top", "width", "height"))
     counts = np.array(element.attrib["rle"].split(","), np.int64)
-    if wide < 1 or high < 1 or (counts < 0).any() or counts.sum() != wide * high:
+    check_mask_area(width, height)
+    check_mask_area(wide, high)
+    if wide < 1 or high < 1 or not 0 <= counts.min() <= counts.max() <= wide * high or counts.sum() != wide * high:
         raise ValueError("run lengths that do not fill the mask")
     values = np.arange(len(counts)) % 2 == 1
     whole = np.repeat(values, counts).reshape(high, wide)

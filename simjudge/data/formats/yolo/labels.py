@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses
 from simjudge.core.frames import FloatArray, IntArray, Objects, Predictions, row_offsets
+from simjudge.core.input_files import LARGEST_TEXT, read_bytes
 from simjudge.core.text import one_line, parse_number
 from simjudge.data.format_support.mask_codec import (
     DECIMALS,
@@ -124,7 +125,15 @@ def scale_to_pixels(
     masks = MaskList()
     if not is_box.all():
         for i, row in enumerate(kept):
-            masks.append(NO_MASK if is_box[i] else _polygon(rows, int(row), size[of[i]], box, i, scored=scored))
+            if is_box[i]:
+                masks.append(NO_MASK)
+                continue
+            try:
+                masks.append(_polygon(rows, int(row), size[of[i]], box, i, scored=scored))
+            except ValueError as error:
+                masks.append(NO_MASK)
+                where = f"{paths[rows.file[row]]}:{rows.line[row]}"
+                losses.add("unusable masks (the box is kept)", f"{where} ({error})")
     last = rows.values[rows.start[kept] + rows.columns[kept] - 1] if len(kept) else np.empty(0)
     score = np.where(rows.columns[kept] == 5, 1.0, last) if scored else None
     file, line = rows.file[kept], rows.line[kept]
@@ -210,10 +219,7 @@ def write_label_files(folder: Path, stems: Sequence[str], texts: Sequence[str], 
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_bytes().decode("utf-8-sig", "replace").splitlines()
-    except OSError as error:
-        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+    return read_bytes(path, LARGEST_TEXT).decode("utf-8-sig", "replace").splitlines()
 
 
 def _number_by_number(tokens: list[str], start: IntArray) -> tuple[FloatArray, list[int]]:

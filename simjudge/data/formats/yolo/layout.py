@@ -8,7 +8,8 @@ from typing import Any
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import IMAGE_SUFFIXES
-from simjudge.core.text import read_text
+from simjudge.core.input_files import is_file, is_folder
+from simjudge.core.text import one_line, read_text
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
 
@@ -199,10 +200,10 @@ def _resolve(roots: list[Path], entry: str) -> Path | None:
     """The folder an entry means. Roboflow writes ../train/images for ./train/images, and ultralytics takes it so."""
     inside = entry.removeprefix("../")
     for candidate in [*(root / inside for root in roots), *(root / entry for root in roots)]:
-        if candidate.is_dir():
+        if is_folder(candidate):
             below = candidate / "images"
             return (below if not list_images(candidate) and below.is_dir() else candidate).resolve()
-        if candidate.is_file() and candidate.suffix == ".txt":
+        if is_file(candidate) and candidate.suffix == ".txt":
             return candidate.resolve()
     return None
 
@@ -215,8 +216,8 @@ def _listed(name: str, listing: Path, losses: Losses) -> list[YoloSplit]:
         image = listing.parent / text
         if not text:
             continue
-        if image.suffix.lower() in IMAGE_SUFFIXES and image.is_file():
+        if image.suffix.lower() in IMAGE_SUFFIXES and is_file(image):
             folders.setdefault(image.parent, []).append(image)
         else:
-            losses.add("listed images that do not exist", f"{listing}:{number} ({text})")
+            losses.add("listed images that do not exist", f"{listing}:{number} ({one_line(text)})")
     return [_split(name, drop_repeated_stems(paths, losses), folder) for folder, paths in folders.items()]

@@ -1,0 +1,49 @@
+"""Every reader survives bad versions of what it reads: it succeeds, or it says what is wrong in one line.
+
+The same targets run for hours by `make fuzz`.
+"""
+
+import logging
+
+import pytest
+from fuzz_targets import TARGETS, Attack, bounded
+from hostile_input import mutate
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+EXAMPLES = 60
+SLOW_EXAMPLES = 12
+
+# Pillow warns of what it leaves out of a damaged file.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:PIL")
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def attack(request):
+    target = TARGETS[request.param]
+    if target.needs:
+        pytest.importorskip(target.needs)
+    logging.disable(logging.WARNING)
+    made = Attack(target)
+    yield made
+    made.close()
+    logging.disable(logging.NOTSET)
+
+
+def test_the_example_can_be_read(attack):
+    assert attack(attack.valid)
+
+
+def test_bad_versions_are_read_or_refused(attack):
+    target = attack.target
+
+    @settings(
+        max_examples=SLOW_EXAMPLES if target.slow else EXAMPLES, derandomize=True, database=None, deadline=None, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(st.randoms(use_true_random=False))
+    def read_one(random):
+        with bounded():
+            attack(mutate(attack.valid, target.form, random))
+
+    read_one()

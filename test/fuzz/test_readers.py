@@ -38,9 +38,13 @@ def test_bad_versions_are_read_or_refused(attack):
     target = attack.target
 
     @settings(
-        max_examples=SLOW_EXAMPLES if target.slow else EXAMPLES, derandomize=True, database=None, deadline=None, phases=[Phase.generate],
+        max_examples=SLOW_EXAMPLES if target.slow else EXAMPLES,
+        phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+        derandomize=True,
+        database=None,
+        deadline=None,
+    )
     @given(st.randoms(use_true_random=False))
     def read_one(random):
         with bounded():

@@ -12,12 +12,12 @@ from sensor_msgs.msg import CameraInfo
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
+from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray
 from simjudge.driving.cone_map import ConeMap
 from simjudge.driving.cones import ConeShape
 from simjudge.geometry.poses import Pose
-from simjudge.perception.class_map import normalized_name
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.calibration import Calibration
 from simjudge.vehicle.vehicle import VehicleState

@@ -10,6 +10,7 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import CameraInfo
 from simjudge_msgs.msg import DetectionArray
 
+from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.driving.camera_model import CameraModel, camera_model_of
 from simjudge.driving.cones import DetectionUncertainty
@@ -17,7 +18,6 @@ from simjudge.driving.driver import Driver, DriverParameters
 from simjudge.driving.steering import SpeedController
 from simjudge.graph.node_interfaces import NODES
 from simjudge.graph.node_settings import DriverSettings
-from simjudge.perception.class_map import normalized_name
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.vehicle.vehicle import VehicleState

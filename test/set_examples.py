@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from simjudge.core.class_names import normalized_name
 from simjudge.core.frames import NO_STAMP, FrameSet, Objects, Predictions, stamp_to_name
 from simjudge.core.images import ArrayImages
 from simjudge.core.masks import Masks
@@ -58,7 +59,9 @@ def frame_sets(draw, masks=True, with_images=True):
     labelled = draw(st.lists(st.booleans(), min_size=count, max_size=count))
     predicted = draw(st.lists(st.booleans(), min_size=count, max_size=count))
     ids = draw(st.lists(st.sampled_from([0, 1, 2, 7, 90]), min_size=1, max_size=3, unique=True))
-    named = {i: draw(CLASS_NAMES) for i in ids} if draw(st.booleans()) else {}
+    count_of_names = len(ids) if draw(st.booleans()) else 0
+    class_names = st.lists(CLASS_NAMES, min_size=count_of_names, max_size=count_of_names, unique_by=normalized_name)
+    named = dict(zip(ids, draw(class_names), strict=False))
     with_masks = masks and draw(st.booleans())
 
     def rows(flags):

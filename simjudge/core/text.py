@@ -17,6 +17,18 @@ from simjudge.core.input_files import LARGEST_TEXT, read_bytes
 from simjudge.core.json_bounds import MOST_LEVELS, find_half_character, is_too_deep
 
 
+class _RepeatedFieldError(Exception):
+    """A field that stands twice in one object, of which JSON would take the last."""
+
+
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _RepeatedFieldError(next(name for i, name in enumerate(names) if name in names[:i]))
+    return fields
+
+
 def read_text(path: str | Path) -> str:
     """Read a UTF-8 file, without its byte order mark.
 
@@ -53,10 +65,12 @@ def load_json(path: str | Path) -> Any:
     path = Path(path)
     text = read_text(path)
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=_unique_fields)
     except json.JSONDecodeError as error:
         detail = "the file is empty" if not text.strip() else f"{error.msg}, column {error.colno}"
         raise SimjudgeError(f"{path}:{error.lineno}: not valid JSON ({detail}); write the file anew") from error
+    except _RepeatedFieldError as error:
+        raise SimjudgeError(f"{path}: the field {one_line(error)} stands twice in one object; keep one") from error
     except (RecursionError, ValueError) as error:
         raise SimjudgeError(f"{path}: not usable JSON ({type(error).__name__}); write the file anew") from error
     if is_too_deep(text, content):

@@ -151,4 +151,7 @@ class _UniqueLoader(_Loader):
                     )
                 seen.add(key.value)
         content: dict[Hashable, Any] = super().construct_mapping(node, deep)
+        if len(content) < len(seen):
+            # 1, 1.0 and true are one key.
+            raise yaml.constructor.ConstructorError(None, None, "two fields are the same number", node.start_mark)
         return content

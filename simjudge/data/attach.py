@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import NO_STAMP, BoolArray, FrameSet, IntArray, Objects, Predictions
 from simjudge.data.format_support.raw_rows import count_losses
@@ -119,6 +120,8 @@ def match_frames(source: FrameSet, target: FrameSet, wanted: BoolArray, toleranc
 def class_map(source: FrameSet, target: FrameSet) -> dict[int, int]:
     """Find the class id in one set for each class id of another: by name where both have the name, else a free id.
 
+    Names are equal as `normalized_name` says, whatever their case.
+
     Args:
         source: has the ids to map.
         target: has the ids to map to.
@@ -128,11 +131,12 @@ def class_map(source: FrameSet, target: FrameSet) -> dict[int, int]:
     """
     if not source.class_names or not target.class_names:
         return {}
-    by_name = {name: i for i, name in reversed(list(target.class_names.items()))}
+    by_name = {normalized_name(name): i for i, name in reversed(list(target.class_names.items()))}
     ids: dict[int, int] = {}
     taken = set(target.class_names)
-    for class_id, name in source.class_names.items():
-        same = target.class_names.get(class_id) == name
+    for class_id, given in source.class_names.items():
+        name = normalized_name(given)
+        same = class_id in target.class_names and normalized_name(target.class_names[class_id]) == name
         free = class_id if same else by_name.get(name, class_id)
         if name not in by_name and free in taken:
             free = max(taken | set(source.class_names)) + 1

@@ -21,9 +21,9 @@ from simjudge.data.sources import as_frames, write_where_asked
 def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
     """Put the frames of several sets one set behind the other, with all that belongs to them.
 
-    Classes are matched by name: a set's class ids become those of the first set that has a class of that name, and a
-    class that only it has gets a free id where its own is taken. Without names, ids mean the same in all sets. A frame
-    whose name another set has too is called "{set}_{name}". Stamps and instance ids stay as they are.
+    Classes are matched by name, whatever its case: a set's class ids become those of the first set that has a class of
+    that name, and a class that only it has gets a free id where its own is taken. Without names, ids mean the same in
+    all sets. A frame whose name another set has too is called "{set}_{name}". Stamps and instance ids stay.
 
     Args:
         sets: the sets, one or more.
@@ -143,7 +143,7 @@ def _same_classes(sets: Sequence[FrameSet]) -> tuple[list[FrameSet], dict[int, s
     out = []
     for each in sets:
         ids = class_map(each, replace(each, class_names=names)) if names else {}
-        names = names | {ids.get(k, k): name for k, name in each.class_names.items()}
+        names = {ids.get(k, k): name for k, name in each.class_names.items()} | names
         out.append(each if all(new == old for old, new in ids.items()) else _renumbered(each, ids))
     return out, dict(sorted(names.items()))
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from simjudge.core.class_names import equal_names
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output
 from simjudge.core.frames import FrameSet
 from simjudge.core.input_files import check_file
+from simjudge.core.text import one_line
 from simjudge.data.attach import attach_predictions
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
 from simjudge.data.format_support.picture_location import refuse_outside
+from simjudge.data.format_support.raw_rows import used_class_ids
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 
 __all__ = ["Topics", "describe_readable", "read_predictions", "read_set", "sniff_format", "write_set"]
@@ -71,6 +74,7 @@ def read_set(
     frames = form.read(source, ReadOptions(tolerance_ns, topics))
     if len(frames) == 0:
         raise SimjudgeError(f"{source.path}: holds no frame; an empty set cannot be used")
+    frames = _with_distinct_names(frames, source.path)
     if not allow_outside:
         refuse_outside(frames, source.folder)
     return frames
@@ -123,7 +127,7 @@ def read_predictions(
     Raises:
         SimjudgeError: there are no predictions at `path`, or none for a frame of `target`.
     """
-    source = _source(path)
+    source = _source(path, for_predictions=True)
     losses = Losses()
     losses.extend(target.losses)
     base = replace(target, losses=losses)
@@ -148,17 +152,37 @@ def describe_readable() -> str:
     return f"{', '.join(phrases[:-1])} or {phrases[-1]}"
 
 
-def _source(path: str | Path) -> Source:
+def _source(path: str | Path, *, for_predictions: bool = False) -> Source:
     path = Path(path)
     if not path.exists():
         raise SimjudgeError(f"{path}: does not exist; give {describe_readable()}")
     if not path.is_dir():
         check_file(path)
-    return Source(path)
+    return Source(path, for_predictions=for_predictions)
 
 
 def _find_format(source: Source) -> Format | None:
     return next((each for each in all_formats() if each.sniff(source)), None)
+
+
+def _with_distinct_names(frames: FrameSet, path: Path) -> FrameSet:
+    """Refuse classes of one name, which a comparison would take for one; a name of no object or prediction may go."""
+    equal = equal_names(frames.class_names)
+    if not equal:
+        return frames
+    used = used_class_ids(frames.objects) | used_class_ids(frames.predictions)
+    names = dict(frames.class_names)
+    for ids in equal:
+        held = [class_id for class_id in ids if class_id in used]
+        if len(held) > 1:
+            first, second = held[:2]
+            raise SimjudgeError(
+                f"{path}: classes {first} and {second} have one name ({one_line(names[first])}, "
+                f"{one_line(names[second])}); rename one, or give both one id"
+            )
+        for class_id in set(ids) - set(held or ids[:1]):
+            del names[class_id]
+    return replace(frames, class_names=names)
 
 
 def _write(form: Format, frames: FrameSet, path: Path) -> Losses:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 
@@ -104,18 +104,6 @@ def _new_names(model: str, names: dict[int, str], rename: Mapping[str, str]) -> 
             raise SimjudgeError(f"{model} has no class {name!r}: {_some(list(names.values()))}")
     new = {normalized_name(old): name for old, name in rename.items()}
     return {c: new.get(normalized_name(name), name) for c, name in names.items()}
-
-
-def normalized_name(name: str) -> str:
-    """Reduce a class name to what is compared: neither case nor the character between words counts.
-
-    Args:
-        name: the name as a data set or a detector writes it.
-
-    Returns:
-        The name in lower case with single spaces between words.
-    """
-    return " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
 
 
 def _some(names: list[str], most: int = 8) -> str:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import AnyTable, FrameSet
-from simjudge.perception.class_map import normalized_name
 
 
 def match_classes(a: FrameSet, b: FrameSet) -> FrameSet:

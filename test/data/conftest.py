@@ -17,9 +17,15 @@ def image():
 
 @pytest.fixture
 def yolo(tmp_path, image):
-    """Write a YOLO folder from {"train": {"a": "0 .5 .5 .2 .2"}}; None for an image without a label file."""
+    """Write a YOLO folder from {"train": {"a": "0 .5 .5 .2 .2"}}; None for an image without a label file.
 
-    def write(splits, yaml="names: [red, green]\ntrain: ../train/images\nval: ../valid/images\ntest: ../test/images\n"):
+    The data.yaml names the splits, as Roboflow does; another text replaces it, None leaves it out.
+    """
+
+    def write(splits, yaml=""):
+        if yaml == "":
+            key = {"valid": "val"}
+            yaml = "names: [red, green]\n" + "".join(f"{key.get(s, s)}: ../{s}/images\n" for s in splits)
         root = tmp_path / "set"
         for split, texts in splits.items():
             (root / split / "labels").mkdir(parents=True)

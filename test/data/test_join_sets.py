@@ -141,3 +141,10 @@ def test_stamps_and_instances_stay():
 def test_nothing_to_join_is_refused():
     with pytest.raises(UsageError, match="nothing to join"):
         join_sets([])
+
+
+def test_names_are_equal_whatever_their_case():
+    """As in a comparison: the rule is one."""
+    whole = join_sets([small("a", [0, 1], {0: "Blue cone", 1: "red"}), small("b", [0, 1], {0: "RED", 1: "blue_Cone"})])
+    assert whole.class_names == {0: "Blue cone", 1: "red"}
+    assert whole.objects.class_id.tolist() == [0, 1, 1, 0]

@@ -48,9 +48,16 @@ class ReadOptions:
 class Source:
     """A file or folder that holds a data set of a format not yet known. What is read of it is read once."""
 
-    def __init__(self, path: Path) -> None:
-        """Remember the path of a file or folder that exists."""
+    def __init__(self, path: Path, *, for_predictions: bool = False) -> None:
+        """Remember the path of a file or folder that exists.
+
+        Args:
+            path: the file or folder.
+            for_predictions: whether it is given for the predictions in it. Text files beside images are then a
+                detector's, whether their rows have scores or not.
+        """
         self.path = path
+        self.for_predictions = for_predictions
         self.is_folder = path.is_dir()
 
     @property

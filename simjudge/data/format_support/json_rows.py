@@ -93,9 +93,9 @@ def rows_from_json(
 
 
 def _instance(row: dict[str, Any]) -> int:
-    instance = int(row.get("instance", NO_INSTANCE))
-    if not -(2**63) <= instance < 2**63:
-        raise OverflowError
+    instance = row.get("instance", NO_INSTANCE)
+    if type(instance) is not int or not -(2**63) <= instance < 2**63:
+        raise ValueError(f"instance {instance} is no whole number")
     return instance
 
 

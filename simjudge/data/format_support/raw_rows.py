@@ -115,8 +115,10 @@ def parse_class_ids(values: list[Any]) -> FloatArray:
         values: N numbers or texts.
 
     Returns:
-        float64 (N,), NaN where a value is no number.
+        float64 (N,), NaN where a value is no number; true and false are none.
     """
+    if bool in set(map(type, values)):
+        values = [None if isinstance(value, bool) else value for value in values]
     try:
         return np.array(values, np.float64).reshape(-1)
     except (TypeError, ValueError, OverflowError):

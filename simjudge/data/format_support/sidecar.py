@@ -105,11 +105,13 @@ def load_sidecar(folder: Path) -> Sidecar:
     content = load_json(path)
     try:
         frames = {str(f.get("file", f["name"])): f for f in content["frames"]}
-        good = all(_is_frame_entry(known) for known in frames.values())
+        unique = len(frames) == len(content["frames"]) and _differ(content.get("class_ids", []))
+        good = unique and all(_is_frame_entry(known) for known in frames.values())
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError) as error:
         raise SimjudgeError(f"{path}: not a sidecar of simjudge; remove it to read the folder without it") from error
     if not good:
-        raise SimjudgeError(f"{path}: a frame without name, size or stamp; remove it to read the folder without it")
+        what = "a frame without name, size or stamp" if unique else "a frame or a class id that stands twice"
+        raise SimjudgeError(f"{path}: {what}; remove it to read the folder without it")
     return Sidecar(path, content, frames)
 
 
@@ -132,6 +134,10 @@ def apply_sidecar(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
         return _complete(plain, sidecar)
     except (TypeError, KeyError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise SimjudgeError(f"{sidecar.path}: damaged; remove it to read the folder without it") from error
+
+
+def _differ(ids: list[Any]) -> bool:
+    return len(set(ids)) == len(ids)
 
 
 def _is_frame_entry(known: dict[str, Any]) -> bool:

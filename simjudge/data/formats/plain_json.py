@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.core.class_names import class_names_from
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.core.frames import NO_STAMP, FrameSet, IntArray, name_to_stamp, stamp_to_name
@@ -171,10 +172,9 @@ def _default_name(index: int, stamp: int) -> str:
 
 def _class_names(content: Any, path: Path) -> dict[int, str]:
     names = content.get("class_names", {}) if isinstance(content, dict) else {}
-    try:
-        return {int(key): str(name) for key, name in names.items()}
-    except (AttributeError, ValueError) as error:
-        raise SimjudgeError(f'{path}: "class_names" is not like {{"1": "red"}}; mend it') from error
+    if not isinstance(names, dict):
+        raise SimjudgeError(f'{path}: "class_names" is not like {{"1": "red"}}; mend it')
+    return class_names_from(names.items(), f'{path}: "class_names"')
 
 
 def _usable(frame: Any, where: str, losses: Losses) -> bool:

@@ -110,7 +110,7 @@ def test_what_is_written_loads_in_pycocotools(tmp_path):
 )
 def test_bad_annotations(tmp_path, change, kind):
     content = copy.deepcopy(GOOD)
-    content["annotations"].append(content["annotations"][0] | change)
+    content["annotations"].append(content["annotations"][0] | {"id": 2} | change)
     frames = read_coco(written(tmp_path, content))
     assert dict(frames.losses.counts) == {kind: 1}
     assert "annotations.json: annotation 1" in frames.losses.examples[kind][0]

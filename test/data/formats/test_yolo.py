@@ -169,9 +169,9 @@ def test_damaged_and_double_images(yolo, image):
     [
         ("names: [red\ntrain: x\n", "data.yaml:2: not valid YAML"),
         ("names: red\n", "'names' is neither a list nor"),
-        ("names: {a: red}\n", "a key that is no number"),
+        ("names: {a: red}\n", "class id a is no whole number"),
         ("- 1\n", "not a data set description"),
-        ("names: [a]\ntrain: gone/images\n", "no split folder exists (train: gone/images)"),
+        ("names: [a]\ntrain: gone/images\n", "data.yaml: train: gone/images does not exist; correct the path or"),
     ],
 )
 def test_unusable_descriptions(tmp_path, text, message):

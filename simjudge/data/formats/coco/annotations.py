@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.core.class_names import class_names_from
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet, IntArray, Objects, Predictions, name_to_stamp
-from simjudge.core.text import load_json, one_line
+from simjudge.core.text import load_json, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import AnnotatedFrames, find_images
 from simjudge.data.format_support.image_files import file_stems, write_images
 from simjudge.data.format_support.mask_codec import DECIMALS, MaskList, mask_to_rle
@@ -168,6 +169,7 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar) -> FrameSet:
         raise SimjudgeError(f"{path}: no COCO annotations; it needs 'images', 'annotations' and 'categories'")
     losses = Losses()
     class_names = _class_names(content, path)
+    _check_ids(content["images"], "image", path)
     found, number = _frames(content["images"], path, sidecar, losses)
     if not found.names:
         raise SimjudgeError(f"{path}: names no usable image; an empty set cannot be used")
@@ -197,9 +199,21 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar) -> FrameSet:
 
 def _class_names(content: dict[str, Any], path: Path) -> dict[int, str]:
     try:
-        return {int(c["id"]): str(c["name"]) for c in content.get("categories", [])}
-    except (TypeError, KeyError, ValueError, OverflowError) as error:
+        pairs = [(c["id"], c["name"]) for c in content.get("categories", [])]
+    except (TypeError, KeyError) as error:
         raise SimjudgeError(f"{path}: a category without id and name; mend 'categories'") from error
+    return class_names_from(pairs, f"{path}: categories")
+
+
+def _check_ids(rows: Sequence[Any], what: str, path: Path) -> None:
+    """Refuse two images or annotations of one id: what refers to it could mean either."""
+    seen: dict[Any, int] = {}
+    for i, row in enumerate(rows):
+        given = row.get("id") if isinstance(row, dict) else None
+        if isinstance(given, int | float | str) and seen.setdefault(given, i) != i:
+            raise SimjudgeError(
+                f"{path}: {what}s {seen[given]} and {i} both have the id {one_line(given)}; give each an id of its own"
+            )
 
 
 def _frames(
@@ -210,22 +224,28 @@ def _frames(
     ids: list[Any] = []
     labelled: list[bool] = []
     for i, image in enumerate(images):
-        try:
-            name = str(image.get("file_name") or f"{image['id']}.png")
-            entries.append((name, int(image.get("width") or 0), int(image.get("height") or 0)))
-            hash(image["id"])
-        except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
+        entry = _entry(image)
+        if entry is None:
             losses.add("images without id, name or size", f"{path}: image {i} ({one_line(image)})")
-            del entries[len(ids) :]
             continue
+        entries.append(entry)
         ids.append(image["id"])
         labelled.append(image.get("labelled", True) is not False)
     found = find_images(entries, _stems(entries), path.parent, sidecar, losses, str(path))
     number = {ids[k]: i for i, k in enumerate(found.entry)}
-    if len(set(ids)) != len(ids):
-        losses.add("image ids that occur twice", str(path), len(ids) - len(set(ids)))
     found.labelled = [labelled[k] for k in found.entry]
     return found, number
+
+
+def _entry(image: Any) -> tuple[str, int, int] | None:
+    """File name, width and height of an image; 0 where it does not say its size. None where it cannot be used."""
+    if not isinstance(image, dict) or not isinstance(image.get("id"), int | float | str):
+        return None
+    name = image.get("file_name", f"{image['id']}.png")
+    width, height = (parse_integer(image.get(side) or 0) for side in ("width", "height"))
+    if not isinstance(name, str) or not name or width is None or height is None:
+        return None
+    return name, width, height
 
 
 def _stems(entries: Sequence[tuple[str, int, int]]) -> list[str]:
@@ -242,6 +262,7 @@ def _annotation_rows(
 ) -> RawRows:
     if not isinstance(rows, list):
         raise SimjudgeError(f"{path}: 'annotations' is no list; export the annotations again")
+    _check_ids(rows, "annotation", path)
     frame: list[int] = []
     index: list[int] = []
     classes: list[Any] = []

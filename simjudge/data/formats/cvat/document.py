@@ -9,10 +9,11 @@ from xml.etree.ElementTree import Element, ElementTree, SubElement
 
 import numpy as np
 
+from simjudge.core.class_names import class_names_from
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet, name_to_stamp
-from simjudge.core.text import load_xml, parse_integer
+from simjudge.core.text import load_xml, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import find_images
 from simjudge.data.format_support.image_files import file_stems, list_images, write_images
 from simjudge.data.format_support.raw_rows import build_objects, build_predictions, used_class_ids
@@ -107,6 +108,8 @@ def _read_plain(file: Path, sidecar: Sidecar) -> FrameSet:
     predicted_root = _annotations(other) if file.name == ANNOTATIONS and other.is_file() else None
     images = root.findall("image")
     predicted_images = [] if predicted_root is None else predicted_root.findall("image")
+    _check_image_names(images, file)
+    _check_image_names(predicted_images, other)
     entries = {e[0]: e for e in map(_entry, images)}
     labelled = set(entries)
     _call_alike(predicted_images, list(entries))
@@ -119,7 +122,7 @@ def _read_plain(file: Path, sidecar: Sidecar) -> FrameSet:
         raise SimjudgeError(f"{file}: names no usable image; an empty set cannot be used")
     names = list(entries)
     frame = {names[k]: i for i, k in enumerate(found.entry)}
-    class_names = _class_names(root)
+    class_names = _class_names(root, file)
     ids = {name: i for i, name in class_names.items()}
     raw = read_shapes(images, frame, found.size, ids, file, losses, scored=False)
     predictions = None
@@ -127,7 +130,7 @@ def _read_plain(file: Path, sidecar: Sidecar) -> FrameSet:
     if predicted_root is not None:
         scored = read_shapes(predicted_images, frame, found.size, ids, other, losses, scored=True)
         predictions = build_predictions(scored, found.size, {}, losses)
-        predicted[[frame[str(i.get("name"))] for i in predicted_images if i.get("name") in frame]] = True
+        predicted[[frame[i.attrib["name"]] for i in predicted_images if i.attrib["name"] in frame]] = True
     return FrameSet.build(
         file.parent.name if file.name == ANNOTATIONS else file.stem,
         found.size,
@@ -153,8 +156,25 @@ def _annotations(file: Path) -> Element:
 
 
 def _entry(image: Element) -> ImageEntry:
-    width, height = (parse_integer(image.get(key)) or 0 for key in ("width", "height"))
-    return str(image.get("name")), width, height
+    # A size that is no whole number is no size that a picture could have.
+    width, height = (_whole(image.get(key, "0"), -1) for key in ("width", "height"))
+    return image.attrib["name"], width, height
+
+
+def _whole(text: str, otherwise: int) -> int:
+    number = parse_integer(text)
+    return otherwise if number is None else number
+
+
+def _check_image_names(images: Sequence[Element], file: Path) -> None:
+    """Refuse an image without a name, and two of one name: their shapes would become those of one frame."""
+    seen: dict[str, int] = {}
+    for i, image in enumerate(images):
+        name = image.get("name")
+        if not name:
+            raise SimjudgeError(f"{file}: image {i} (id {one_line(image.get('id'))}) has no name; export it again")
+        if seen.setdefault(name, i) != i:
+            raise SimjudgeError(f"{file}: images {seen[name]} and {i} are both called {one_line(name)}; keep one")
 
 
 def _call_alike(images: Sequence[Element], names: Sequence[str]) -> None:
@@ -162,7 +182,7 @@ def _call_alike(images: Sequence[Element], names: Sequence[str]) -> None:
     by_last = {name.rsplit("/", 1)[-1]: name for name in names}
     known = set(names)
     for image in images:
-        name = str(image.get("name"))
+        name = image.attrib["name"]
         if name not in known:
             image.set("name", by_last.get(name.rsplit("/", 1)[-1], name))
 
@@ -183,12 +203,15 @@ def _stems(names: Sequence[str]) -> list[str]:
     return stems if len(set(stems)) == len(stems) else [name.rpartition(".")[0].replace("/", "_") for name in names]
 
 
-def _class_names(root: Element) -> dict[int, str]:
+def _class_names(root: Element, file: Path) -> dict[int, str]:
     labels = root.findall("./meta//labels/label")
     names = [label.findtext("name", "") for label in labels]
-    ids = [parse_integer(label.findtext("class_id")) for label in labels]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise SimjudgeError(f"{file}: two labels are called {one_line(twice)}; shapes could mean either: rename one")
+    ids = [label.findtext("class_id") for label in labels]
     if labels and all(i is not None for i in ids):
-        return {i: name for i, name in zip(ids, names, strict=True) if i is not None}
+        return class_names_from(zip(ids, names, strict=True), f"{file}: labels")
     if not labels:
         # A file without its list of labels: they are numbered as they come.
         shapes = root.iterfind("./image/*")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement
@@ -24,6 +25,8 @@ from simjudge.data.format_support.mask_codec import (
 from simjudge.data.format_support.raw_rows import RawRows
 
 Shape = tuple[list[float], MaskCrop]
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
+"""Text that is a whole number, and fits an int64."""
 _CORNERS = ("xtl", "ytl", "xbr", "ybr")
 
 
@@ -53,7 +56,7 @@ def read_shapes(
     columns: list[tuple[float, list[float], float, int]] = []
     masks = MaskList()
     for image in images:
-        name = str(image.get("name"))
+        name = image.attrib["name"]
         of = frame.get(name)
         if of is None:
             continue
@@ -62,10 +65,10 @@ def read_shapes(
             where = f"{file}: image {name} {element.tag} {index}"
             shape = _shape(element, width, height, where, losses)
             score = parse_number(element.get("score")) if scored else 1.0
-            label = str(element.get("label"))
+            label = element.get("label")
             if shape is None:
                 continue
-            if score is None or label not in ids:
+            if score is None or label is None or label not in ids:
                 kind = "malformed rows" if score is None else "class ids without a name"
                 losses.add(kind, f"{where} (label {one_line(label)}, score {one_line(element.get('score'))})")
                 continue
@@ -123,9 +126,9 @@ def add_shapes(
 
 def _instance(element: Element) -> int:
     for attribute in element.iterfind("attribute"):
-        value = parse_number(attribute.text) if attribute.get("name") == "instance" else None
-        if value is not None and abs(value) < 2**62:
-            return int(str(attribute.text)) if str(attribute.text).lstrip("-").isdecimal() else int(value)
+        text = str(attribute.text).strip()
+        if attribute.get("name") == "instance" and _WHOLE_NUMBER.fullmatch(text):
+            return int(text)
     return NO_INSTANCE
 
 

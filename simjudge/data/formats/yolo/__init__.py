@@ -18,7 +18,7 @@ FORMATS = (
         "yolo",
         "YOLO",
         "a YOLO folder or data.yaml",
-        lambda source: is_yolo(source.path),
+        lambda source: is_yolo(source.path, described=source.for_predictions),
         50,
         read=lambda source, _options: read_yolo(source.path),
         write=write_yolo,

@@ -176,11 +176,13 @@ def format_labels(
     return ["".join(lines[a:b]) for a, b in pairwise(start)]
 
 
-def list_label_files(folder: Path, images: set[str], sidecar: Sidecar, kind: str, losses: Losses) -> dict[str, Path]:
+def list_label_files(
+    folder: Path | None, images: set[str], sidecar: Sidecar, kind: str, losses: Losses
+) -> dict[str, Path]:
     """List the text files in a folder.
 
     Args:
-        folder: the folder; it may be missing.
+        folder: the folder; it may be missing, and None stands for none.
         images: the stems that have an image.
         sidecar: knows the size of frames that never had an image.
         kind: what a file that belongs to no image is counted as.
@@ -189,7 +191,7 @@ def list_label_files(folder: Path, images: set[str], sidecar: Sidecar, kind: str
     Returns:
         The files by stem.
     """
-    if not folder.is_dir():
+    if folder is None or not folder.is_dir():
         return {}
     with os.scandir(folder) as entries:
         names = sorted(e.name for e in entries if e.name.endswith(".txt"))

@@ -6,25 +6,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from simjudge.core.class_names import class_names_from
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import IMAGE_SUFFIXES
 from simjudge.core.input_files import is_file, is_folder
-from simjudge.core.text import one_line, read_text
+from simjudge.core.text import nearest_name, one_line, read_text
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
+from simjudge.data.formats.yolo.darknet import SUFFIX, find_darknet, find_names, is_darknet, read_darknet
+from simjudge.data.formats.yolo.label_folders import described_folders, find_labelled_images, undescribed_folders
 
 SPLITS = ("train", "valid", "val", "test")
 _YAMLS = ("data.yaml", "data.yml", "dataset.yaml", "dataset.yml")
 _KEYS = ("train", "val", "valid", "test")
+_LONGEST_LINE = 4096
+"""Bytes of a list of images that are read to find out that it is one."""
 
 
 @dataclass(frozen=True)
 class YoloSplit:
-    """A part of a data set: its images, and the folders that hold labels and predictions of the same stems."""
+    """A part of a data set: its images, and the folders that hold labels and predictions of the same stems.
+
+    There are no labels where the text files beside the images turn out to be a detector's.
+    """
 
     name: str
     images: list[Path]
-    labels: Path
+    labels: Path | None
     predictions: Path
 
 
@@ -37,20 +45,26 @@ class YoloLayout:
     class_names: dict[int, str]
 
 
-def is_yolo(path: Path) -> bool:
+def is_yolo(path: Path, *, described: bool = False) -> bool:
     """Tell whether a path is a YOLO data set.
 
     Args:
         path: any path.
+        described: whether only a set counts that a file or its folders describe: text files beside images could also be
+            a detector's.
 
     Returns:
-        True for a data.yaml, a folder with one, a split folder, or a folder of images with labels.
+        True for a data.yaml or Darknet's `.data`, a folder with one, a split folder, a list of images, or a folder of
+        images with labels.
     """
     if path.is_file():
-        return path.name in _YAMLS or (path.suffix.lower() in (".yaml", ".yml") and _is_description(path))
+        named = path.name in _YAMLS or (path.suffix.lower() in (".yaml", ".yml") and _is_description(path))
+        return named or is_darknet(path) or _is_listing(path)
     if not path.is_dir():
         return False
-    return _description_in(path) is not None or bool(_folder_splits(path)) or _is_image_folder(path)
+    if _description_in(path) is not None or bool(_folder_splits(path)):
+        return True
+    return not described and find_labelled_images(path) is not None
 
 
 def find_layout(path: Path, losses: Losses) -> YoloLayout:
@@ -64,31 +78,52 @@ def find_layout(path: Path, losses: Losses) -> YoloLayout:
         The layout.
 
     Raises:
-        SimjudgeError: data.yaml cannot be used, or none of the folders it names exists.
+        SimjudgeError: data.yaml cannot be used, or a split that it names does not exist.
     """
     root = path.parent if path.is_file() else path
+    if path.is_file() and path.suffix == ".txt":
+        return _undescribed(root, [(split.name, split.images, root) for split in _listed("", path, [root], losses)])
     description = path if path.is_file() else _description_in(path)
     if description is None:
-        above = _description_in(root.parent)
-        if above is None and "images" in (root.name, root.parent.name):
-            above = _description_in(root.parent.parent)
-        names = parse_class_names(read_yaml(above, unique=False).content, above) if above is not None else {}
-        images = [root] if not _folder_splits(root) else []
-        splits = _folder_splits(root) or [("", images[0])]
-        return YoloLayout(root, [_split(name, _files(folder, losses), folder) for name, folder in splits], names)
-    content = read_yaml(description, unique=False).content
-    if not isinstance(content, dict):
-        raise SimjudgeError(f"{description}: not a data set description; it needs 'train:', 'val:' and 'names:'")
+        found = _folder_splits(root) or [("", find_labelled_images(root) or root)]
+        return _undescribed(root, [(name, _files(folder, losses), folder) for name, folder in found])
+    content, roots = _read_description(description)
     names = parse_class_names(content, description)
-    splits_named = _named_splits(content, description, losses) or [
+    splits = _named_splits(content, description, roots, losses) or [
         _split(name, _files(folder, losses), folder) for name, folder in _folder_splits(root)
     ]
-    if not splits_named and (root / "images").is_dir():
-        splits_named = [_split("", _files(root / "images", losses), root / "images")]
-    if not splits_named:
-        wanted = ", ".join(f"{key}: {content[key]}" for key in _KEYS if content.get(key)) or "none named"
-        raise SimjudgeError(f"{description}: no split folder exists ({wanted}); mend the paths in it")
-    return YoloLayout(root, splits_named, names)
+    if not splits and (root / "images").is_dir():
+        splits = [_split("", _files(root / "images", losses), root / "images")]
+    if not splits:
+        raise SimjudgeError(f"{description}: names no split, and there is no folder images; add 'train: FOLDER'")
+    return YoloLayout(root, splits, names)
+
+
+def _undescribed(root: Path, found: list[tuple[str, list[Path], Path]]) -> YoloLayout:
+    """The layout of splits that no description names; each is its name, its images and their folder."""
+    splits = []
+    for name, images, folder in found:
+        labels, predictions = undescribed_folders(images[0].parent if images else folder, images)
+        splits.append(YoloSplit(name, images, labels, predictions))
+    above = _description_in(root.parent)
+    if above is None and "images" in (root.name, root.parent.name):
+        above = _description_in(root.parent.parent)
+    if above is not None:
+        return YoloLayout(root, splits, parse_class_names(_read_description(above)[0], above))
+    beside = [split.labels or split.predictions for split in splits]
+    names = find_names(list(dict.fromkeys([*beside, root, root.parent])))
+    return YoloLayout(root, splits, class_names_from(enumerate(names), f"{root}: class names"))
+
+
+def _read_description(path: Path) -> tuple[dict[Any, Any], list[Path]]:
+    """What a data.yaml or a `.data` says, and the folders that its paths may be relative to."""
+    if path.suffix == SUFFIX:
+        roots = [path.parent, path.absolute().parent.parent]
+        return read_darknet(path, roots), roots
+    content = read_yaml(path).content
+    if not isinstance(content, dict):
+        raise SimjudgeError(f"{path}: not a data set description; it needs 'train:', 'val:' and 'names:'")
+    return content, [path.parent / str(content.get("path") or "."), path.parent]
 
 
 def parse_class_names(content: Any, path: Path) -> dict[int, str]:
@@ -102,43 +137,23 @@ def parse_class_names(content: Any, path: Path) -> dict[int, str]:
         The names by class id, empty where there are none.
 
     Raises:
-        SimjudgeError: "names" is of another kind, or a key is no number.
+        SimjudgeError: "names" is of another kind, a class id is no number or stands twice, a name is no text, or there
+            are more or fewer names than "nc" says.
     """
     names = content.get("names") if isinstance(content, dict) else None
     if names is None:
         return {}
     if not isinstance(names, dict | list):
         raise SimjudgeError(f"{path}: 'names' is neither a list nor numbers with names; mend it")
-    try:
-        pairs = names.items() if isinstance(names, dict) else enumerate(names)
-        return {int(key): str(name) for key, name in pairs}
-    except (TypeError, ValueError, OverflowError) as error:
-        raise SimjudgeError(f"{path}: 'names' has a key that is no number; mend it") from error
-
-
-def label_folder(images: Path) -> Path:
-    """Find where ultralytics looks for the labels of an image folder.
-
-    Args:
-        images: the folder of images.
-
-    Returns:
-        The last "images" in its path made "labels"; the folder itself where there is none.
-    """
-    return _beside(images, "labels")
-
-
-def _beside(images: Path, kind: str) -> Path:
-    parts = list(images.parts)
-    for i in range(len(parts) - 1, -1, -1):
-        if parts[i] == "images":
-            parts[i] = kind
-            return Path(*parts)
-    return images if kind == "labels" else images.parent / kind
+    found = class_names_from(names.items() if isinstance(names, dict) else enumerate(names), f"{path}: 'names'")
+    count = content.get("nc")
+    if count is not None and count != len(found):
+        raise SimjudgeError(f"{path}: {len(found)} names for {one_line(count)} classes ('nc', 'classes'); mend one")
+    return found
 
 
 def _split(name: str, images: list[Path], folder: Path) -> YoloSplit:
-    return YoloSplit(name, images, label_folder(folder), _beside(folder, "predictions"))
+    return YoloSplit(name, images, *described_folders(folder, images))
 
 
 def _files(folder: Path, losses: Losses) -> list[Path]:
@@ -149,7 +164,7 @@ def _description_in(folder: Path) -> Path | None:
     for name in _YAMLS:
         if (folder / name).is_file():
             return folder / name
-    return None
+    return find_darknet(folder)
 
 
 def _is_description(path: Path) -> bool:
@@ -168,32 +183,46 @@ def _folder_splits(root: Path) -> list[tuple[str, Path]]:
     return [(s, root / s / "images") for s in SPLITS if (root / s / "images").is_dir()]
 
 
-def _is_image_folder(folder: Path) -> bool:
-    images = list_images(folder)
-    labels = label_folder(folder)
-    if labels == folder:
-        return any((folder / f"{p.stem}.txt").is_file() for p in images)
-    return labels.is_dir() and bool(images)
+def _is_listing(path: Path) -> bool:
+    """Whether a text file lists images: its first line names one that exists."""
+    if path.suffix != ".txt":
+        return False
+    with path.open("rb") as stream:
+        line = stream.readline(_LONGEST_LINE).decode("utf-8", "replace").strip()
+    return line.lower().endswith(IMAGE_SUFFIXES) and is_file(path.parent / line)
 
 
-def _named_splits(content: dict[Any, Any], description: Path, losses: Losses) -> list[YoloSplit]:
-    """The splits that a description names and that exist, none of them twice."""
-    base = Path(str(content.get("path") or "."))
-    roots = [description.parent / base, description.parent]
+def _named_splits(
+    content: dict[Any, Any], description: Path, roots: list[Path], losses: Losses
+) -> list[YoloSplit]:
+    """The splits that a description names, none of them twice."""
     splits: list[YoloSplit] = []
     seen: set[Path] = set()
     for key in _KEYS:
         entries = content.get(key)
-        for entry in entries if isinstance(entries, list) else [entries]:
-            found = _resolve(roots, entry) if isinstance(entry, str) and entry else None
-            if found is None or found in seen:
+        for entry in entries if isinstance(entries, list) else [entries] if entries is not None else []:
+            if not isinstance(entry, str) or not entry:
+                raise SimjudgeError(f"{description}: {key}: {one_line(entry)} is no path; correct it")
+            found = _resolve(roots, entry)
+            if found is None:
+                raise SimjudgeError(f"{description}: {key}: {_absent(roots, entry)}")
+            if found in seen:
                 continue
             seen.add(found)
             if found.is_file():
-                splits.extend(_listed(key, found, losses))
+                splits.extend(_listed(key, found, roots, losses))
             else:
                 splits.append(_split(key, _files(found, losses), found))
     return splits
+
+
+def _absent(roots: list[Path], entry: str) -> str:
+    """What to say of a split that is not there."""
+    inside = entry.removeprefix("../")
+    parents = [(root / inside).parent for root in roots]
+    beside = {each.name for folder in parents if is_folder(folder) for each in folder.iterdir() if each.is_dir()}
+    near = nearest_name(Path(entry).name, beside) if beside else ""
+    return f"{one_line(entry)} does not exist{near if near.endswith('?') else ''}; correct the path or remove the line"
 
 
 def _resolve(roots: list[Path], entry: str) -> Path | None:
@@ -208,15 +237,16 @@ def _resolve(roots: list[Path], entry: str) -> Path | None:
     return None
 
 
-def _listed(name: str, listing: Path, losses: Losses) -> list[YoloSplit]:
+def _listed(name: str, listing: Path, roots: list[Path], losses: Losses) -> list[YoloSplit]:
     """The splits of a text file that lists images, one for each folder they lie in."""
     folders: dict[Path, list[Path]] = {}
     for number, line in enumerate(read_text(listing).splitlines(), 1):
         text = line.strip()
-        image = listing.parent / text
         if not text:
             continue
-        if image.suffix.lower() in IMAGE_SUFFIXES and is_file(image):
+        candidates = [root / text for root in (listing.parent, *roots)]
+        image = next((each for each in candidates if is_file(each)), None)
+        if image is not None and image.suffix.lower() in IMAGE_SUFFIXES:
             folders.setdefault(image.parent, []).append(image)
         else:
             losses.add("listed images that do not exist", f"{listing}:{number} ({one_line(text)})")

@@ -23,7 +23,8 @@ from simjudge.reports.context_overlay import w1_colour
 from simjudge.studies.live.judge import JudgedFrame
 
 _NAN = math.nan
-_REAL = ("theta", "min_score", "block")
+_REAL = ("theta", "min_score")
+_OPTIONAL = ("mask_factor", "block")
 _MARKER_DISTANCE = 1.0
 """Metres before the camera at which the text stands."""
 _MARKER_HEIGHT = 0.08
@@ -133,8 +134,8 @@ def _parameters(parameters: Mapping[str, Any]) -> ComparisonParameters:
     height, width = parameters["patch"]
     out = ComparisonParameters(patch_height=height, patch_width=width)
     for name in ComparisonParameters.get_fields_and_field_types():
-        if name == "mask_factor":
-            out.mask_factor = _number(parameters[name])
+        if name in _OPTIONAL:
+            setattr(out, name, _number(parameters[name]))
         elif name not in ("patch_height", "patch_width"):
             value = parameters[name]
             setattr(out, name, "" if value is None else float(value) if name in _REAL else value)

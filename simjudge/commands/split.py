@@ -1,4 +1,4 @@
-"""`simjudge split`: random disjoint parts of a set."""
+"""`simjudge split`: disjoint parts of a set."""
 
 from __future__ import annotations
 
@@ -22,14 +22,20 @@ def split(
     by_source: bool = typer.Option(
         True, "--by-source/--by-frame", help="Keep variants of one photograph together (Roboflow's names tell)."
     ),
+    contiguous: bool = typer.Option(
+        False, "--contiguous", help="Deal stretches of a recording or a numbered sequence, in order, not frames."
+    ),
     to: str = typer.Option(
         "yolo", "--to", help="Format of the parts: a folder, such as yolo or coco, or a file (json, mcap, db3)."
     ),
 ) -> None:
-    """Deal the frames of a set at random into parts of equal size, to compare a set with itself."""
+    """Deal the frames of a set into parts of equal size, at random or in stretches, to compare a set with itself."""
     from simjudge.data.splits import split as run
 
-    dealt = run(source, parts, out, to=to, seed=seed, by_source=by_source, allow_outside=settings.allow_outside)
+    dealt = run(
+        source, parts, out, to=to, seed=seed, by_source=by_source, contiguous=contiguous,
+        allow_outside=settings.allow_outside,
+    )  # fmt: skip
     for path, part in zip(dealt.paths, dealt, strict=True):
         sys.stdout.write(f"{path}: {len(part)} frames, {len(part.objects)} objects\n")
     frames = sum(len(part) for part in dealt)

@@ -1,4 +1,4 @@
-"""Random disjoint parts of a set: the paper's R1..R3 and S1..S3."""
+"""Disjoint parts of a set, random or stretches of time: the paper's R1..R3 and S1..S3."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet, IntArray
 from simjudge.data.formats import file_suffixes, folder_formats
+from simjudge.data.frame_sequences import ALONE, FrameSequence, find_sequence
 from simjudge.data.photographs import source_photograph
 from simjudge.data.sets import write_set
 from simjudge.data.sources import as_frames
@@ -47,6 +48,35 @@ def random_split(groups: Sequence[str], count: int, seed: int = 0) -> list[IntAr
     for group in np.random.default_rng(seed).permutation(len(order)):
         min(parts, key=len).extend(members[order[int(group)]])
     return [np.array(sorted(part), np.int64) for part in parts]
+
+
+def contiguous_split(sequence: FrameSequence, count: int) -> list[IntArray]:
+    """Deal frames into stretches of their sequence, the first ones into the first part, and so on.
+
+    Args:
+        sequence: where each frame is. Frames of one place stay together; frames in no sequence come last.
+        count: how many parts.
+
+    Returns:
+        The frames of each part, ascending int64; every frame is in exactly one.
+
+    Raises:
+        UsageError: there are fewer places than parts.
+    """
+    run = np.where(sequence.run == ALONE, sequence.run.max() + 1, sequence.run)
+    # Frames without a place have one each.
+    place = np.where(sequence.run == ALONE, np.arange(len(run)), sequence.position)
+    _, number = np.unique(np.stack([run, place], 1), axis=0, return_inverse=True)
+    number = number.reshape(-1)
+    places = int(number.max()) + 1
+    if count < 1 or places < count:
+        raise UsageError(f"{count} parts of {places} separable frames: ask for 1 to {places} parts")
+    before = np.concatenate([[0], np.cumsum(np.bincount(number))])[:-1]
+    # The part that a place begins in if all parts are equal; where many frames share a place, none may stay empty.
+    part = np.minimum(before * count // len(number), count - 1)
+    at = np.arange(places)
+    part = np.maximum(np.minimum.accumulate(part - at) + at, count - places + at)
+    return [np.flatnonzero(part[number] == each) for each in range(count)]
 
 
 @dataclass(frozen=True)
@@ -87,8 +117,9 @@ def split(
     seed: int = 0,
     by_source: bool = True,
     allow_outside: bool = False,
+    contiguous: bool = False,
 ) -> Split:
-    """Deal the frames of a set at random into parts of equal size, to compare a set with itself.
+    """Deal the frames of a set at random, or in stretches, into parts of equal size, to compare a set with itself.
 
     Args:
         source: a data set, or the path of a data set or a recording.
@@ -98,12 +129,13 @@ def split(
         seed: seed of the random numbers, 0 or more.
         by_source: keep variants of one photograph together, which the names of Roboflow tell.
         allow_outside: take pictures that lie outside of the folder of their data set.
+        contiguous: each part is one stretch of a recording or of a numbered sequence, in its order; nothing is random.
 
     Returns:
         The parts.
 
     Raises:
-        UsageError: there is no such format, or there are fewer photographs than parts.
+        UsageError: there is no such format, there are fewer photographs than parts, or the frames are no sequence.
         SimjudgeError: the source cannot be read, or `out` cannot be written.
     """
     known = [*(each.name for each in folder_formats()), *_file_endings()]
@@ -111,11 +143,21 @@ def split(
         raise UsageError(f"--to {to}: no such format; one of {', '.join(known)}")
     frames = as_frames(source, allow_outside=allow_outside)
     groups = [source_photograph(name) if by_source else name for name in frames.frame_name]
-    dealt = [frames.take(chosen) for chosen in random_split(groups, parts, seed)]
+    chosen = _stretches(frames, parts) if contiguous else random_split(groups, parts, seed)
+    dealt = [frames.take(rows) for rows in chosen]
     losses = Losses()
     losses.extend(frames.losses)
     paths = [] if out is None else _write_parts(dealt, Path(out), to, losses)
     return Split(dealt, paths, len(set(groups)), losses)
+
+
+def _stretches(frames: FrameSet, parts: int) -> list[IntArray]:
+    sequence = find_sequence(frames)
+    if sequence is None:
+        raise UsageError(
+            f"--contiguous: frames of {frames.name} have neither stamps nor numbers that grow evenly in their names"
+        )
+    return contiguous_split(sequence, parts)
 
 
 def _write_parts(parts: Sequence[FrameSet], out: Path, to: str, losses: Losses) -> list[Path]:

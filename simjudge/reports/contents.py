@@ -10,9 +10,11 @@ from typing import Any
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frame_summary import summarize_frames
+from simjudge.core.frames import FrameSet
 from simjudge.core.text import load_json
 from simjudge.data.formats.yolo.labels import read_label_rows
 from simjudge.data.formats.yolo.predictions import find_label_folder
+from simjudge.data.frame_sequences import find_sequence
 from simjudge.data.rosbag2 import describe_recording
 from simjudge.data.sets import read_set, sniff_format
 from simjudge.perception.loading import load_detector
@@ -74,7 +76,7 @@ def info(path: str | Path, *, allow_outside: bool = False) -> Contents:
     if kind in ("yolo-predictions", "coco-results"):
         return _predictions(path, kind)
     frames = read_set(path, allow_outside=allow_outside)
-    summary = replace(summarize_frames(frames, kind), name=str(path))
+    summary = replace(_frames_summary(frames, kind), name=str(path))
     return Contents(path, kind, summary, frames, losses=frames.losses)
 
 
@@ -89,8 +91,17 @@ def _recording(path: Path) -> Contents:
     except SimjudgeError as error:
         summary = Summary(str(path), kind, [topics, f"no frames: {error}"])
         return Contents(path, "recording", summary, described, described.notes, described.losses)
-    summary = Summary(str(path), kind, [topics, *summarize_frames(frames).blocks])
+    summary = Summary(str(path), kind, [topics, *_frames_summary(frames).blocks])
     return Contents(path, "recording", summary, described, described.notes, frames.losses)
+
+
+def _frames_summary(frames: FrameSet, kind: str = "data set") -> Summary:
+    """What a set holds, and whether its frames follow each other."""
+    summary, sequence = summarize_frames(frames, kind), find_sequence(frames)
+    if sequence is None:
+        return summary
+    *rows, classes = summary.blocks
+    return replace(summary, blocks=[*rows, ("sequence", str(sequence)), classes])
 
 
 def _predictions(path: Path, kind: str) -> Contents:

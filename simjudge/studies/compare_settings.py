@@ -18,6 +18,8 @@ SWEPT_THETAS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 SWEPT_PATCHES = ((80, 80), (100, 100), (120, 120), (140, 140), (160, 160), (180, 180))
 """Patch sizes of the paper's sweep at its threshold, 0.8; height and width, pixels."""
 _MOST_THETAS = 250
+LONGEST_BLOCK = 86_400.0
+"""Seconds: a day."""
 
 _PATCH = TextForm(patch_size, patch_text, "HEIGHTxWIDTH")
 
@@ -137,7 +139,8 @@ class CompareSettings(MethodSettings):
     Attributes:
         bootstrap: draws with replacement for the interval; 0 for no interval.
         permutations: relabellings for floor and p; 0 for neither.
-        block: seconds whose frames are one sampling unit; 0 for one unit a frame (or photograph).
+        block: seconds whose frames are one sampling unit; 0 for one unit a frame (or photograph); None: estimated from
+            each set.
         paired: frames of A and B with one stamp or name are pairs.
         pair_tolerance: how far the stamps of a pair may lie apart, seconds.
         seed: of permutations and draws.
@@ -149,9 +152,9 @@ class CompareSettings(MethodSettings):
     permutations: int = setting(
         1000, "Permutations of frames for the floor and p; 0 for neither.", low=0, high=MOST_TRIES
     )
-    block: float = setting(
-        0.0, "Length of the blocks of time whose frames are sampled together (neighbours look alike); 0 for none.",
-        unit="s", low=0,
+    block: float | None = setting(
+        None, "Length of the blocks of time whose frames are sampled together (neighbours look alike); 0 for none;"
+        " by default estimated from each set.", unit="s", low=0, high=LONGEST_BLOCK,
     )  # fmt: skip
     paired: bool = setting(default=False, help="Frames of A and B with one stamp (or name) are pairs.")
     pair_tolerance: float = setting(0.0, "Greatest difference of the stamps of a pair.", unit="s", low=0)

@@ -16,11 +16,7 @@ from simjudge.studies.context_table import context_table
 from simjudge.studies.frame_pairs import comparable_pairs
 from simjudge.studies.inputs import InputSet, describe_model, read_input
 from simjudge.studies.pair import PairResult, compare_pair
-from simjudge.studies.result_writing import comparison_parameters, false_positives, result_content, save_comparison
-from simjudge.studies.sampling_units import median_frame_interval
-
-STILL_ALIKE = 0.5
-"""Seconds within which the frames of a moving camera are taken to look much alike."""
+from simjudge.studies.result_writing import comparison_parameters, describe_units, false_positives, result_content, save_comparison
 
 Source: TypeAlias = FrameSet | Path | str
 """A set in memory, or the path of anything that `simjudge.data.sets.read_set` reads."""
@@ -84,15 +80,17 @@ def compare_sets(
     if settings.paired:
         sets = _paired(*sets, settings.pair_tolerance, losses)
     _log_sizes(*sets, log)
-    _log_neighbours(*sets, settings, log)
     if not is_compiled():
         log("compiling for this machine, once: about half a minute")
     with progress("comparing contexts") as advance:
         result = compare_pair(*sets, settings, advance=advance)
     losses.extend(result.losses)
+    for judged, drawn in zip((result.a, result.b), result.drawn, strict=True):
+        if line := drawn.describe(judged.frames.name):
+            log(f"note: {line}")
     inputs: dict[str, Any] = {
-        key: side.describe(judged.frames, false_positives(judged)) | {"units": units}
-        for key, side, judged, units in zip(("a", "b"), sides, (result.a, result.b), result.units, strict=True)
+        key: side.describe(judged.frames, false_positives(judged)) | describe_units(drawn)
+        for key, side, judged, drawn in zip(("a", "b"), sides, (result.a, result.b), result.drawn, strict=True)
     }
     inputs["model"] = describe_model(settings.model)
     return Comparison(result, comparison_parameters(settings), inputs, losses)
@@ -150,19 +148,6 @@ def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple
     if len(in_a) == 0:
         raise SimjudgeError(f"{a.name} and {b.name} have no frame in common by stamp or name; compare without --paired")
     return a.take(in_a), b.take(in_b)
-
-
-def _log_neighbours(a: FrameSet, b: FrameSet, settings: CompareSettings, log: Log) -> None:
-    """Warn where p would take the many like frames of a recording for as many independent ones."""
-    if settings.block > 0 or not (settings.permutations or settings.bootstrap):
-        return
-    for frames in (a, b):
-        spacing = median_frame_interval(frames)
-        if spacing is not None and spacing < STILL_ALIKE:
-            log(
-                f"note: frames of {frames.name} follow each other by {spacing:.2g} s; where neighbours look alike, p "
-                "is too small and the interval too narrow: --block 2 draws two seconds together"
-            )
 
 
 def _log_sizes(a: FrameSet, b: FrameSet, log: Log) -> None:

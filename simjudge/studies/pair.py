@@ -20,7 +20,7 @@ from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.judged_set import JudgedSet, class_samples, judge_set, require_labels
 from simjudge.studies.pointwise import pair_objects
-from simjudge.studies.sampling_units import SamplingUnits, sampling_units
+from simjudge.studies.sampling_units import SamplingUnits, frame_performance, sampling_units
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +44,7 @@ class PairResult:
         numbers: "by_class" and "overall" as docs/results.md has them.
         losses: frames that could not take part.
         units: how many things of each set were drawn independently: frames, photographs or blocks of time.
+        drawn: what they are.
     """
 
     a: JudgedSet
@@ -53,6 +54,7 @@ class PairResult:
     numbers: dict[str, Any]
     losses: Losses
     units: tuple[int, int]
+    drawn: tuple[SamplingUnits, SamplingUnits]
 
 
 def compare_pair(
@@ -77,13 +79,27 @@ def compare_pair(
     require_labels(set_b)
     a = judge_set(set_a, method, settings.metric, losses, precision=precision)
     b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=precision)
-    of_a = sampling_units(a.frames, settings.block)
-    units = (of_a, of_a if settings.paired else sampling_units(b.frames, settings.block))
+    units = _units(a, b, settings)
     classes, overall = _compare_classes((a, b), units, settings, advance)
     numbers = _numbers(a, b, classes, overall)
     if settings.paired:
         _add_pointwise(a, b, numbers)
-    return PairResult(a, b, classes, overall, numbers, losses, (units[0].count, units[1].count))
+    return PairResult(a, b, classes, overall, numbers, losses, (units[0].count, units[1].count), units)
+
+
+def _units(a: JudgedSet, b: JudgedSet, settings: CompareSettings) -> tuple[SamplingUnits, SamplingUnits]:
+    """The sampling units of both sets; those of pairs are drawn together, in the longer blocks."""
+    if not (settings.permutations or settings.bootstrap):
+        return sampling_units(a.frames), sampling_units(b.frames)
+    first, second = (sampling_units(each.frames, settings.block, frame_performance(each)) for each in (a, b))
+    if not settings.paired:
+        return first, second
+    longer = second if _block_frames(second) > _block_frames(first) else first
+    return longer, longer
+
+
+def _block_frames(units: SamplingUnits) -> int:
+    return 1 if units.block is None else units.block.frames
 
 
 def _compare_classes(

@@ -15,6 +15,7 @@ from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.context_table import context_table
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.pair import PairResult
+from simjudge.studies.sampling_units import SamplingUnits
 
 
 def comparison_parameters(settings: CompareSettings) -> dict[str, Any]:
@@ -51,6 +52,22 @@ def method_parameters(settings: MethodSettings) -> dict[str, Any]:
         "strict": method.strict,
         "min_batch_size": method.min_batch_size,
         "integer_boxes": method.integer_boxes,
+    }
+
+
+def describe_units(drawn: SamplingUnits) -> dict[str, Any]:
+    """What an entry of `inputs` says of the sampling units of a set.
+
+    Args:
+        drawn: the units.
+
+    Returns:
+        "units", and where a block length was estimated, "block_frames" and "block_seconds"; else None for both.
+    """
+    return {
+        "units": drawn.count,
+        "block_frames": None if drawn.block is None else drawn.block.frames,
+        "block_seconds": drawn.block_seconds,
     }
 
 

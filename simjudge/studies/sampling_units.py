@@ -1,4 +1,4 @@
-"""Sampling units: what chance draws together. A frame, all variants of one photograph, or a block of time."""
+"""Sampling units: what chance draws together. A frame, all variants of one photograph, or a block of neighbours."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.context.block_length import BlockLength, estimate_block_length
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import NO_STAMP, FrameSet, IntArray
+from simjudge.core.frames import FloatArray, FrameSet, IntArray
+from simjudge.data.frame_sequences import ALONE, FrameSequence, find_sequence
 from simjudge.data.photographs import source_photograph
+from simjudge.studies.judged_set import JudgedSet
 
 
 @dataclass(frozen=True, repr=False)
@@ -18,14 +21,43 @@ class SamplingUnits(ShortRepr):
     Attributes:
         of_frame: int64 (F,), the unit of each frame, from 0 on in order of appearance.
         count: how many units there are.
+        block: the length that was estimated from the data; None where it was given, or where frames are no sequence.
+        sequence: how the frames follow each other; None where they do not.
     """
 
     of_frame: IntArray
     count: int
+    block: BlockLength | None = None
+    sequence: FrameSequence | None = None
+
+    @property
+    def block_seconds(self) -> float | None:
+        """Length of the estimated blocks, seconds; None where nothing was estimated or no times are known."""
+        if self.block is None or self.sequence is None or not self.sequence.timed:
+            return None
+        return self.block.frames * self.sequence.step / 1e9
+
+    def describe(self, name: str) -> str:
+        """One line for people; empty where there is nothing to say.
+
+        Args:
+            name: of the set.
+        """
+        if self.block is None or self.sequence is None:
+            return ""
+        head = f"{name}: {self.sequence}"
+        if self.block.frames == 1:
+            return f"{head}; performance does not go with that of neighbours: {self.count} independent units"
+        seconds = "" if self.block_seconds is None else f" ({self.block_seconds:.3g} s)"
+        limit = "; the set is too short for blocks as long as they should be" if self.block.limited else ""
+        return (
+            f"{head}; performance goes with that of neighbours, so {self.block.frames} frames{seconds} are drawn"
+            f" together: {self.count} independent units{limit}"
+        )
 
 
-def sampling_units(frames: FrameSet, block: float = 0.0) -> SamplingUnits:
-    """The sampling units of a set: a frame each, but one for all augmented variants of a photograph.
+def sampling_units(frames: FrameSet, block: float | None = 0.0, value: FloatArray | None = None) -> SamplingUnits:
+    """The sampling units of a set: a frame each, but one for all variants of a photograph, or for a block of neighbours.
 
     Variants are not independent. A set that holds every photograph three times looks three times as large as it is, and
     chance differences come out as gaps. The same holds for neighbours in a recording. Variants are known by
@@ -34,23 +66,55 @@ def sampling_units(frames: FrameSet, block: float = 0.0) -> SamplingUnits:
     Args:
         frames: the set of F frames.
         block: length of the blocks of time, from the first stamp on, whose frames are one unit, seconds; 0 for none.
-            Frames without stamps are not affected.
+            None, or any length where frames are numbered without times: estimated from `value`.
+        value: float64 (F,), what frames are compared by, see `frame_performance`; None: nothing can be estimated.
     """
-    number: dict[str, int] = {}
-    begin = int(frames.stamp[frames.stamp != NO_STAMP].min(initial=np.iinfo(np.int64).max))
-    keys = []
-    for name, stamp in zip(frames.frame_name, frames.stamp.tolist(), strict=True):
-        in_time = block > 0 and stamp != NO_STAMP
-        keys.append(f"block {int((stamp - begin) / 1e9 // block)}" if in_time else source_photograph(name))
-    of_frame = [number.setdefault(key, len(number)) for key in keys]
-    return SamplingUnits(np.array(of_frame, np.int64), len(number))
+    photographs = [source_photograph(name) for name in frames.frame_name]
+    sequence = None if block == 0 else find_sequence(frames)
+    if sequence is None:
+        return _numbered(photographs)
+    if block is not None and sequence.timed:
+        return _numbered(_block_names(photographs, sequence, sequence.position, block * 1e9))
+    inside = sequence.run != ALONE
+    known = np.full(len(frames), np.nan) if value is None else value
+    length = estimate_block_length(sequence.run[inside], sequence.slot[inside], known[inside])
+    # Frames of one number or stamp are drawn together even where neighbours are not.
+    place, size = (sequence.slot, length.frames) if length.frames > 1 else (sequence.position, 1)
+    units = _numbered(_block_names(photographs, sequence, place, size))
+    return SamplingUnits(units.of_frame, units.count, length, sequence)
 
 
-def median_frame_interval(frames: FrameSet) -> float | None:
-    """Median time between neighbouring frames, seconds; None for fewer than two frames with stamps.
+def frame_performance(judged_set: JudgedSet) -> FloatArray:
+    """How well the detector does in each frame, regardless of which classes are in it.
 
     Args:
-        frames: the set.
+        judged_set: F frames with the performance of their objects.
+
+    Returns:
+        float64 (F,), the mean over a frame's objects of their performance less the mean of their class; NaN for a frame
+        without objects.
     """
-    stamps = np.sort(frames.stamp[frames.stamp != NO_STAMP])
-    return float(np.median(np.diff(stamps))) / 1e9 if len(stamps) > 1 else None
+    objects, performance = judged_set.frames.objects, judged_set.assignment.performance
+    _, kind = np.unique(objects.class_id, return_inverse=True)
+    centred = performance - (np.bincount(kind, performance) / np.bincount(kind))[kind] if len(kind) else performance
+    count = np.bincount(objects.frame, minlength=len(judged_set.frames))
+    total = np.bincount(objects.frame, centred, minlength=len(judged_set.frames))
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _block_names(photographs: list[str], sequence: FrameSequence, place: IntArray, length: float) -> list[str]:
+    """A name for each frame's block, from the first place of its run on; its photograph where it is in no sequence."""
+    runs, places = sequence.run.tolist(), place.tolist()
+    begin: dict[int, int] = {}
+    for run, at in zip(runs, places, strict=True):
+        begin[run] = min(begin.get(run, at), at)
+    return [
+        photograph if run == ALONE else f"block {run} {int((at - begin[run]) // length)}"
+        for photograph, run, at in zip(photographs, runs, places, strict=True)
+    ]
+
+
+def _numbered(keys: list[str]) -> SamplingUnits:
+    number: dict[str, int] = {}
+    of_frame = [number.setdefault(key, len(number)) for key in keys]
+    return SamplingUnits(np.array(of_frame, np.int64), len(number))

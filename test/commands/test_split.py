@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet, Objects
 from simjudge.core.images import ArrayImages
+from simjudge.data.frame_sequences import FrameSequence
 from simjudge.data.sets import read_set, write_set
-from simjudge.data.splits import random_split
+from simjudge.data.splits import contiguous_split, random_split
 
 SIMJUDGE = Path(sys.executable).with_name("simjudge")
 
@@ -112,3 +113,41 @@ def test_bad_requests_are_one_line(photographs, tmp_path, arguments, code, says)
     assert says in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "o").exists()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 12)), min_size=1, max_size=40), st.integers(1, 4)
+)
+def test_stretches_follow_each_other(places, count):
+    """No part is empty, no place is in two, and parts are in order of run and place."""
+    run, position = (np.array(column, np.int64) for column in zip(*places, strict=True))
+    sequence = FrameSequence(run, position, 1.0, "numbers")
+    if len(set(places)) < count:
+        with pytest.raises(UsageError, match="separable"):
+            contiguous_split(sequence, count)
+        return
+    parts = contiguous_split(sequence, count)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(len(places)))
+    held = [sorted({places[i] for i in part}) for part in parts]
+    assert all(held)
+    assert [place for part in held for place in part] == sorted(set(places))
+
+
+def test_contiguous_parts_of_a_numbered_folder(tmp_path):
+    """Twelve pictures in two variants: three stretches of four, whatever the order of the files."""
+    names = [f"drive_{i:03d}_jpg.rf.{v}" for v in "ab" for i in range(12)]
+    frames = FrameSet.build("s", [[8, 8]] * 24, Objects.build(np.arange(24), [0] * 24, [[1, 1, 4, 4]] * 24),
+                            frame_name=names, class_names={0: "cone"},
+                            images=ArrayImages([np.zeros((8, 8, 3), np.uint8)] * 24))  # fmt: skip
+    write_set(frames, tmp_path / "in", "yolo")
+    ended = run("split", tmp_path / "in", "--contiguous", "--parts", 3, "--out", tmp_path / "out")
+    assert ended.returncode == 0, ended.stderr
+    for part in range(3):
+        held = sorted({name[6:9] for name in read_set(tmp_path / "out" / str(part + 1)).frame_name})
+        assert held == [f"{i:03d}" for i in range(4 * part, 4 * part + 4)]
+
+
+def test_contiguous_needs_a_sequence(photographs):
+    ended = run("split", photographs, "--contiguous", "--out", photographs.parent / "out")
+    assert ended.returncode == 2
+    assert "have neither stamps nor numbers that grow evenly in their names" in ended.stderr

@@ -94,7 +94,7 @@ def test_halves_of_the_photographs_are_no_gap(seen):
 def test_degraded_copies_are_gaps(seen, name, paired):
     result = judge(seen["photographs"], seen[name], paired=paired).numbers["overall"]
     assert result["verdict"] == "gap"
-    assert result["p_value"] < 0.02
+    assert result["p_value"] <= 0.05
     assert result["excess_w1"] > 0.02
     assert result["mean_performance_b"] < result["mean_performance_a"] - 0.05
     assert result["overlap_a"] == 1.0  # every context has itself in the copy

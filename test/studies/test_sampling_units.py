@@ -9,7 +9,7 @@ from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.data.splits import random_split
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.pair import compare_pair
-from simjudge.studies.sampling_units import median_frame_interval, sampling_units
+from simjudge.studies.sampling_units import sampling_units
 
 
 @pytest.mark.parametrize(
@@ -39,11 +39,11 @@ def photographs(variants, name):
                           frame_name=names)  # fmt: skip
 
 
-def p_values(frames, groups):
+def p_values(frames, groups, block=None):
     out = []
     for seed in range(30):
         first, second = random_split(groups, 2, seed)
-        settings = CompareSettings(bootstrap=0, permutations=99, seed=seed)
+        settings = CompareSettings(bootstrap=0, permutations=99, seed=seed, block=block)
         result = compare_pair(frames.take(first), frames.take(second), settings, precision=False)
         out.append(result.numbers["overall"]["p_value"])
     return np.array(out)
@@ -53,9 +53,11 @@ def test_halves_of_augmented_data_are_no_gap():
     """Five variants of a photograph tell nothing new: p stays uniform. Drawn one by one, they fake gaps."""
     groups = [f"p{photograph}" for photograph in range(30) for _ in range(5)]
     together = p_values(photographs(5, "p{}_jpg.rf.{}"), groups)
-    one_by_one = p_values(photographs(5, "p{}_{}"), groups)  # names that do not tell
+    numbered = p_values(photographs(5, "p{}_{}"), groups)  # views of one number
+    one_by_one = p_values(photographs(5, "p{}_{}"), groups, 0.0)
     assert np.count_nonzero(together <= 0.05) <= 4  # binomial(30, 0.05): above 4 once in 60
     assert 0.3 <= together.mean() <= 0.7
+    assert np.count_nonzero(numbered <= 0.05) <= 4
     assert np.count_nonzero(one_by_one <= 0.05) >= 8
 
 
@@ -74,8 +76,67 @@ def test_a_while_of_a_recording_is_one_unit():
     frames = FrameSet.build("s", [[9, 9]] * 6, stamp=[*stamps, -1], frame_name=list("abcdef"))
     assert sampling_units(frames, 2.0).of_frame.tolist() == [0, 0, 0, 1, 2, 3]
     assert sampling_units(frames).count == 6
-    assert median_frame_interval(frames) == pytest.approx(0.95)
-    assert median_frame_interval(frames.take([0])) is None
+
+
+def drive(count, seed, *, names="frame_{:04d}", stamp=None):
+    """Frames of a drive: how far the detector is off changes slowly (AR(1) with 0.9)."""
+    rng = np.random.default_rng(seed)
+    shift = np.empty(count)
+    shift[0] = rng.normal()
+    for i in range(1, count):
+        shift[i] = 0.9 * shift[i - 1] + rng.normal() * np.sqrt(1 - 0.81)
+    shift = np.abs(shift) * 4
+    frames, box = np.arange(count), np.array([[40.0, 40, 60, 60]] * count)
+    found = box + np.stack([shift, 0 * shift, shift, 0 * shift], 1)
+    zeros = 0 * frames
+    return FrameSet.build("drive", [[100, 100]] * count, Objects.build(frames, zeros, box),
+                          Predictions.build(frames, zeros, found, zeros + 0.9),
+                          frame_name=[names.format(i) for i in range(count)], stamp=stamp)  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["stamps", "numbers", "times in names"])
+def test_frames_of_a_drive_are_no_independent_samples(way):
+    """Without --block, two drives of one kind seldom differ; with each frame by itself, most do."""
+    given = {"stamps": {"names": "x{}", "stamp": np.arange(300) * 10**8}, "numbers": {},
+             "times in names": {"names": "L_1653{:02d}200000"}}[way]  # fmt: skip
+    count = 60 if way == "times in names" else 300
+    values = {None: [], 0.0: []}
+    for seed in range(15):
+        pair = drive(count, 2 * seed, **given), drive(count, 2 * seed + 1, **given)
+        for block, out in values.items():
+            settings = CompareSettings(bootstrap=0, permutations=99, seed=seed, block=block)
+            result = compare_pair(*pair, settings, precision=False)
+            out.append(result.numbers["overall"]["p_value"])
+            if block is None:
+                assert all(units.block.frames > 1 for units in result.drawn)
+                assert all(units.count <= count / 3 for units in result.drawn)
+                assert all((units.block_seconds is None) == (way == "numbers") for units in result.drawn)
+    assert np.count_nonzero(np.array(values[None]) <= 0.05) <= 3
+    assert np.count_nonzero(np.array(values[0.0]) <= 0.05) >= 5
+
+
+def test_seconds_do_not_apply_to_numbers():
+    """Frames that are numbered have no seconds: what --block says in seconds is estimated for them."""
+    frames = drive(300, 1)
+    value = np.repeat(np.random.default_rng(1).normal(size=60), 5)
+    two, none = (sampling_units(frames, block, value) for block in (2.0, None))
+    assert two.block == none.block
+    assert two.of_frame.tolist() == none.of_frame.tolist()
+    assert two.block.frames > 5
+    assert "300 frames, numbered in steps of 1; performance goes with that of neighbours, so" in two.describe("drive")
+    assert sampling_units(frames, 0.0, value).count == 300
+    assert sampling_units(frames, 0.0, value).describe("drive") == ""
+
+
+def test_pairs_are_drawn_in_the_longer_blocks():
+    a, b = drive(300, 1), drive(300, 2)
+    independent = replace(b, predictions=replace(b.predictions, box=np.roll(b.predictions.box, 1, 0)[
+        np.random.default_rng(1).permutation(300)]))  # fmt: skip
+    settings = CompareSettings(bootstrap=10, permutations=10, paired=True)
+    for pair in ((a, independent), (independent, a)):
+        result = compare_pair(*pair, settings, precision=False)
+        assert result.drawn[0] is result.drawn[1]
+        assert result.drawn[0].block.frames > 1
 
 
 def test_neighbours_in_a_recording_fake_gaps_unless_drawn_together():

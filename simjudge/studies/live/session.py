@@ -25,7 +25,7 @@ from simjudge.studies.live.judge import JudgedFrame, LiveJudge
 from simjudge.studies.live.stream_matching import MatchedMessages, UnmatchedMessage
 from simjudge.studies.live.tally import FrameKey, LiveTally, losses_from_json, losses_to_json
 from simjudge.studies.pair import PairResult, compare_pair
-from simjudge.studies.result_writing import comparison_parameters, false_positives
+from simjudge.studies.result_writing import comparison_parameters, describe_units, false_positives
 
 IGNORE = "ignore_repeats"
 """After a jump back of the stamps, frames with known stamps do not count again."""
@@ -229,7 +229,10 @@ class LiveSession:
         losses = Losses()
         for part in (self._reference.frames.losses, self.tally.losses(), result.losses):
             losses.extend(part)
-        return Comparison(result, self.parameters(), self.inputs(result.units), losses)
+        inputs = self.inputs(result.units)
+        for side, drawn in zip(("a", "b"), result.drawn, strict=True):
+            inputs[side] |= describe_units(drawn)
+        return Comparison(result, self.parameters(), inputs, losses)
 
     def _new_judge(self) -> LiveJudge:
         settings = self.options.settings

@@ -1,0 +1,115 @@
+"""How many neighbouring frames chance draws together, estimated from the frames themselves.
+
+Politis and White, Automatic block-length selection for the dependent bootstrap, Econometric Reviews 23 (2004), with the
+circular bootstrap's constant as corrected by Patton, Politis and White, Econometric Reviews 28 (2009). Gaps are allowed:
+frames that are missing take part in no pair.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from simjudge.core.frames import FloatArray, IntArray
+
+LEAST_UNITS = 5
+"""Blocks that a set must leave: with fewer, no permutation is rare enough to tell anything."""
+_FACTOR = 2.0
+"""Blocks are longer than the length that serves a variance best, because they are permuted and so must not resemble
+their neighbours: on AR(1) series of 300 with coefficients 0.97 and 0.9, p fell below 0.05 in 25 of 100 cases with the
+plain length, and in 15 with twice of it; with 0.9 and 0.9 in 12 and 10."""
+_FEWEST = 10
+"""Frames below which no correlation can be told."""
+
+
+@dataclass(frozen=True)
+class BlockLength:
+    """A number of neighbouring frames that are one sampling unit.
+
+    Attributes:
+        frames: the number; 1 where neighbours tell nothing of each other.
+        limited: whether more would be needed than the length of the set allows.
+    """
+
+    frames: int
+    limited: bool = False
+
+
+def estimate_block_length(run: IntArray, slot: IntArray, value: FloatArray) -> BlockLength:
+    """Estimate how many neighbouring frames must be drawn together.
+
+    Args:
+        run: int64 (N,), the number of the sequence that each frame is in; frames of two sequences are no neighbours.
+        slot: int64 (N,), place in its sequence: neighbours differ by 1, and numbers may be missing.
+        value: float64 (N,), what the frames are compared by; NaN where a frame has none.
+
+    Returns:
+        The length; 1 where the first autocorrelations are all within their band of chance.
+    """
+    known = ~np.isnan(value)
+    place, series = _on_one_axis(run[known], slot[known], value[known])
+    count = len(series)
+    most = count // LEAST_UNITS
+    if count < _FEWEST:
+        return BlockLength(1)
+    tried = max(5, math.ceil(math.sqrt(math.log10(count))))
+    covariance, pairs = _autocovariance(place, series, min(math.ceil(math.sqrt(count)) + tried, count - 1))
+    if not covariance[0] > 0:
+        return BlockLength(1)
+    last = _last_correlated(covariance / covariance[0], pairs, count, tried)
+    if last == 0:
+        return BlockLength(1)
+    wanted = _FACTOR * _optimal_length(covariance, min(2 * last, len(covariance) - 1), count)
+    return BlockLength(max(1, min(math.ceil(wanted), most)), limited=wanted > most)
+
+
+def _on_one_axis(run: IntArray, slot: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Sequences behind each other, too far apart to be neighbours; frames of one slot are one, with their mean."""
+    apart = len(value) + 1
+    numbers, of_run = np.unique(run, return_inverse=True)
+    first, last = np.full(len(numbers), np.iinfo(np.int64).max), np.full(len(numbers), np.iinfo(np.int64).min)
+    np.minimum.at(first, of_run, slot)
+    np.maximum.at(last, of_run, slot)
+    begin = np.concatenate([[0], np.cumsum(last - first + apart)])[:-1]
+    place, same = np.unique(slot - first[of_run] + begin[of_run], return_inverse=True)
+    mean = np.bincount(same, value) / np.maximum(np.bincount(same), 1)
+    return place, mean - mean.mean() if len(mean) else mean
+
+
+def _autocovariance(place: IntArray, series: FloatArray, lags: int) -> tuple[FloatArray, IntArray]:
+    """By lag from 0 on: autocovariance and the number of pairs. Without gaps it is the sum over pairs by N."""
+    count = len(series)
+    covariance, pairs = np.zeros(lags + 1), np.zeros(lags + 1, np.int64)
+    for lag in range(lags + 1):
+        partner = np.minimum(np.searchsorted(place, place + lag), count - 1)
+        there = place[partner] == place + lag
+        pairs[lag] = np.count_nonzero(there)
+        if pairs[lag]:
+            total = float(series[there] @ series[partner[there]])
+            covariance[lag] = total / pairs[lag] * (1 - lag / count)
+    return covariance, pairs
+
+
+def _last_correlated(correlation: FloatArray, pairs: IntArray, count: int, tried: int) -> int:
+    """The lag behind which `tried` correlations in a row are within chance; the last one outside where there is none."""
+    lag = np.arange(1, len(correlation))
+    whole = np.maximum(pairs[1:], 1) / (1 - lag / count)
+    outside = np.abs(correlation[1:]) >= 2 * np.sqrt(math.log10(count) / whole)
+    for first in range(max(1, len(outside) - tried + 1)):
+        if not outside[first : first + tried].any():
+            return first
+    return int(np.flatnonzero(outside)[-1]) + 1
+
+
+def _optimal_length(covariance: FloatArray, window: int, count: int) -> float:
+    """(2 G^2 / D)^(1/3) N^(1/3), with a flat-top lag window (Politis and White 2004, section 3)."""
+    lag = np.arange(1, window + 1)
+    weight = np.clip(2 * (1 - lag / window), 0, 1)
+    bias = 2 * float((weight * lag * covariance[1 : window + 1]).sum())
+    spectrum = float(covariance[0] + 2 * (weight * covariance[1 : window + 1]).sum())
+    most = min(3 * math.sqrt(count), count / 3)
+    if not spectrum > 0:
+        return most
+    return min((2 * bias**2 / (4 / 3 * spectrum**2)) ** (1 / 3) * count ** (1 / 3), most)

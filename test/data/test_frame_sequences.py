@@ -1,0 +1,95 @@
+"""Sequences by stamps and by numbers in names that grow evenly."""
+
+import numpy as np
+import pytest
+
+from simjudge.core.frames import FrameSet
+from simjudge.data.frame_sequences import ALONE, NUMBERS, STAMPS, find_sequence
+
+
+def found(names, stamp=None):
+    return find_sequence(FrameSet.build("s", [[9, 9]] * len(names), frame_name=names, stamp=stamp))
+
+
+def clock(milliseconds):
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"L_{seconds // 3600:02d}{seconds // 60 % 60:02d}{seconds % 60:02d}{rest * 1000:06d}"
+
+
+RNG = np.random.default_rng(0)
+JITTER = RNG.integers(-9, 9, 40)
+
+
+@pytest.mark.parametrize(
+    ("names", "unit", "step"),
+    [
+        ([f"frame_{i:04d}" for i in range(1, 41)], NUMBERS, 1),
+        ([f"frame_{i}" for i in range(40)], NUMBERS, 1),  # without zeros in front
+        ([f"video7_{i:05d}_left" for i in range(0, 200, 5)], NUMBERS, 5),
+        ([f"{i:06d}" for i in range(300) if i % 7], NUMBERS, 1),  # some are gone
+        ([f"{i:06d}" for i in np.sort(RNG.permutation(300)[:150])], NUMBERS, None),  # a half of a set that was dealt
+        ([f"f{i:03d}_jpg.rf.{v}" for i in range(40) for v in "abc"], NUMBERS, 1),  # three variants of each
+        ([clock(60_827_000 + 200 * i) for i in range(40)], "times of day", 200e6),
+        ([clock(60_827_000 + 400 * i) for i in range(200)], "times of day", 400e6),  # over minutes
+        ([f"{1652189483304967000 + 33_333_333 * i:019d}"[1:] for i in range(40)], "nanoseconds", 33_333_333),
+        ([f"cam_{1652189483304967 + 33_333 * i + j}" for i, j in enumerate(JITTER)], "microseconds", 33_333e3),
+        ([f"cam_{1652189483304 + 33 * i}" for i in range(40)], "milliseconds", 33e6),
+    ],
+)
+def test_numbers_that_grow_evenly_are_a_sequence(names, unit, step):
+    order = np.random.default_rng(1).permutation(len(names))
+    sequence = found([names[i] for i in order])
+    assert sequence.unit == unit
+    assert (sequence.run != ALONE).all()
+    if step is not None:
+        assert sequence.step == pytest.approx(step, rel=1e-3)
+    back = np.empty(len(names), np.int64)
+    back[order] = sequence.position
+    steps = np.diff(back)
+    assert (steps >= 0).all()
+    if step is not None:
+        assert np.median(steps[steps > 0]) == pytest.approx(step, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"{i:012d}" for i in RNG.choice(581_921, 400, replace=False)],  # as COCO numbers its images
+        [f"photo_{word}" for word in "abcdefghijklmnop"],
+        [f"frame_{i:04d}" for i in range(6)],  # too few to tell
+        [f"{v:032d}" for v in range(40)],  # longer than any stamp
+    ],
+)
+def test_other_names_are_none(names):
+    assert found(names) is None
+
+
+def test_every_camera_and_every_drive_is_a_run_of_its_own():
+    names = [f"drive{d}_{side}_{i:04d}" for d in (1, 2) for side in ("L", "R") for i in range(20)] + ["extra"]
+    sequence = found(names)
+    assert sequence.run[:80].reshape(4, 20).tolist() == [[i] * 20 for i in sequence.run[[0, 20, 40, 60]]]
+    assert len(set(sequence.run[[0, 20, 40, 60]])) == 4
+    assert sequence.run[80] == ALONE
+    assert str(sequence) == "80 frames in 4 sequences, numbered in steps of 1"
+
+
+def test_what_two_cameras_see_at_one_time_is_in_one_place():
+    sequence = found([f"{side}_{1652189483304967 + 33_333 * i + j}" for i, j in enumerate(JITTER) for side in "LR"])
+    assert set(sequence.run) == {0}
+    assert sequence.slot[::2].tolist() == sequence.slot[1::2].tolist()
+    views = found([f"house{i}_{j}" for i in range(30) for j in range(5)])
+    assert views.position.reshape(30, 5).tolist() == [[i] * 5 for i in range(30)]
+
+
+def test_stamps_count_before_names():
+    names = [f"a{i}" for i in range(20)]
+    sequence = found(names, np.arange(20)[::-1] * 10**8)
+    assert sequence.unit == STAMPS
+    assert sequence.slot.tolist() == list(range(20))[::-1]
+    assert str(sequence) == "20 frames, 0.1 s apart by their stamps"
+
+
+def test_a_minute_is_no_gap():
+    """16:59:59.8 and 17:00:00.0 are neighbours, though their numbers are 4,040,200,000 apart."""
+    sequence = found([clock(61_199_000 - 2000 + 200 * i) for i in range(40)])
+    assert np.diff(sequence.slot).tolist() == [1] * 39

@@ -1,8 +1,8 @@
 """How many neighbouring frames chance draws together, estimated from the frames themselves.
 
 Politis and White, Automatic block-length selection for the dependent bootstrap, Econometric Reviews 23 (2004), with the
-circular bootstrap's constant as corrected by Patton, Politis and White, Econometric Reviews 28 (2009). Gaps are allowed:
-frames that are missing take part in no pair.
+circular bootstrap's constant as corrected by Patton, Politis and White, Econometric Reviews 28 (2009). Gaps are
+allowed: frames that are missing take part in no pair.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _autocovariance(place: IntArray, series: FloatArray, lags: int) -> tuple[Flo
 
 
 def _last_correlated(correlation: FloatArray, pairs: IntArray, count: int, tried: int) -> int:
-    """The lag behind which `tried` correlations in a row are within chance; the last one outside where there is none."""
+    """The lag before `tried` correlations in a row that are within chance; the last one outside if there is none."""
     lag = np.arange(1, len(correlation))
     whole = np.maximum(pairs[1:], 1) / (1 - lag / count)
     outside = np.abs(correlation[1:]) >= 2 * np.sqrt(math.log10(count) / whole)

@@ -1,6 +1,6 @@
 """Sequences: frames that follow each other, by their stamps or by numbers in their names that grow evenly.
 
-Frames of a video are often saved as frame_0001.png or L_165347000000.png. No stamp says then that neighbours look alike.
+Frames of a video are often saved as frame_0001.png or L_165347000000.png. No stamp says then that neighbours are alike.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _groups(names: Sequence[str]) -> list[list[tuple[int, str]]]:
         columns = range(len(members[0][1]))
         varied = max(columns, key=lambda column: (len({numbers[column] for _, numbers in members}), column))
         for row, numbers in members:
-            groups[template, *numbers[:varied]].append((row, numbers[varied]))
+            groups[(template, *numbers[:varied])].append((row, numbers[varied]))
     return list(groups.values())
 
 

@@ -16,7 +16,13 @@ from simjudge.studies.context_table import context_table
 from simjudge.studies.frame_pairs import comparable_pairs
 from simjudge.studies.inputs import InputSet, describe_model, read_input
 from simjudge.studies.pair import PairResult, compare_pair
-from simjudge.studies.result_writing import comparison_parameters, describe_units, false_positives, result_content, save_comparison
+from simjudge.studies.result_writing import (
+    comparison_parameters,
+    describe_units,
+    false_positives,
+    result_content,
+    save_comparison,
+)
 
 Source: TypeAlias = FrameSet | Path | str
 """A set in memory, or the path of anything that `simjudge.data.sets.read_set` reads."""

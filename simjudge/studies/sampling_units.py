@@ -57,7 +57,7 @@ class SamplingUnits(ShortRepr):
 
 
 def sampling_units(frames: FrameSet, block: float | None = 0.0, value: FloatArray | None = None) -> SamplingUnits:
-    """The sampling units of a set: a frame each, but one for all variants of a photograph, or for a block of neighbours.
+    """Find the sampling units of a set: frames, but one for all variants of a photograph or a block of neighbours.
 
     Variants are not independent. A set that holds every photograph three times looks three times as large as it is, and
     chance differences come out as gaps. The same holds for neighbours in a recording. Variants are known by

@@ -115,9 +115,7 @@ def test_bad_requests_are_one_line(photographs, tmp_path, arguments, code, says)
     assert not (tmp_path / "o").exists()
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 12)), min_size=1, max_size=40), st.integers(1, 4)
-)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 12)), min_size=1, max_size=40), st.integers(1, 4))
 def test_stretches_follow_each_other(places, count):
     """No part is empty, no place is in two, and parts are in order of run and place."""
     run, position = (np.array(column, np.int64) for column in zip(*places, strict=True))

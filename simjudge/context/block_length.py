@@ -112,4 +112,4 @@ def _optimal_length(covariance: FloatArray, window: int, count: int) -> float:
     most = min(3 * math.sqrt(count), count / 3)
     if not spectrum > 0:
         return most
-    return min((2 * bias**2 / (4 / 3 * spectrum**2)) ** (1 / 3) * count ** (1 / 3), most)
+    return float(min((2 * bias**2 / (4 / 3 * spectrum**2)) ** (1 / 3) * count ** (1 / 3), most))

@@ -143,7 +143,7 @@ def _groups(names: Sequence[str]) -> list[list[tuple[int, str]]]:
 
 
 def _grows_evenly(values: IntArray) -> bool:
-    steps = np.diff(np.unique(values))
+    steps: IntArray = np.diff(np.unique(values))
     if len(steps) + 1 < _FEWEST:
         return False
     median = float(np.median(steps))

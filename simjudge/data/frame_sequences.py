@@ -143,7 +143,8 @@ def _groups(names: Sequence[str]) -> list[list[tuple[int, str]]]:
 
 
 def _grows_evenly(values: IntArray) -> bool:
-    steps: IntArray = np.diff(np.unique(values))
+    known = np.unique(values)
+    steps = known[1:] - known[:-1]
     if len(steps) + 1 < _FEWEST:
         return False
     median = float(np.median(steps))

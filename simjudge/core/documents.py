@@ -206,6 +206,7 @@ def _explained(error: ErrorDetails, content: Any, model: type[BaseModel]) -> tup
         given = error["input"].get(field) if isinstance(error["input"], dict) else error["input"]
         return (*location, field), f"one of {', '.join(words)} is needed{shown(given)}"
     phrase = {
+        "string_type": "a text is needed",
         "list_type": "a list is needed",
         "tuple_type": "a list is needed",
         "dict_type": "fields are needed",

@@ -41,7 +41,8 @@ class Pose:
         """Check the numbers, and make the quaternion a unit one."""
         position = tuple(float(value) for value in self.position)
         quaternion = np.asarray(self.orientation, np.float64)
-        length = float(np.linalg.norm(quaternion))
+        with np.errstate(over="ignore"):
+            length = float(np.linalg.norm(quaternion))
         if len(position) != 3 or quaternion.shape != (4,) or not math.isfinite(length + sum(position)) or length < 1e-9:
             raise SimjudgeError(f"position {position}, quaternion (x, y, z, w) {quaternion.tolist()}: no pose")
         unit = tuple(quaternion.tolist()) if abs(length - 1) < 1e-12 else tuple((quaternion / length).tolist())

@@ -7,18 +7,19 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.text import load_json
 from simjudge.reports.number_format import format_number
 from simjudge.reports.sentences import SetNames
 from simjudge.reports.svg_elements import element
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import Crop, crops_without_images
 from simjudge.results.gallery_selection import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, GalleryItem, select_items
-from simjudge.results.saved_result import Result, read_json
+from simjudge.results.result_fields import CropFields, read_gallery
+from simjudge.results.saved_result import Result
 
 PER_KIND = 6
 BUDGET = 6_500_000
@@ -218,26 +219,21 @@ def _load(result: Result, contexts: ContextTable) -> tuple[list[GalleryItem], di
         patch = result.header.get("parameters", {}).get("patch") or (120, 120)
         items = select_items(contexts, PER_KIND)
         return items, {c.row: c for c in crops_without_images(contexts, items, (int(patch[0]), int(patch[1])))}
-    content = read_json(path)
-    try:
-        items = [GalleryItem(**item) for item in content["items"]]
-        crops = {c["row"]: _crop(c) for c in content["crops"]}
-        rows = [row for i in items for row in (i.row, i.match_row) if row is not None]
-        sound = all(0 <= row < len(contexts) for row in rows) and all(i.kind in HEADINGS for i in items)
-    except (KeyError, TypeError, ValueError) as error:
-        raise SimjudgeError(f"{path}: is not a gallery of simjudge ({error}); run simjudge compare again") from error
-    if not sound:
+    saved = read_gallery(load_json(path), path).content
+    items = [GalleryItem(each.kind, each.class_id, each.row, each.match_row) for each in saved.items]
+    crops = {each.row: _crop(each, path) for each in saved.crops}
+    rows = [row for i in items for row in (i.row, i.match_row) if row is not None]
+    if not (all(row < len(contexts) for row in rows) and all(i.kind in HEADINGS for i in items)):
         raise SimjudgeError(f"{path}: names rows or kinds that contexts.parquet lacks; run simjudge compare again")
     return items, crops
 
 
-def _crop(given: dict[str, Any]) -> Crop:
-    crop = Crop(**given)
-    if len(crop.place) != 4 or len(crop.patch) != 4 or any(len(b) != 5 for b in crop.labels):
-        raise ValueError(f"crop of row {crop.row}")
-    if any(len(b) != 6 for b in crop.predictions) or crop.place[2] <= crop.place[0] or crop.place[3] <= crop.place[1]:
-        raise ValueError(f"crop of row {crop.row}")
-    return crop
+def _crop(saved: CropFields, path: Path) -> Crop:
+    x0, y0, x1, y1 = saved.place
+    if x1 <= x0 or y1 <= y0:
+        raise SimjudgeError(f"{path}: the crop of row {saved.row} is empty; run simjudge compare again")
+    labels, predictions = ([list(box) for box in boxes] for boxes in (saved.labels, saved.predictions))
+    return Crop(saved.row, saved.place, saved.patch, saved.file, labels, predictions)
 
 
 def _round_robin(items: list[GalleryItem]) -> list[GalleryItem]:

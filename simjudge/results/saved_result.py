@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,8 @@ from typing import Any
 
 from simjudge.context.verdicts import VERDICTS
 from simjudge.core.errors import SimjudgeError
-from simjudge.results.context_table import OVERALL, ContextTable, first_line, read_contexts
+from simjudge.core.text import load_json
+from simjudge.results.context_table import OVERALL, ContextTable, read_contexts
 from simjudge.results.result_folder import CONTEXTS, RESULT, SWEEP
 
 
@@ -129,6 +129,8 @@ def load_result(folder: Path, name: str | None = None) -> Result:
     Raises:
         SimjudgeError: the folder holds no result, or a file in it is damaged.
     """
+    from simjudge.results.result_fields import check_result  # noqa: PLC0415 - pydantic is slow to import
+
     name = folder.resolve().name if name is None else name
     if not folder.is_dir():
         raise SimjudgeError(f"{folder}: no such folder; give a folder that simjudge compare or sweep wrote")
@@ -136,12 +138,22 @@ def load_result(folder: Path, name: str | None = None) -> Result:
     if not result.exists() and not sweep.exists():
         raise SimjudgeError(f"{folder}: holds neither result.json nor sweep.json; run simjudge compare or sweep first")
     if not result.exists():
-        return sweep_from_content(_object(sweep), name, folder)
-    found = comparison_from_content(_object(result), read_contexts(folder / CONTEXTS), name, folder)
+        return _load_sweep(sweep, name)
+    content = load_json(result)
+    check_result(content, result)
+    found = comparison_from_content(content, read_contexts(folder / CONTEXTS), name, folder)
     if not sweep.exists():
         return found
-    swept = sweep_from_content(_object(sweep), name, folder)
+    swept = _load_sweep(sweep, name)
     return replace(found, curves=swept.curves, sweep_header=swept.sweep_header)
+
+
+def _load_sweep(path: Path, name: str) -> Result:
+    from simjudge.results.result_fields import check_sweep  # noqa: PLC0415 - pydantic is slow to import
+
+    content = load_json(path)
+    check_sweep(content, path)
+    return sweep_from_content(content, name, path.parent)
 
 
 def comparison_from_content(content: Mapping[str, Any], contexts: ContextTable, name: str, folder: Path) -> Result:
@@ -180,23 +192,6 @@ def sweep_from_content(content: Mapping[str, Any], name: str, folder: Path) -> R
     """
     curves = _curves(content, folder / SWEEP)
     return Result(name, folder, content, None, (), None, curves, content)
-
-
-def read_json(path: Path) -> Any:
-    """The content of a JSON file.
-
-    Args:
-        path: the file.
-
-    Raises:
-        SimjudgeError: it cannot be read or is no JSON.
-    """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise SimjudgeError(f"{path}: is cut off or no JSON ({first_line(error)})") from error
 
 
 def _curves(header: Mapping[str, Any], path: Path) -> tuple[Curve, ...]:
@@ -241,13 +236,6 @@ def _by_id(by_class: dict[str, Any], path: Path) -> list[tuple[str, Any]]:
         return sorted(by_class.items(), key=lambda item: int(item[0]))
     except ValueError as error:
         raise SimjudgeError(f"{path}: by_class holds a class id that is no number ({error})") from error
-
-
-def _object(path: Path) -> dict[str, Any]:
-    content = read_json(path)
-    if not isinstance(content, dict):
-        raise SimjudgeError(f"{path}: is not what simjudge writes; run compare or sweep again")
-    return content
 
 
 def _mapping(header: Mapping[str, Any], name: str, path: Path) -> dict[str, Any]:

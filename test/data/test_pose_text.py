@@ -69,6 +69,8 @@ def test_rows_that_are_no_pose_are_counted(tmp_path):
         ("", "holds no row 'stamp x y z qx qy qz qw'"),
         ("1 2 3\n", r"holds no row .* \(1 rows that are no pose: .*line 1: '1 2 3'\)"),
         ("stamp,x,y,z\n1,2,3,4\n", "line 1: names no column qx; stamp, x, y, z, qx, qy, qz, qw are needed"),
+        ('stamp,x,y,z,qx,qy,qz,qw\n1,0,0,0,0,0,0,"1\n', r"holds no row .* \(1 rows that are no pose: .*line 2"),
+        ("9" * 5000 + " 0 0 0 0 0 0 1\n", r"line 1: the stamp 9{57}\.\.\. is beyond"),
         ("1678357906608480700 0 0 0 0 0 0 1\n", "line 1: the stamp 1678357906608480700 is beyond .* divide by 10"),
     ],
 )

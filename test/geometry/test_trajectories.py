@@ -195,12 +195,14 @@ UP = [0, 0, 0, 1]
 
 
 def test_rows_that_are_no_pose_are_counted():
-    place = [[0, 0, 0], [1, math.nan, 0], [2, 0, 0], [3, 0, 0], [4, math.inf, 0]]
-    found, losses = clean([0, 1, 2, 3, 4], place, [UP, UP, [0, 0, 0, 0], [0, 0, 2, 2], UP])
+    place = [[0, 0, 0], [1, math.nan, 0], [2, 0, 0], [3, 0, 0], [4, math.inf, 0], [5, 0, 0], [1e200, 0, 0]]
+    rotation = [UP, UP, [0, 0, 0, 0], [0, 0, 2, 2], UP, [1e200, 0, 0, 1e200], UP]
+    found, losses = clean([0, 1, 2, 3, 4, 5, 6], place, rotation)
     assert found.position[:, 0].tolist() == [0, 3]
     np.testing.assert_allclose(found.orientation, [UP, [0, 0, 0.5**0.5, 0.5**0.5]])
     assert losses.lines() == [
         "2 poses with numbers that are not finite: row 1; row 4",
+        "2 poses with numbers beyond 1e+12: row 5; row 6",
         "1 poses with a zero quaternion: row 2",
     ]
 

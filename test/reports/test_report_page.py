@@ -186,7 +186,7 @@ def test_nothing_half_written_is_left(tmp_path: Path, table: pa.Table) -> None:
     folder = write_result(tmp_path / "r", table)
     (folder / "gallery").mkdir()
     (folder / "gallery" / "gallery.json").write_text("{")
-    with pytest.raises(SimjudgeError, match=r"gallery\.json: is cut off"):
+    with pytest.raises(SimjudgeError, match=r"gallery\.json:1: not valid JSON"):
         write_report([folder], tmp_path / "out.html")
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 

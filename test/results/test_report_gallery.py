@@ -228,10 +228,10 @@ def test_a_missing_or_false_crop_is_counted_and_drawn(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"items": 3}, "is not a gallery"),
+        ({"items": 3}, "items: a list is needed; this is 3"),
         ({"items": [{"kind": "odd", "class_id": 1, "row": 0}]}, "names rows or kinds"),
         ({"items": [{"kind": "only_a", "class_id": 1, "row": 10**6}]}, "names rows or kinds"),
-        ({"crops": [{"row": 0}]}, "is not a gallery"),
+        ({"crops": [{"row": 0}]}, r"crops\[0\].place: 4 whole numbers"),
         ({"crops": []}, "has no crop of row"),
     ],
 )

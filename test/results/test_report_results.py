@@ -69,19 +69,34 @@ def _match_of_no_row(folder: Path) -> None:
 BREAKS: dict[str, Callable[[Path], object]] = {
     "no such folder": shutil.rmtree,
     "neither result.json nor sweep.json": lambda folder: (folder / "result.json").unlink(),
-    "result.json: is cut off or no JSON": _cut("result.json", 300),
-    "result.json: is not what simjudge writes": lambda folder: (folder / "result.json").write_text("[1, 2]"),
-    "result.json: has no by_class": _rewrite(lambda c: c.pop("by_class")),
-    "mean_w1 is 'much', not a number": _rewrite(lambda c: c["by_class"]["1"].update(mean_w1="much")),
-    "class id that is no number": _rewrite(lambda c: c["by_class"].update(cone=c["overall"])),
+    "result.json:1: not valid JSON": _cut("result.json", 300),
+    "result.json: no result of simjudge compare": lambda folder: (folder / "result.json").write_text("[1, 2]"),
+    "result.json: by_class: fields are needed; nothing is given": _rewrite(lambda c: c.pop("by_class")),
+    "by_class.1.mean_w1: a number is needed; this is much": _rewrite(
+        lambda c: c["by_class"]["1"].update(mean_w1="much")
+    ),
+    "by_class.cone: the number of a class is needed": _rewrite(lambda c: c["by_class"].update(cone=c["overall"])),
     "verdict is 'fine'": _rewrite(lambda c: c["overall"].update(verdict="fine")),
+    "result.json: overall.n_a: a whole number": _rewrite(lambda c: c["overall"].pop("n_a")),
+    "result.json: overall.map50_a: a number is needed": _rewrite(lambda c: c["overall"].update(map50_a=[0.5])),
+    "result.json: overall.w1_quantiles: fields are needed": _rewrite(lambda c: c["overall"].update(w1_quantiles=True)),
+    "result.json: parameters.patch: 2 numbers": _rewrite(lambda c: c["parameters"].update(patch="large")),
+    "result.json: inputs.a: fields": _rewrite(lambda c: c["inputs"].update(a=3)),
+    "result.json: inputs.model.path: a text": _rewrite(lambda c: c["inputs"].update(model={"path": []})),
+    "result.json: class_names.1: a text is needed; this is 5": _rewrite(lambda c: c["class_names"].update({"1": 5})),
+    "result.json: losses[0]: a text is needed": _rewrite(lambda c: c.update(losses=[{}])),
+    "result.json: parameters.theta: a number is needed": _rewrite(lambda c: c["parameters"].update(theta=10**400)),
     "contexts.parquet: is missing": lambda folder: (folder / "contexts.parquet").unlink(),
     "contexts.parquet: cannot be read as a table": _cut("contexts.parquet", 500),
     "contexts.parquet: lacks the column w1": _without_w1,
     "match_row names a row": _match_of_no_row,
-    "sweep.json: is cut off": lambda folder: (folder / "sweep.json").write_text("{"),
-    "sweep.json: holds no curves": lambda folder: (folder / "sweep.json").write_text('{"curves": []}'),
-    "sweep.json: curve 0 has no theta": lambda folder: (folder / "sweep.json").write_text('{"curves": [{}]}'),
+    "sweep.json:1: not valid JSON": lambda folder: (folder / "sweep.json").write_text("{"),
+    "sweep.json: curves: a list that is not empty is needed": (
+        lambda folder: (folder / "sweep.json").write_text('{"curves": []}')
+    ),
+    "sweep.json: curves[0].theta: a number is needed; nothing is given": (
+        lambda folder: (folder / "sweep.json").write_text('{"curves": [{}]}')
+    ),
 }
 
 

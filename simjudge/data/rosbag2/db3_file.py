@@ -81,7 +81,7 @@ class Db3File:
         wanted = {number: name for number, name in self._names.items() if name in topics}
         if not wanted:
             return
-        last, failures, lost, read, time = -1, 0, 0, 0, 0
+        last, failures, lost, read, latest = -1, 0, 0, 0, 0
         while failures < _FAILURES_IN_A_ROW:
             try:
                 query = "SELECT id, topic_id, timestamp, data FROM messages WHERE id > ? ORDER BY id"
@@ -89,7 +89,10 @@ class Db3File:
                     if row <= last:
                         raise apsw.CorruptError(f"row {row} comes behind row {last}")
                     last, failures, read = row, 0, read + 1
-                    if topic in wanted and isinstance(data, bytes) and isinstance(time, int):
+                    if not isinstance(time, int):
+                        continue
+                    latest = max(latest, time)
+                    if topic in wanted and isinstance(data, bytes):
                         yield StoredMessage(
                             wanted[topic], time, decompress_message(data), MessageLocation(file, 0, last, len(data))
                         )
@@ -98,7 +101,7 @@ class Db3File:
                 # Try behind the row that failed.
                 last, failures, lost = last + 1, failures + 1, lost + 1
         if lost:
-            until = f"{read} messages read, the last at {format_seconds(time)}" if read else "no message read"
+            until = f"{read} messages read, the last at {format_seconds(latest)}" if read else "no message read"
             self.losses.add("recordings cut off or damaged", f"{self.shown}: the database is malformed; {until}")
 
     def read(self, location: MessageLocation) -> bytes | memoryview:

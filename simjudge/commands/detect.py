@@ -11,8 +11,7 @@ from rich.table import Table
 
 from simjudge.commands.common import Stopwatch, exit_if_lost, print_note, progress
 from simjudge.commands.options import takes_settings
-from simjudge.core.errors import UsageError
-from simjudge.data.read_settings import ReadSettings
+from simjudge.perception.detector_settings import DetectorSettings
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 @takes_settings
 def detect(
-    settings: ReadSettings,
+    settings: DetectorSettings,
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images."),
     model: str = typer.Option(..., "--model", help="A .onnx, .pt or .yaml file, or the name of one that is shipped."),
     out: Path = typer.Option(..., "--out", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
@@ -30,10 +29,6 @@ def detect(
     imgsz: int | None = typer.Option(None, min=32, help="Input side, where the model leaves it open."),
     batch: int = typer.Option(8, min=1),
     device: str = typer.Option("", help="For .pt: cpu, 0, ..."),
-    trust: bool = typer.Option(
-        False, "--trust", help="For .pt: run the code inside the file, which by default is read without."
-    ),
-    rename: list[str] = typer.Option([], metavar="MODEL=SET", help="What the set calls a class of the model's."),
 ) -> None:
     """Run a detector over images and write the set with its predictions.
 
@@ -43,8 +38,7 @@ def detect(
     from simjudge.perception.detection import detect as run
     from simjudge.perception.loading import load_detector
 
-    renamed = _renames(rename)
-    detector = load_detector(model, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=trust)
+    detector = load_detector(model, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=settings.trust)
     watch = Stopwatch(progress)
     found = run(
         source,
@@ -52,23 +46,13 @@ def detect(
         out,
         to=to,
         batch=batch,
-        rename=renamed,
+        rename=dict(settings.rename or ()),
         allow_outside=settings.allow_outside,
         progress=watch,
         log=print_note,
     )
     _print_summary(found, detector.name, watch.seconds)
     exit_if_lost(found.losses)
-
-
-def _renames(pairs: list[str]) -> dict[str, str]:
-    out = {}
-    for pair in pairs:
-        old, equals, new = pair.partition("=")
-        if not (old and equals and new):
-            raise UsageError(f"--rename {pair}: give MODEL=SET, the model's class name and what the set calls it")
-        out[old] = new
-    return out
 
 
 def _print_summary(frames: FrameSet, name: str, seconds: float) -> None:

@@ -57,7 +57,9 @@ def settings_from_options(kind: type[Settings], given: dict[str, Any]) -> Any:
     texts = {row.name for row in declared(kind) if row.form or row.many}
     rows = {row.name: row for row in declared(kind)}
     return kind(**{
-        name: rows[name].parse(value) if name in texts and isinstance(value, str) else value
+        name: rows[name].parse(value) if name in texts and isinstance(value, str)
+        else None if value == [] and rows[name].optional  # an option that may be given several times, and is not
+        else value
         for name, value in given.items()
     })  # fmt: skip
 
@@ -91,6 +93,8 @@ def option_type(row: Setting) -> Any:
         row: the setting.
     """
     read_as: Any = str if row.form or row.many else row.kind
+    if row.form and row.form.several:
+        read_as = list[str]
     # Choices that a function returns may be slow to know; `Setting.check` refuses wrong ones.
     if row.choices and not callable(row.choices):
         read_as = _choice(row.name, row.choices)

@@ -50,11 +50,13 @@ class TextForm:
         parse: makes the value from text, or from another Python value that means the same; raises UsageError.
         format: makes the text from the value.
         metavar: the form in a word, e.g. "HEIGHTxWIDTH".
+        several: the option may be given several times; `parse` then gets a list of texts.
     """
 
     parse: Callable[[Any], Any]
     format: Callable[[Any], str]
     metavar: str
+    several: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 from simjudge.context.method import MOST_TRIES, PRESETS, Method, patch_size, patch_text
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import TextForm, setting
-from simjudge.data.read_settings import ReadSettings
+from simjudge.perception.detector_settings import DetectorSettings
 
 SWEPT_THETAS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 """Thresholds of the paper's sweep at its patch, 120 px (arXiv 2208.01022)."""
@@ -75,7 +75,7 @@ _PATCHES = TextForm(patch_sizes, lambda values: ",".join(patch_text(size) for si
 
 
 @dataclass(frozen=True, kw_only=True)
-class MethodSettings(ReadSettings):
+class MethodSettings(DetectorSettings):
     """What a comparison and a sweep share: where predictions come from, what performance is, what a context is.
 
     Attributes:

@@ -98,7 +98,7 @@ def compare_sets(
         key: side.describe(judged.frames, false_positives(judged)) | describe_units(drawn)
         for key, side, judged, drawn in zip(("a", "b"), sides, (result.a, result.b), result.drawn, strict=True)
     }
-    inputs["model"] = describe_model(settings.model)
+    inputs["model"] = describe_model(settings)
     return Comparison(result, comparison_parameters(settings), inputs, losses)
 
 
@@ -125,17 +125,20 @@ def read_inputs(
         return sides
     from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
-    detector = load_detector(settings.model)
-    first, second = (detect_input(side, detector, log, progress) for side in sides)
+    detector = load_detector(settings.model, trust=settings.trust)
+    first, second = (detect_input(side, detector, settings, log, progress) for side in sides)
     return first, second
 
 
-def detect_input(given: InputSet, detector: Any, log: Log, progress: ProgressBar) -> InputSet:
+def detect_input(
+    given: InputSet, detector: Any, settings: MethodSettings, log: Log, progress: ProgressBar
+) -> InputSet:
     """Run a detector on a set, unless its predictions were given.
 
     Args:
         given: the set.
         detector: a loaded detector.
+        settings: say what the set calls the detector's classes.
         log: receives a line where the set's own predictions do not count.
         progress: opens a progress bar.
     """
@@ -145,7 +148,9 @@ def detect_input(given: InputSet, detector: Any, log: Log, progress: ProgressBar
         return given
     if given.frames.predictions is not None:
         log(f"{given.frames.name}: its own predictions are set aside, since --model was given")
-    return replace(given, frames=detect(given.frames, detector, progress=progress, log=log))
+    rename = dict(settings.rename or ())
+    found = detect(given.frames, detector, rename=rename, progress=progress, log=log)
+    return replace(given, frames=found)
 
 
 def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:

@@ -10,6 +10,7 @@ from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.data.sets import read_predictions, sniff_format
 from simjudge.data.sources import as_frames
+from simjudge.studies.compare_settings import MethodSettings
 
 IN_MEMORY = "memory"
 """The format of a set that was never a file."""
@@ -70,15 +71,18 @@ def read_input(source: FrameSet | Path | str, predictions: Path | None, *, allow
     return InputSet(path, predictions, frames)
 
 
-def describe_model(model: Path | None) -> dict[str, str] | None:
+def describe_model(settings: MethodSettings) -> dict[str, Any] | None:
     """The entry `inputs.model` of result.json.
 
     Args:
-        model: path or name of the detector; None for none.
+        settings: of a comparison or a sweep; their model is a path or a name, or None.
 
     Returns:
-        Path and content hash; the hash of a detector that is given by name is empty.
+        Path, content hash, and renamed classes; None without a model. The hash of a detector that is given by name is
+        empty.
     """
+    model = settings.model
     if model is None:
         return None
-    return {"path": str(model), "sha256": hash_files(model)} if model.exists() else {"path": str(model), "sha256": ""}
+    digest = hash_files(model) if model.exists() else ""
+    return {"path": str(model), "sha256": digest, "rename": dict(settings.rename or ())}

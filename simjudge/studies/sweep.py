@@ -76,7 +76,7 @@ def sweep_sets(
         "inputs": {
             "a": inputs[0].describe(set_a, 0) | {"false_positives": None},
             "b": inputs[1].describe(set_b, 0) | {"false_positives": None},
-            "model": describe_model(settings.model),
+            "model": describe_model(settings),
         },
         "class_names": {str(k): name for k, name in sorted(names.items())},
         "curves": curves,

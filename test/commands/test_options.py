@@ -24,6 +24,8 @@ FORMS = {
     "patch": st.tuples(st.integers(1, 4096), st.integers(1, 4096)),
     "patches": st.lists(st.tuples(st.integers(1, 4096), st.integers(1, 4096)), min_size=1).map(tuple),
     "thetas": st.sets(st.integers(0, 100), min_size=1).map(lambda given: tuple(sorted(n / 100 for n in given))),
+    "rename": st.dictionaries(st.text("abc d"), st.text("abc_"), min_size=1)
+    .map(lambda names: tuple((f"x{old}", f"y{new}") for old, new in names.items())),
     "mask_factor": st.floats(0.1, 1e5),
 }
 CASES = [(kind, row) for kind in (CompareSettings, SweepSettings) for row in declared(kind)]

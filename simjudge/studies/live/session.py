@@ -86,7 +86,7 @@ class LiveSession:
         self._reference = reference
         self.judge, self.tally = self._new_judge(), LiveTally()
         self.described = reference.describe(self.judge.reference.frames, false_positives(self.judge.reference))
-        self._model = describe_model(options.settings.model)
+        self._model = describe_model(options.settings)
         self.resumed = 0
         self.trouble: str | None = None
         self._key = self._journal_key()
@@ -294,8 +294,10 @@ def load_reference(
         SimjudgeError: it cannot be read.
     """
     side = read_input(path, predictions, allow_outside=options.settings.allow_outside)
-    if options.settings.model is None:
+    settings = options.settings
+    if settings.model is None:
         return side
     from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
-    return detect_input(side, load_detector(options.settings.model), log, progress)
+    detector = load_detector(settings.model, trust=settings.trust)
+    return detect_input(side, detector, settings, log, progress)

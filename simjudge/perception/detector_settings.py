@@ -1,0 +1,56 @@
+"""How a detector is taken to a data set, declared once (see `simjudge.core.settings`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from simjudge.core.errors import UsageError
+from simjudge.core.settings import TextForm, setting
+from simjudge.data.read_settings import ReadSettings
+
+Renames = tuple[tuple[str, str], ...]
+"""Pairs of a detector's class name and what the set calls that class."""
+
+
+def renames(given: str | Mapping[str, str] | Iterable[str | tuple[str, str]]) -> Renames:
+    """Read what a set calls the classes of a detector.
+
+    Args:
+        given: text such as "blue=small,red=large", several of them, or names by names.
+
+    Returns:
+        A pair for each class: the detector's name for it, and the set's.
+
+    Raises:
+        UsageError: a text is not of that form, or a class is renamed twice.
+    """
+    if isinstance(given, str):
+        given = given.split(",")
+    pairs: dict[str, str] = {}
+    for each in given.items() if isinstance(given, Mapping) else given:
+        for pair in each.split(",") if isinstance(each, str) else [each]:
+            old, equals, new = pair.partition("=") if isinstance(pair, str) else (pair[0], "=", pair[1])
+            if not (old and equals and new):
+                raise UsageError(f"--rename {pair}: give MODEL=SET, the model's class name and what the set calls it")
+            if pairs.setdefault(old, new) != new:
+                raise UsageError(f"--rename {old}: is renamed to {pairs[old]} and to {new}; keep one")
+    return tuple(pairs.items())
+
+
+_RENAMES = TextForm(renames, lambda pairs: ",".join(f"{old}={new}" for old, new in pairs), "MODEL=SET", several=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectorSettings(ReadSettings):
+    """How a detector is loaded, and what its classes are in the data.
+
+    Attributes:
+        rename: what the set calls classes of the detector.
+        trust: run the code inside a .pt file.
+    """
+
+    rename: Renames | None = setting(None, "What the set calls a class of the model's.", form=_RENAMES)
+    trust: bool = setting(
+        default=False, help="Run the code inside the model's file (.pt), which by default is read without."
+    )

@@ -1,0 +1,82 @@
+"""A detector run by the comparison itself: its classes renamed, its file trusted, its name remembered."""
+
+import json
+
+import cv2
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from simjudge.commands.app import app
+from simjudge.core.errors import UsageError
+from simjudge.core.progress import no_log, no_progress
+from simjudge.perception.detector_settings import renames
+from simjudge.studies.compare_settings import CompareSettings, SweepSettings
+from simjudge.studies.comparison import compare_sets
+from simjudge.studies.live.session import LiveOptions, load_reference
+from simjudge.studies.sweep import sweep_sets
+
+THRESHOLDS = """
+min_area: 20
+classes:
+  0: {name: scarlet, hue: [345, 15], saturation: [0.4, 1], value: [0.2, 1]}
+"""
+FAST = {"bootstrap": 0, "permutations": 0, "patch": (20, 20)}
+
+
+@pytest.fixture
+def sets(tmp_path):
+    """Two sets of three pictures with a red square each, which the sets call ruby; and a detector of scarlet."""
+    roots = [tmp_path / name for name in ("real", "sim")]
+    for root in roots:
+        for kind in ("images", "labels"):
+            (root / kind).mkdir(parents=True)
+        for i in range(3):
+            picture = np.full((60, 80, 3), 128, np.uint8)
+            picture[10:30, 10 + i : 30 + i] = (0, 0, 255)
+            cv2.imwrite(str(root / "images" / f"{i}.png"), picture)
+            (root / "labels" / f"{i}.txt").write_text(f"4 {(20 + i) / 80} {20 / 60} {20 / 80} {20 / 60}\n")
+        (root / "data.yaml").write_text("train: images\nnames: {4: ruby}\n")
+    (tmp_path / "colours.yaml").write_text(THRESHOLDS)
+    return (*roots, tmp_path / "colours.yaml")
+
+
+def test_compare_sweep_and_the_live_reference_rename(sets):
+    a, b, model = sets
+    settings = CompareSettings(model=model, rename="scarlet=ruby", **FAST)
+    compared = compare_sets(a, b, settings)
+    assert compared.content()["by_class"]["4"]["mean_w1"] == 0
+    assert compared.inputs["a"]["predictions"] == 3
+    assert compared.inputs["model"]["rename"] == {"scarlet": "ruby"}
+    swept = sweep_sets(a, b, SweepSettings(model=model, rename={"scarlet": "ruby"}, thetas=(0.8,), patches=(20,)))
+    assert swept.content["inputs"]["a"]["predictions"] == 3
+    reference = load_reference(b, None, LiveOptions(settings), no_log, no_progress)
+    assert len(reference.frames.predictions) == 3
+
+
+@pytest.mark.parametrize("command", ["compare", "sweep"])
+def test_on_the_command_line(sets, tmp_path, command):
+    a, b, model = map(str, sets)
+    line = [command, a, b, "--model", model, "--patch", "20x20", "--out", str(tmp_path / "out")]
+    line += ["--bootstrap", "0", "--permutations", "0"] if command == "compare" else ["--patches", "20"]
+    refused = CliRunner().invoke(app, line)
+    assert "say with --rename MODEL=SET which are the same" in str(refused.exception)
+    done = CliRunner().invoke(app, [*line, "--rename", "scarlet=ruby", "--trust"])
+    assert done.exit_code == 0, done.output
+    saved = tmp_path / "out" / ("result.json" if command == "compare" else "sweep.json")
+    inputs = json.loads(saved.read_text())["inputs"]
+    assert inputs["model"]["rename"] == {"scarlet": "ruby"}
+
+
+@pytest.mark.parametrize(
+    "given", ["a=b,c=d", ["a=b", "c=d"], ["a=b,c=d"], {"a": "b", "c": "d"}, (("a", "b"), ("c", "d"))]
+)
+def test_renames(given):
+    assert renames(given) == (("a", "b"), ("c", "d"))
+
+
+@pytest.mark.parametrize(("given", "message"), [("a", "give MODEL=SET"), ("a=", "give MODEL=SET"),
+                                                 (["a=b", "a=c"], "renamed to b and to c")])  # fmt: skip
+def test_no_renames(given, message):
+    with pytest.raises(UsageError, match=message):
+        renames(given)

@@ -79,9 +79,9 @@ def assign(frames: FrameSet, min_score: float, metric: str = "iou") -> Assignmen
     """
     if metric not in metrics:
         raise UsageError(f"metric {metric!r}: choose one of {', '.join(metrics)}")
-    taking_part, chosen, predictions = _participants(frames, min_score)
+    taking_part, chosen, predictions = participants(frames, min_score)
     objects = frames.objects
-    rows, columns, iou = _overlapping_pairs(objects, predictions, np.flatnonzero(taking_part), chosen, by_class=True)
+    rows, columns, iou = overlapping_pairs(objects, predictions, np.flatnonzero(taking_part), chosen, by_class=True)
     partner, fit = _best_one_to_one(rows, columns, iou, len(objects), len(predictions))
     performance = metrics[metric](frames, partner, fit)
     return Assignment(performance, partner, taking_part, _left_over(frames, predictions, chosen, partner))
@@ -97,12 +97,12 @@ def assign_cpd(frames: FrameSet, min_score: float) -> Assignment:
         frames: a set with labels and predictions.
         min_score: predictions with a lower score do not take part.
     """
-    taking_part, chosen, predictions = _participants(frames, min_score)
+    taking_part, chosen, predictions = participants(frames, min_score)
     objects = frames.objects
     boxes = (t.box for t in (objects, predictions))
     sizes = (frames.size[t.frame] for t in (objects, predictions))
     snapped = [whole_pixel_boxes(box, size).astype(np.float64) for box, size in zip(boxes, sizes, strict=True)]
-    rows, columns, iou = _overlapping_pairs(
+    rows, columns, iou = overlapping_pairs(
         replace(objects, box=snapped[0], masks=None),
         replace(predictions, box=snapped[1], masks=None),
         np.flatnonzero(taking_part),
@@ -122,8 +122,16 @@ def assign_cpd(frames: FrameSet, min_score: float) -> Assignment:
     return Assignment(performance, partner, taking_part, _left_over(frames, predictions, chosen, partner))
 
 
-def _participants(frames: FrameSet, min_score: float) -> tuple[BoolArray, IntArray, Predictions]:
-    """Which objects take part, the rows of the predictions that do, and all predictions."""
+def participants(frames: FrameSet, min_score: float) -> tuple[BoolArray, IntArray, Predictions]:
+    """Find what takes part: what is in frames that are both labelled and predicted.
+
+    Args:
+        frames: the set.
+        min_score: predictions with a lower score do not take part.
+
+    Returns:
+        Which objects take part, bool (N,); the rows of the predictions that do, int64 (K,); all predictions.
+    """
     both = frames.labelled & frames.predicted
     predictions = Predictions.empty() if frames.predictions is None else frames.predictions
     taking_part: BoolArray = both[frames.objects.frame]
@@ -131,10 +139,19 @@ def _participants(frames: FrameSet, min_score: float) -> tuple[BoolArray, IntArr
     return taking_part, chosen, predictions
 
 
-def _overlapping_pairs(
+def overlapping_pairs(
     objects: Objects, predictions: Predictions, rows: IntArray, columns: IntArray, *, by_class: bool
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """All pairs of an object and a prediction of one frame (and class) that overlap, with their IoU."""
+    """All pairs of an object and a prediction of one frame that overlap.
+
+    Args:
+        objects, predictions: the labels and what a detector found.
+        rows, columns: which of them take part, row numbers.
+        by_class: only pairs of one class.
+
+    Returns:
+        P rows of objects, P rows of predictions, and the IoU of each pair, in (0, 1].
+    """
     classes = np.unique(np.concatenate([objects.class_id, predictions.class_id]))
     key_rows, key_columns = objects.frame[rows], predictions.frame[columns]
     if by_class:

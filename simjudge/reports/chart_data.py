@@ -242,11 +242,19 @@ def bins_by_height(contexts: ContextTable, entry: ResultEntry, bins: int = SIZE_
         inside = rows & (height >= low) & (height < high)
         a, b = inside & contexts.is_a, inside & ~contexts.is_a
         performance, w1 = contexts["performance"], contexts["w1"]
-        means = _mean(performance[a]), _mean(performance[b]), _mean(w1[a])
+        means = mean_or_none(performance[a]), mean_or_none(performance[b]), mean_or_none(w1[a])
         out.append(SizeBin(float(low), float(high), int(a.sum()), int(b.sum()), *means))
     return out
 
 
-def _mean(values: FloatArray) -> float | None:
+def mean_or_none(values: FloatArray) -> float | None:
+    """Average what is known.
+
+    Args:
+        values: float64 (N,), NaN where unknown.
+
+    Returns:
+        The mean; None where nothing is known.
+    """
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else None

@@ -13,6 +13,8 @@ from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.reports.breakdowns import BreakdownRow, breakdowns
+from simjudge.reports.latex import latex_table
 from simjudge.reports.result_tables import comparison_table, sweep_table, table_text
 from simjudge.results.context_table import ContextTable
 from simjudge.results.result_folder import SWEEP, atomic_result, check_result_folder
@@ -103,27 +105,46 @@ class ShownResult(ABC):
 
         return plot(self.saved)
 
+    def to_latex(self, caption: str = "") -> str:
+        """Write the table as LaTeX (package booktabs), for papers.
+
+        Args:
+            caption: text above it; without one it is a bare tabular.
+        """
+        return latex_table(self.table, caption)
+
     def report(
-        self, out: str | Path = "report.html", *, csv: str | Path | None = None, figures: str | Path | None = None
+        self,
+        out: str | Path = "report.html",
+        *,
+        title: str = "",
+        labels: Mapping[str, str] | None = None,
+        csv: str | Path | None = None,
+        latex: str | Path | None = None,
+        figures: str | Path | None = None,
     ) -> Report:
         """Write the report: one self-contained HTML page.
 
         Args:
             out: the page.
+            title: its heading; by default the question that it answers.
+            labels: other names for sets and results, by "a", "b", the name of a set, or the name of a result.
             csv: also writes the numbers to this file.
-            figures: also writes every figure as SVG and PDF into this folder.
+            latex: also writes the table to this file.
+            figures: also writes every figure as SVG, PDF and PNG into this folder.
 
         Raises:
             SimjudgeError: something cannot be written.
         """
         from simjudge.reports.report import report  # noqa: PLC0415 - matplotlib is slow to import
 
+        chosen: dict[str, Any] = {"title": title, "labels": labels, "csv": csv, "latex": latex, "figures": figures}
         if self.folder is not None:
-            return report(self.folder, out, csv=csv, figures=figures)
+            return report(self.folder, out, **chosen)
         with TemporaryDirectory() as temporary:
             folder = Path(temporary) / self.name.replace("/", "_")
             self._write(folder)
-            return report(folder, out, csv=csv, figures=figures)
+            return report(folder, out, **chosen)
 
     def save(self, folder: str | Path) -> None:
         """Write the result folder; `load_result` reads it again.
@@ -173,6 +194,15 @@ class ComparisonResult(ShownResult):
         if self.saved.contexts is None:
             raise SimjudgeError(f"{self.name}: has no contexts")
         return self.saved.contexts
+
+    def breakdowns(self) -> list[BreakdownRow]:
+        """Performance, misses and W1 by distance (box height), truncation and occlusion, for every class."""
+        return breakdowns(self.saved)
+
+    @property
+    def confusion(self) -> dict[str, dict[str, dict[str, int]]]:
+        """By set ("a", "b"), class of the object and class of the prediction that landed on it: how often."""
+        return dict(self.content["confusion"])
 
     @property
     def table(self) -> SummaryTable:

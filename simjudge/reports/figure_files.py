@@ -25,6 +25,10 @@ from simjudge.reports.report_figure import ReportFigure
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result
 
+KINDS = ("svg", "pdf", "png")
+"""File formats of a figure."""
+PNG_DPI = 300.0
+"""Resolution of PNG files, pixels per inch of a figure at its own size."""
 _BY_CLASS: dict[str, Callable[[Result, str], ReportFigure]] = {
     "w1_histogram": w1_histogram,
     "performance_distributions": performance_distributions,
@@ -37,7 +41,7 @@ _BY_CLASS: dict[str, Callable[[Result, str], ReportFigure]] = {
 
 
 def save_figures(results: Sequence[Result], folder: Path) -> list[Path]:
-    """Save every figure of some results as SVG and as PDF.
+    """Save every figure of some results as SVG, as PDF and as PNG.
 
     Args:
         results: the results. Each has a subfolder of its name, with a file for each figure and class.
@@ -57,7 +61,7 @@ def save_figures(results: Sequence[Result], folder: Path) -> list[Path]:
                 figure = draw()
             except NothingToDrawError:
                 continue
-            for kind in ("svg", "pdf"):
+            for kind in KINDS:
                 path = own / f"{name}.{kind}"
                 _save(figure, path, kind)
                 written.append(path)
@@ -85,7 +89,7 @@ def _save(figure: ReportFigure, path: Path, kind: str) -> None:
     except OSError as error:
         raise SimjudgeError(f"{path.parent}: cannot be made: {error.strerror}") from error
     with atomic_file(path) as temporary:
-        figure.savefig(temporary, format=kind)
+        figure.savefig(temporary, format=kind, dpi=PNG_DPI)
 
 
 def _file_name(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.number_table import SIDE_BY_SIDE, Footnotes, TableCell, format_cell
 from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import series_colours
+from simjudge.reports.relabelling import relabelled
 from simjudge.reports.result_view import CHARTED, PageShare, make_result_view
 from simjudge.reports.sections import ClassVerdict, class_verdict, ordered_entries
 from simjudge.reports.verdict_rows import verdict_axis, w1_axis_end
@@ -63,33 +64,39 @@ def is_report(path: Path) -> bool:
         return _GENERATOR in stream.read(8192)
 
 
-def write_report(folders: Sequence[Path], out: Path) -> tuple[list[Result], Losses]:
+def write_report(
+    folders: Sequence[Path], out: Path, title: str = "", labels: Mapping[str, str] | None = None
+) -> tuple[list[Result], Losses]:
     """Read result folders and write the page.
 
     Args:
         folders: folders that `simjudge compare` or `sweep` wrote.
         out: the page.
+        title: its heading; by default the question that it answers.
+        labels: other names for sets and results (`relabelling.relabelled`).
 
     Returns:
-        The results, and what could not be shown (damaged crops).
+        The results with these names, and what could not be shown (damaged crops).
 
     Raises:
+        UsageError: a label is for nothing that is there.
         SimjudgeError: a folder holds no result, a file in it is damaged, or `out` cannot be written.
     """
-    results = load_results(list(folders))
+    results = relabelled(load_results(list(folders)), labels or {})
     losses = Losses()
-    page = render_page(results, losses)
+    page = render_page(results, losses, title)
     with atomic_file(out) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return results, losses
 
 
-def render_page(results: Sequence[Result], losses: Losses) -> str:
+def render_page(results: Sequence[Result], losses: Losses, title: str = "") -> str:
     """Render the page.
 
     Args:
         results: what it shows.
         losses: counts what could not be shown.
+        title: its heading; by default the question that it answers.
 
     Returns:
         The page as HTML.
@@ -101,6 +108,7 @@ def render_page(results: Sequence[Result], losses: Losses) -> str:
     return load_template("report.html").render(
         views=views,
         together=_results_together(drawn, embedder) if len(results) > 1 and drawn else None,
+        title=title,
         many=MANY_VERDICTS,
         version=version(),
         losses=losses.lines(),

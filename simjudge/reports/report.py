@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from simjudge.core.errors import Losses
 from simjudge.core.files import check_output
 from simjudge.core.progress import Log, no_log
 from simjudge.reports.figure_files import save_figures
+from simjudge.reports.latex import is_latex_table, write_latex
 from simjudge.reports.number_table import is_number_table, write_csv
 from simjudge.reports.page import is_report, write_report
 from simjudge.reports.sentences import HEADLINES, SetNames, verdict_sentence
@@ -34,11 +35,14 @@ class Report:
         return "\n".join(self.verdicts)
 
 
-def report(
+def report(  # noqa: PLR0913 - one argument an option of the command
     folders: str | Path | Sequence[str | Path],
     out: str | Path = "report.html",
     *,
+    title: str = "",
+    labels: Mapping[str, str] | None = None,
     csv: str | Path | None = None,
+    latex: str | Path | None = None,
     figures: str | Path | None = None,
     overwrite: bool = False,
     log: Log = no_log,
@@ -48,8 +52,11 @@ def report(
     Args:
         folders: folders that `compare` or `sweep` wrote, or one of them.
         out: the page to write.
+        title: heading of the page; by default the question that it answers.
+        labels: other names for sets and results, by "a", "b", the name of a set, or the name of a result.
         csv: also writes the numbers to this file, one row a result and class.
-        figures: also writes every figure as SVG and PDF into this folder.
+        latex: also writes the table of each result to this file.
+        figures: also writes every figure as SVG, PDF and PNG into this folder.
         overwrite: whether files that no report wrote may be replaced; earlier pages and tables always are.
         log: receives a line for every file that was written.
 
@@ -57,16 +64,20 @@ def report(
         The report.
 
     Raises:
+        UsageError: a label is for nothing that is there.
         SimjudgeError: a folder holds no result, a file in it is damaged, or something cannot be written.
     """
     given = [folders] if isinstance(folders, str | Path) else folders
-    for path, is_own in ((out, is_report), (csv, is_number_table)):
+    for path, is_own in ((out, is_report), (csv, is_number_table), (latex, is_latex_table)):
         if path is not None and check_output(Path(path), is_own, overwrite=overwrite):
             log(f"note: {path} is there already and will be replaced")
-    results, losses = write_report([Path(folder) for folder in given], Path(out))
+    results, losses = write_report([Path(folder) for folder in given], Path(out), title, labels)
     if csv is not None:
         write_csv(Path(csv), results)
         log(f"wrote {csv}")
+    if latex is not None:
+        write_latex(Path(latex), results)
+        log(f"wrote {latex}")
     if figures is not None:
         log(f"wrote {len(save_figures(results, Path(figures)))} files into {figures}")
     verdicts = []

@@ -11,6 +11,7 @@ from simjudge.reports.chart_data import OverlapPoint, round_up
 from simjudge.reports.class_charts import DASHED, set_axes
 from simjudge.reports.number_format import format_number, format_short
 from simjudge.reports.palette import LIGHT, VERDICT_COLOURS
+from simjudge.reports.point_labels import Rectangle, place_labels
 from simjudge.reports.report_figure import ReportFigure, axes_size, plain_text
 from simjudge.reports.sweep_lines import SweepLine
 from simjudge.reports.verdict_rows import entry_tooltip, w1_axis_end
@@ -18,12 +19,8 @@ from simjudge.results.saved_result import ResultEntry
 
 MAX_LABELLED = 14
 """Up to how many points carry their name in the figure."""
-LABEL_HEIGHT = 13.0
-"""Distance of two names that stand below each other, points."""
 CHARACTER_WIDTH = 6.5
 """About the width of a character of a name, points."""
-NEAR = 60.0
-"""Points of a figure that lie nearer than this, in points, get their names in one column."""
 CORNER_STRIP = 0.15
 """The share of the W1 axis that is kept free above and below for what the corners say."""
 POINT_AREA, SMALL_POINT_AREA = 80.0, 28.0
@@ -91,7 +88,7 @@ def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
         _draw_point(axes, point)
     named = [p for p in drawn if not p.small]
     if len(named) <= MAX_LABELLED:
-        _label_points(axes, named)
+        _label_points(axes, drawn, named)
 
 
 def _draw_point(axes: Axes, point: OverlapPoint) -> None:
@@ -106,63 +103,39 @@ def _draw_point(axes: Axes, point: OverlapPoint) -> None:
     _dots(axes, [x], [entry.number("mean_w1") or 0.0], area, colour, [entry_tooltip(entry, point.label)])
 
 
-def _label_points(axes: Axes, points: Sequence[OverlapPoint]) -> None:
-    """Write names beside the points, pushed apart where they would overlap, with a hair line to the point."""
+def _label_points(axes: Axes, points: Sequence[OverlapPoint], named: Sequence[OverlapPoint]) -> None:
+    """Write names beside points, clear of all points and intervals, with a hair line to the point."""
     width, height = axes_size(axes)
     low, high = axes.get_ylim()
     scale = height / (high - low)
-    spots = [(p.entry.number("overlap_a") or 0.0, p.entry.number("mean_w1") or 0.0) for p in points]
-    at = [(x * width, (y - low) * scale) for x, y in spots]
-    labels = [plain_text(p.label, 40) for p in points]
-    longest = max((len(label) for label in labels), default=0)
-    on_left = [x + 16 + CHARACTER_WIDTH * len(label) > width for (x, _), label in zip(at, labels, strict=True)]
-    for group in _near_groups([x - (20.0 if left else 0.0) for (x, _), left in zip(at, on_left, strict=True)]):
-        left = any(on_left[n] for n in group)
-        edge = min(at[n][0] for n in group) - 18 if left else max(at[n][0] for n in group) + 18
-        edge = max(edge, 6.0 + CHARACTER_WIDTH * longest) if left else edge
-        order = sorted(group, key=lambda n: at[n][1])
-        room = -low * scale, (high / (1 + CORNER_STRIP) - low) * scale - 8
-        for n, y in zip(order, spread_positions([at[n][1] for n in order], LABEL_HEIGHT, *room), strict=True):
-            x_data, y_data = edge / width, y / scale + low
-            end = x_data + (2 if left else -2) / width
-            axes.plot([spots[n][0], end], [spots[n][1], y_data], color=LIGHT["soft"], linewidth=0.7, alpha=0.7)
-            axes.text(
-                x_data, y_data, labels[n], ha="right" if left else "left", va="center_baseline", fontsize=12,
-                bbox={"facecolor": LIGHT["panel"], "edgecolor": "none", "pad": 0.5, "alpha": 0.75},
-            )  # fmt: skip
+
+    def at(point: OverlapPoint, field: str = "mean_w1") -> tuple[float, float]:
+        value = point.entry.number(field)
+        return (point.entry.number("overlap_a") or 0.0) * width, ((value or 0.0) - low) * scale
+
+    labels = [plain_text(p.label, 40) for p in named]
+    marks = [mark for p in points for mark in _marks(at(p), at(p, "w1_low"), at(p, "w1_high"), p)]
+    room = (6.0, -low * scale, width, (high / (1 + CORNER_STRIP) - low) * scale - 8)
+    places = place_labels([at(p) for p in named], [CHARACTER_WIDTH * len(label) for label in labels], marks, room)
+    for point, label, place in zip(named, labels, places, strict=True):
+        x, y = place.x / width, place.y / scale + low
+        end = x + (2 if place.on_left else -2) / width
+        spot = (point.entry.number("overlap_a") or 0.0, point.entry.number("mean_w1") or 0.0)
+        axes.plot([spot[0], end], [spot[1], y], color=LIGHT["soft"], linewidth=0.7, alpha=0.7)
+        axes.text(
+            x, y, label, ha="right" if place.on_left else "left", va="center_baseline", fontsize=12,
+            bbox={"facecolor": LIGHT["panel"], "edgecolor": "none", "pad": 0.5, "alpha": 0.75},
+        )  # fmt: skip
 
 
-def spread_positions(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
-    """Move positions apart, each as little as possible.
-
-    Args:
-        wanted: positions, rising.
-        apart: the least distance of two neighbours.
-        low, high: the range that they stay within.
-
-    Returns:
-        As many positions, rising.
-    """
-    blocks: list[list[float]] = []  # what each block's first position should be, and how many positions it holds
-    for n, position in enumerate(wanted):
-        blocks.append([position - n * apart, 1])
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            (mean, size), (other, more) = blocks[-2:]
-            blocks[-2:] = [[(mean * size + other * more) / (size + more), size + more]]
-    firsts = [mean for mean, size in blocks for _ in range(int(size))]
-    top = high - (len(wanted) - 1) * apart
-    return [max(low, min(first, top)) + n * apart for n, first in enumerate(firsts)]
-
-
-def _near_groups(positions: Sequence[float]) -> list[list[int]]:
-    """Group the numbers of positions that lie near each other."""
-    out: list[list[int]] = []
-    last = -1e9
-    for n in sorted(range(len(positions)), key=lambda n: positions[n]):
-        if positions[n] - last > NEAR:
-            out.append([])
-        out[-1].append(n)
-        last = positions[n]
+def _marks(
+    spot: tuple[float, float], low: tuple[float, float], high: tuple[float, float], point: OverlapPoint
+) -> list[Rectangle]:
+    """What a point draws: its dot, and its interval where it shows one."""
+    radius = ((SMALL_POINT_AREA if point.small else POINT_AREA) ** 0.5) / 2 + 1
+    out = [(spot[0] - radius, spot[1] - radius, spot[0] + radius, spot[1] + radius)]
+    if not point.small and point.entry.number("w1_low") is not None and point.entry.number("w1_high") is not None:
+        out.append((low[0] - 1, low[1], low[0] + 1, high[1]))
     return out
 
 

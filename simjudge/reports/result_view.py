@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from simjudge.core.errors import Losses
+from simjudge.reports.breakdown_view import BreakdownView, breakdown_view
 from simjudge.reports.figures import sweep_panels, w1_vs_overlap
 from simjudge.reports.gallery_cards import BUDGET, Gallery, make_gallery
 from simjudge.reports.inline_svg import FigureEmbedder
@@ -83,6 +84,7 @@ class ResultView:
         is_sorted: whether classes are ordered by how far their W1 lies above the floor.
         maps: whether each class has context maps.
         gallery: the cards.
+        breakdowns: the contexts by distance, truncation and occlusion, and the confusion of classes.
         tables, notes: all numbers, and their footnotes.
         inputs, parameters: what was compared, and how.
         losses: what was lost from the input.
@@ -101,6 +103,7 @@ class ResultView:
     is_sorted: bool
     maps: bool
     gallery: Gallery
+    breakdowns: BreakdownView
     tables: list[NumberTable]
     notes: list[str]
     inputs: list[tuple[str, list[str]]]
@@ -158,6 +161,7 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         is_sorted=classes > SORTED_BY_ID,
         maps=share.maps,
         gallery=gallery,
+        breakdowns=breakdown_view(result, [e.key for e in charted], names),
         tables=tables,
         notes=notes,
         inputs=_inputs(result.header),
@@ -228,7 +232,7 @@ def _inputs(header: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
 
 
 def _input(value: Any, key: str) -> str:
-    if value is None:
+    if value is None or value == "":
         return DASH
     if key.endswith("sha256"):
         return f"{str(value)[:12]}…"

@@ -34,6 +34,8 @@ from simjudge.results.saved_result import Result, ResultEntry
 
 SORTED_BY_ID = 12
 """Up to how many classes are listed by class id; more are listed by how far their W1 lies above the floor."""
+_ORDERS = {"excess": "excess_w1", "w1": "mean_w1", "p": "p_adjusted", "overlap": "overlap_a"}
+"""Name of an order of the verdicts to the field that it is by."""
 OPEN_SECTIONS = 8
 """How many sections after the first are unfolded when the page opens."""
 
@@ -52,6 +54,7 @@ class ClassVerdict:
         numbers: its numbers on a line.
         row: mean W1 and its interval over what chance gives.
         strong: whether it is the verdict on all classes together.
+        order: what the page can order verdicts by: name, excess, w1, p, overlap; empty text where undefined.
     """
 
     result: str
@@ -63,6 +66,7 @@ class ClassVerdict:
     numbers: str
     row: Markup
     strong: bool
+    order: dict[str, float | str]
 
 
 @dataclass(frozen=True)
@@ -161,7 +165,13 @@ def class_verdict(entry: ResultEntry, result: Result, axis_end: float) -> ClassV
         numbers=verdict_numbers(entry, names),
         row=verdict_row(entry, axis_end),
         strong=entry.key == OVERALL,
+        order=_order(entry),
     )
+
+
+def _order(entry: ResultEntry) -> dict[str, float | str]:
+    known = {name: entry.number(field) for name, field in _ORDERS.items()}
+    return {"name": entry.label} | {name: "" if value is None else value for name, value in known.items()}
 
 
 def sections(

@@ -16,6 +16,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet, IntArray
 from simjudge.core.progress import Advance
+from simjudge.perception.confusion import confusion
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.judged_set import JudgedSet, class_samples, judge_set, require_labels
@@ -41,7 +42,7 @@ class PairResult:
         a, b: the sets, as they were compared (B with A's class ids).
         classes: by class id.
         overall: certainty over all classes together.
-        numbers: "by_class" and "overall" as docs/results.md has them.
+        numbers: "by_class", "overall" and "confusion" as docs/results.md has them.
         losses: frames that could not take part.
         units: how many things of each set were drawn independently: frames, photographs or blocks of time.
         drawn: what they are.
@@ -72,7 +73,7 @@ def compare_pair(
         set_b: the predicting set (usually simulated), with predictions.
         settings: of the comparison. With `paired`, frame i of A and frame i of B show the same. Where predictions come
             from is settled before.
-        precision: also compute average precision.
+        precision: also compute average precision and the confusion of classes.
         advance: told (contexts done, contexts in all).
     """
     losses, method = Losses(), settings.method
@@ -82,6 +83,10 @@ def compare_pair(
     units = _units(a, b, settings)
     classes, overall = _compare_classes((a, b), units, settings, advance)
     numbers = _numbers(a, b, classes, overall)
+    if precision:
+        numbers["confusion"] = {
+            which: confusion(judged.frames, method.min_score).content() for which, judged in (("a", a), ("b", b))
+        }
     if settings.paired:
         _add_pointwise(a, b, numbers)
     return PairResult(a, b, classes, overall, numbers, losses, (units[0].count, units[1].count), units)

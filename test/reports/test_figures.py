@@ -13,18 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_results import made_contexts, made_set, write_result, write_sweep
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.reports import figures
-from simjudge.reports.chart_data import NothingToDrawError
+from simjudge.reports.chart_data import NothingToDrawError, OverlapPoint
 from simjudge.reports.class_figures import MAP_COLUMNS
 from simjudge.reports.figure_files import save_figures
-from simjudge.reports.palette import DARK, LIGHT, series_colours
+from simjudge.reports.palette import DARK, LIGHT, SERIES, series_colours
+from simjudge.reports.point_labels import spread_positions
 from simjudge.reports.report_figure import ReportFigure, plain_text
-from simjudge.reports.result_charts import spread_positions
-from simjudge.results.saved_result import Result, load_results
+from simjudge.results.saved_result import Result, ResultEntry, load_results
 
 KEYS = ("overall", "1", "2")
 BY_CLASS = (
@@ -150,6 +151,29 @@ def test_w1_against_overlap_has_a_point_a_class(result: Result) -> None:
         assert word in words
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_names_cover_no_point(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = []
+    for number, colour in enumerate(SERIES):
+        w1, overlap = float(rng.uniform(0.02, 0.4)), float(rng.choice([0.95, 0.85, 0.4]) + rng.uniform(-0.03, 0.03))
+        fields = {"mean_w1": w1, "w1_low": 0.9 * w1, "w1_high": 1.1 * w1, "overlap_a": overlap, "verdict": "gap"}
+        label = f"class number {number}"
+        points.append(OverlapPoint(ResultEntry(str(number), label, fields), label, colour))
+    figure = figures.overlap_figure(points)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    (axes,) = figure.axes
+    names = [text for text in axes.texts if text.get_text().startswith("class number")]
+    assert len(names) == len(points)
+    for text in names:
+        frame = text.get_window_extent(canvas.get_renderer())
+        for x, y in axes.transData.transform(dots(figure)):
+            assert not (frame.x0 <= x <= frame.x1 and frame.y0 <= y <= frame.y1)
+    frames = [text.get_window_extent(canvas.get_renderer()).padded(-2) for text in names]
+    assert not any(a.overlaps(b) for n, a in enumerate(frames) for b in frames[:n])
+
+
 def test_several_results_have_a_point_each(result: Result, empty: Result) -> None:
     assert len(dots(figures.w1_vs_overlap([result, result]))) == 2
     assert len(dots(figures.w1_vs_overlap([result, empty]))) == 1
@@ -183,7 +207,7 @@ def test_a_sweep_draws_every_point(result: Result) -> None:
 
 
 @pytest.mark.parametrize("draw", [*BY_CLASS, *WHOLE])
-@pytest.mark.parametrize("kind", ["svg", "pdf"])
+@pytest.mark.parametrize("kind", ["svg", "pdf", "png"])
 def test_files_are_the_same_every_time(tmp_path: Path, result: Result, draw, kind: str) -> None:
     for name in ("first", "second"):
         draw(result).savefig(tmp_path / f"{name}.{kind}")
@@ -191,7 +215,7 @@ def test_files_are_the_same_every_time(tmp_path: Path, result: Result, draw, kin
     assert first == second
     if kind == "svg":
         assert b"<text" in first
-    else:
+    elif kind == "pdf":
         assert b"/FontFile2" in first
 
 
@@ -206,11 +230,13 @@ def test_matplotlib_settings_of_the_user_do_not_matter(result: Result) -> None:
     assert mpl.rcParams["svg.fonttype"] == "path"
 
 
-def test_every_figure_is_saved_as_svg_and_pdf(tmp_path: Path, result: Result, empty: Result) -> None:
+def test_every_figure_is_saved_as_svg_pdf_and_png(tmp_path: Path, result: Result, empty: Result) -> None:
     written = save_figures([result, empty], tmp_path / "out")
     assert sorted(written) == sorted((tmp_path / "out").rglob("*.*"))
     names = {p.relative_to(tmp_path / "out").as_posix() for p in written}
     assert {"cones/overview.svg", "cones/overview.pdf", "cones/sweep.pdf", "cones/w1_histogram_1_red.svg"} <= names
+    assert {name.rpartition(".")[2] for name in names} == {"svg", "pdf", "png"}
+    assert len({name.rpartition(".")[0] for name in names}) * 3 == len(names)
     assert {"none/overview.svg", "none/performance_distributions_all.pdf"} <= names
     assert not any(name.startswith("none/w1_histogram") for name in names)
 

@@ -12,8 +12,10 @@ import pytest
 from made_results import made_contexts, made_set, write_result, write_sweep
 from PIL import Image
 
+from simjudge.reports.breakdowns import breakdowns
 from simjudge.reports.page import write_report
 from simjudge.results.gallery import save_gallery
+from simjudge.results.saved_result import load_results
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
@@ -91,6 +93,57 @@ def test_nothing_reaches_over_the_window(
     assert found is not None
     assert found.group(3) == ""
     assert int(found.group(2)) <= int(found.group(1))
+
+
+ORDER = """<script>
+const table = document.querySelector("table.rows"), heads = [...table.querySelectorAll("thead th")];
+const column = heads.findIndex((head) => head.textContent === "mean W1");
+const rows = () => [...table.tBodies[0].rows].filter((row) => row.offsetParent);
+const shown = () => rows().map((row) => row.cells[column].dataset.value);
+const said = [shown().join()];
+heads[column].firstChild.click(); said.push(shown().join());
+heads[column].firstChild.click(); said.push(shown().join());
+const field = table.closest(".scroll").previousElementSibling.querySelector("input");
+field.value = "RED edge"; field.dispatchEvent(new Event("input")); said.push(shown().join());
+document.documentElement.dataset.said = said.join("|");
+</script>"""
+
+
+def test_rows_are_ordered_by_a_click_and_chosen_by_words(
+    chromium: str, tmp_path: Path, pages: dict[str, Path]
+) -> None:
+    asked = tmp_path / "asked.html"
+    html = pages["one"].read_text(encoding="utf-8")
+    asked.write_text(html.replace("</body>", ORDER + "</body>"), encoding="utf-8")
+    found = re.search(r'data-said="([^"]*)"', _run(chromium, tmp_path, asked, "--dump-dom").stdout)
+    assert found is not None
+    as_it_was, down, up, chosen = ([float(v) if v else None for v in part.split(",")] for part in found[1].split("|"))
+    known = sorted(v for v in as_it_was if v is not None)
+    unknown = [None] * (len(as_it_was) - len(known))
+    assert len(known) > 10
+    assert down == known[::-1] + unknown
+    assert up == known + unknown
+    rows = breakdowns(load_results([pages["one"].parent / "cones"])[0])
+    assert chosen == [row.w1 for row in rows if row.label == "red" and row.group == "at the image's edge"]
+
+
+def test_verdicts_of_many_classes_are_ordered(chromium: str, tmp_path: Path) -> None:
+    a, b = (made_set(name, seed, 40, classes=tuple(range(30)), pictures=False) for seed, name in enumerate("ab"))
+    folder = write_result(tmp_path / "many", made_contexts(a, b), names={str(k): f"kind {k}" for k in range(30)})
+    write_report([folder], tmp_path / "many.html")
+    script = """<script>
+const choice = document.querySelector(".tools select");
+choice.value = "w1"; choice.dispatchEvent(new Event("change"));
+const rows = [...document.querySelectorAll(".verdicts .verdict:not(.axis)")].filter((row) => row.offsetParent);
+document.documentElement.dataset.said = rows.map((row) => row.dataset.w1).join();
+</script>"""
+    page = tmp_path / "many.html"
+    page.write_text(page.read_text(encoding="utf-8").replace("</body>", script + "</body>"), encoding="utf-8")
+    found = re.search(r'data-said="([^"]*)"', _run(chromium, tmp_path, page, "--dump-dom").stdout)
+    assert found is not None
+    shown = [float(value) for value in found[1].split(",") if value]
+    entries = load_results([folder])[0].entries
+    assert shown == sorted((w1 for e in entries if (w1 := e.number("mean_w1")) is not None), reverse=True)
 
 
 def test_the_browser_refuses_what_a_page_would_load(chromium: str, tmp_path: Path, pages: dict[str, Path]) -> None:

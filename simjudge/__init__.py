@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from simjudge.core.frames import Predictions as Predictions
     from simjudge.data import sets
     from simjudge.data.conversion import convert as convert
+    from simjudge.data.rosbag2.recovery import Recovered as Recovered
+    from simjudge.data.rosbag2.recovery import recover as recover
     from simjudge.data.set_join import join as join
     from simjudge.data.sets import Topics as Topics
     from simjudge.data.splits import Split as Split
@@ -69,6 +71,7 @@ _HOMES = {
     "Losses": "simjudge.core.errors",
     "Objects": "simjudge.core.frames",
     "Predictions": "simjudge.core.frames",
+    "Recovered": "simjudge.data.rosbag2.recovery",
     "SimjudgeError": "simjudge.core.errors",
     "Split": "simjudge.data.splits",
     "Topics": "simjudge.data.sets",
@@ -88,6 +91,7 @@ _HOMES = {
     "load_detector": "simjudge.perception.loading",
     "load_result": "simjudge.reports.comparison_result",
     "read": "simjudge.data.sets:read_set",
+    "recover": "simjudge.data.rosbag2.recovery",
     "render": "simjudge.capture.rendering",
     "replay": "simjudge.capture.replaying",
     "report": "simjudge.reports.report",

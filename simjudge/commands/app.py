@@ -17,6 +17,7 @@ from simjudge.commands import (
     engines,
     info,
     join,
+    recover,
     render,
     replay,
     report,
@@ -54,6 +55,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "replay": replay.replay,
     "run": run.run,
     "watch": watch.watch,
+    "recover": recover.recover,
     "info": info.info,
 }
 """The functions behind the subcommands, in the order in which the help lists them."""

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 @contextmanager
 def atomic_file(path: str | Path) -> Iterator[Path]:
@@ -30,11 +32,11 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     path = output_path(path)
     temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
-    with _plain_os_errors(path):
+    with plain_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield temporary
-            _sync(temporary)
+            sync_file(temporary)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -59,7 +61,7 @@ def atomic_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path
     path = output_path(path)
     if not overwrite:
         check_output(path)
-    with _plain_os_errors(path):
+    with plain_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
         temporary.chmod(0o755)
@@ -166,8 +168,23 @@ def hash_files(path: str | Path) -> str:
     return digest.hexdigest()
 
 
-def _sync(path: Path) -> None:
-    """Flush a written file to the disk, so that a full disk is noticed before the final name exists."""
+def disk_trouble(error: OSError) -> str:
+    """Why a file cannot be written, in a few words.
+
+    Args:
+        error: of the system.
+    """
+    if error.errno in _FULL:
+        return "the disk is full (or a file-size limit is reached)"
+    return f"cannot be written: {error.strerror or error}"
+
+
+def sync_file(path: Path) -> None:
+    """Flush a written file to the disk, so that a full disk is noticed before the final name exists.
+
+    Args:
+        path: the file.
+    """
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -176,13 +193,20 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _plain_os_errors(path: Path) -> Iterator[None]:
+def plain_os_errors(path: Path) -> Iterator[None]:
+    """Within this block, an error of the system becomes one line that names the output.
+
+    Args:
+        path: the output.
+
+    Raises:
+        SimjudgeError: the disk is full, or the place cannot be written to.
+    """
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            reason = "the disk is full (or a file-size limit is reached)"
-            raise SimjudgeError(f"{path}: {reason}; nothing was written under that name") from error
+        if error.errno in _FULL:
+            raise SimjudgeError(f"{path}: {disk_trouble(error)}; nothing was written under that name") from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise SimjudgeError(f"{path}: cannot be written to: {error.strerror}") from error
         raise

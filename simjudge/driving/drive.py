@@ -18,6 +18,7 @@ from simjudge.core.files import atomic_file, check_output, output_path
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.version import version
 from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.unfinished import describe_unfinished
 from simjudge.driving.closed_loop import ClosedLoop, DriveLimits, DriveOutcome
 from simjudge.driving.driver import Driver, DriverParameters
 from simjudge.driving.frame_detectors import GROUND_TRUTH, load_frame_detector
@@ -144,6 +145,8 @@ def drive(  # noqa: PLR0913 - the options of the command
     target = None if out is None else output_path(Path(out))
     if target is not None:
         check_output(target)
+        for line in describe_unfinished(target.parent):
+            log(line)
     options = DriveOptions(scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score)
     loop = make_closed_loop(options, DriveLimits(duration=limit))
     about = describe_drive(options, loop)

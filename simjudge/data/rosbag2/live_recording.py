@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,14 +13,19 @@ from rosbags.rosbag2 import StoragePlugin, WriterError
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import output_path
+from simjudge.core.files import disk_trouble, output_path
 from simjudge.data.rosbag2.mcap_writer import CheckedMcapWriter, CheckedWriter
 
 _PLUGINS = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 
 
 class LiveRecording:
-    """A rosbag2 folder, open for writing raw CDR messages as they come."""
+    """A rosbag2 folder, open for writing raw CDR messages as they come.
+
+    Attributes:
+        path: the folder.
+        trouble: why nothing more can be written, empty where it can.
+    """
 
     def __init__(self, path: str | Path, storage: Literal["mcap", "sqlite3"] = "mcap") -> None:
         """Create the folder and its storage file.
@@ -29,6 +35,7 @@ class LiveRecording:
         """
         path = Path(path)
         self.path = path
+        self.trouble = ""
         self._writer = CheckedWriter(_free(path), version=9, storage_plugin=_PLUGINS[storage])
         self._connections: dict[str, Connection] = {}
         try:
@@ -95,18 +102,22 @@ class LiveRecording:
 
     def abort(self) -> None:
         """Let go of the file as it is, without index and metadata.yaml."""
-        self._writer.abort()
+        with suppress(OSError, sqlite3.Error):  # where the disk is full, not even the last bytes can be written
+            self._writer.abort()
 
     def _guarded(self, work: Any, *args: Any, **named: Any) -> Any:
         try:
             return work(*args, **named)
-        except OSError as error:
-            raise SimjudgeError(self._broken(error.strerror)) from error
-        except (sqlite3.Error, WriterError) as error:
-            raise SimjudgeError(self._broken(error)) from error
+        except (OSError, sqlite3.Error, WriterError) as error:
+            self.trouble = _trouble(error)
+            raise SimjudgeError(f"{self.path}: {self.trouble}; what was written so far can be read") from error
 
-    def _broken(self, why: object) -> str:
-        return f"{self.path}: cannot be written any more: {why}; what was written so far can be read"
+
+def _trouble(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return disk_trouble(error)
+    # Where no more fits, sqlite says "disk is full" or "disk I/O error".
+    return f"the disk is full or failing ({error})" if "disk" in str(error) else f"cannot be written any more: {error}"
 
 
 def _free(path: Path) -> Path:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import tempfile
+import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
 
-from simjudge.core.files import atomic_file, atomic_folder, check_output, output_path
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import output_path
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE, IMAGE, standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
+from simjudge.data.rosbag2.unfinished import UnfinishedRecording
+
+log = logging.getLogger(__name__)
 
 _SENSOR = (IMAGE, COMPRESSED_IMAGE, CAMERA_INFO)
-_SUFFIXES: dict[str, Literal["mcap", "sqlite3"]] = {".mcap": "mcap", ".db3": "sqlite3"}
+STORAGE_OF_SUFFIX: dict[str, Literal["mcap", "sqlite3"]] = {".mcap": "mcap", ".db3": "sqlite3"}
+"""The storage of a recording that is one file, by the end of its name."""
+_FLUSH_EVERY = 1_000_000_000
+"""Nanoseconds of recording time, not of the wall clock, so that two drives give one file: what a kill loses at most."""
 _FOREVER = QosTime(9223372036, 854775807)
 
 
@@ -26,6 +33,7 @@ class MessageRecording:
         """Write to a recording that is open."""
         self._live, self._types = live, standard_types()
         self._topics: set[str] = set()
+        self._flush_at = 0
 
     def write(self, topic: str, stamp: int, message: Any, *, latched: bool = False) -> None:
         """Add a message.
@@ -46,6 +54,9 @@ class MessageRecording:
             self._live.add_topic(topic, kind, definition, [_qos(sensor=kind in _SENSOR, latched=latched)])
             self._topics.add(topic)
         self._live.write(topic, stamp, bytes(self._types.serialize_cdr(message, kind)))
+        if stamp >= self._flush_at:
+            self._live.flush()
+            self._flush_at = stamp + _FLUSH_EVERY
 
 
 @contextmanager
@@ -57,43 +68,48 @@ def record_messages(path: str | Path, custom_data: Mapping[str, str] | None = No
         custom_data: kept in the recording's metadata, as rosbag2's custom data.
 
     Raises:
-        SimjudgeError: something is there already, or it cannot be written; nothing is left under that name then.
+        SimjudgeError: something is there already, it cannot be written, or the block raised one. What was recorded
+            until then is kept under a name that the error says.
     """
-    path = Path(path)
-    path = output_path(path)
-    check_output(path)
-    stopped: list[KeyboardInterrupt] = []
-    if path.suffix in _SUFFIXES:
-        with atomic_file(path) as target, tempfile.TemporaryDirectory(".tmp", ".recording.", path.parent) as near:
-            folder = Path(near) / path.stem
-            yield from _written(folder, _SUFFIXES[path.suffix], custom_data or {}, stopped)
-            (folder / path.name).replace(target)
-    else:
-        with atomic_folder(path) as target:
-            folder = target / path.name
-            yield from _written(folder, "mcap", custom_data or {}, stopped)
-            for file in folder.iterdir():
-                file.rename(target / file.name)
-            folder.rmdir()
-    if stopped:
-        raise stopped[0]
-
-
-def _written(
-    folder: Path, storage: Literal["mcap", "sqlite3"], custom_data: Mapping[str, str], stopped: list[KeyboardInterrupt]
-) -> Iterator[MessageRecording]:
-    live = LiveRecording(folder, storage)
-    try:
-        for key, text in custom_data.items():
-            live.set_custom_data(key, text)
+    path = output_path(Path(path))
+    stopped = None
+    with UnfinishedRecording(path) as place:
+        live = LiveRecording(place.folder, STORAGE_OF_SUFFIX.get(path.suffix, "mcap"))
         try:
-            yield MessageRecording(live)
-        except KeyboardInterrupt as stop:
-            stopped.append(stop)
-    except BaseException:
-        live.abort()
-        raise
-    live.close()
+            for key, text in (custom_data or {}).items():
+                live.set_custom_data(key, text)
+            try:
+                yield MessageRecording(live)
+            except KeyboardInterrupt as stop:
+                stopped = stop
+            live.close()
+            place.finish()
+        except BaseException as error:
+            kept = _keep(live, place)
+            if isinstance(error, SimjudgeError):
+                raise SimjudgeError(f"{_reason(path, live, error)}; {kept}") from error
+            log.warning("%s: %s", path, kept)
+            raise
+    if stopped is not None:
+        raise stopped
+
+
+def _reason(path: Path, live: LiveRecording, error: SimjudgeError) -> str:
+    """Why a recording ended before its end, without the name of a folder that is gone."""
+    return f"{path}: {live.trouble}" if live.trouble else str(error)
+
+
+def _keep(live: LiveRecording, place: UnfinishedRecording) -> str:
+    """Keep what was recorded, and say under which name and how to read it."""
+    count = sum(live.counts.values())
+    if not live.trouble:
+        with suppress(SimjudgeError):
+            live.flush()
+    live.abort()
+    kept = place.keep() if count else None
+    if kept is None:
+        return "nothing was recorded"
+    return f"what was recorded is kept in {kept}: 'simjudge recover {kept}' makes a whole recording of it"
 
 
 def _qos(*, sensor: bool, latched: bool) -> Qos:

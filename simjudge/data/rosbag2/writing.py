@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, Qo
 from rosbags.rosbag2 import StoragePlugin, WriterError
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import atomic_file, atomic_folder, output_path
+from simjudge.core.files import output_path, plain_os_errors
 from simjudge.core.frames import NO_STAMP, FrameSet, IntArray
 from simjudge.core.images import ImageError
 from simjudge.data.rosbag2.interfaces import (
@@ -28,6 +27,7 @@ from simjudge.data.rosbag2.interfaces import (
 )
 from simjudge.data.rosbag2.mcap_writer import CheckedWriter
 from simjudge.data.rosbag2.messages import MessageMaker
+from simjudge.data.rosbag2.unfinished import UnfinishedRecording
 
 StorageName = Literal["mcap", "sqlite3"]
 ExtraMessages = Callable[[int], Iterable[tuple[str, Any]]]
@@ -79,20 +79,11 @@ def write_recording(
     stamps = recording_stamps(frames)
     losses = Losses()
     messages = _messages(frames, stamps, losses, extra_messages)
-    if path.suffix in _SUFFIXES:
-        with atomic_file(path) as target, tempfile.TemporaryDirectory(".tmp", ".recording.", path.parent) as near:
-            folder = Path(near) / path.stem
-            with _plain_errors(path):
-                _write(folder, _PLUGINS[_SUFFIXES[path.suffix]], messages, custom_data or {})
-            (folder / path.name).replace(target)
-    else:
-        with atomic_folder(path) as target:
-            folder = target / path.name
-            with _plain_errors(path):
-                _write(folder, _PLUGINS[storage], messages, custom_data or {})
-            for file in folder.iterdir():
-                file.rename(target / file.name)
-            folder.rmdir()
+    plugin = _PLUGINS[_SUFFIXES.get(path.suffix, storage)]
+    with UnfinishedRecording(path) as place:
+        with plain_os_errors(path), _plain_errors(path):
+            _write(place.folder, plugin, messages, custom_data or {})
+        place.finish()
     return losses
 
 

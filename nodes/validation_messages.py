@@ -18,12 +18,13 @@ from simjudge_msgs.msg import (
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
+from simjudge.context.verdicts import NOT_TESTED, verdict_words
 from simjudge.core.version import version
 from simjudge.reports.context_overlay import w1_colour
 from simjudge.studies.live.judge import JudgedFrame
 
 _NAN = math.nan
-_REAL = ("theta", "min_score")
+_REAL = ("theta", "min_score", "margin")
 _OPTIONAL = ("mask_factor", "block")
 _MARKER_DISTANCE = 1.0
 """Metres before the camera at which the text stands."""
@@ -99,7 +100,9 @@ def marker_message(head: Header, numbers: Mapping[str, Any], names: Mapping[str,
         w1 = entry["mean_w1"]
         red, green, blue = w1_colour(_NAN if w1 is None else w1)
         marker.color = ColorRGBA(r=red / 255, g=green / 255, b=blue / 255, a=1.0)
-        marker.text = f"{name}: W1 {_shown(w1)}, overlap {_shown(entry['overlap_a'])} / {_shown(entry['overlap_b'])}"
+        verdict = "" if entry["verdict"] == NOT_TESTED else f", {verdict_words(entry['verdict'], entry['margin'])}"
+        overlap = f"overlap {_shown(entry['overlap_a'])} / {_shown(entry['overlap_b'])}"
+        marker.text = f"{name}: W1 {_shown(w1)}, {overlap}{verdict}"
         out.markers.append(marker)
     return out
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import CompressedImage
 
+from simjudge.context.verdicts import verdict_words
 from simjudge.core.box_drawing import class_colour
 from simjudge.core.images import ImageError
 from simjudge.graph.node_interfaces import NODES
@@ -114,7 +115,8 @@ class WatchNode(SimjudgeNode):
 
 
 def _state(entry: Any, name: str, colour: tuple[int, int, int]) -> ClassState:
-    return ClassState(name, entry.mean_w1, entry.overlap_a, entry.overlap_b, colour)
+    verdict = verdict_words(entry.verdict, entry.margin)
+    return ClassState(name, entry.mean_w1, entry.overlap_a, entry.overlap_b, colour, verdict)
 
 
 def _context_label(context: Any) -> str:

@@ -1,144 +1,224 @@
-"""How sure one can be of a W1: the floor at equal sizes, its p-value, and a bootstrap interval (method, section 6).
+"""How sure one can be of a W1: floor, p, the interval of the excess, and a verdict (method, section 6).
 
-W1 over few samples is biased upward, so a bare W1 says little. Frames, not objects, are relabelled and resampled,
-because the objects of a frame are not independent.
+W1 over few samples is above zero even where nothing differs, so a bare W1 says little. Sampling units (frames), not
+objects, are relabelled and resampled, because the objects of a frame are not independent.
+
+**What the interval is of.** Endless samples would show a W1 without chance in it: the gap. The noise of a finite sample
+hides a part of it, for noise and gap do not simply add. So W1 - floor is at most the gap, and serves as its lower end.
+For the upper end we ask which gap could have been hidden. Where F_A - F_B is D at some value, its estimate is about
+normal around D with a spread s, and contributes E|N(D, s)| = s f(D / s), f(x) = sqrt(2/pi) exp(-x^2 / 2) + x erf(x /
+sqrt 2). f is convex. By Jensen's inequality, over all values and contexts, E[W1] is at least S f(gap / S), where S sums
+the spreads, and S f(0) is the floor. So the gap is at most S f^-1(E[W1] / S).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.context.method import MOST_TRIES
-from simjudge.context.resampling import ResampledW1, Resamples
-from simjudge.context.verdicts import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED, SIGNIFICANCE
-from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray
+from simjudge.context.resampling import ResampledW1
+from simjudge.context.sample_size import NO_UNITS, SampleSize
+from simjudge.context.verdicts import (
+    FEW_PERMUTATIONS,
+    FEW_RELABELLINGS,
+    FEW_UNITS,
+    FEWEST_UNITS,
+    MARGIN,
+    NEVER_PREDICTED,
+    NO_OVERLAP,
+    NOT_TESTED,
+    SIGNIFICANCE,
+    TOO_FEW,
+    verdict_by_margin,
+)
+from simjudge.core.display import ShortRepr
+
+POWER_QUANTILE = 0.8416
+"""Of the normal distribution at 0.8: a gap this many spreads above what must be passed is shown in 80 of 100 cases."""
+
+
+@dataclass(frozen=True, repr=False)
+class Evidence(ShortRepr):
+    """What the certainty of one class, or of all classes together, rests on.
+
+    Attributes:
+        mean_w1: mean of the W1 list; None where nothing was compared.
+        resampled: of one class, or the sum over classes; None where nothing was resampled.
+        size: how many sampling units there are.
+    """
+
+    mean_w1: float | None
+    resampled: ResampledW1 | None = None
+    size: SampleSize = NO_UNITS
 
 
 @dataclass(frozen=True)
 class Certainty:
-    """What stands beside a mean W1. Fields are None where nothing was compared or nothing was tried.
+    """What stands beside a mean W1. Numbers are None where nothing was compared or nothing was tried.
 
     Attributes:
-        w1_low, w1_high: 95 % bootstrap interval of the mean W1 at these sizes, frames resampled.
         floor_mean, floor_q95: mean W1 if A and B did not differ: mean and 95 % quantile over permutations.
         excess_w1: mean W1 less floor_mean.
+        excess_low, excess_high: 95 % interval of the excess: of the W1 that endless samples would show.
+        detectable_w1: the gap that these sizes would have shown in at least 80 of 100 cases.
         p_value: (1 + permutations with W1 at least as large) / (1 + permutations).
-        p_adjusted: p_value for one class among several (see `correct_for_classes`); p_value itself for all together.
-        verdict: GAP, NO_GAP, NO_OVERLAP or NOT_TESTED.
+        p_adjusted: p_value for one class among several; p_value itself for all together. None where there is too little
+            to be tested.
+        permutations, bootstrap: how many were made.
+        units_a, units_b: sampling units that hold the class; 0 where nothing was tried.
+        margin: difference of performance from which a gap matters.
+        verdict: one of `simjudge.context.verdicts.VERDICTS`.
+        verdict_reason: one of `simjudge.context.verdicts.REASONS`: why there is too little to tell.
     """
 
-    w1_low: float | None
-    w1_high: float | None
-    floor_mean: float | None
-    floor_q95: float | None
-    excess_w1: float | None
-    p_value: float | None
-    p_adjusted: float | None
-    verdict: str
+    floor_mean: float | None = None
+    floor_q95: float | None = None
+    excess_w1: float | None = None
+    excess_low: float | None = None
+    excess_high: float | None = None
+    detectable_w1: float | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    permutations: int = 0
+    bootstrap: int = 0
+    units_a: int = 0
+    units_b: int = 0
+    margin: float = MARGIN
+    verdict: str = NOT_TESTED
+    verdict_reason: str = ""
 
 
-def draw_resamples(
-    frames_a: int, frames_b: int, permutations: int, bootstrap: int, seed: int, *, paired: bool = False
-) -> Resamples:
-    """Draw relabellings and reweightings of frames, or of whatever is drawn as one (photographs, blocks of time).
+def estimate_certainty(
+    classes: Sequence[Evidence], overall: Evidence, margin: float = MARGIN
+) -> tuple[list[Certainty], Certainty]:
+    """Judge each class as one of several, and all classes together.
 
-    Args:
-        frames_a, frames_b: frames of each set, or how many such things it has.
-        permutations: relabellings beside the truth. The sizes of both sets stay as they are.
-        bootstrap: draws with replacement, within each set.
-        seed: of the random numbers.
-        paired: frame i of A and frame i of B are a pair: labels are swapped within pairs, and pairs are drawn.
-
-    Raises:
-        UsageError: a negative or absurd number of tries, or paired sets of different length.
-    """
-    if not (0 <= permutations <= MOST_TRIES and 0 <= bootstrap <= MOST_TRIES):
-        raise UsageError(f"permutations and bootstrap draws must be 0 to {MOST_TRIES}")
-    if paired and frames_a != frames_b:
-        raise UsageError(f"paired sets must have the same frames, not {frames_a} and {frames_b}")
-    random = np.random.default_rng(seed)
-    count = frames_a + frames_b
-    labels = np.zeros((count, 1 + permutations if permutations else 0), np.uint8)
-    labels[:frames_a] = 1
-    for p in range(1, labels.shape[1]):
-        if paired:
-            swapped = random.integers(0, 2, frames_a).astype(np.uint8)
-            labels[:, p] = np.concatenate([1 - swapped, swapped])
-        else:
-            labels[:, p] = random.permutation(labels[:, 0])
-    weights = np.ones((count, 1 + bootstrap if bootstrap else 0), np.uint8)
-    for d in range(1, weights.shape[1]):
-        drawn = _times_drawn(random, frames_a)
-        weights[:, d] = np.concatenate([drawn, drawn if paired else _times_drawn(random, frames_b)])
-    return Resamples(labels, weights)
-
-
-def estimate_certainty(mean_w1: float | None, resampled: ResampledW1 | None) -> Certainty:
-    """Judge a mean W1 by what relabelling and reweighting give.
-
-    The bootstrap is centred: a reweighted W1 is itself biased upward, so its spread is used, not its place. The
-    interval says how far the number would move if other frames had been recorded; the floor says how much is bias.
-
-    Args:
-        mean_w1: mean of the W1 list; None where nothing was compared.
-        resampled: of one class, or the sum over classes.
-    """
-    nothing = Certainty(None, None, None, None, None, None, None, NOT_TESTED if mean_w1 is not None else NO_OVERLAP)
-    if mean_w1 is None or resampled is None:
-        return nothing
-    low = high = floor = q95 = p_value = None
-    if len(resampled.weight_sum):
-        draws = _means(resampled.weight_sum, resampled.weight_count)[1:]
-        draws = draws[~np.isnan(draws)]
-        if len(draws):
-            spread = np.quantile(draws, [0.025, 0.975]) - draws.mean()
-            low, high = max(0.0, mean_w1 + float(spread[0])), mean_w1 + float(spread[1])
-    verdict = NOT_TESTED
-    if len(resampled.label_sum):
-        tries = _means(resampled.label_sum, resampled.label_count)
-        truth, tries = tries[0], tries[1:]
-        # Undefined tries (no overlap) say nothing against chance: they count as at least as large.
-        defined = tries[~np.isnan(tries)]
-        # The slack only covers rounding, in the cautious direction.
-        as_large = int(np.sum(defined >= truth * (1 - 1e-12))) + len(tries) - len(defined)
-        p_value = (1 + as_large) / (1 + len(tries))
-        if len(defined):
-            floor, q95 = float(defined.mean()), float(np.quantile(defined, 0.95))
-        verdict = GAP if p_value <= SIGNIFICANCE else NO_GAP
-    excess = None if floor is None else mean_w1 - floor
-    return Certainty(low, high, floor, q95, excess, p_value, p_value, verdict)
-
-
-def correct_for_classes(classes: Sequence[Certainty], overall: Certainty) -> list[Certainty]:
-    """Judge each class as one of several: of twenty classes that do not differ, one would have p <= 0.05 by chance.
-
-    p_adjusted is Holm's (Scand. J. Statist. 6, 1979), and at least the p of all classes together: a gap in a class is
-    called one only where the sets as a whole differ.
+    Of twenty classes that do not differ, one would have p <= 0.05 by chance. p_adjusted is Holm's (Scand. J. Statist.
+    6, 1979), and at least the p of all classes together: a class is called a gap only where the sets as a whole differ.
+    Classes in which no difference could become significant do not count as tested (Tarone, Biometrics 46, 1990).
 
     Args:
         classes: of each class by itself.
         overall: of all classes together.
+        margin: difference of performance from which a gap matters.
+
+    Returns:
+        The certainty of each class, and of all classes together.
     """
-    tested = [i for i, one in enumerate(classes) if one.p_value is not None]
-    out = list(classes)
-    largest = 0.0 if overall.p_value is None else overall.p_value
-    for place, i in enumerate(sorted(tested, key=lambda i: classes[i].p_value or 0.0)):
-        largest = min(1.0, max(largest, (len(tested) - place) * (classes[i].p_value or 0.0)))
-        verdict = GAP if largest <= SIGNIFICANCE else NO_GAP
-        out[i] = replace(classes[i], p_adjusted=largest, verdict=verdict)
+    together = _estimate(overall, 1)
+    together = _judged(together, _reason(overall, together, 1), together.p_value, margin)
+    testable = [i for i, one in enumerate(classes) if one.mean_w1 is not None and not _lacking(one.size)]
+    testable.sort(key=lambda i: classes[i].size.smallest_p)
+    while testable and len(testable) * classes[testable[-1]].size.smallest_p > SIGNIFICANCE:
+        testable.pop()
+    count = max(1, len(testable))
+    each = [_estimate(one, count) for one in classes]
+    reasons = [_reason(one, sure, count) for one, sure in zip(classes, each, strict=True)]
+    adjusted = _adjusted({i: each[i].p_value for i in testable if not reasons[i]}, together.p_value)
+    return [
+        _judged(sure, reason, adjusted.get(i), margin)
+        for i, (sure, reason) in enumerate(zip(each, reasons, strict=True))
+    ], together
+
+
+def _adjusted(p_values: dict[int, float | None], least: float | None) -> dict[int, float]:
+    """Holm's corrected p values, none below `least`."""
+    known = sorted((p, i) for i, p in p_values.items() if p is not None)
+    largest, out = least or 0.0, {}
+    for place, (p, i) in enumerate(known):
+        largest = min(1.0, max(largest, (len(known) - place) * p))
+        out[i] = largest
     return out
 
 
-def _means(total: FloatArray, count: FloatArray) -> FloatArray:
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
+def _lacking(size: SampleSize) -> str:
+    """What no number of permutations would mend."""
+    if not size.predicted:
+        return NEVER_PREDICTED
+    return FEW_UNITS if min(size.units_a, size.units_b) < FEWEST_UNITS else ""
 
 
-def _times_drawn(random: np.random.Generator, count: int) -> FloatArray:
-    if count == 0:
-        return np.zeros(0)
-    return np.minimum(np.bincount(random.integers(0, count, count), minlength=count), 255)
+def _reason(evidence: Evidence, certainty: Certainty, classes: int) -> str:
+    """Why a class could not be called a gap however large its difference; empty where it could."""
+    lacking = _lacking(evidence.size)
+    if lacking:
+        return lacking
+    if classes * evidence.size.smallest_p > SIGNIFICANCE:
+        return FEW_RELABELLINGS
+    return FEW_PERMUTATIONS if classes / (1 + certainty.permutations) > SIGNIFICANCE else ""
+
+
+def _judged(certainty: Certainty, reason: str, p: float | None, margin: float) -> Certainty:
+    if certainty.p_value is not None:
+        certainty = replace(certainty, margin=margin)
+    low, high = certainty.excess_low, certainty.excess_high
+    if certainty.verdict == NO_OVERLAP or certainty.p_value is None or low is None or high is None:
+        # Whatever was not tried: no verdict. p alone says nothing about how large a gap is.
+        return replace(certainty, p_adjusted=p)
+    if reason or p is None:
+        return replace(certainty, verdict=TOO_FEW, verdict_reason=reason or FEW_RELABELLINGS)
+    return replace(certainty, p_adjusted=p, verdict=verdict_by_margin(p, low, high, margin))
+
+
+def _estimate(evidence: Evidence, classes: int) -> Certainty:
+    """The numbers of one class among several, without a verdict."""
+    resampled, w1, size = evidence.resampled, evidence.mean_w1, evidence.size
+    sure = Certainty(verdict=NOT_TESTED if w1 is not None else NO_OVERLAP)
+    if w1 is None or resampled is None:
+        return sure
+    relabelled, reweighted = resampled.label_means(), resampled.weight_means()[1:]
+    tries, draws = relabelled[1:], reweighted[~np.isnan(reweighted)]
+    sure = replace(sure, permutations=len(tries), bootstrap=len(reweighted), units_a=size.units_a, units_b=size.units_b)
+    # Undefined tries (no overlap) say nothing against chance: they count as at least as large.
+    defined = tries[~np.isnan(tries)]
+    if not len(tries):
+        return sure
+    # The slack only covers rounding, in the cautious direction.
+    as_large = int(np.sum(defined >= relabelled[0] * (1 - 1e-12))) + len(tries) - len(defined)
+    sure = replace(sure, p_value=(1 + as_large) / (1 + len(tries)))
+    if not len(defined):
+        return sure
+    floor = float(defined.mean())
+    sure = replace(sure, floor_mean=floor, floor_q95=float(np.quantile(defined, 0.95)), excess_w1=w1 - floor)
+    if not len(draws):
+        return sure
+    # A redrawn W1 is biased upward, so the spread of the draws is used and not their place.
+    # Near 0 it cannot go down as far as up; the larger distance holds for both ends.
+    spread = float(np.abs(np.quantile(draws, [0.025, 0.975]) - draws.mean()).max())
+    needed = float(np.quantile(defined, 1 - SIGNIFICANCE / classes)) + POWER_QUANTILE * float(draws.std())
+    return replace(
+        sure,
+        excess_low=w1 - floor - spread,
+        excess_high=largest_gap(w1 + spread, floor),
+        detectable_w1=largest_gap(needed, floor),
+    )
+
+
+def largest_gap(w1: float, floor: float) -> float:
+    """The largest gap that noise can hide in an expected W1 (see the module's docstring).
+
+    Args:
+        w1: the expected W1.
+        floor: the expected W1 without a gap.
+
+    Returns:
+        S f^-1(w1 / S), 0 where `w1` is not above the floor; w1 itself where the floor is 0.
+    """
+    spread = floor / _fold(0.0)
+    if w1 <= floor:
+        return 0.0
+    if spread == 0:
+        return w1
+    low, high = 0.0, w1 / spread
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _fold(middle) < w1 / spread else (low, middle)
+    return spread * high
+
+
+def _fold(x: float) -> float:
+    """Mean of |X| for a normal X of mean x and spread 1."""
+    return math.sqrt(2 / math.pi) * math.exp(-x * x / 2) + x * math.erf(x / math.sqrt(2))

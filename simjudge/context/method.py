@@ -24,6 +24,7 @@ class Method:
         min_batch_size: a context is compared where both A_c and B_c hold at least this many samples.
         integer_boxes: boxes, IoU and assignment as the authors' public tool has them.
         min_score: predictions below this score do not take part.
+        paint_masks: objects that have a mask are painted into patches by it; False: all are painted as boxes.
     """
 
     theta: float = 0.8
@@ -34,6 +35,7 @@ class Method:
     min_batch_size: int = 1
     integer_boxes: bool = False
     min_score: float = 0.25
+    paint_masks: bool = True
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense."""

@@ -88,7 +88,7 @@ def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Cont
     objects = frames.objects
     size = frames.size[objects.frame]
     edges = whole_pixel_boxes(objects.box, size) if method.integer_boxes else round_to_pixels(objects.box)
-    masks = Masks.none(len(objects)) if objects.masks is None else objects.masks
+    masks = objects.masks if method.paint_masks and objects.masks is not None else Masks.none(len(objects))
     shown = _shown(edges, size, masks)
     height, width = method.patch
     origin = np.column_stack(

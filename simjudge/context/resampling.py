@@ -7,6 +7,7 @@ reduced for all permutations and all bootstrap draws at once, and nothing is kep
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,14 +71,33 @@ class ResampledW1(ShortRepr):
         labels, weights = resamples.labels.shape[1], resamples.weights.shape[1]
         return cls(np.zeros(labels), np.zeros(labels), np.zeros(weights), np.zeros(weights))
 
-    def add(self, other: ResampledW1) -> None:
-        """Take another class's contexts in.
+    @classmethod
+    def concatenate(cls, parts: Sequence[ResampledW1]) -> ResampledW1:
+        """The sums under several batches of resamples, as if they had been one.
+
+        Args:
+            parts: the batches, at least one. Column 0, which is the truth in each, is taken from the first.
+        """
+        first, *others = parts
+        rest = ([array[1:] for array in part.arrays()] for part in others)
+        columns = zip(first.arrays(), *rest, strict=True)
+        return cls(*(np.concatenate(arrays) for arrays in columns))
+
+    def added(self, other: ResampledW1) -> ResampledW1:
+        """The sums with another class's contexts.
 
         Args:
             other: sums under the same resamples.
         """
-        for mine, theirs in zip(self._arrays(), other._arrays(), strict=True):
-            np.add(mine, theirs, out=mine)
+        return ResampledW1(*(mine + theirs for mine, theirs in zip(self.arrays(), other.arrays(), strict=True)))
+
+    def label_means(self) -> FloatArray:
+        """float64 (P,), mean W1 under each relabelling, NaN where nothing was compared."""
+        return _means(self.label_sum, self.label_count)
+
+    def weight_means(self) -> FloatArray:
+        """float64 (D,), mean W1 under each reweighting, NaN where nothing was compared."""
+        return _means(self.weight_sum, self.weight_count)
 
     def add_block(
         self,
@@ -97,16 +117,21 @@ class ResampledW1(ShortRepr):
             min_batch: smallest batch that is compared.
         """
         shared = (block.start, block.rank, frame_of_row, samples.frame, samples.performance)
-        chunks = [np.zeros((CHUNKS, len(total))) for total in self._arrays()]
+        chunks = [np.zeros((CHUNKS, len(total))) for total in self.arrays()]
         if len(self.label_sum):
             _relabelled(*shared, resamples.labels, min_batch, chunks[0], chunks[1])
         if len(self.weight_sum):
             _reweighted(*shared, samples.frame_count_a, resamples.weights, min_batch, chunks[2], chunks[3])
-        for total, parts in zip(self._arrays(), chunks, strict=True):
+        for total, parts in zip(self.arrays(), chunks, strict=True):
             np.add(total, parts.sum(0), out=total)
 
-    def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """The four sums, in the order of the attributes."""
         return self.label_sum, self.label_count, self.weight_sum, self.weight_count
+
+
+def _means(total: FloatArray, count: FloatArray) -> FloatArray:
+    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
 
 
 @njit(cache=True, nogil=True)

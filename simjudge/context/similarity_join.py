@@ -49,6 +49,16 @@ class Neighbours(ShortRepr):
     rank: npt.NDArray[np.int32]
     level: npt.NDArray[np.uint8]
 
+    def at_level(self, number: int) -> Neighbours:
+        """The pairs that are similar at a higher threshold too.
+
+        Args:
+            number: of the threshold, ascending, from 0 on.
+        """
+        kept = self.level > number
+        before = np.concatenate([[0], np.cumsum(kept)])
+        return Neighbours(self.row, before[self.start], self.rank[kept], self.level[kept])
+
 
 @dataclass(frozen=True, repr=False)
 class BestMatches(ShortRepr):

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from simjudge.context.verdicts import verdict_words
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
@@ -16,6 +17,7 @@ from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.reports.breakdowns import BreakdownRow, breakdowns
 from simjudge.reports.latex import latex_table
 from simjudge.reports.result_tables import comparison_table, sweep_table, table_text
+from simjudge.reports.sentences import SetNames, headline, verdict_sentence
 from simjudge.results.context_table import ContextTable
 from simjudge.results.result_folder import SWEEP, atomic_result, check_result_folder
 from simjudge.results.saved_result import Result, comparison_from_content, sweep_from_content
@@ -189,6 +191,12 @@ class ComparisonResult(ShownResult):
         return str(self.content["overall"]["verdict"])
 
     @property
+    def meaning(self) -> str:
+        """What the verdict over all classes together means, and which numbers it rests on."""
+        entry, names = self.saved.overall, SetNames.of_result(self.saved)
+        return "" if entry is None else f"{headline(entry)}: {verdict_sentence(entry, names)}"
+
+    @property
     def contexts(self) -> ContextTable:
         """Every context of both sets, one a row; `to_pandas()` and `to_arrow()` give it to other libraries."""
         if self.saved.contexts is None:
@@ -212,7 +220,8 @@ class ComparisonResult(ShownResult):
     def __repr__(self) -> str:
         """Name, W1 over all classes, verdict."""
         w1 = self.content["overall"]["mean_w1"]
-        return f"ComparisonResult({self.name!r}, mean W1 {'-' if w1 is None else f'{w1:.3f}'}, {self.verdict})"
+        words = verdict_words(self.verdict, self.content["overall"]["margin"])
+        return f"ComparisonResult({self.name!r}, mean W1 {'-' if w1 is None else f'{w1:.3f}'}, {words})"
 
 
 class SweepResult(ShownResult):

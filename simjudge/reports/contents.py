@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from simjudge.context.verdicts import verdict_words
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frame_summary import summarize_frames
@@ -146,8 +147,10 @@ def _result_side(held: Mapping[str, Any]) -> str:
 
 
 def _result_cells(entry: Mapping[str, Any]) -> list[str]:
-    figures = [_figure(entry.get(name)) for name in ("compared", "mean_w1", "overlap_a", "overlap_b", "verdict")]
-    return [f"{entry.get('n_a')} / {entry.get('n_b')}", *figures]
+    figures = [_figure(entry.get(name)) for name in ("compared", "mean_w1", "overlap_a", "overlap_b")]
+    verdict, margin = str(entry.get("verdict", "-")), entry.get("margin")
+    verdict = verdict_words(verdict, margin) if isinstance(margin, float) else verdict
+    return [f"{entry.get('n_a')} / {entry.get('n_b')}", *figures, verdict]
 
 
 def _figure(value: Any) -> str:

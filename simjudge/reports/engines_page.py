@@ -16,6 +16,7 @@ from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.core.version import version
 from simjudge.reports.page_templates import load_template
+from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.sentences import SetNames, verdict_sentence
 from simjudge.results.saved_result import Result
 from simjudge.studies.engine_comparison import CORNER_LIMIT, LONELY_LIMIT, BoxDifferences, EngineView, image_difference
@@ -62,9 +63,9 @@ def write_page(
     verdicts = []
     if result is not None:
         names = SetNames.of_result(result)
-        permutations = result.header.get("parameters", {}).get("permutations")
         verdicts = [
-            (entry.label, entry.verdict, verdict_sentence(entry, names, permutations)) for entry in result.entries
+            (entry.label, VERDICT_COLOURS[entry.verdict], entry.verdict_words, verdict_sentence(entry, names))
+            for entry in result.entries
         ]
     page = load_template("engines.html").render(
         title=title,

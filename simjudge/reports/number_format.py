@@ -82,7 +82,7 @@ def format_p(value: float | None) -> str:
 
 
 def format_interval(entry: ResultEntry) -> str:
-    """Write the 95 % bootstrap interval of the mean W1.
+    """Write the 95 % interval of the excess.
 
     Args:
         entry: a class, or all classes together.
@@ -90,5 +90,20 @@ def format_interval(entry: ResultEntry) -> str:
     Returns:
         Such as "0.081 to 0.130"; empty where there is no interval.
     """
-    low, high = entry.number("w1_low"), entry.number("w1_high")
+    low, high = entry.number("excess_low"), entry.number("excess_high")
     return "" if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
+
+
+def interval_on_w1(entry: ResultEntry) -> tuple[float, float] | None:
+    """Where the interval of the excess lies along an axis of W1: from the floor on.
+
+    Args:
+        entry: a class, or all classes together.
+
+    Returns:
+        Its ends, not below 0; None where there is no interval.
+    """
+    floor, low, high = (entry.number(f) for f in ("floor_mean", "excess_low", "excess_high"))
+    if floor is None or low is None or high is None:
+        return None
+    return max(0.0, floor + low), floor + high

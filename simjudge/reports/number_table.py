@@ -10,14 +10,15 @@ from typing import Any
 
 from simjudge.core.files import atomic_file
 from simjudge.reports.number_format import DASH, format_count, format_number, format_p, format_percent
-from simjudge.reports.sentences import HEADLINES, undefined_reason
+from simjudge.reports.sentences import undefined_reason
 from simjudge.results.saved_result import Result, ResultEntry
 
 _START = ("result", "a", "b", "theta", "patch_height", "patch_width", "class_id", "class_name")
 """First columns of the numbers as CSV."""
 QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 FIELDS = (
-    "n_a", "n_b", "compared", "verdict", "mean_w1", "w1_low", "w1_high", "floor_mean", "floor_q95", "excess_w1",
+    "n_a", "n_b", "compared", "verdict", "verdict_reason", "margin", "mean_w1", "floor_mean", "floor_q95",
+    "excess_w1", "excess_low", "excess_high", "detectable_w1", "permutations", "bootstrap", "units_a", "units_b",
     "p_value", "p_adjusted", "median_w1", "max_w1", "weighted_w1", "mean_abs_mean_diff", "overlap_a", "overlap_b",
     "n_overlap_a", "n_overlap_b", "mean_batch_a", "mean_batch_b", "mean_performance_a", "mean_performance_b",
     "mean_performance_outside_a", "std_performance_outside_a", "mean_performance_outside_b",
@@ -52,17 +53,23 @@ class TableCell:
 
 GROUPS: tuple[tuple[str, tuple[NumberRow, ...]], ...] = (
     ("Verdict", (
-        NumberRow("verdict", "a gap is called one where the corrected p ≤ 0.05", ("verdict",), "verdict"),
+        NumberRow("verdict", "a gap where the corrected p ≤ 0.05, by its size", ("verdict",), "verdict"),
         NumberRow("p", "share of permutations with a W1 at least as large", ("p_value",), "p"),
         NumberRow("p, corrected", "as one of several classes (Holm), not below that of all together", ("p_adjusted",),
             "p"),
+        NumberRow("frames A, B", "independent ones that hold the class", ("units_a", "units_b"), "count", "{}, {}"),
+        NumberRow("permutations, draws", "on which floor and p, and the interval rest", ("permutations", "bootstrap"),
+            "count", "{}, {}"),
     )),
     ("W1, distance of the performance distributions in like contexts", (
         NumberRow("mean W1", "mean over the compared contexts of A", ("mean_w1",)),
-        NumberRow("95 % interval", "bootstrap, frames resampled", ("w1_low", "w1_high"), pattern="{} to {}"),
         NumberRow("floor", "mean W1 to expect if A and B did not differ", ("floor_mean",)),
         NumberRow("floor, 95 % quantile", "what chance stays below 19 times of 20", ("floor_q95",)),
-        NumberRow("above the floor", "mean W1 less the floor", ("excess_w1",)),
+        NumberRow("excess", "mean W1 less the floor", ("excess_w1",)),
+        NumberRow("95 % interval", "of the excess: the W1 that endless samples would show",
+            ("excess_low", "excess_high"), pattern="{} to {}"),
+        NumberRow("shown in 80 %", "the gap that these sizes would have shown in at least 80 of 100 cases",
+            ("detectable_w1",)),
         NumberRow("median, largest", "over the compared contexts", ("median_w1", "max_w1"), pattern="{}, {}"),
         NumberRow("weighted", "mean weighted by the batch size in A", ("weighted_w1",)),
         NumberRow("quantiles 5, 25, 75, 95 %", "over the compared contexts", ("q:0.05", "q:0.25", "q:0.75", "q:0.95"),
@@ -91,7 +98,7 @@ GROUPS: tuple[tuple[str, tuple[NumberRow, ...]], ...] = (
     )),
 )  # fmt: skip
 
-_MAIN = ("verdict", "p", "mean W1", "95 % interval", "floor", "above the floor", "O_A", "O_B", "performance A, B")
+_MAIN = ("verdict", "p", "mean W1", "floor", "excess", "95 % interval", "O_A", "O_B", "performance A, B")
 SIDE_BY_SIDE = tuple(row for _, rows in GROUPS for row in rows if row.label in _MAIN)
 """The rows that become columns where several results stand side by side."""
 
@@ -132,7 +139,7 @@ def format_cell(row: NumberRow, entry: ResultEntry, parameters: Mapping[str, Any
     texts, marks = [], []
     for field in row.fields:
         value = _value(entry, field)
-        texts.append(_text(value, field, row.kind))
+        texts.append(entry.verdict_words if row.kind == "verdict" else _text(value, field, row.kind))
         if value is None:
             source = "w1_quantiles" if field.startswith("q:") else field
             marks.append(notes.number(undefined_reason(entry, source, parameters)))
@@ -182,8 +189,6 @@ def _value(entry: ResultEntry, field: str) -> Any:
 def _text(value: Any, field: str, kind: str) -> str:
     if value is None:
         return DASH
-    if kind == "verdict":
-        return HEADLINES[value]
     if kind == "p":
         return format_p(value)
     if kind == "share" and field.startswith("overlap"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from simjudge.reports.palette import DARK, LIGHT, css_variables
+from simjudge.reports.palette import DARK, LIGHT, VERDICT_COLOURS, css_variables
 
 
 def load_template(name: str) -> Template:
@@ -25,5 +25,7 @@ def load_template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(light=css_variables(LIGHT), dark=css_variables(DARK))
+    environment.globals.update(
+        light=css_variables(LIGHT), dark=css_variables(DARK), verdict_colours=tuple(VERDICT_COLOURS.values())
+    )
     return environment.get_template(name)

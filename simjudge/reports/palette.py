@@ -8,14 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simjudge.context.verdicts import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED
+from simjudge.context.verdicts import (
+    CANNOT_TELL,
+    GAP,
+    LARGE_GAP,
+    NO_OVERLAP,
+    NOT_TESTED,
+    PREDICTS,
+    SMALL_GAP,
+    TOO_FEW,
+)
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import ResultEntry
 
 LIGHT = {
     "page": "#f6f7f9", "panel": "#ffffff", "ink": "#1b2430", "soft": "#566173", "line": "#d9dee6", "grid": "#e8ebf0",
     "plane": "#e9ecf1", "a": "#1f6fc4", "b": "#d06010", "w1": "#7a4fb5", "band": "#c4cad4", "floor": "#6b7686",
-    "gap": "#b3261e", "gap-tint": "#fbeae8", "no-gap": "#1b6e57", "no-gap-tint": "#e6f3ee",
+    "large-gap": "#8c1220", "large-gap-tint": "#f8e1e3", "gap": "#c2410c", "gap-tint": "#fcebe0",
+    "small-gap": "#8a6100", "small-gap-tint": "#faf0d6", "predicts": "#1b6e57", "predicts-tint": "#e6f3ee",
+    "cannot-tell": "#2f5d9b", "cannot-tell-tint": "#e6eef8", "too-few": "#5a6472", "too-few-tint": "#eceff3",
     "none": "#5d4a8a", "none-tint": "#eeeaf7", "open": "#6a5b00", "open-tint": "#f7f1d2",
     "blue": "#1f6fc4", "orange": "#d06010", "green": "#1b8a5a", "magenta": "#a8327e", "yellow": "#a07c00",
     "indigo": "#5b5fc7", "teal": "#0e7c86", "red": "#c2291f",
@@ -24,7 +35,9 @@ LIGHT = {
 DARK = {
     "page": "#12161c", "panel": "#1b2129", "ink": "#e6eaf0", "soft": "#9fabbb", "line": "#36404d", "grid": "#2a323d",
     "plane": "#79838f", "a": "#6fb1f5", "b": "#f59a4a", "w1": "#b998ee", "band": "#454f5d", "floor": "#a9b4c3",
-    "gap": "#ff8a80", "gap-tint": "#3a2020", "no-gap": "#6fd1b0", "no-gap-tint": "#17322a",
+    "large-gap": "#ff7f8c", "large-gap-tint": "#42181e", "gap": "#ff9d6b", "gap-tint": "#3d2415",
+    "small-gap": "#e6bd55", "small-gap-tint": "#352b12", "predicts": "#6fd1b0", "predicts-tint": "#17322a",
+    "cannot-tell": "#8fb8f0", "cannot-tell-tint": "#1b2a40", "too-few": "#aab4c2", "too-few-tint": "#2a3039",
     "none": "#b8a6e8", "none-tint": "#2a2440", "open": "#e3cd5c", "open-tint": "#34301a",
     "blue": "#6fb1f5", "orange": "#f59a4a", "green": "#63d09a", "magenta": "#f08cc8", "yellow": "#e8c93a",
     "indigo": "#a3a7f7", "teal": "#5fd0da", "red": "#ff7468",
@@ -32,7 +45,16 @@ DARK = {
 """The same names on a dark ground."""
 SERIES = ("blue", "orange", "green", "magenta", "yellow", "indigo", "teal", "red")
 """Names of the colours that tell classes and results apart."""
-VERDICT_COLOURS = {GAP: "gap", NO_GAP: "no-gap", NO_OVERLAP: "none", NOT_TESTED: "open"}
+VERDICT_COLOURS = {
+    LARGE_GAP: "large-gap",
+    GAP: "gap",
+    SMALL_GAP: "small-gap",
+    PREDICTS: "predicts",
+    CANNOT_TELL: "cannot-tell",
+    TOO_FEW: "too-few",
+    NO_OVERLAP: "none",
+    NOT_TESTED: "open",
+}
 """Verdict to the name of its colour."""
 
 

@@ -13,7 +13,7 @@ from simjudge.reports.figure_files import save_figures
 from simjudge.reports.latex import is_latex_table, write_latex
 from simjudge.reports.number_table import is_number_table, write_csv
 from simjudge.reports.page import is_report, write_report
-from simjudge.reports.sentences import HEADLINES, SetNames, verdict_sentence
+from simjudge.reports.sentences import SetNames, headline, verdict_sentence
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,7 @@ def report(  # noqa: PLR0913 - one argument an option of the command
         log(f"wrote {len(save_figures(results, Path(figures)))} files into {figures}")
     verdicts = []
     for result in results:
-        permutations = (result.header.get("parameters") or {}).get("permutations")
         for entry in result.entries if result.overall is not None else ():
-            sentence = verdict_sentence(entry, SetNames.of_result(result), permutations)
-            verdicts.append(f"{result.name}: {entry.label}: {HEADLINES[entry.verdict]}: {sentence}")
+            sentence = verdict_sentence(entry, SetNames.of_result(result))
+            verdicts.append(f"{result.name}: {entry.label}: {headline(entry)}: {sentence}")
     return Report(Path(out), verdicts, losses)

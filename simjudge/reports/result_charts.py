@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from simjudge.reports.chart_data import OverlapPoint, round_up
 from simjudge.reports.class_charts import DASHED, set_axes
-from simjudge.reports.number_format import format_number, format_short
+from simjudge.reports.number_format import format_number, format_short, interval_on_w1
 from simjudge.reports.palette import LIGHT, VERDICT_COLOURS
 from simjudge.reports.point_labels import Rectangle, place_labels
 from simjudge.reports.report_figure import ReportFigure, axes_size, plain_text
@@ -48,15 +48,18 @@ def draw_floors(axes: Axes, entries: Sequence[ResultEntry]) -> None:
     for row, entry in enumerate(entries):
         colour = LIGHT[VERDICT_COLOURS[entry.verdict]]
         floor, quantile, w1 = (entry.number(f) for f in ("floor_mean", "floor_q95", "mean_w1"))
-        low, high = entry.number("w1_low"), entry.number("w1_high")
+        interval = interval_on_w1(entry)
         if quantile is not None:
             label = "W1 by chance, up to its 95 % quantile"
             axes.barh(row, quantile, 0.55, color=LIGHT["band"], alpha=0.6, linewidth=0, label=label)
         if floor is not None:
             axes.plot([floor, floor], [row - 0.36, row + 0.36], color=LIGHT["floor"], label="floor: mean W1 by chance")
-        if low is not None and high is not None:
-            label = "mean W1 and its 95 % interval"
-            axes.plot([low, high], [row, row], color=colour, linewidth=3, alpha=0.55, label=label)
+            label = "floor and margin"
+            at = [floor + entry.margin] * 2
+            axes.plot(at, [row - 0.36, row + 0.36], color=LIGHT["soft"], linestyle=DASHED, label=label)
+        if interval is not None:
+            label = "mean W1, and the 95 % interval of its excess over the floor"
+            axes.plot(interval, [row, row], color=colour, linewidth=3, alpha=0.55, label=label)
         if w1 is None:
             axes.text(0.01, row, "undefined", color=LIGHT["soft"], va="center", transform=axes.get_yaxis_transform())
         else:
@@ -71,7 +74,9 @@ def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
         points: what to draw. Points whose W1 is undefined are left out.
     """
     drawn = [p for p in points if p.entry.number("mean_w1") is not None]
-    highest = max((max(p.entry.number("mean_w1") or 0, p.entry.number("w1_high") or 0) for p in drawn), default=0)
+    ends = (interval_on_w1(p.entry) or (0.0, 0.0) for p in drawn)
+    tops = [max(p.entry.number("mean_w1") or 0, high) for p, (_, high) in zip(drawn, ends, strict=True)]
+    highest = max(tops, default=0)
     top = 0.5 if highest <= 0.47 else 1.0
     limits = (-CORNER_STRIP * top, (1 + CORNER_STRIP) * top)
     set_axes(axes, (0, 1), limits, "overlap O_A: share of A's contexts that B shows", "mean W1", x_percent=True)
@@ -93,9 +98,9 @@ def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
 
 def _draw_point(axes: Axes, point: OverlapPoint) -> None:
     entry, x, colour = point.entry, point.entry.number("overlap_a") or 0.0, LIGHT[point.colour]
-    low, high, floor = (entry.number(f) for f in ("w1_low", "w1_high", "floor_mean"))
-    if low is not None and high is not None and not point.small:
-        axes.plot([x, x], [low, high], color=colour, alpha=0.6)
+    floor, interval = entry.number("floor_mean"), interval_on_w1(entry)
+    if interval is not None and not point.small:
+        axes.plot([x, x], interval, color=colour, alpha=0.6)
     if floor is not None and not point.small:
         half = 7.0 / axes_size(axes)[0]
         axes.plot([x - half, x + half], [floor, floor], color=LIGHT["floor"])

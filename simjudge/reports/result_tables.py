@@ -10,15 +10,18 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from simjudge.context.verdicts import verdict_words
 from simjudge.core.display import SummaryTable
 
 TEXT_WIDTH = 160
 """Characters of a line where no terminal says how many there are."""
 _COMPARISON_COLUMNS = (
-    "class", "n A / B", "W1", "95 %", "floor", "p", "p corr.", "verdict", "overlap A / B", "perf. A / B",
+    "class", "n A / B", "W1", "floor", "excess", "95 %", "p", "p corr.", "verdict", "overlap A / B", "perf. A / B",
     "mAP50 A / B",
 )  # fmt: skip
-_SWEEP_COLUMNS = ("patch", "theta", "compared", "W1", "mean diff.", "overlap A / B", "batch A / B")
+_SWEEP_COLUMNS = (
+    "patch", "theta", "compared", "W1", "floor", "excess", "95 %", "p", "verdict", "overlap A / B", "batch A / B",
+)  # fmt: skip
 
 
 def comparison_table(content: Mapping[str, Any]) -> SummaryTable:
@@ -73,11 +76,9 @@ def _comparison_row(label: str, entry: Mapping[str, Any]) -> Sequence[str]:
         label,
         f"{entry['n_a']} / {entry['n_b']}",
         _number(entry["mean_w1"]),
-        "-" if entry["w1_low"] is None else f"{entry['w1_low']:.3f}-{entry['w1_high']:.3f}",
-        _number(entry["floor_mean"]),
-        _number(entry["p_value"]),
+        *_certainty(entry),
         _number(entry["p_adjusted"]),
-        entry["verdict"],
+        verdict_words(entry["verdict"], entry["margin"]),
         _both(entry, "overlap", 2),
         _both(entry, "mean_performance", 3),
         _both(entry, "map50", 3),
@@ -91,10 +92,17 @@ def _sweep_row(point: Mapping[str, Any]) -> Sequence[str]:
         f"{point['theta']:g}",
         str(entry["compared"]),
         _number(entry["mean_w1"]),
-        _number(entry["mean_abs_mean_diff"]),
+        *_certainty(entry),
+        verdict_words(entry["verdict"], entry["margin"]),
         _both(entry, "overlap", 2),
         _both(entry, "mean_batch", 1),
     )
+
+
+def _certainty(entry: Mapping[str, Any]) -> Sequence[str]:
+    low, high = entry["excess_low"], entry["excess_high"]
+    spread = "-" if low is None else f"{low:.3f} to {high:.3f}"
+    return _number(entry["floor_mean"]), _number(entry["excess_w1"]), spread, _number(entry["p_value"])
 
 
 def _number(value: float | None, digits: int = 3) -> str:

@@ -19,11 +19,12 @@ from simjudge.reports.figures import (
 from simjudge.reports.gallery_cards import Gallery, Shelf
 from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.number_format import format_percent
+from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.report_figure import ReportFigure
 from simjudge.reports.sentences import (
-    HEADLINES,
     SetNames,
     effect_size,
+    headline,
     overlap_sentences,
     verdict_numbers,
     verdict_sentence,
@@ -47,7 +48,7 @@ class ClassVerdict:
     Attributes:
         result: name of the result.
         label: what the class is called.
-        kind: the verdict as a CSS class.
+        kind: the name of its colour, and of its CSS class.
         headline: the verdict as words.
         sentence: what it rests on.
         size: how large the difference is, and for how much of A; empty without a floor.
@@ -154,13 +155,12 @@ def class_verdict(entry: ResultEntry, result: Result, axis_end: float) -> ClassV
         The verdict.
     """
     names = SetNames.of_result(result)
-    permutations = (result.header.get("parameters") or {}).get("permutations")
     return ClassVerdict(
         result=result.name,
         label=entry.label,
-        kind=entry.verdict.replace(" ", "-"),
-        headline=HEADLINES[entry.verdict],
-        sentence=verdict_sentence(entry, names, permutations),
+        kind=VERDICT_COLOURS[entry.verdict],
+        headline=headline(entry),
+        sentence=verdict_sentence(entry, names),
         size=effect_size(entry),
         numbers=verdict_numbers(entry, names),
         row=verdict_row(entry, axis_end),

@@ -6,7 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simjudge.context.verdicts import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED, SIGNIFICANCE
+from simjudge.context.verdicts import (
+    CANNOT_TELL,
+    FEW_PERMUTATIONS,
+    FEW_RELABELLINGS,
+    FEW_UNITS,
+    FEWEST_UNITS,
+    GAP,
+    GAPS,
+    LARGE_GAP,
+    NEVER_PREDICTED,
+    NO_OVERLAP,
+    NOT_TESTED,
+    PREDICTS,
+    SIGNIFICANCE,
+    SMALL_GAP,
+    TOO_FEW,
+)
 from simjudge.reports.number_format import (
     NO_BREAK_SPACE,
     format_interval,
@@ -16,10 +32,7 @@ from simjudge.reports.number_format import (
 )
 from simjudge.results.saved_result import Result, ResultEntry
 
-HEADLINES = {GAP: "Gap", NO_GAP: "No gap shown", NO_OVERLAP: "No overlap", NOT_TESTED: "Not tested"}
-"""Verdict to what the page calls it."""
-
-_INTERVAL = ("w1_low", "w1_high")
+_INTERVAL = ("excess_low", "excess_high", "detectable_w1")
 _FLOOR = ("floor_mean", "floor_q95", "excess_w1", "p_value", "p_adjusted")
 _NEED_OVERLAP = (
     "mean_w1", "median_w1", "max_w1", "weighted_w1", "w1_quantiles", "mean_abs_mean_diff", "mean_batch_a",
@@ -52,44 +65,91 @@ class SetNames:
         return cls(*(w.upper() if name.upper() == w.upper() else f"{w.upper()} ({name})" for w, name in given.items()))
 
 
-def verdict_sentence(entry: ResultEntry, names: SetNames, permutations: int | None = None) -> str:
-    """Write what the verdict rests on.
+def headline(entry: ResultEntry) -> str:
+    """Write the verdict as the page calls it.
+
+    Args:
+        entry: a class, or all classes together.
+
+    Returns:
+        Such as "Predicts within 0.05".
+    """
+    return entry.verdict_words[:1].upper() + entry.verdict_words[1:]
+
+
+def meaning(entry: ResultEntry, names: SetNames) -> str:
+    """Write what the verdict means for the user.
 
     Args:
         entry: a class, or all classes together.
         names: what the sets are called.
-        permutations: how many permutations were run, to say where p is the smallest they can show.
 
     Returns:
-        A sentence, to stand behind the headline of the verdict.
+        A sentence that begins in lower case, to stand behind the headline of the verdict.
     """
-    w1 = entry.number("mean_w1")
-    if entry.verdict == NO_OVERLAP or w1 is None:
+    m, a, b = f"{entry.margin:g}", names.a, names.b
+    if entry.verdict == TOO_FEW:
+        return _too_few(entry, names)
+    if entry.verdict == NO_OVERLAP:
         return _nothing_compared(entry, names)
-    spread = (
-        f" (95 % interval {format_interval(entry)})" if format_interval(entry) else " (no interval: bootstrap was 0)"
-    )
-    floor, excess, p = (entry.number(f) for f in ("floor_mean", "excess_w1", "p_value"))
+    return {
+        LARGE_GAP: f"{b} does not predict {a}: in like contexts the detector's performance differs by {m} or more.",
+        GAP: f"{b} and {a} differ beyond chance; whether by more or by less than {m}, more frames would tell.",
+        SMALL_GAP: f"{b} and {a} differ beyond chance, but by less than {m}.",
+        PREDICTS: f"no difference is shown, and one of {m} or more is ruled out: {b} predicts {a} to within {m}.",
+        CANNOT_TELL: f"no difference is shown, but one of {m} or more is not ruled out: more frames would tell.",
+        NOT_TESTED: _not_tested(entry),
+    }[entry.verdict]
+
+
+def verdict_sentence(entry: ResultEntry, names: SetNames) -> str:
+    """Write what the verdict means and what it rests on.
+
+    Args:
+        entry: a class, or all classes together.
+        names: what the sets are called.
+
+    Returns:
+        Sentences, to stand behind the headline of the verdict.
+    """
+    w1, floor, p = (entry.number(f) for f in ("mean_w1", "floor_mean", "p_value"))
+    if w1 is None or entry.verdict == NO_OVERLAP:
+        return _nothing_compared(entry, names)
     if floor is None or p is None:
-        return (
-            f"mean W1 {format_number(w1)}{spread}, but no permutations were run: without the floor to expect from sets "
-            "that do not differ, this number does not tell whether there is a gap."
-        )
-    excess = w1 - floor if excess is None else excess
-    smallest = permutations and p <= 1.0000001 / (1 + permutations)
+        return f"{meaning(entry, names)} Mean W1 is {format_number(w1)}."
+    spread = f" (95 % interval {format_interval(entry)})" if format_interval(entry) else ""
+    excess = entry.number("excess_w1")
+    where = _from_floor(w1 - floor if excess is None else excess)
+    permutations = entry.count("permutations")
+    smallest = permutations > 0 and p <= 1.0000001 / (1 + permutations)
     p_text = f"p = {format_p(p)}" + (f", the smallest that {permutations} permutations can show" if smallest else "")
-    p_text += corrected_p(entry)
-    if entry.verdict == GAP:
-        return (
-            f"mean W1 {format_number(w1)}{spread}, of which {format_number(excess)} stands above the floor of "
-            f"{format_number(floor)} to expect if the sets did not differ; {p_text}."
-        )
-    beyond = entry.number("floor_q95")
-    unseen = f" Sets of this size could hide a W1 up to about {format_number(beyond)}." if beyond is not None else ""
     return (
-        f"mean W1 {format_number(w1)}{spread} is {_from_floor(excess)} the floor of {format_number(floor)} to expect "
-        f"if the sets did not differ; {p_text}.{unseen}"
+        f"{meaning(entry, names)} Mean W1 {format_number(w1)} is {where} the floor of {format_number(floor)} to expect "
+        f"if the sets did not differ{spread}; {p_text}{corrected_p(entry)}.{_detectable(entry)}"
     )
+
+
+def _detectable(entry: ResultEntry) -> str:
+    shown = entry.number("detectable_w1")
+    if shown is None or entry.verdict == TOO_FEW:
+        return ""
+    return f" Sets of these sizes would have shown a gap of {format_number(shown)} in at least 80 of 100 cases."
+
+
+def _too_few(entry: ResultEntry, names: SetNames) -> str:
+    frames = f"{entry.count('units_a'):,} independent frames of {names.a} and {entry.count('units_b'):,} of {names.b}"
+    return {
+        NEVER_PREDICTED: "this detector has no such class: it predicts it in neither set, so all performance is 0.",
+        FEW_UNITS: f"only {frames} hold this class; {FEWEST_UNITS} of each are needed at least.",
+        FEW_RELABELLINGS: f"{frames} hold this class: at these sizes even the largest difference could be chance.",
+        FEW_PERMUTATIONS: f"{entry.count('permutations'):,} permutations are too few for so many classes: even the "
+        f"largest difference could not reach p ≤ {SIGNIFICANCE}.",
+    }[str(entry.fields["verdict_reason"])]
+
+
+def _not_tested(entry: ResultEntry) -> str:
+    lacking = "permutations" if not entry.count("permutations") else "bootstrap draws"
+    return f"no {lacking} were run: W1 alone does not tell whether there is a gap, nor how large it is."
 
 
 def corrected_p(entry: ResultEntry) -> str:
@@ -145,11 +205,11 @@ def verdict_numbers(entry: ResultEntry, names: SetNames) -> str:
         return verdict_sentence(entry, names)
     spread = f" ({format_interval(entry)})" if format_interval(entry) else ""
     if floor is None or p is None:
-        return f"mean W1 {format_number(w1)}{spread}, no floor and no p: permutations were 0; {shares}"
+        return f"mean W1 {format_number(w1)}, no floor and no p: permutations were 0; {shares}"
     side = "above" if w1 >= floor else "below"
-    beside = f"floor {format_number(floor)}, {side} it {format_number(abs(w1 - floor))}"
+    beside = f"floor {format_number(floor)}, {side} it {format_number(abs(w1 - floor))}{spread}"
     p_text = f"p{NO_BREAK_SPACE}={NO_BREAK_SPACE}{format_p(p)}{corrected_p(entry)}"
-    return f"mean W1 {format_number(w1)}{spread}, {beside}, {p_text}; {shares}"
+    return f"mean W1 {format_number(w1)}, {beside}, {p_text}; {shares}"
 
 
 def overlap_sentences(entry: ResultEntry, names: SetNames) -> list[str]:
@@ -208,10 +268,10 @@ def correction_sentence(entries: Sequence[ResultEntry]) -> str:
     Returns:
         A sentence; empty for fewer than two tested classes.
     """
-    tested = [e for e in entries if e.number("p_value") is not None]
+    tested = [e for e in entries if e.number("p_adjusted") is not None]
     if len(tested) < 2:
         return ""
-    found = sum(e.verdict == GAP for e in tested)
+    found = sum(e.verdict in GAPS for e in tested)
     return (
         f"{found} of {len(tested)} tested classes show a gap; p of each is corrected for their number (Holm), and a "
         f"class is called a gap only where all classes together are one, at p ≤ {SIGNIFICANCE}."
@@ -235,7 +295,9 @@ def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, An
     if field in _NEED_OVERLAP and not entry.count("compared"):
         return "nothing was compared: " + _why_nothing(entry)
     reasons = (
+        (field == "p_adjusted" and entry.verdict == TOO_FEW, "there is too little to be tested"),
         (field in _INTERVAL and not parameters.get("bootstrap"), "no bootstrap was asked for"),
+        (field in _INTERVAL and not parameters.get("permutations"), "no permutations were asked for"),
         (field in _FLOOR and not parameters.get("permutations"), "no permutations were asked for"),
         (bool(which) and not entry.count(f"n_{which}"), f"{which.upper()} has no contexts of this class"),
         (field.startswith("std") and entry.number(f"mean_{field[4:]}") is not None, "one context has no spread"),

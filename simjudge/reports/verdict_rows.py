@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from simjudge.reports.chart_data import axis_ticks, round_up
-from simjudge.reports.number_format import format_interval, format_number, format_p, format_percent, format_short
+from simjudge.reports.number_format import (
+    format_interval,
+    format_number,
+    format_p,
+    format_percent,
+    format_short,
+    interval_on_w1,
+)
+from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.svg_elements import element
 from simjudge.results.saved_result import ResultEntry
 
@@ -26,7 +34,8 @@ def w1_axis_end(entries: Sequence[ResultEntry]) -> float:
     Returns:
         A round number above all their means, intervals and floors.
     """
-    values = [e.number(f) for e in entries for f in ("mean_w1", "w1_high", "floor_q95", "floor_mean")]
+    values = [e.number(f) for e in entries for f in ("mean_w1", "floor_q95", "floor_mean")]
+    values += [ends[1] for ends in map(interval_on_w1, entries) if ends is not None]
     return round_up(max((v for v in values if v), default=0.1) * 1.04)
 
 
@@ -42,8 +51,9 @@ def entry_tooltip(entry: ResultEntry, label: str) -> str:
     """
     spread = f" [{format_interval(entry)}]" if format_interval(entry) else ""
     return (
-        f"{label}: {entry.verdict}; mean W1 {format_number(entry.number('mean_w1'))}{spread}, floor "
+        f"{label}: {entry.verdict_words}; mean W1 {format_number(entry.number('mean_w1'))}, floor "
         f"{format_number(entry.number('floor_mean'))} (95 % quantile {format_number(entry.number('floor_q95'))}), "
+        f"excess {format_number(entry.number('excess_w1'))}{spread}, "
         f"p = {format_p(entry.number('p_value'))}; overlap O_A {format_percent(entry.number('overlap_a'))}, "
         f"O_B {format_percent(entry.number('overlap_b'))}"
     )
@@ -64,15 +74,17 @@ def verdict_row(entry: ResultEntry, end: float) -> Markup:
         for t in axis_ticks(end)
     ]
     floor, quantile, w1 = (entry.number(f) for f in ("floor_mean", "floor_q95", "mean_w1"))
-    low, high = entry.number("w1_low"), entry.number("w1_high")
     if quantile is not None:
         parts.append(element("rect", x=0, y=7, width=_along(quantile, end), height=16, class_="floor-band"))
     if floor is not None:
         x = _along(floor, end)
         parts.append(element("line", x1=x, x2=x, y1=4, y2=26, class_="floor-line"))
-    kind = entry.verdict.replace(" ", "-")
-    if low is not None and high is not None:
-        ends = {"x1": _along(low, end), "x2": _along(high, end)}
+        if floor + entry.margin <= end:
+            x = _along(floor + entry.margin, end)
+            parts.append(element("line", x1=x, x2=x, y1=4, y2=26, class_="margin-line"))
+    kind, interval = VERDICT_COLOURS[entry.verdict], interval_on_w1(entry)
+    if interval is not None:
+        ends = {"x1": _along(interval[0], end), "x2": _along(interval[1], end)}
         parts.append(element("line", **ends, y1=15, y2=15, class_=f"spread v-{kind}"))
     if w1 is None:
         parts.append(element("text", "undefined", x="1%", y=19, class_="tick"))

@@ -40,13 +40,14 @@ class Boxes(NamedTuple):
 
 
 class ClassState(NamedTuple):
-    """The numbers of a class, or of all: mean W1 and the overlaps, NaN where undefined; its colour, RGB."""
+    """The numbers of a class, or of all: mean W1, overlaps, NaN where undefined; its colour, RGB; its verdict."""
 
     name: str
     w1: float
     overlap_a: float
     overlap_b: float
     colour: tuple[int, int, int]
+    verdict: str = ""
 
 
 def is_installed() -> bool:
@@ -214,8 +215,8 @@ class Screen:
 
 
 def _markdown(states: Sequence[ClassState], about: Mapping[str, object]) -> str:
-    lines = ["| class | W1 | overlap A | overlap B |", "| --- | --- | --- | --- |"]
+    lines = ["| class | W1 | overlap A | overlap B | verdict |", "| --- | --- | --- | --- | --- |"]
     for state in states:
         numbers = (f"{value:.4f}" if np.isfinite(value) else "-" for value in state[1:4])
-        lines.append(f"| {state.name} | {' | '.join(numbers)} |")
+        lines.append(f"| {state.name} | {' | '.join(numbers)} | {state.verdict} |")
     return "\n".join([*lines, "", *(f"* {key}: {value}" for key, value in about.items())])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.verdicts import VERDICTS
+from simjudge.context.verdicts import REASONS, VERDICTS, verdict_words
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import load_json
 from simjudge.results.context_table import OVERALL, ContextTable, read_contexts
@@ -50,6 +50,16 @@ class ResultEntry:
     def verdict(self) -> str:
         """One of VERDICTS."""
         return str(self.fields["verdict"])
+
+    @property
+    def verdict_words(self) -> str:
+        """The verdict as a person reads it, with the margin where it speaks of one."""
+        return verdict_words(self.verdict, self.margin)
+
+    @property
+    def margin(self) -> float:
+        """Difference of performance from which a gap matters."""
+        return self.number("margin") or 0.0
 
 
 @dataclass(frozen=True)
@@ -174,8 +184,10 @@ def comparison_from_content(content: Mapping[str, Any], contexts: ContextTable, 
     classes = tuple(_entry(key, fields, names, path) for key, fields in _by_id(by_class, path))
     overall = _entry(OVERALL, content.get("overall"), names, path)
     for entry in (overall, *classes):
-        if entry.fields.get("verdict") not in VERDICTS:
-            raise SimjudgeError(f"{path}: {entry.key}: verdict is {entry.fields.get('verdict')!r}; run compare again")
+        for field_name, known in (("verdict", VERDICTS), ("verdict_reason", REASONS)):
+            value = entry.fields.get(field_name)
+            if value not in known:
+                raise SimjudgeError(f"{path}: {entry.key}: {field_name} is {value!r}; run compare again")
     return Result(name, folder, content, overall, classes, contexts)
 
 
@@ -224,7 +236,7 @@ def _checked(value: Any, where: str) -> Any:
     """A field's value; NaN and infinity, which JSON does not have but Python reads, are undefined."""
     if isinstance(value, dict):
         return {k: _checked(v, where) for k, v in value.items()}
-    if isinstance(value, str) and not where.endswith(": verdict"):
+    if isinstance(value, str) and not where.endswith((": verdict", ": verdict_reason")):
         raise SimjudgeError(f"{where} is {value!r}, not a number")
     if isinstance(value, float) and not math.isfinite(value):
         return None

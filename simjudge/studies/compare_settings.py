@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.context.method import MOST_TRIES, PRESETS, Method, patch_size, patch_text
+from simjudge.context.verdicts import MARGIN
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import TextForm, setting
 from simjudge.perception.detector_settings import DetectorSettings
@@ -20,6 +21,12 @@ SWEPT_PATCHES = ((80, 80), (100, 100), (120, 120), (140, 140), (160, 160), (180,
 _MOST_THETAS = 250
 LONGEST_BLOCK = 86_400.0
 """Seconds: a day."""
+AUTO_MASKS = "auto"
+"""Patches are painted from masks where every object of both sets has one, else from boxes."""
+USE_MASKS = "use"
+"""Patches are painted from masks where an object has one, else from its box."""
+IGNORE_MASKS = "ignore"
+"""Patches are painted from boxes."""
 
 _PATCH = TextForm(patch_size, patch_text, "HEIGHTxWIDTH")
 
@@ -84,6 +91,7 @@ class MethodSettings(DetectorSettings):
         preset: the named settings to start from, a key of `simjudge.context.method.PRESETS`.
         theta, patch, mask_factor, min_score: as in `Method`; None for the preset's.
         class_blind: one mask plane for all classes (Eq. [2] read literally).
+        masks: what patches are painted from: AUTO_MASKS, USE_MASKS or IGNORE_MASKS.
         metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
     """
 
@@ -108,6 +116,12 @@ class MethodSettings(DetectorSettings):
         by_preset=_by_preset("mask_factor"),
     )  # fmt: skip
     class_blind: bool = setting(default=False, help="One mask plane for all classes: Eq. [2] read literally.")
+    masks: str = setting(
+        AUTO_MASKS,
+        "Use of masks in patches: auto, where every object of both sets has one; use, wherever an object has one; "
+        "ignore, boxes alone.",
+        choices=(AUTO_MASKS, USE_MASKS, IGNORE_MASKS),
+    )
     min_score: float | None = setting(
         None, "Score below which predictions are ignored.", low=0, high=1, by_preset=_by_preset("min_score")
     )
@@ -133,36 +147,50 @@ class MethodSettings(DetectorSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareSettings(MethodSettings):
-    """The settings of a comparison.
+class CertaintySettings(MethodSettings):
+    """What a comparison and a sweep share beside the method: how certainty is found.
 
     Attributes:
+        margin: difference of performance from which a gap matters.
         bootstrap: draws with replacement for the interval; 0 for no interval.
-        permutations: relabellings for floor and p; 0 for neither.
+        permutations: relabellings for floor and p; None for as many as the number of classes needs, 0 for neither.
         block: seconds whose frames are one sampling unit; 0 for one unit a frame (or photograph); None: estimated from
             each set.
-        paired: frames of A and B with one stamp or name are pairs.
-        pair_tolerance: how far the stamps of a pair may lie apart, seconds.
         seed: of permutations and draws.
     """
 
+    margin: float = setting(MARGIN, "Difference of performance from which a gap matters.", low=0, high=1)
     bootstrap: int = setting(
         1000, "Bootstrap draws of frames for the 95 % interval; 0 for no interval.", low=0, high=MOST_TRIES
     )
-    permutations: int = setting(
-        1000, "Permutations of frames for the floor and p; 0 for neither.", low=0, high=MOST_TRIES
-    )
+    permutations: int | None = setting(
+        None,
+        "Permutations of frames for floor and p; 0 for neither. Not given: 1000, or 100 for each class where that is "
+        "more. Too few for the number of classes are raised.",
+        low=0, high=MOST_TRIES,
+    )  # fmt: skip
     block: float | None = setting(
         None, "Length of the blocks of time whose frames are sampled together (neighbours look alike); 0 for none;"
         " by default estimated from each set.", unit="s", low=0, high=LONGEST_BLOCK,
     )  # fmt: skip
-    paired: bool = setting(default=False, help="Frames of A and B with one stamp (or name) are pairs.")
-    pair_tolerance: float = setting(0.0, "Greatest difference of the stamps of a pair.", unit="s", low=0)
     seed: int = setting(0, "Seed of the resampling.", low=0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepSettings(MethodSettings):
+class CompareSettings(CertaintySettings):
+    """The settings of a comparison.
+
+    Attributes:
+        paired: frames of A and B with one stamp or name are pairs.
+        pair_tolerance: how far the stamps of a pair may lie apart, seconds.
+    """
+
+    paired: bool = setting(default=False, help="Frames of A and B with one stamp (or name) are pairs.")
+    pair_tolerance: float = setting(0.0, "Greatest difference of the stamps of a pair.", unit="s", low=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepSettings(CertaintySettings):
     """The settings of a sweep.
 
     Attributes:

@@ -15,6 +15,7 @@ from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.context_table import context_table
 from simjudge.studies.frame_pairs import comparable_pairs
 from simjudge.studies.inputs import InputSet, describe_model, read_input
+from simjudge.studies.painted_masks import performance_note
 from simjudge.studies.pair import PairResult, compare_pair
 from simjudge.studies.result_writing import (
     comparison_parameters,
@@ -94,12 +95,14 @@ def compare_sets(
     for judged, drawn in zip((result.a, result.b), result.drawn, strict=True):
         if line := drawn.describe(judged.frames.name):
             log(f"note: {line}")
+    _log_method(result, settings, log)
     inputs: dict[str, Any] = {
         key: side.describe(judged.frames, false_positives(judged)) | describe_units(drawn)
         for key, side, judged, drawn in zip(("a", "b"), sides, (result.a, result.b), result.drawn, strict=True)
     }
     inputs["model"] = describe_model(settings)
-    return Comparison(result, comparison_parameters(settings), inputs, losses)
+    parameters = comparison_parameters(settings, result.numbers["overall"], result.painted)
+    return Comparison(result, parameters, inputs, losses)
 
 
 def read_inputs(
@@ -159,6 +162,18 @@ def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple
     if len(in_a) == 0:
         raise SimjudgeError(f"{a.name} and {b.name} have no frame in common by stamp or name; compare without --paired")
     return a.take(in_a), b.take(in_b)
+
+
+def _log_method(result: PairResult, settings: CompareSettings, log: Log) -> None:
+    """Tell what patches were painted from, and where more permutations were run than asked for."""
+    for note in (result.painted.note, performance_note((result.a.frames, result.b.frames))):
+        if note:
+            log(note)
+    if settings.permutations and result.overall.permutations > settings.permutations:
+        log(
+            f"note: {result.overall.permutations} permutations in place of {settings.permutations}: with fewer, no "
+            f"difference in one of {len(result.classes)} classes could be called a gap"
+        )
 
 
 def _log_sizes(a: FrameSet, b: FrameSet, log: Log) -> None:

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.context.algorithm import ClassComparison, Samples, compare_class
-from simjudge.context.certainty import Certainty, correct_for_classes, draw_resamples, estimate_certainty
-from simjudge.context.method import Method
+from simjudge.context.algorithm import ClassComparison
+from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
 from simjudge.context.reductions import reduce_comparisons
-from simjudge.context.resampling import ResampledW1, Resamples
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet, IntArray
@@ -19,9 +17,11 @@ from simjudge.core.progress import Advance
 from simjudge.perception.confusion import confusion
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.judged_set import JudgedSet, class_samples, judge_set, require_labels
+from simjudge.studies.judged_set import JudgedSet, judge_set, require_labels
+from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
 from simjudge.studies.pointwise import pair_objects
-from simjudge.studies.sampling_units import SamplingUnits, frame_performance, sampling_units
+from simjudge.studies.sampling_units import SamplingUnits
+from simjudge.studies.set_comparison import SetComparison, comparison_units
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +46,7 @@ class PairResult:
         losses: frames that could not take part.
         units: how many things of each set were drawn independently: frames, photographs or blocks of time.
         drawn: what they are.
+        painted: what the patches were painted from.
     """
 
     a: JudgedSet
@@ -56,6 +57,7 @@ class PairResult:
     losses: Losses
     units: tuple[int, int]
     drawn: tuple[SamplingUnits, SamplingUnits]
+    painted: PaintedGeometry
 
 
 def compare_pair(
@@ -65,6 +67,7 @@ def compare_pair(
     *,
     precision: bool = True,
     advance: Advance | None = None,
+    deadline: float | None = None,
 ) -> PairResult:
     """Compare two sets, class by class.
 
@@ -75,71 +78,28 @@ def compare_pair(
             from is settled before.
         precision: also compute average precision and the confusion of classes.
         advance: told (contexts done, contexts in all).
+        deadline: `time.monotonic` after which no more permutations and bootstrap draws begin; `Certainty` says how many
+            were made. None for as long as it takes.
     """
     losses, method = Losses(), settings.method
     require_labels(set_b)
     a = judge_set(set_a, method, settings.metric, losses, precision=precision)
     b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=precision)
-    units = _units(a, b, settings)
-    classes, overall = _compare_classes((a, b), units, settings, advance)
-    numbers = _numbers(a, b, classes, overall)
+    painted = painted_geometry((a.frames, b.frames), settings.masks)
+    units = comparison_units(a, b, settings, paired=settings.paired)
+    comparison = SetComparison((a, b), units, replace(method, paint_masks=painted.use_masks), paired=settings.paired)
+    schedule = comparison.schedule(settings, deadline)
+    (classes,), resampled = comparison.compare(schedule, advance=advance)
+    each, overall = comparison.certainty(classes, resampled, 0, settings.margin)
+    results = {k: ClassResult(a.rows(k), b.rows(k), classes[k], each[k]) for k in classes}
+    numbers = _numbers(a, b, results, overall)
     if precision:
         numbers["confusion"] = {
             which: confusion(judged.frames, method.min_score).content() for which, judged in (("a", a), ("b", b))
         }
     if settings.paired:
         _add_pointwise(a, b, numbers)
-    return PairResult(a, b, classes, overall, numbers, losses, (units[0].count, units[1].count), units)
-
-
-def _units(a: JudgedSet, b: JudgedSet, settings: CompareSettings) -> tuple[SamplingUnits, SamplingUnits]:
-    """The sampling units of both sets; those of pairs are drawn together, in the longer blocks."""
-    if not (settings.permutations or settings.bootstrap):
-        return sampling_units(a.frames), sampling_units(b.frames)
-    first, second = (sampling_units(each.frames, settings.block, frame_performance(each)) for each in (a, b))
-    if not settings.paired:
-        return first, second
-    longer = second if _block_frames(second) > _block_frames(first) else first
-    return longer, longer
-
-
-def _block_frames(units: SamplingUnits) -> int:
-    return 1 if units.block is None else units.block.frames
-
-
-def _compare_classes(
-    sets: tuple[JudgedSet, JudgedSet],
-    units: tuple[SamplingUnits, SamplingUnits],
-    settings: CompareSettings,
-    advance: Advance | None,
-) -> tuple[dict[int, ClassResult], Certainty]:
-    """Each class by itself, then their certainty as several classes, and the certainty of all classes together."""
-    resamples = None
-    if settings.permutations or settings.bootstrap:
-        resamples = draw_resamples(
-            units[0].count, units[1].count, settings.permutations, settings.bootstrap, settings.seed,
-            paired=settings.paired,
-        )  # fmt: skip
-    objects_a, objects_b = (judged_set.frames.objects for judged_set in sets)
-    # A relabelled context of B is a row of the join too.
-    work = len(objects_a) + (len(objects_b) if resamples is not None else 0)
-    pooled = None if resamples is None else ResampledW1.zeros(resamples)
-    results: dict[int, ClassResult] = {}
-    done = 0
-    for class_id in sorted(set(objects_a.class_id.tolist()) | set(objects_b.class_id.tolist())):
-        report = _shifted(advance, done, work)
-        result, resampled = _compare_one(sets, units, class_id, settings.method, resamples, report)
-        done += len(result.rows_a) + (len(result.rows_b) if resamples is not None else 0)
-        if pooled is not None and resampled is not None:
-            pooled.add(resampled)
-        results[class_id] = result
-    mean_w1 = reduce_comparisons([one.comparison for one in results.values()])["mean_w1"]
-    overall = estimate_certainty(mean_w1, pooled)
-    corrected = correct_for_classes([one.certainty for one in results.values()], overall)
-    return {
-        class_id: replace(one, certainty=certainty)
-        for (class_id, one), certainty in zip(results.items(), corrected, strict=True)
-    }, overall
+    return PairResult(a, b, results, overall, numbers, losses, (units[0].count, units[1].count), units, painted)
 
 
 def _numbers(
@@ -152,28 +112,6 @@ def _numbers(
     comparisons = [one.comparison for one in classes.values()]
     together = entry_numbers(comparisons, overall, side_numbers("a", a, None), side_numbers("b", b, None))
     return {"by_class": by_class, "overall": together}
-
-
-def _compare_one(
-    sets: tuple[JudgedSet, JudgedSet],
-    units: tuple[SamplingUnits, SamplingUnits],
-    class_id: int,
-    method: Method,
-    resamples: Resamples | None,
-    advance: Advance | None,
-) -> tuple[ClassResult, ResampledW1 | None]:
-    first, second = (
-        _by_unit(class_samples(judged_set, class_id, method), unit)
-        for judged_set, unit in zip(sets, units, strict=True)
-    )
-    (comparison,), resampled = compare_class(first, second, method, None, resamples, advance)
-    certainty = estimate_certainty(reduce_comparisons([comparison])["mean_w1"], resampled)
-    return ClassResult(sets[0].rows(class_id), sets[1].rows(class_id), comparison, certainty), resampled
-
-
-def _by_unit(samples: Samples, units: SamplingUnits) -> Samples:
-    """The same samples with their sampling unit in place of their frame."""
-    return replace(samples, frame=units.of_frame[samples.frame], frame_count=units.count)
 
 
 def side_numbers(side: str, judged_set: JudgedSet, class_id: int | None) -> dict[str, Any]:
@@ -210,7 +148,7 @@ def entry_numbers(
         Numbers by name as docs/results.md has them.
     """
     reduced = reduce_comparisons(comparisons)
-    sure = estimate_certainty(reduced["mean_w1"], None) if certainty is None else certainty
+    sure = estimate_certainty([], Evidence(reduced["mean_w1"]))[1] if certainty is None else certainty
     out = reduced | vars(sure)
     for side in sides:
         out |= side
@@ -230,9 +168,3 @@ def _add_pointwise(a: JudgedSet, b: JudgedSet, numbers: dict[str, Any]) -> None:
         chosen = distance if key is None else distance[of_class == int(key)]
         entry["pointwise_pairs"] = len(chosen)
         entry["pointwise_mean_difference"] = float(chosen.mean()) if len(chosen) else None
-
-
-def _shifted(advance: Advance | None, done: int, total: int) -> Advance | None:
-    if advance is None:
-        return None
-    return lambda part, _total: advance(done + part, total)

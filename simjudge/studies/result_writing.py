@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,35 +12,37 @@ from simjudge.core.errors import Losses
 from simjudge.core.version import version
 from simjudge.results.gallery import save_gallery
 from simjudge.results.result_folder import CONTEXTS, RESULT, atomic_result, write_json
-from simjudge.studies.compare_settings import CompareSettings, MethodSettings
+from simjudge.studies.compare_settings import CertaintySettings, CompareSettings, MethodSettings
 from simjudge.studies.context_table import context_table
 from simjudge.studies.judged_set import JudgedSet
+from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import PairResult
 from simjudge.studies.sampling_units import SamplingUnits
 
 
-def comparison_parameters(settings: CompareSettings) -> dict[str, Any]:
+def comparison_parameters(
+    settings: CompareSettings, overall: Mapping[str, Any] | None = None, painted: PaintedGeometry | None = None
+) -> dict[str, Any]:
     """The entry `parameters` of result.json.
 
     Args:
         settings: of the comparison.
+        overall: the numbers of all classes together; None while nothing is compared.
+        painted: what the patches are painted from; None while this is not known.
     """
-    return method_parameters(settings) | {
-        "bootstrap": settings.bootstrap,
-        "permutations": settings.permutations,
+    return method_parameters(settings, painted) | certainty_parameters(settings, overall) | {
         "paired": settings.paired,
-        "seed": settings.seed,
-        "block": settings.block,
         "metric": settings.metric,
         "model": None if settings.model is None else str(settings.model),
     }
 
 
-def method_parameters(settings: MethodSettings) -> dict[str, Any]:
+def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None) -> dict[str, Any]:
     """The part of `parameters` that says what a context is: preset and `Method`.
 
     Args:
         settings: of a comparison or a sweep.
+        painted: what the patches are painted from; None while this is not known.
     """
     method = settings.method
     return {
@@ -48,10 +51,30 @@ def method_parameters(settings: MethodSettings) -> dict[str, Any]:
         "patch": list(method.patch),
         "mask_factor": method.mask_factor,
         "class_aware": method.class_aware,
+        "masks": settings.masks,
+        "painted": "" if painted is None else painted.name,
         "min_score": method.min_score,
         "strict": method.strict,
         "min_batch_size": method.min_batch_size,
         "integer_boxes": method.integer_boxes,
+    }
+
+
+def certainty_parameters(settings: CertaintySettings, overall: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The part of `parameters` that says how certainty was found.
+
+    Args:
+        settings: of a comparison or a sweep.
+        overall: the numbers of all classes together, which say how many permutations and draws were made; None while
+            nothing is compared: what was asked for.
+    """
+    made = {"bootstrap": settings.bootstrap, "permutations": settings.permutations or 0} if overall is None else overall
+    return {
+        "margin": settings.margin,
+        "bootstrap": made["bootstrap"],
+        "permutations": made["permutations"],
+        "seed": settings.seed,
+        "block": settings.block,
     }
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.algorithm import ClassComparison, compare_class
-from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
@@ -17,8 +15,29 @@ from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import SweepSettings
 from simjudge.studies.comparison import Source, read_inputs
 from simjudge.studies.inputs import describe_model
-from simjudge.studies.judged_set import class_samples, judge_set, require_labels
-from simjudge.studies.result_writing import method_parameters
+from simjudge.studies.judged_set import judge_set, require_labels
+from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
+from simjudge.studies.pair import entry_numbers
+from simjudge.studies.result_writing import certainty_parameters, method_parameters
+from simjudge.studies.sampling_units import SamplingUnits
+from simjudge.studies.set_comparison import SetComparison, comparison_units
+
+
+@dataclass(frozen=True)
+class SweptPoints:
+    """What a sweep finds.
+
+    Attributes:
+        points: each {"theta", "patch", "by_class", "overall"}.
+        painted: what the patches were painted from.
+        drawn: the sampling units of both sets.
+        losses: frames that could not take part.
+    """
+
+    points: list[dict[str, Any]]
+    painted: PaintedGeometry
+    drawn: tuple[SamplingUnits, SamplingUnits]
+    losses: Losses
 
 
 @dataclass(frozen=True)
@@ -67,19 +86,25 @@ def sweep_sets(
     losses.extend(set_a.losses)
     losses.extend(set_b.losses)
     with progress("sweeping") as advance:
-        curves, lost = sweep_pair(set_a, set_b, settings, advance=advance)
-    losses.extend(lost)
+        swept = sweep_pair(set_a, set_b, settings, advance=advance)
+    losses.extend(swept.losses)
+    units_notes = (drawn.describe(f.name) for drawn, f in zip(swept.drawn, (set_a, set_b), strict=True))
+    for note in (*(f"note: {line}" for line in units_notes if line), swept.painted.note):
+        if note:
+            log(note)
     names = set_b.class_names | set_a.class_names
     content = {
         "version": version(),
-        "parameters": method_parameters(settings) | {"metric": settings.metric},
+        "parameters": method_parameters(settings, swept.painted)
+        | certainty_parameters(settings, swept.points[0]["overall"])
+        | {"metric": settings.metric},
         "inputs": {
             "a": inputs[0].describe(set_a, 0) | {"false_positives": None},
             "b": inputs[1].describe(set_b, 0) | {"false_positives": None},
             "model": describe_model(settings),
         },
         "class_names": {str(k): name for k, name in sorted(names.items())},
-        "curves": curves,
+        "curves": swept.points,
         "losses": losses.lines(),
     }
     return Sweep(content, losses)
@@ -87,7 +112,7 @@ def sweep_sets(
 
 def sweep_pair(
     set_a: FrameSet, set_b: FrameSet, settings: SweepSettings, *, advance: Advance | None = None
-) -> tuple[list[dict[str, Any]], Losses]:
+) -> SweptPoints:
     """Compare two sets along theta (at the method's patch) and along the patch size (at the method's theta).
 
     All thresholds of one patch size come from a single join at the lowest of them.
@@ -97,35 +122,29 @@ def sweep_pair(
         set_b: the predicting set (usually simulated), with predictions.
         settings: of the sweep. Where predictions come from is settled before.
         advance: told (patch sizes done, patch sizes in all).
-
-    Returns:
-        The points, each {"theta", "patch", "by_class", "overall"}, and the frames that could not take part.
     """
     losses, method = Losses(), settings.method
     require_labels(set_b)
     a = judge_set(set_a, method, settings.metric, losses, precision=False)
     b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=False)
-    ids = sorted(set(a.frames.objects.class_id.tolist()) | set(b.frames.objects.class_id.tolist()))
+    painted = painted_geometry((a.frames, b.frames), settings.masks)
+    units = comparison_units(a, b, settings)
     wanted = {patch: [method.theta] for patch in settings.patches}
     wanted[method.patch] = sorted({*settings.thetas, *wanted.get(method.patch, [])})
     points = []
     for number, (patch, limits) in enumerate(sorted(wanted.items())):
-        at_patch = replace(method, patch=patch)
-        by_class: dict[int, list[ClassComparison]] = {
-            class_id: compare_class(
-                class_samples(a, class_id, at_patch), class_samples(b, class_id, at_patch), at_patch, limits
-            )[0]
-            for class_id in ids
-        }
-        for t, theta in enumerate(limits):
+        at_patch = SetComparison((a, b), units, replace(method, patch=patch, paint_masks=painted.use_masks))
+        by_theta, resampled = at_patch.compare(at_patch.schedule(settings), limits)
+        for t, (theta, comparisons) in enumerate(zip(limits, by_theta, strict=True)):
+            certainty, overall = at_patch.certainty(comparisons, resampled, t, settings.margin)
             points.append(
                 {
                     "theta": theta,
                     "patch": list(patch),
-                    "by_class": {str(k): reduce_comparisons([parts[t]]) for k, parts in by_class.items()},
-                    "overall": reduce_comparisons([parts[t] for parts in by_class.values()]),
+                    "by_class": {str(k): entry_numbers([one], certainty[k]) for k, one in comparisons.items()},
+                    "overall": entry_numbers(list(comparisons.values()), overall),
                 }
             )
         if advance is not None:
             advance(number + 1, len(wanted))
-    return points, losses
+    return SweptPoints(points, painted, units, losses)

@@ -63,8 +63,9 @@ def test_one_result(place: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "wrote one.html" in done.stderr
     numbers = json.loads((place / "with_sim" / "result.json").read_text())["overall"]
-    assert numbers["verdict"] == "gap"
-    assert f"with_sim: all classes: Gap: mean W1 {numbers['mean_w1']:.3f} (95 % interval" in done.stdout
+    assert numbers["verdict"] == "large gap"
+    assert "with_sim: all classes: Large gap: B (sim) does not predict A (real)" in done.stdout
+    assert f"Mean W1 {numbers['mean_w1']:.3f} is {numbers['excess_w1']:.3f} above the floor" in done.stdout
     html = (place / "one.html").read_text(encoding="utf-8")
     assert f"{numbers['floor_mean']:.3f}" in html
     assert html.count("data:image/jpeg;base64,") > 6
@@ -80,10 +81,10 @@ def test_several_results_and_a_table_for_papers(place: Path) -> None:
     with (place / "all.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert [(r["result"], r["class_name"], r["verdict"]) for r in rows] == [
-        ("with_sim", "all classes", "gap"),
-        ("with_sim", "cone", "gap"),
-        ("with_twin", "all classes", "no gap shown"),
-        ("with_twin", "cone", "no gap shown"),
+        ("with_sim", "all classes", "large gap"),
+        ("with_sim", "cone", "large gap"),
+        ("with_twin", "all classes", "cannot tell"),
+        ("with_twin", "cone", "cannot tell"),
     ]
     expected = json.loads((place / "with_twin" / "result.json").read_text())["by_class"]["1"]
     assert float(rows[3]["mean_w1"]) == expected["mean_w1"]

@@ -12,10 +12,12 @@ from naive_method import METHODS, frame_sets, samples_of
 from scipy.stats import kstest
 
 from simjudge.context.algorithm import Samples, compare_class
-from simjudge.context.certainty import correct_for_classes, draw_resamples, estimate_certainty
+from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
 from simjudge.context.method import Method
-from simjudge.context.resampling import Resamples
-from simjudge.context.verdicts import GAP, NO_GAP, NO_OVERLAP, NOT_TESTED
+from simjudge.context.resample_draws import draw_resamples
+from simjudge.context.resampling import ResampledW1, Resamples
+from simjudge.context.sample_size import SampleSize
+from simjudge.context.verdicts import GAPS, LARGE_GAP, NO_OVERLAP, NOT_TESTED, PREDICTS
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet, Objects
 
@@ -51,7 +53,7 @@ def test_equals_algorithm_1_on_relabelled_and_redrawn_frames(made, method, first
     weights = random.integers(0, 3, (len(frames), 3)).astype(np.uint8)
     weights[:, 0] = 1
     a, b = _split(frames, performance, first, method)
-    _, resampled = compare_class(a, b, method, resamples=Resamples(labels, weights))
+    _, (resampled,) = compare_class(a, b, method, resamples=Resamples(labels, weights))
     for p in range(labels.shape[1]):
         total, count = _mean_w1(
             frames, performance, np.flatnonzero(labels[:, p]), np.flatnonzero(labels[:, p] == 0), method
@@ -74,6 +76,13 @@ def _one_box_frames(count: int, random: np.random.Generator) -> tuple[FrameSet, 
     )
 
 
+ENOUGH = SampleSize(30, 30, 1e-9)
+
+
+def _certainty(mean_w1: float, resampled: ResampledW1, margin: float = 0.05) -> Certainty:
+    return estimate_certainty([], Evidence(mean_w1, resampled, ENOUGH), margin)[1]
+
+
 def test_p_is_uniform_over_random_splits_of_one_set():
     """200 splits of one kind of data: p is a p-value, though a frame's objects go together."""
     method, values = Method(patch=(24, 24)), []
@@ -81,8 +90,8 @@ def test_p_is_uniform_over_random_splits_of_one_set():
         frames, performance = _one_box_frames(24, np.random.default_rng(seed))
         a, b = _split(frames, performance, 10, method)
         resamples = draw_resamples(10, 14, 99, 0, seed=1000 + seed)
-        (result,), resampled = compare_class(a, b, method, resamples=resamples)
-        values.append(estimate_certainty(float(np.nanmean(result.w1)), resampled).p_value)
+        (result,), (resampled,) = compare_class(a, b, method, resamples=resamples)
+        values.append(_certainty(float(np.nanmean(result.w1)), resampled).p_value)
     assert kstest(values, "uniform").pvalue > 0.01
     assert np.mean(np.array(values) <= 0.05) < 0.1
 
@@ -92,12 +101,16 @@ def test_p_is_small_and_the_floor_below_where_there_is_a_gap():
     frames, performance = _one_box_frames(60, np.random.default_rng(0))
     shifted = np.where(frames.objects.frame >= 30, performance * 0.6, performance)
     a, b = _split(frames, shifted, 30, method)
-    (result,), resampled = compare_class(a, b, method, resamples=draw_resamples(30, 30, 199, 100, seed=1))
-    sure = estimate_certainty(float(np.nanmean(result.w1)), resampled)
-    assert sure.verdict == GAP
-    assert sure.p_value == 1 / 200
-    assert sure.floor_mean < sure.floor_q95 < sure.w1_low < np.nanmean(result.w1) < sure.w1_high
-    assert sure.excess_w1 == pytest.approx(np.nanmean(result.w1) - sure.floor_mean)
+    (result,), (resampled,) = compare_class(a, b, method, resamples=draw_resamples(30, 30, 199, 100, seed=1))
+    w1 = float(np.nanmean(result.w1))
+    sure = _certainty(w1, resampled)
+    assert sure.verdict == LARGE_GAP
+    assert (sure.p_value, sure.permutations, sure.bootstrap) == (1 / 200, 199, 100)
+    assert sure.floor_mean < sure.floor_q95 < w1
+    assert 0.05 < sure.excess_low < sure.excess_w1 < sure.excess_high
+    assert sure.excess_w1 == pytest.approx(w1 - sure.floor_mean)
+    # The gap of the populations is 0.4 x 0.6.
+    assert sure.excess_low < 0.24 < sure.excess_high
 
 
 def test_pairs_reveal_a_shift_that_unpaired_sets_hide():
@@ -109,9 +122,10 @@ def test_pairs_reveal_a_shift_that_unpaired_sets_hide():
     b = replace(a, performance=performance - 0.03)
     verdicts = []
     for paired in (True, False):
-        _, resampled = compare_class(a, b, method, resamples=draw_resamples(30, 30, 199, 0, seed=0, paired=paired))
-        verdicts.append(estimate_certainty(0.03, resampled).verdict)
-    assert verdicts == [GAP, NO_GAP]
+        _, (resampled,) = compare_class(a, b, method, resamples=draw_resamples(30, 30, 199, 99, seed=0, paired=paired))
+        verdicts.append(_certainty(0.03, resampled).verdict)
+    assert verdicts[0] in GAPS
+    assert verdicts[1] == PREDICTS
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -127,46 +141,11 @@ def test_draws_keep_what_they_must_keep(paired):
     assert np.array_equal(drawn.labels, again.labels)
 
 
-def test_the_interval_covers_what_other_samples_of_that_size_give():
-    """Of 60 pairs of samples, about 95 % of the intervals hold the mean over all of them."""
-    method, rows = Method(patch=(24, 24)), []
-    for seed in range(60):
-        frames, performance = _one_box_frames(80, np.random.default_rng(seed))
-        shifted = np.where(frames.objects.frame >= 40, performance - 0.2, performance)
-        a, b = _split(frames, shifted, 40, method)
-        (result,), resampled = compare_class(a, b, method, resamples=draw_resamples(40, 40, 0, 200, seed=seed))
-        value = float(np.nanmean(result.w1))
-        sure = estimate_certainty(value, resampled)
-        assert sure.verdict == NOT_TESTED
-        rows.append((value, sure.w1_low, sure.w1_high))
-    values, low, high = np.array(rows).T
-    assert np.mean((low <= values.mean()) & (values.mean() <= high)) >= 0.85
-
-
-@pytest.mark.parametrize(
-    ("overall", "classes", "adjusted"),
-    [
-        (0.001, [0.01, 0.04, 0.03], [0.03, 0.06, 0.06]),  # Holm: 3 x 0.01, 2 x 0.03, then no smaller
-        (0.2, [0.004, 0.5], [0.2, 0.5]),  # the sets as a whole do not differ
-        (0.01, [0.02], [0.02]),  # one class
-        (0.01, [0.02, None], [0.02, None]),  # a class without overlap is no test
-        (0.01, [0.9, 0.8], [1.0, 1.0]),
-    ],
-)
-def test_classes_among_several_are_judged_with_holm(overall, classes, adjusted):
-    nothing = estimate_certainty(None, None)
-    given = [nothing if p is None else replace(nothing, p_value=p) for p in classes]
-    settled = correct_for_classes(given, replace(nothing, p_value=overall))
-    assert [one.p_adjusted for one in settled] == pytest.approx(adjusted)
-    for one in settled:
-        expected = NO_OVERLAP if one.p_adjusted is None else GAP if one.p_adjusted <= 0.05 else NO_GAP
-        assert one.verdict == expected
-
-
 def test_without_tries_or_overlap_nothing_is_claimed():
-    assert estimate_certainty(0.3, None).verdict == NOT_TESTED
-    assert estimate_certainty(None, None).verdict == NO_OVERLAP
-    assert estimate_certainty(None, None).p_value is None
+    for evidence, verdict in ((Evidence(0.3), NOT_TESTED), (Evidence(None), NO_OVERLAP)):
+        sure = estimate_certainty([], evidence)[1]
+        assert sure.verdict == verdict
+        assert sure.p_value is None
 
 
 @pytest.mark.parametrize(("arguments", "paired"), [((3, 3, -1, 0, 0), False), ((3, 4, 1, 1, 0), True)])

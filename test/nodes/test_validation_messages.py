@@ -114,7 +114,7 @@ def test_markers_say_w1_and_overlap():
     markers = marker_message(HEAD, numbers, {"0": "cone", "1": "post"}).markers
     assert markers[0].action == markers[0].DELETEALL
     assert [m.text for m in markers[1:]] == [
-        f"{name}: W1 -, overlap 0.000 / 0.000" for name in ("all classes", "cone", "post")
+        f"{name}: W1 -, overlap 0.000 / 0.000, no overlap" for name in ("all classes", "cone", "post")
     ]
     assert {m.header.frame_id for m in markers} == {"camera"}
     assert [m.id for m in markers[1:]] == [0, 1, 2]

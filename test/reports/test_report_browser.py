@@ -48,7 +48,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     first = write_result(folder / "cones", contexts, losses=losses, names={"1": "red", "2": "y" * 120})
     save_gallery(first, a, b, contexts, (120, 120))
     write_sweep(first, contexts)
-    second = write_result(folder / "noise", contexts, verdict="no gap shown")
+    second = write_result(folder / "noise", contexts, verdict="cannot tell")
     out = {"one": folder / "one.html", "several": folder / "several.html"}
     write_report([first], out["one"])
     write_report([first, second, write_sweep(folder / "sweep", contexts)], out["several"])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from simjudge.context.verdicts import VERDICTS
 from simjudge.reports.number_format import format_number, format_p, format_percent
 from simjudge.reports.number_table import GROUPS, Footnotes, format_cell
+from simjudge.reports.palette import DARK, LIGHT, VERDICT_COLOURS
 from simjudge.reports.sentences import (
     SetNames,
     correction_sentence,
+    meaning,
     overlap_sentences,
     undefined_reason,
     verdict_numbers,
@@ -18,13 +21,22 @@ from simjudge.results.saved_result import ResultEntry
 
 NAMES = SetNames("A (hall)", "B (sim)")
 GAP = {
-    "n_a": 117, "n_b": 108, "compared": 96, "mean_w1": 0.66, "w1_low": 0.62, "w1_high": 0.7, "floor_mean": 0.12,
-    "floor_q95": 0.15, "excess_w1": 0.54, "p_value": 0.001, "verdict": "gap", "overlap_a": 96 / 117,
+    "n_a": 117, "n_b": 108, "compared": 96, "mean_w1": 0.66, "excess_low": 0.5, "excess_high": 0.58, "floor_mean": 0.12,
+    "floor_q95": 0.15, "excess_w1": 0.54, "p_value": 0.001, "p_adjusted": 0.001, "verdict": "large gap",
+    "overlap_a": 96 / 117,
+    "margin": 0.05, "detectable_w1": 0.15, "permutations": 999, "bootstrap": 100, "units_a": 30, "units_b": 4,
+    "verdict_reason": "",
     "overlap_b": 1.0, "n_overlap_a": 96, "n_overlap_b": 108, "mean_performance_a": 0.9, "mean_performance_b": 0.2,
 }  # fmt: skip
-SMALL = {"verdict": "no gap shown", "p_value": 0.6}
-UNTESTED = {"verdict": "not tested", "floor_mean": None, "p_value": None}
-ABSENT = dict.fromkeys(("mean_w1", "w1_low", "w1_high", "floor_mean", "floor_q95", "excess_w1", "p_value"))
+SMALL = {"verdict": "cannot tell", "p_value": 0.6, "p_adjusted": 0.6}
+UNTESTED = {"verdict": "not tested", "floor_mean": None, "p_value": None, "permutations": 0}
+ABSENT = dict.fromkeys(
+    ("mean_w1", "excess_low", "excess_high", "floor_mean", "floor_q95", "excess_w1", "p_value", "p_adjusted")
+)
+
+
+FEW = {"verdict_reason": "few units"}
+COUNTED = dict.fromkeys(("permutations", "bootstrap", "units_a", "units_b"), 0)
 
 
 def entry(**changes: object) -> ResultEntry:
@@ -34,28 +46,60 @@ def entry(**changes: object) -> ResultEntry:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "mean W1 0.660 (95 % interval 0.620 to 0.700), of which 0.540 stands above the floor of 0.120 to expect"),
+        ({}, "B (sim) does not predict A (hall): in like contexts the detector's performance differs by 0.05 or more."),
+        ({}, "Mean W1 0.660 is 0.540 above the floor of 0.120 to expect if the sets did not differ"),
         ({}, "p = 0.001, the smallest that 999 permutations can show."),
-        ({"p_value": 0.04}, "p = 0.040."),
+        ({"p_value": 0.04, "p_adjusted": 0.04}, "p = 0.040."),
+        ({"verdict": "gap"}, "differ beyond chance; whether by more or by less than 0.05, more frames would tell"),
+        ({"verdict": "small gap", "margin": 0.2}, "differ beyond chance, but by less than 0.2."),
+        (SMALL | {"verdict": "predicts within margin", "margin": 0.1}, "B (sim) predicts A (hall) to within 0.1."),
+        (SMALL, "one of 0.05 or more is not ruled out: more frames would tell."),
+        ({"verdict": "too few", "verdict_reason": "never predicted"}, "this detector has no such class"),
+        ({"verdict": "too few", "verdict_reason": "few units"},
+         "only 30 independent frames of A (hall) and 4 of B (sim) hold this class; 5 of each are needed"),
+        ({"verdict": "too few", "verdict_reason": "few relabellings"}, "even the largest difference could be chance"),
+        ({"verdict": "too few", "verdict_reason": "few permutations"}, "999 permutations are too few"),
         (SMALL | {"mean_w1": 0.13, "excess_w1": 0.01}, "0.010 above the floor of 0.120"),
         (SMALL | {"mean_w1": 0.11, "excess_w1": -0.01}, "0.010 below the floor of 0.120"),
         (SMALL | {"mean_w1": 0.12, "excess_w1": 0.0}, "is at the floor of 0.120"),
-        (SMALL, "could hide a W1 up to about 0.150"),
-        (UNTESTED, "does not tell whether there is a gap"),
-        (UNTESTED | {"w1_low": None}, "no interval: bootstrap was 0"),
+        (SMALL, "would have shown a gap of 0.150 in at least 80 of 100 cases"),
+        (UNTESTED, "no permutations were run: W1 alone does not tell whether there is a gap"),
+        ({"verdict": "not tested", "bootstrap": 0}, "no bootstrap draws were run"),
         (ABSENT | {"verdict": "no overlap", "compared": 0}, "none of the 117 contexts of A (hall) has a similar one"),
         (ABSENT | {"verdict": "no overlap", "compared": 0, "n_b": 0}, "B (sim) has no contexts here"),
     ],
 )  # fmt: skip
 def test_verdict_sentence(changes: dict, said: str) -> None:
-    assert said in verdict_sentence(entry(**changes), NAMES, 999)
+    assert said in verdict_sentence(entry(**changes), NAMES)
 
 
-@pytest.mark.parametrize("changes", [{}, UNTESTED])
-def test_a_w1_never_stands_alone(changes: dict) -> None:
-    for words in (verdict_sentence(entry(**changes), NAMES), verdict_numbers(entry(**changes), NAMES)):
+def test_a_w1_never_stands_alone() -> None:
+    for words in (verdict_sentence(entry(), NAMES), verdict_numbers(entry(), NAMES)):
         assert "floor" in words
-        assert "0.620 to 0.700" in words
+        assert "0.500 to 0.580" in words
+    assert "alone does not tell" in verdict_sentence(entry(**UNTESTED), NAMES)
+    assert "no floor" in verdict_numbers(entry(**UNTESTED), NAMES)
+
+
+def test_every_verdict_has_a_colour_and_a_meaning() -> None:
+    found = {verdict: (VERDICT_COLOURS[verdict], meaning(entry(verdict=verdict, **FEW), NAMES)) for verdict in VERDICTS}
+    assert len(set(found.values())) == len({colour for colour, _ in found.values()}) == len(VERDICTS)
+    for colour, _ in found.values():
+        for palette in (LIGHT, DARK):
+            for ground in (palette["panel"], palette[f"{colour}-tint"]):
+                assert contrast(palette[colour], ground) >= 4.5
+
+
+def contrast(first: str, second: str) -> float:
+    """Contrast of two colours as WCAG 2.1 defines it."""
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 @pytest.mark.parametrize(
@@ -89,7 +133,7 @@ def test_overlap_says_what_is_missing() -> None:
 
 def test_chance_counts_only_tested_classes() -> None:
     absent = ResultEntry("3", "x", ABSENT | {"verdict": "no overlap"})
-    tested = [entry(), entry(verdict="no gap shown", p_value=0.5), absent]
+    tested = [entry(), entry(verdict="cannot tell", p_value=0.5), absent]
     assert correction_sentence(tested).startswith("1 of 2 tested classes show a gap")
     assert correction_sentence(tested[:1]) == ""
 
@@ -100,7 +144,7 @@ def test_chance_counts_only_tested_classes() -> None:
         ("mean_w1", {"compared": 0}, {}, "no context of A has a similar one in B"),
         ("mean_w1", {"compared": 0, "n_b": 0}, {}, "B has no contexts of this class"),
         ("mean_w1", {"compared": 0, "n_a": 0, "n_b": 0}, {}, "A and B have no contexts"),
-        ("w1_low", {"w1_low": None}, {"bootstrap": 0}, "no bootstrap was asked for"),
+        ("excess_low", {"excess_low": None}, {"bootstrap": 0}, "no bootstrap was asked for"),
         ("p_value", {"p_value": None}, {"permutations": 0}, "no permutations were asked for"),
         ("mean_performance_b", {"mean_performance_b": None, "n_b": 0}, {}, "B has no contexts"),
         ("mean_performance_outside_a", {"mean_performance_outside_a": None}, {}, "outside the overlap"),
@@ -114,7 +158,8 @@ def test_undefined_reason(field: str, changes: dict, parameters: dict, said: str
 
 def test_every_undefined_cell_has_a_footnote() -> None:
     notes = Footnotes()
-    empty = ResultEntry("1", "red", ABSENT | {"n_a": 3, "n_b": 4, "compared": 0, "verdict": "no overlap"})
+    known = {"n_a": 3, "n_b": 4, "compared": 0, "verdict": "no overlap", "detectable_w1": None}
+    empty = ResultEntry("1", "red", ABSENT | known | COUNTED)
     for _, rows in GROUPS:
         for row in rows:
             made = format_cell(row, empty, {}, notes)

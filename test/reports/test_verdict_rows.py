@@ -14,7 +14,8 @@ from simjudge.results.saved_result import ResultEntry
 @pytest.fixture(scope="module")
 def entry() -> ResultEntry:
     sets = (made_set(name, seed, 12, pictures=False) for name, seed in (("a", 1), ("b", 2)))
-    known = {"mean_w1": 0.25, "w1_low": 0.2, "w1_high": 0.3, "floor_mean": 0.1, "floor_q95": 0.125}
+    known = {"mean_w1": 0.25, "excess_w1": 0.15, "excess_low": 0.1, "excess_high": 0.2}
+    known |= {"floor_mean": 0.1, "floor_q95": 0.125}
     return ResultEntry("1", "red", made_entry(made_contexts(*sets), 1) | known)
 
 
@@ -23,7 +24,8 @@ def test_marks_stand_where_the_numbers_say(entry: ResultEntry) -> None:
     assert 'cx="50.00%"' in drawing
     assert 'width="25.00%"' in drawing
     assert 'x1="40.00%" x2="60.00%"' in drawing
-    assert "mean W1 0.250 [0.200 to 0.300], floor 0.100" in drawing
+    assert "mean W1 0.250, floor 0.100 (95 % quantile 0.125), excess 0.150 [0.100 to 0.200]" in drawing
+    assert 'class="margin-line"' in drawing
     assert w1_axis_end([entry]) == 0.5
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from simjudge.context import resample_draws
 from simjudge.context.method import PRESETS
 from simjudge.context.verdicts import NO_OVERLAP, NOT_TESTED
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
@@ -151,16 +153,21 @@ def test_objects_are_paired_by_instance_else_by_place():
 
 def test_every_point_of_a_sweep_is_a_comparison():
     a, b = made(1), made(2, shift=4)
-    swept = SweepSettings(patch=(60, 60), theta=0.7, thetas=(0.5, 0.7, 0.9), patches=(40, 60))
-    points, losses = sweep_pair(a, b, swept)
-    assert not losses
+    trials = {"bootstrap": 20, "permutations": 40, "margin": 0.1}
+    swept = SweepSettings(patch=(60, 60), theta=0.7, thetas=(0.5, 0.7, 0.9), patches=(40, 60), **trials)
+    found = sweep_pair(a, b, swept)
+    points = found.points
+    assert not found.losses
     expected = [([40, 40], 0.7), ([60, 60], 0.5), ([60, 60], 0.7), ([60, 60], 0.9)]
     assert [(p["patch"], p["theta"]) for p in points] == expected
     for point in points:
-        settings = replace(SETTINGS, theta=point["theta"], patch=point["patch"])
-        alone = compare_pair(a, b, settings).numbers["by_class"]
-        for key, entry in point["by_class"].items():
-            assert entry == {name: alone[key][name] for name in entry}
+        settings = replace(SETTINGS, theta=point["theta"], patch=point["patch"], **trials)
+        alone = compare_pair(a, b, settings).numbers
+        for key, entry in (*point["by_class"].items(), (None, point["overall"])):
+            expected = alone["overall"] if key is None else alone["by_class"][key]
+            for name, value in entry.items():
+                assert value == pytest.approx(expected[name], abs=1e-12), name
+            assert entry["p_value"] is not None
 
 
 def test_presets_are_those_of_the_paper_and_the_tool():
@@ -173,3 +180,42 @@ def test_the_preset_of_the_authors_tool_has_one_metric_only():
     settings = CompareSettings(preset="cpd", metric="score", bootstrap=0, permutations=0)
     with pytest.raises(UsageError, match="metric 'score': preset cpd"):
         compare_pair(made(1), made(2), settings)
+
+
+def test_batches_change_no_number_and_a_deadline_makes_fewer_tries(monkeypatch):
+    a, b = made(1), made(2, shift=4)
+    settings = replace(SETTINGS, permutations=60, bootstrap=30)
+    whole = compare_pair(a, b, settings).numbers
+    monkeypatch.setattr(resample_draws, "BATCH_BYTES", 7 * 2 * 24)
+    assert compare_pair(a, b, settings).numbers == whole
+    monkeypatch.undo()
+    many = replace(settings, permutations=50_000, bootstrap=50_000)
+    found = compare_pair(a, b, many, deadline=time.monotonic()).numbers["overall"]
+    assert (found["permutations"], found["bootstrap"]) == (resample_draws.TRIAL_TRIES, resample_draws.TRIAL_TRIES)
+    assert found["p_value"] >= 1 / (1 + resample_draws.TRIAL_TRIES)
+    assert found["mean_w1"] == whole["overall"]["mean_w1"]
+
+
+def test_sixty_classes_and_few_permutations_hide_no_gap():
+    a, b = (made(k, frames=40, per_frame=12, classes=tuple(range(12)), shift=shift) for k, shift in ((1, 0), (2, 30)))
+    settings = replace(SETTINGS, permutations=50, bootstrap=20, theta=0.1)
+    found = compare_pair(a, b, settings, precision=False)
+    assert found.overall.permutations == 240
+    assert {one.certainty.verdict for one in found.classes.values()} == {"large gap"}
+
+
+def test_a_class_that_the_detector_does_not_know_is_no_agreement():
+    """Performance is 0 on both sides, so W1 is 0; that says nothing."""
+    a, b = (
+        replace(frames, predictions=frames.predictions.take(np.flatnonzero(frames.predictions.class_id == 1)))
+        for frames in (made(1), made(2))
+    )
+    found = compare_pair(a, b, replace(SETTINGS, permutations=40, bootstrap=20)).numbers["by_class"]
+    assert (found["2"]["mean_w1"], found["2"]["verdict"]) == (0, "too few")
+    assert found["2"]["verdict_reason"] == "never predicted"
+    assert found["1"]["verdict"] != "too few"
+
+
+def test_one_frame_tells_nothing():
+    found = compare_pair(made(1).take([0]), made(2), replace(SETTINGS, permutations=40, bootstrap=20, theta=0.0))
+    assert (found.overall.verdict, found.overall.verdict_reason) == ("too few", "few units")

@@ -17,7 +17,9 @@ from simjudge.core.frames import FloatArray, FrameSet, IntArray, Objects, Predic
 from simjudge.core.masks import Masks
 from simjudge.perception.assignment import Assignment
 from simjudge.studies.class_numbering import ClassNumbering
+from simjudge.studies.compare_settings import AUTO_MASKS, IGNORE_MASKS, USE_MASKS
 from simjudge.studies.judged_set import class_samples, judge_set, object_performance
+from simjudge.studies.painted_masks import PaintedGeometry, masked_count, painted_geometry
 from simjudge.studies.pair import entry_numbers, side_numbers
 
 
@@ -50,18 +52,32 @@ class LiveJudge:
         method: the settings.
         metric: what performance is.
         live_is_a: whether the live frames are A, the predicted set; else they are B.
+        masks: what patches are painted from, as in a comparison of two sets. With AUTO_MASKS the first labelled live
+            frame decides: masks, where all its objects and all of the reference have one. An object without a mask that
+            comes later is painted as a box and counted.
     """
 
-    def __init__(self, reference: FrameSet, method: Method, *, metric: str = "iou", live_is_a: bool = False) -> None:
+    def __init__(
+        self,
+        reference: FrameSet,
+        method: Method,
+        *,
+        metric: str = "iou",
+        live_is_a: bool = False,
+        masks: str = AUTO_MASKS,
+    ) -> None:
         """Make the contexts of the reference.
 
         Raises:
             SimjudgeError: the reference has no labels or no predictions.
         """
-        self.method, self.metric, self.live_is_a = method, metric, live_is_a
+        self.metric, self.live_is_a = metric, live_is_a
         self.losses = Losses()
         self.losses.extend(reference.losses)
         self.reference = judge_set(reference, method, metric, self.losses, precision=False)
+        self._of_reference = painted_geometry([self.reference.frames], masks)
+        self.method = replace(method, paint_masks=self._of_reference.use_masks)
+        self._masks, self._live_masked, self._live_objects = masks, 0, 0
         self._numbers = ClassNumbering(reference.class_names)
         self._classes: dict[int, LiveClassComparison] = {}
         for class_id in np.unique(self.reference.frames.objects.class_id).tolist():
@@ -80,6 +96,17 @@ class LiveJudge:
         return sum(self._false_positives.values())
 
     @property
+    def painted(self) -> PaintedGeometry:
+        """What the patches so far are painted from."""
+        known, live = self._of_reference.masked[0], (self._live_masked, self._live_objects)
+        return PaintedGeometry(self.method.paint_masks, (live, known) if self.live_is_a else (known, live))
+
+    @property
+    def masks(self) -> str:
+        """The setting `masks` by which two sets are painted as the frames so far are."""
+        return USE_MASKS if self.method.paint_masks else IGNORE_MASKS
+
+    @property
     def class_names(self) -> dict[int, str]:
         """Names of all classes seen so far."""
         return self._numbers.names
@@ -96,6 +123,7 @@ class LiveJudge:
         if len(frame) != 1 or not frame.labelled[0] or not frame.predicted[0] or frame.predictions is None:
             raise SimjudgeError(f"{frame.name}: a live frame must be one frame with labels and predictions")
         numbered = replace(self._numbers.apply(frame), images=None)
+        self._settle_masks(numbered)
         assignment = object_performance(numbered, self.method, self.metric)
         self._frames.append(numbered)
         for class_id, count in assignment.false_positives.items():
@@ -126,6 +154,20 @@ class LiveJudge:
         if not self._frames:
             raise SimjudgeError("no live frame has come in; nothing can be compared")
         return _together(self._frames, dict(self._numbers.names))
+
+    def _settle_masks(self, frame: FrameSet) -> None:
+        """Decide by the first labelled frame whether masks are painted; count what has none later."""
+        count, masked = len(frame.objects), masked_count(frame.objects)
+        if self._masks == AUTO_MASKS and self.method.paint_masks and masked < count:
+            if self._live_objects == 0:
+                self.method = replace(self.method, paint_masks=False)
+                known = list(self._classes)
+                self._classes.clear()
+                for class_id in known:
+                    self._class(class_id)
+            else:
+                self.losses.add("frames with objects that have no mask, painted as boxes", frame.describe_frame(0))
+        self._live_masked, self._live_objects = self._live_masked + masked, self._live_objects + count
 
     def _class(self, class_id: int) -> LiveClassComparison:
         if class_id not in self._classes:

@@ -196,7 +196,7 @@ class LiveSession:
 
     def parameters(self) -> dict[str, Any]:
         """The entry `parameters` of result.json."""
-        return comparison_parameters(self.options.settings)
+        return comparison_parameters(self.options.settings, None, self.judge.painted)
 
     def losses(self) -> Losses:
         """What was left out of the live streams, and of the reference."""
@@ -216,7 +216,7 @@ class LiveSession:
         """
         live, known = self.judge.collected(), self._reference.frames
         sets = (live, known) if self.options.live_is_a else (known, live)
-        return ComparisonJob(*sets, self.options.settings, both)
+        return ComparisonJob(*sets, replace(self.options.settings, masks=self.judge.masks), both)
 
     def compared(self) -> Comparison:
         """The comparison of everything so far, as over two sets.
@@ -232,12 +232,19 @@ class LiveSession:
         inputs = self.inputs(result.units)
         for side, drawn in zip(("a", "b"), result.drawn, strict=True):
             inputs[side] |= describe_units(drawn)
-        return Comparison(result, self.parameters(), inputs, losses)
+        parameters = comparison_parameters(self.options.settings, result.numbers["overall"], result.painted)
+        return Comparison(result, parameters, inputs, losses)
 
     def _new_judge(self) -> LiveJudge:
         settings = self.options.settings
         live_is_a = self.options.live_is_a
-        return LiveJudge(self._reference.frames, settings.method, metric=settings.metric, live_is_a=live_is_a)
+        return LiveJudge(
+            self._reference.frames,
+            settings.method,
+            metric=settings.metric,
+            live_is_a=live_is_a,
+            masks=settings.masks,
+        )
 
     def _judge(self, key: FrameKey, frame: FrameSet, losses: Losses) -> JudgedFrame:
         judged = self.judge.add_frame(frame)
@@ -271,7 +278,9 @@ class LiveSession:
             self._log(f"resumed after {self.resumed} frames from {journal.path}; resume:=false begins anew")
 
     def _journal_key(self) -> str:
-        content = {**self.parameters(), "on_jump": self.options.on_jump, "live_is_a": self.options.live_is_a}
+        options = self.options
+        content = comparison_parameters(options.settings)
+        content |= {"on_jump": options.on_jump, "live_is_a": options.live_is_a}
         for hashed in ("sha256", "predictions_sha256"):
             content[hashed] = self.described[hashed]
         content["model_sha256"] = (self._model or {}).get("sha256")

@@ -1,0 +1,149 @@
+"""Sets of objects with a gap that is known, many times over: what verdicts and intervals make of them.
+
+`python test/context/simulated_gaps.py 400` prints the table of docs/measurements/certainty.md.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import wasserstein_distance
+
+from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
+from simjudge.context.resample_draws import draw_resamples
+from simjudge.context.resampling import PooledSamples, ResampledW1
+from simjudge.context.sample_size import SampleSize
+from simjudge.context.similarity_join import Neighbours
+from simjudge.context.verdicts import GAPS, LARGE_GAP, PREDICTS, SMALL_GAP
+
+
+@dataclass(frozen=True)
+class GapModel:
+    """Two sets of frames. Each frame has about `objects` objects, each in one of `kinds` kinds of surroundings.
+
+    Attributes:
+        frames: of each set.
+        kinds: kinds of surroundings; contexts of one kind are similar, others are not.
+        objects: mean number of objects of a frame.
+        kind_of_gap: "shift" lowers the performance of every object of B that was found; "miss" has B miss more
+            objects; "spread" makes B's performance more variable; "one" lowers one kind alone.
+        gap: how much.
+    """
+
+    frames: int
+    kinds: int
+    objects: float = 3.0
+    kind_of_gap: str = "shift"
+    gap: float = 0.0
+
+    def draw(self, random: np.random.Generator, frames: int, *, is_b: bool) -> tuple[np.ndarray, ...]:
+        """Frame, kind and performance of the objects of a set."""
+        count = random.poisson(self.objects, frames)
+        frame = np.repeat(np.arange(frames), count)
+        kind = random.integers(0, self.kinds, len(frame))
+        value = random.beta(8, 2, len(frame)) * (0.7 + 0.3 * kind / max(1, self.kinds - 1))
+        value = np.clip(value + random.normal(0, 0.05, frames)[frame], 0.001, 1)
+        value[random.random(len(frame)) < 0.1] = 0
+        if is_b and self.gap:
+            if self.kind_of_gap == "shift":
+                value = np.maximum(value - self.gap / 0.9, 0)
+            elif self.kind_of_gap == "miss":
+                value = np.where(random.random(len(value)) < self.gap / 0.63, 0, value)
+            elif self.kind_of_gap == "one":
+                value = np.where(kind == 0, np.maximum(value - self.gap * self.kinds / 0.9, 0), value)
+            else:
+                moved = value + np.where(random.random(len(value)) < 0.5, 1, -1) * self.gap
+                value = np.where(value > 0, np.clip(moved, 0, 1), 0)
+        return frame, kind, value
+
+    def true_gap(self) -> float:
+        """The mean W1 of endless samples, from 150,000 objects a set."""
+        random = np.random.default_rng(99)
+        frames = int(150_000 / self.objects)
+        (_, kind_a, a), (_, kind_b, b) = (self.draw(random, frames, is_b=is_b) for is_b in (False, True))
+        return float(np.mean([wasserstein_distance(a[kind_a == k], b[kind_b == k]) for k in range(self.kinds)]))
+
+    def certainty(self, random: np.random.Generator, margin: float = 0.05, tries: int = 200) -> Certainty:
+        """One pair of sets, judged."""
+        a, b = self.draw(random, self.frames, is_b=False), self.draw(random, self.frames, is_b=True)
+        frame = np.concatenate([a[0], b[0] + self.frames])
+        kind, value = (np.concatenate(parts) for parts in zip(a[1:], b[1:], strict=True))
+        order = np.argsort(value, kind="stable")
+        frame, kind, value = frame[order], kind[order], value[order]
+        members = [np.flatnonzero(kind == k).astype(np.int32) for k in range(self.kinds)]
+        start = np.concatenate([[0], np.cumsum([len(members[k]) for k in kind])]).astype(np.int64)
+        rank = np.concatenate([members[k] for k in kind])
+        block = Neighbours(np.arange(len(kind)), start, rank, np.ones(len(rank), np.uint8))
+        resamples = draw_resamples(self.frames, self.frames, tries, tries, int(random.integers(1 << 30)))
+        found = ResampledW1.zeros(resamples)
+        found.add_block(block, frame, PooledSamples(frame, value, self.frames), resamples, 1)
+        held = (np.unique(a[0]), np.unique(b[0]))
+        size = SampleSize.of_units(held, (self.frames, self.frames))
+        mean_w1 = None if found.label_count[0] == 0 else float(found.label_means()[0])
+        return estimate_certainty([], Evidence(mean_w1, found, size), margin)[1]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Shares of the runs, by what happened in them, and means over the runs.
+
+    Attributes:
+        truth: the gap of endless samples.
+        below, above: the truth lies below (above) the interval.
+        gaps, large, small, predicts: verdicts.
+        floor, detectable: means.
+    """
+
+    truth: float
+    below: float
+    above: float
+    gaps: float
+    large: float
+    small: float
+    predicts: float
+    floor: float
+    detectable: float
+
+
+def rates(model: GapModel, runs: int, margin: float = 0.05, seed: int = 1) -> Rates:
+    """Judge many pairs of sets."""
+    random, truth = np.random.default_rng(seed), model.true_gap()
+    found = [model.certainty(random, margin) for _ in range(runs)]
+    return Rates(
+        truth,
+        float(np.mean([truth < one.excess_low for one in found])),
+        float(np.mean([truth > one.excess_high for one in found])),
+        *(
+            float(np.mean([one.verdict in chosen for one in found]))
+            for chosen in (GAPS, (LARGE_GAP,), (SMALL_GAP,), (PREDICTS,))
+        ),
+        float(np.mean([one.floor_mean for one in found])),
+        float(np.mean([one.detectable_w1 for one in found])),
+    )
+
+
+GAP_KINDS = (("none", 0.0), ("shift", 0.05), ("miss", 0.05), ("one", 0.05), ("spread", 0.1), ("shift", 0.12))
+
+
+def main(runs: int) -> None:
+    """Print the table."""
+    print("| frames | kinds | difference | gap | floor | interval holds it | p <= 0.05 | verdicts | shown in 80 % |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for frames, kinds in ((30, 1), (60, 200), (120, 8), (300, 30), (600, 8), (1000, 30)):
+        for kind_of_gap, gap in GAP_KINDS:
+            if kind_of_gap == "one" and not 1 < kinds <= 8:
+                continue
+            found = rates(GapModel(frames, kinds, 3.0, kind_of_gap, gap), runs)
+            words = [f"{100 * share:.0f} % {word}" for word, share in
+                     (("large", found.large), ("small", found.small), ("predicts", found.predicts)) if share]
+            inside = f"{100 * (1 - found.below - found.above):.1f} %"
+            missed = f"{100 * found.below:.1f} below, {100 * found.above:.1f} above"
+            print(f"| {frames} | {kinds} | {kind_of_gap} | {found.truth:.3f} | {found.floor:.3f} | "
+                  f"{inside} ({missed}) | "
+                  f"{100 * found.gaps:.0f} % | {', '.join(words)} | {found.detectable:.3f} |", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

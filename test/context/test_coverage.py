@@ -1,0 +1,54 @@
+"""Intervals and verdicts where the gap is known: coverage, errors of "predicts within", how often a gap is shown."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from simulated_gaps import GapModel, rates
+
+RUNS = 100
+SLACK = 3 * float(np.sqrt(0.05 * 0.95 / RUNS))
+"""Three standard errors of a share of 5 %."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "model",
+    [
+        GapModel(120, 8),
+        GapModel(120, 8, gap=0.05),
+        GapModel(120, 8, gap=0.05, kind_of_gap="miss"),
+        GapModel(60, 200, objects=4, gap=0.12),  # batches of one or two
+        GapModel(120, 8, gap=0.05, kind_of_gap="one"),
+    ],
+    ids=str,
+)
+def test_the_interval_holds_the_gap_of_endless_samples(model):
+    found = rates(model, RUNS)
+    assert found.below <= 0.025 + SLACK
+    assert found.above <= 0.025 + SLACK
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["shift", "miss", "one", "spread"])
+def test_a_gap_as_large_as_the_margin_is_hardly_ever_called_less(kind):
+    """The margin is set to the true gap: "predicts within" and "small gap" are then wrong, in at most 5 % of runs."""
+    model = GapModel(200, 6, gap=0.06, kind_of_gap=kind)
+    found = rates(model, RUNS, margin=model.true_gap())
+    assert found.predicts + found.small <= 0.05 + SLACK
+
+
+@pytest.mark.slow
+def test_that_a_simulator_is_good_enough_can_be_shown():
+    """500 frames with about 1,500 objects, where nothing differs."""
+    found = rates(GapModel(500, 8), RUNS)
+    assert found.predicts >= 0.8
+    assert found.gaps <= 0.05 + SLACK
+
+
+@pytest.mark.slow
+def test_a_gap_of_the_size_that_is_named_is_shown_in_four_of_five_cases():
+    named = rates(GapModel(150, 8), 10).detectable
+    model = GapModel(150, 8, gap=named)
+    assert abs(model.true_gap() - named) < 0.01
+    assert rates(model, RUNS).gaps >= 0.8 - 2 * float(np.sqrt(0.8 * 0.2 / RUNS))

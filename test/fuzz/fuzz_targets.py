@@ -354,11 +354,12 @@ def _scene_along(folder: Path, line: dict[str, Any]) -> Path:
         scene_file(
             folder,
             kinds__mesh_cone={"mesh": "cone.obj", "surface": {"colour": "#d32f1e"}, "class": "red"},
-            things__second={"kind": "mesh_cone", "at": [0, 1]},
+            things__second={"kind": "mesh_cone", "at": [3, -2]},
+            things__crate={"box": [0.4, 0.3, 0.2], "at": [3, 2.5]},
             placements={
-                "some": {"random": {"kinds": {"red_cone": 3}, "area": [-2, -1, 2, 1], "spacing": 0.3}},
+                "some": {"random": {"kinds": {"red_cone": 3}, "area": [-3, -2.5, 3, -2], "spacing": 0.3}},
                 "row": {"path": {**line, "width": 0.8, "spacing": 0.5, "left": "red_cone"}},
-                "table": {"table": {"rows": "1 0 1.5 0.5\n2 1 1 1\n", "kinds": {"0": "red_cone", "1": "green_cone"}}},
+                "table": {"table": {"rows": "1 0 -3 2.5\n2 1 -3 -2.5\n", "kinds": {"0": "red_cone", "1": "red_cone"}}},
             },
         )
     )

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import subprocess
 import sys
 import time
 import traceback
-from contextlib import redirect_stderr
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from random import Random
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -37,14 +41,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="Seed of the choices.")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.child:
+        attack(given.targets[0], 3600 * given.hours, given.seed)
     from fuzz_targets import TARGETS
 
     unknown = [name for name in given.targets if name not in TARGETS]
     if unknown:
         parser.error(f"no target {unknown[0]}; there are {', '.join(TARGETS)}")
-    if given.child:
-        attack(given.targets[0], 3600 * given.hours, given.seed)
-        return
     failed = False
     for name in given.targets or TARGETS:
         if TARGETS[name].needs and find_spec(TARGETS[name].needs) is None:
@@ -92,21 +95,23 @@ class Tally:
 
 def attack(name: str, seconds: float, seed: int) -> None:
     """Attack one target until the time is over."""
-    atheris = None
-    if find_spec("atheris") is not None:
-        import atheris
+    guided = find_spec("atheris") is not None
+    with instrumented() if guided else nullcontext():
+        from fuzz_targets import TARGETS, Attack, bounded
 
-        with redirect_stderr(StringIO()), atheris.instrument_imports(INSTRUMENTED, enable_loader_override=False):
-            for module in INSTRUMENTED:
-                __import__(module)
-    from fuzz_targets import TARGETS, Attack, bounded
-    from hostile_input import mutate
-
-    logging.disable(logging.CRITICAL)
-    target = TARGETS[name]
-    attacked, tally = Attack(target), Tally(name)
+        logging.disable(logging.CRITICAL)
+        warnings.simplefilter("ignore")
+        target = TARGETS[name]
+        attacked, tally = Attack(target), Tally(name)
+        attacked(attacked.valid)
+    end = time.monotonic() + seconds
 
     def once(data: bytes) -> None:
+        if time.monotonic() > end:
+            tally.say()
+            attacked.close()
+            # libFuzzer does not give control back.
+            os._exit(1 if tally.failures else 0)
         tally.tried += 1
         try:
             with bounded():
@@ -117,43 +122,51 @@ def attack(name: str, seconds: float, seed: int) -> None:
     once(attacked.valid)
     if not tally.read:
         raise SystemExit(f"{name}: the valid example cannot be read")
-    try:
-        if atheris is None:
-            at_random(attacked.valid, target.form, seconds, Random(seed), once)
-        else:
-            KEPT.joinpath(name).mkdir(parents=True, exist_ok=True)
-            (KEPT / name / "valid").write_bytes(attacked.valid)
-
-            def change(data: bytes, most: int, number: int) -> bytes:
-                random = Random(number)
-                return mutate(data, target.form, random)[:most] if random.randrange(4) else atheris.Mutate(data, most)
-
-            words = [
-                sys.argv[0], f"-max_total_time={int(seconds)}", f"-rss_limit_mb={MEGABYTES}", f"-seed={seed}",
-                f"-timeout={SECONDS_AN_INPUT}", f"-max_len={4 * len(attacked.valid) + 200_000}", "-verbosity=0",
-                "-print_final_stats=0", f"-artifact_prefix={KEPT}/{name}.", str(KEPT / name),
-            ]  # fmt: skip
-            atheris.Setup(words, once, custom_mutator=change)
-            import atexit
-
-            atexit.register(tally.say)
-            atheris.Fuzz()
-    finally:
-        tally.say()
-        attacked.close()
-    sys.exit(1 if tally.failures else 0)
+    (guide if guided else at_random)(attacked, Random(seed), once)
 
 
-def at_random(valid: bytes, form: str, seconds: float, random: Random, once) -> None:
-    """Try bad versions of a valid input, and bad versions of those."""
+@contextmanager
+def instrumented() -> Iterator[None]:
+    """What is imported in the block says which of its code is reached."""
+    import atheris
+
+    with redirect_stderr(StringIO()), atheris.instrument_imports(INSTRUMENTED, enable_loader_override=False):
+        yield
+
+
+def guide(attacked: Any, random: Random, once: Callable[[bytes], None]) -> None:
+    """Let libFuzzer choose among bad versions of what reached new code before; it ends with the process."""
+    import atheris
     from hostile_input import mutate
 
-    end, kept = time.monotonic() + seconds, [valid]
-    while time.monotonic() < end:
-        data = mutate(random.choice(kept), form, random)
+    target = attacked.target
+    kept = KEPT / target.name
+    kept.mkdir(parents=True, exist_ok=True)
+    (kept / "valid").write_bytes(attacked.valid)
+
+    def change(data: bytes, most: int, number: int) -> bytes:
+        own = Random(number)
+        return mutate(data, target.form, own)[:most] if own.randrange(4) else atheris.Mutate(data, most)
+
+    words = [
+        sys.argv[0], f"-rss_limit_mb={MEGABYTES}", f"-seed={random.randrange(1, 2**31)}", "-verbosity=0",
+        f"-timeout={SECONDS_AN_INPUT}", f"-max_len={4 * len(attacked.valid) + 200_000}", "-print_final_stats=0",
+        f"-artifact_prefix={KEPT}/{target.name}.", str(kept),
+    ]  # fmt: skip
+    atheris.Setup(words, once, custom_mutator=change)
+    atheris.Fuzz()
+
+
+def at_random(attacked: Any, random: Random, once: Callable[[bytes], None]) -> None:
+    """Try bad versions of the valid input, and bad versions of those; it ends with the process."""
+    from hostile_input import mutate
+
+    kept = [attacked.valid]
+    while True:
+        data = mutate(random.choice(kept), attacked.target.form, random)
         once(data)
         if random.randrange(20) == 0:
-            kept = [valid, *kept[-20:], data]
+            kept = [attacked.valid, *kept[-20:], data]
 
 
 INSTRUMENTED = ["simjudge.core", "simjudge.data", "simjudge.results", "simjudge.scene", "simjudge.sensors"]

@@ -6,7 +6,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup setup-train setup-ros setup-watch setup-sim setup-docs setup-test demo test test-quick lint docs bench samples
+.PHONY: help setup setup-train setup-ros setup-watch setup-sim setup-docs setup-test demo test test-quick fuzz lint docs bench samples
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -43,6 +43,9 @@ test: setup-test ## lint, types, all tests
 test-quick: setup-test ## lint, types, the tests that take seconds
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -m "not slow"
+
+fuzz: setup-test ## attack every reader with bad input: TARGET=coco HOURS=1; coverage-guided where atheris is installed
+	$(BIN)/python test/fuzz/run.py $(TARGET) --hours $(or $(HOURS),1)
 
 lint: setup-test ## ruff, mypy, and which room may import which
 	$(BIN)/ruff check

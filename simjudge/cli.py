@@ -6,6 +6,7 @@ Little is imported here, so that Ctrl-C is listened to before the libraries are 
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 from simjudge.commands.stopping import Stopping
 from simjudge.core.errors import SimjudgeError, UsageError
@@ -18,6 +19,7 @@ def main() -> None:
     Raises:
         SystemExit: always, with the exit code.
     """
+    _print_any_character()
     stopping = Stopping.listen()
     stopped = False
     code: int = EXIT_OK
@@ -32,6 +34,13 @@ def main() -> None:
         stopping.say_stopped()
         code = EXIT_STOPPED
     sys.exit(code)
+
+
+def _print_any_character() -> None:
+    """Let the names of files and classes be printed where the terminal lacks a character: as an escape, no error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(stopping: Stopping) -> int:

@@ -21,6 +21,9 @@ from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.scene.model import Course
 from simjudge.sensors.camera.shutter import SECOND, frame_stamp_offset
 
+MOST_FRAMES = 1_000_000
+"""Frames of one rendering at most."""
+
 _TRIES = 2000
 """Random poses that are tried for one frame."""
 _DIRECTIONS = 400

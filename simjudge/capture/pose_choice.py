@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simjudge.capture.camera_poses import CameraPoses, CoursePoses, FilePoses, RandomPoses
+from simjudge.capture.camera_poses import MOST_FRAMES, CameraPoses, CoursePoses, FilePoses, RandomPoses
 from simjudge.core.errors import Losses, UsageError
 from simjudge.data.pose_text import SUFFIXES, read_pose_text
 from simjudge.geometry.poses import Pose
@@ -37,6 +37,8 @@ def choose_camera_poses(
         UsageError: these poses cannot be had from this scene or file.
         SimjudgeError: a file cannot be read.
     """
+    if count is not None and not 1 <= count <= MOST_FRAMES:
+        raise UsageError(f"-n {count}: must be 1 to {MOST_FRAMES} frames")
     if str(poses) == "random":
         if count is None:
             raise UsageError("--poses random: how many? give -n")

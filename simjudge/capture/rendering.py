@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simjudge.capture.camera_path import camera_mount
+from simjudge.capture.camera_poses import MOST_FRAMES
 from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import exposure_at
 from simjudge.capture.frame_store import FrameStore
@@ -105,6 +106,8 @@ def render(  # noqa: PLR0913 - the options of the command
     seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
     mounted, _ = camera_mount(vehicle, mount)
     camera_poses, losses = choose_camera_poses(poses, scene, seen_by, n, seed, mounted)
+    if scenes is not None and not 1 <= scenes <= MOST_FRAMES:
+        raise UsageError(f"--scenes {scenes}: must be 1 to {MOST_FRAMES}")
     if scenes is None:
         scenes = max(len(camera_poses.stamp) // _FRAMES_PER_PLACEMENT, 1) if str(poses) == "random" else 1
     plan = RenderPlan(scene, seen_by, camera_poses, scenes, Labelling(min_size, min_visible), seed, engine)

@@ -12,6 +12,7 @@ import numpy as np
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import NO_STAMP, IntArray, stamp_to_name
+from simjudge.core.settings import LONGEST_TIME
 from simjudge.data.pose_text import SUFFIXES, read_pose_text
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE
 from simjudge.data.rosbag2.reading import read_recording
@@ -55,6 +56,8 @@ class ReplayOptions:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
+        if not (abs(self.offset) <= LONGEST_TIME * 1e9 and 0 <= self.start <= LONGEST_TIME):
+            raise UsageError(f"start {self.start:g} s, offset {self.offset:g} ns: at most {LONGEST_TIME:g} s each")
         for name in ("duration", "rate"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:

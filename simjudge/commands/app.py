@@ -30,6 +30,7 @@ from simjudge.commands import (
 from simjudge.commands import (
     filter as filter_command,
 )
+from simjudge.commands.number_types import takes_finite_numbers
 from simjudge.core.version import version
 
 app = typer.Typer(
@@ -74,7 +75,7 @@ def help_text(command: Callable[..., None]) -> str:
 
 
 for _name, _command in COMMANDS.items():
-    app.command(_name, help=help_text(_command))(_command)
+    app.command(_name, help=help_text(_command))(takes_finite_numbers(_command))
 app.add_typer(engines.app, name="engines")
 
 

@@ -8,6 +8,7 @@ import typer
 
 from simjudge.commands.common import exit_if_lost, print_note
 from simjudge.commands.options import takes_settings
+from simjudge.core.settings import LONGEST_TIME
 from simjudge.data.read_settings import ReadSettings
 
 
@@ -19,7 +20,8 @@ def convert(
     to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
     labels: Path | None = typer.Option(None, "--labels", help="Take the labels from this set, by frame name or stamp."),
     label_tolerance: float = typer.Option(
-        0.0, min=0, metavar="SECONDS", help="How far the stamps of an image and its labels may lie apart."
+        0.0, min=0, max=LONGEST_TIME, metavar="SECONDS",
+        help="How far the stamps of an image and its labels may lie apart."
     ),
     image_topic: str | None = typer.Option(None, help="In a recording: the images, where several topics would do."),
     label_topic: str | None = typer.Option(None, help="The labels, likewise."),

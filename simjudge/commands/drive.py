@@ -11,6 +11,7 @@ from rich.table import Table
 
 from simjudge.commands.common import print_note, progress
 from simjudge.core.exit_codes import EXIT_FAILED
+from simjudge.core.settings import LONGEST_TIME
 
 if TYPE_CHECKING:
     from simjudge.driving.closed_loop import DriveOutcome
@@ -31,7 +32,9 @@ def drive(
     min_score: float = typer.Option(
         0.05, min=0, max=1, help="Detections below do not count; the driver counts from 0.25 on."
     ),
-    limit: float = typer.Option(180.0, metavar="SECONDS", help="End the drive after this many simulated seconds."),
+    limit: float = typer.Option(
+        180.0, max=LONGEST_TIME, metavar="SECONDS", help="End the drive after this many simulated seconds."
+    ),
     engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
 ) -> None:
     """Drive a scene's course in closed loop: camera, detector, driver, physics, and again.

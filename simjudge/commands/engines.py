@@ -7,11 +7,13 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import exit_if_lost, print_note, progress
+from simjudge.commands.number_types import takes_finite_numbers
 
 app = typer.Typer(help="The engines that move and light a scene.", no_args_is_help=True)
 
 
 @app.command("compare")
+@takes_finite_numbers
 def compare(
     scene: str = typer.Argument(..., metavar="SCENE", help="File or name."),
     camera: str = typer.Option("plain", "--camera", metavar="FILE|NAME", help="The camera that sees it."),
@@ -45,6 +47,7 @@ def compare(
 
 
 @app.command("drive")
+@takes_finite_numbers
 def drive(
     names: list[str] = typer.Argument(None, metavar="ENGINE", show_default="default chrono"),
     vehicle: str = typer.Option("art1", metavar="FILE|NAME", help="The car."),

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import exit_if_lost, print_note, progress
+from simjudge.core.settings import LONGEST_TIME
 
 
 def replay(
@@ -31,11 +32,20 @@ def replay(
     cone_kinds: str | None = typer.Option(
         None, metavar="COLOUR=KIND,...", help="The scene's kinds for them.", show_default="0=red_cone,1=green_cone"
     ),
-    time_offset: float = typer.Option(0.0, metavar="SECONDS", help="Added to images' stamps to find their poses."),
-    start: float = typer.Option(0.0, min=0, metavar="SECONDS", help="Begin so long after the first frame."),
-    duration: float | None = typer.Option(None, metavar="SECONDS", help="Replay so long.", show_default="all"),
+    time_offset: float = typer.Option(
+        0.0, min=-LONGEST_TIME, max=LONGEST_TIME, metavar="SECONDS",
+        help="Added to images' stamps to find their poses."
+    ),
+    start: float = typer.Option(
+        0.0, min=0, max=LONGEST_TIME, metavar="SECONDS", help="Begin so long after the first frame."
+    ),
+    duration: float | None = typer.Option(
+        None, max=LONGEST_TIME, metavar="SECONDS", help="Replay so long.", show_default="all"
+    ),
     rate: float | None = typer.Option(None, metavar="HZ", help="Frames a second, at most.", show_default="all"),
-    max_gap: float = typer.Option(0.5, metavar="SECONDS", help="Believe poses no further apart than this."),
+    max_gap: float = typer.Option(
+        0.5, max=LONGEST_TIME, metavar="SECONDS", help="Believe poses no further apart than this."
+    ),
     max_speed: float = typer.Option(20.0, metavar="M/S", help="Poses that imply more are a jump."),
     max_turn: float = typer.Option(720.0, metavar="DEG/S", help="Poses that imply more are a jump."),
     skip_gaps: bool = typer.Option(False, "--skip-gaps", help="Leave out frames in gaps in place of an error."),

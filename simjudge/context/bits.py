@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types, uint64
+from numba import config, njit, types, uint64
 from numba.extending import intrinsic
+
+from simjudge.core.errors import SimjudgeError
+
+if config.DISABLE_JIT:
+    raise SimjudgeError("NUMBA_DISABLE_JIT is set: simjudge counts bits in compiled code alone; unset it")
 
 WORD = 64
 CACHE_LINE = 64

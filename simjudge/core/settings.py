@@ -37,6 +37,10 @@ from simjudge.core.errors import UsageError
 
 Choices: TypeAlias = "tuple[str, ...] | Callable[[], tuple[str, ...]]"
 
+LARGEST_NUMBER = 2**53
+"""Beyond it a number is none that a person means, and whole numbers are not exact in JSON."""
+LONGEST_TIME = 1e9
+"""Seconds, about 31 years; in nanoseconds they fit into 64 bits."""
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 _METADATA = "setting"
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "a path"}
@@ -206,7 +210,7 @@ class Setting:
     def _item(self, value: Any, label: str) -> Any:
         try:
             item = _converted(self.kind, value)
-        except TypeError:
+        except (TypeError, OverflowError):
             raise UsageError(f"{label}: must be {self._word}") from None
         if self.allowed and item not in self.allowed:
             raise UsageError(f"{label}: must be one of {', '.join(self.allowed)}")
@@ -214,6 +218,9 @@ class Setting:
             low, high = -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
             if not low <= item <= high:
                 raise UsageError(f"{label}: must be {self.range_text or 'a number'}")
+            most = LONGEST_TIME if self.unit == "s" else LARGEST_NUMBER
+            if abs(item) > most:
+                raise UsageError(f"{label}: must be a finite number of at most {most:g} in size")
         return item
 
 

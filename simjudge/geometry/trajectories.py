@@ -101,8 +101,8 @@ class MotionLimits:
     def __post_init__(self) -> None:
         """Check the numbers."""
         for name in ("max_gap", "max_speed", "max_turn"):
-            if not getattr(self, name) > 0:
-                raise UsageError(f"{name} {getattr(self, name)}: must be above 0")
+            if not 0 < getattr(self, name) < math.inf:
+                raise UsageError(f"{name} {getattr(self, name)}: must be above 0, and finite")
 
 
 DEFAULT_MOTION_LIMITS = MotionLimits()

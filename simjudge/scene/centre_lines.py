@@ -36,15 +36,20 @@ def build_line(document: SceneDocument, fields: LineFields, location: Location) 
     if fields.waypoints is not None:
         kind, line = "waypoints", _waypoints(document, fields.waypoints, (*location, "waypoints"))
     elif fields.arcs is not None:
-        kind, line = "arcs", _arcs(fields.arcs)
+        kind, line = "arcs", _arcs(document, fields.arcs, (*location, "arcs"))
     elif fields.sine is not None:
         kind, line = "sine", _sine(document, fields.sine, (*location, "sine"))
     else:
         raise document.error(location, "a path needs one of waypoints, arcs, sine; none is given")
     length = float(np.sum(np.linalg.norm(np.diff(line, axis=0), axis=1)))
-    if not 0 < length <= _LONGEST:
-        raise document.error((*location, kind), f"{length:.0f} m long; 0 to {_LONGEST:.0f} m can be")
+    _check_length(document, length, (*location, kind))
     return resample(line, _STEP)
+
+
+def _check_length(document: SceneDocument, length: float, location: Location) -> None:
+    """Refuse a line that is too long, before points are made of it where possible."""
+    if not 0 < length <= _LONGEST:
+        raise document.error(location, f"{length:.0f} m long; 0 to {_LONGEST:.0f} m can be")
 
 
 def resample(line: FloatArray, step: float) -> FloatArray:
@@ -110,21 +115,24 @@ def _waypoints(document: SceneDocument, waypoints: Sequence[tuple[float, float]]
     if len(points) == 2:
         return points
     along = np.concatenate([[0], np.cumsum(chords)])
+    _check_length(document, float(along[-1]), location)
     fine = np.linspace(0, along[-1], math.ceil(along[-1] / (_STEP / 4)) + 1)
     line: FloatArray = CubicSpline(along, points, bc_type="natural")(fine)
     return line
 
 
-def _arcs(fields: ArcsFields) -> FloatArray:
+def _arcs(document: SceneDocument, fields: ArcsFields, location: Location) -> FloatArray:
     """`arcs: {start: [x, y, yaw], pieces: [{straight: 1}, {left: 90, radius: 2}, ...]}`, angles in degrees."""
     x, y, yaw = fields.start
-    angle, parts = math.radians(yaw), [np.array([[x, y]])]
+    angle, parts, total = math.radians(yaw), [np.array([[x, y]])], 0.0
     for piece in fields.pieces:
         if piece.straight is not None:
             length, curvature = piece.straight, 0.0
         else:
             radius, turn = piece.radius or 0.0, piece.left or piece.right or 0.0
             length, curvature = radius * math.radians(turn), (1 if piece.left is not None else -1) / radius
+        total += length
+        _check_length(document, total, location)
         along = np.linspace(0, length, math.ceil(length / (_STEP / 4)) + 1)[1:]
         parts.append(parts[-1][-1] + _arc(along, angle, curvature))
         angle += length * curvature
@@ -147,6 +155,7 @@ def _sine(document: SceneDocument, fields: SineFields, location: Location) -> Fl
     length = float(np.linalg.norm(end - start))
     if length <= 1e-6:
         raise document.error((*location, "to"), "another point than from is needed")
+    _check_length(document, length, location)
     amplitude, periods = fields.amplitude, fields.periods
     along = np.linspace(0, 1, math.ceil(length / (_STEP / 8)) + 1)
     ahead = (end - start) / length

@@ -20,8 +20,8 @@ from simjudge.scene.scene_fields import (
     RowKey,
 )
 
-_MOST_PLACED = 5000
-"""Things of one random placement."""
+MOST_PLACED = 5000
+"""Things of one random placement, or of one side of a path."""
 _LARGEST_TURN = 400.0
 """Degrees that one piece of a course turns."""
 
@@ -145,12 +145,12 @@ class RandomFields(Fields):
     """Things at random places, apart from each other and from all that stands on the floor."""
 
     kinds: Annotated[
-        Annotated[dict[Annotated[str, Label()], Annotated[int, Whole(0, _MOST_PLACED)]], Tag("fields")]
+        Annotated[dict[Annotated[str, Label()], Annotated[int, Whole(0, MOST_PLACED)]], Tag("fields")]
         | Annotated[tuple[Annotated[str, Label()], ...], Field(min_length=1), Tag("list")],
         Discriminator(_list_or_fields),
     ]
     """Kinds, with the count of each, or a list of which as many of each as can be are taken."""
-    count: Annotated[int, Whole(0, _MOST_PLACED)] | None = None
+    count: Annotated[int, Whole(0, MOST_PLACED)] | None = None
     """How many, where kinds is a list."""
     area: Area | None = None
     """[x0, y0, x1, y1], metres; the scene's, if left out."""
@@ -168,7 +168,7 @@ class RandomFields(Fields):
         if isinstance(self.kinds, dict) and self.count is not None:
             raise conflict("kinds has the counts; remove one of the two", "count")
         if not isinstance(self.kinds, dict) and self.count is None:
-            raise conflict(f"{Whole(0, _MOST_PLACED).needed} is needed; nothing is given", "count")
+            raise conflict(f"{Whole(0, MOST_PLACED).needed} is needed; nothing is given", "count")
         return self
 
 

@@ -31,7 +31,7 @@ from simjudge.scene.measured_positions import (
     transform_positions,
 )
 from simjudge.scene.model import NO_INSTANCE, Course
-from simjudge.scene.placement_fields import PathFields, TableFields
+from simjudge.scene.placement_fields import MOST_PLACED, PathFields, TableFields
 from simjudge.scene.random_placements import place_at_random
 from simjudge.scene.scene_file import SceneDocument
 
@@ -139,6 +139,10 @@ def _along_path(
     lined = line[round(fields.lead_in / step) : len(line) - round(fields.lead_out / step)]
     if len(lined) < 2:
         raise document.error((*location, "lead_in"), "nothing of the path is left")
+    most = float(np.sum(np.linalg.norm(np.diff(lined, axis=0), axis=1))) / fields.spacing
+    if most > MOST_PLACED:
+        message = f"{most:.0f} things in a row; {MOST_PLACED} can be: set them further apart"
+        raise document.error((*location, "spacing"), message)
     random = random_of(seed, field_name(location))
     placed = []
     for side, kind, sign in (("left", fields.left, 1), ("right", fields.right, -1)):

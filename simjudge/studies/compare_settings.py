@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -51,17 +51,24 @@ def thresholds(given: str | Sequence[float]) -> tuple[float, ...]:
         UsageError: the text is neither.
     """
     if not isinstance(given, str):
-        return tuple(sorted({float(theta) for theta in given}))
+        return _checked_thetas(given, given)
     try:
         if ":" in given:
             first, last, count = given.split(":")
             if not 1 <= int(count) <= _MOST_THETAS:
                 raise UsageError(f"thetas {given!r}: the count must be 1 to {_MOST_THETAS}")
             step = (float(last) - float(first)) / max(1, int(count) - 1)
-            return tuple(sorted({round(float(first) + step * i, 12) for i in range(int(count))}))
-        return tuple(sorted({float(part) for part in given.split(",")}))
-    except ValueError:
+            return _checked_thetas(given, (round(float(first) + step * i, 12) for i in range(int(count))))
+        return _checked_thetas(given, map(float, given.split(",")))
+    except (ValueError, OverflowError):
         raise UsageError(f"thetas {given!r}: write first:last:count or a list with commas") from None
+
+
+def _checked_thetas(given: object, values: Iterable[float]) -> tuple[float, ...]:
+    found = tuple(sorted({float(theta) for theta in values}))
+    if not all(0 <= theta <= 1 for theta in found):
+        raise UsageError(f"thetas {given!r}: each must be 0 to 1")
+    return found
 
 
 def patch_sizes(given: str | Sequence[Any]) -> tuple[tuple[int, int], ...]:

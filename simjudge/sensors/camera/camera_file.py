@@ -48,6 +48,7 @@ from simjudge.core.field_types import (
     refusal,
     shown,
 )
+from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.installed import CAMERA, find_file
 from simjudge.sensors.camera.calibration_file import read_calibration
 from simjudge.sensors.camera.camera import Camera
@@ -59,6 +60,8 @@ from simjudge.sensors.camera.lens import Lens, lens_from_calibration, lens_with_
 _LENS_FIELDS = ("size", "field_of_view", "focal_length", "lens")
 _MOST_RAYS = 16
 """Rays along each side of a pixel."""
+_MOST_RAYS_OF_IMAGE = 400_000_000
+"""Rays of an image: their colours take 5 GB."""
 _MOST_SAMPLES = 256
 """Moments of an exposure."""
 _LARGEST_SIDE = 20000
@@ -187,6 +190,12 @@ class CameraFile(Fields):
             return
         if self.size is None:
             raise conflict(f"{need(_SIZE.needed)}; nothing is given", "size")
+        pixels = self.size[0] * self.size[1]
+        if pixels > LARGEST_IMAGE:
+            raise conflict(f"{LARGEST_IMAGE / 1e6:.0f} million pixels at most; this is {pixels / 1e6:.0f}", "size")
+        if pixels * self.supersampling**2 > _MOST_RAYS_OF_IMAGE:
+            message = f"{pixels * self.supersampling**2 / 1e6:.0f} million rays an image; take fewer, or a smaller size"
+            raise conflict(message, "supersampling")
         self.only("field_of_view", "focal_length", subject="a camera")
 
     def _check_exposure(self) -> None:

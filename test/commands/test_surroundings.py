@@ -1,0 +1,56 @@
+"""Commands in odd surroundings: a terminal without the characters, numba without its compiler. No traceback."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+def run(folder, *arguments, **surroundings):
+    return subprocess.run(
+        [sys.executable, "-m", "simjudge", *arguments], cwd=folder, env={**os.environ, **surroundings},
+        capture_output=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    row = {"class": 1, "box": [2, 3, 20, 30]}
+    frames = [
+        {"size": [64, 48], "name": f"ä{i}", "objects": [row], "predictions": [{**row, "score": 0.9}]} for i in range(6)
+    ]
+    (tmp_path / "ü.json").write_text(json.dumps({"class_names": {"1": "Hütchen→中"}, "frames": frames}))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["info", "ü.json"],
+        ["compare", "ü.json", "ü.json", "--permutations", "9", "--bootstrap", "9", "--out", "r"],
+        ["split", "ü.json", "--to", "json", "--out", "parts"],
+        ["convert", "ü.json", "out.json"],
+        ["compare", "--help"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_terminal_that_lacks_the_characters(folder, arguments):
+    done = run(folder, *arguments, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    (done.stdout + done.stderr).decode("ascii")
+
+
+def test_an_error_that_it_cannot_show(folder):
+    done = run(folder, "info", "ö.json", PYTHONIOENCODING="ascii")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"error: \\xf6.json: does not exist")
+
+
+def test_numba_without_its_compiler(folder):
+    done = run(folder, "compare", "ü.json", "ü.json", "--out", "r", NUMBA_DISABLE_JIT="1")
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines()[-1].startswith("error: NUMBA_DISABLE_JIT is set")
+    assert "Traceback" not in done.stderr.decode()

@@ -38,6 +38,8 @@ def summarize_frames(frames: FrameSet, kind: str = "data set") -> Summary:
     if predictions is not None and len(predictions):
         low, high = predictions.score.min(), predictions.score.max()
         blocks.append(("predictions", f"{len(predictions)}, scores {low:.3f} to {high:.3f}"))
+    if frames.detector is not None:
+        blocks.append(("detector", str(frames.detector)))
     return Summary(frames.name, kind, [*blocks, _class_table(frames)])
 
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.display import ShortRepr, Summary
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frame_summary import summarize_frames
@@ -185,6 +186,7 @@ class FrameSet:
         class_names: names by class id; empty where the source has none.
         images: the images, None where the source has none.
         losses: what was left out while reading.
+        detector: what made the predictions; None where there are none, or where it is not known.
     """
 
     name: str
@@ -198,6 +200,7 @@ class FrameSet:
     class_names: dict[int, str] = field(default_factory=dict)
     images: Images | None = None
     losses: Losses = field(default_factory=Losses)
+    detector: DetectorRecord | None = None
 
     def __post_init__(self) -> None:
         """Check that the arrays fit each other."""
@@ -225,6 +228,7 @@ class FrameSet:
         class_names: dict[int, str] | None = None,
         images: Images | None = None,
         losses: Losses | None = None,
+        detector: DetectorRecord | None = None,
     ) -> FrameSet:
         """Make a set, filling in what is not given.
 
@@ -240,6 +244,7 @@ class FrameSet:
             class_names: names by class id.
             images: the images of the F frames.
             losses: what was left out while reading.
+            detector: what made the predictions; None where it is not known.
 
         Returns:
             The set.
@@ -265,6 +270,7 @@ class FrameSet:
             dict(class_names or {}),
             images,
             Losses() if losses is None else losses,
+            detector,
         )
 
     def __len__(self) -> int:
@@ -311,18 +317,24 @@ class FrameSet:
         """
         return self.class_names.get(class_id, str(class_id))
 
-    def with_predictions(self, predictions: Predictions | None, predicted: BoolArray | None = None) -> FrameSet:
+    def with_predictions(
+        self,
+        predictions: Predictions | None,
+        predicted: BoolArray | None = None,
+        detector: DetectorRecord | None = None,
+    ) -> FrameSet:
         """Put other predictions onto the frames.
 
         Args:
             predictions: the predictions, frames numbered as here; None takes them away.
             predicted: bool (F,), on which frames the detector has run; None: on all, or on none without predictions.
+            detector: what made the predictions; None where it is not known.
 
         Returns:
             The same set with the predictions.
         """
         on = np.full(len(self), predictions is not None) if predicted is None else predicted
-        return replace(self, predictions=predictions, predicted=on)
+        return replace(self, predictions=predictions, predicted=on, detector=detector)
 
     def take(self, frames: npt.ArrayLike) -> FrameSet:
         """Take some frames with their objects, predictions and images.

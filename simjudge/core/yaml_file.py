@@ -68,7 +68,20 @@ def read_yaml(path: Path, *, unique: bool = True) -> YamlFile:
     Raises:
         SimjudgeError: it cannot be read or is not valid YAML, is nested too deep, or holds too much.
     """
-    text = read_text(path)
+    return parse_yaml(read_text(path), path, unique=unique)
+
+
+def parse_yaml(text: str, path: Path, *, unique: bool = True) -> YamlFile:
+    """Parse YAML text that is held in a file of another kind.
+
+    Args:
+        text: the YAML.
+        path: the file, as messages name it.
+        unique: whether to refuse a field that stands twice in one table.
+
+    Raises:
+        SimjudgeError: it is not valid YAML, is nested too deep, or holds too much.
+    """
     try:
         _check_bounds(text)
         loader = (_UniqueLoader if unique else _Loader)(text)

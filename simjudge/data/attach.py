@@ -39,7 +39,7 @@ def attach_predictions(source: FrameSet, target: FrameSet) -> FrameSet:
     table = Predictions.build(known.frame, known.class_id, known.box, known.score, known.masks)
     predicted = np.zeros(len(target), np.bool_)
     predicted[match[match >= 0]] = True
-    return target.with_predictions(table, predicted)
+    return target.with_predictions(table, predicted, source.detector)
 
 
 def attach_labels(labels: FrameSet, target: FrameSet, tolerance_ns: int = 0) -> FrameSet:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet, IntArray, Objects, Predictions
@@ -54,6 +55,7 @@ def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
         class_names=names,
         images=None if all(s.images is None for s in sets) else ConcatenatedImages([s.images for s in sets], start),
         losses=losses,
+        detector=_detector(sets),
     )
 
 
@@ -210,6 +212,12 @@ def _predictions(sets: Sequence[FrameSet], start: IntArray) -> Predictions | Non
         np.concatenate([t.score for t in tables]),
         _masks([(t.masks, len(t)) for t in tables]),
     )
+
+
+def _detector(sets: Sequence[FrameSet]) -> DetectorRecord | None:
+    """The detector of all sets that have predictions; None where they are of several, or one is not known."""
+    found = [each.detector for each in sets if each.predictions is not None]
+    return found[0] if found and all(each == found[0] for each in found) else None
 
 
 def _masks(parts: Sequence[tuple[Masks | None, int]]) -> Masks | None:

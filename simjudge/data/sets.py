@@ -9,15 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from simjudge.core.class_names import equal_names
+from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output
-from simjudge.core.frames import FrameSet
+from simjudge.core.frames import FrameSet, Predictions
 from simjudge.core.input_files import check_file
 from simjudge.core.text import one_line
 from simjudge.data.attach import attach_predictions
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
+from simjudge.data.format_support.image_files import file_stems
 from simjudge.data.format_support.picture_location import refuse_outside
 from simjudge.data.format_support.raw_rows import used_class_ids
+from simjudge.data.format_support.sidecar import load_sidecar
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 
 __all__ = ["Topics", "describe_readable", "read_predictions", "read_set", "sniff_format", "write_set"]
@@ -134,7 +137,8 @@ def read_predictions(
     form = _find_format(source)
     if form is not None and form.read_predictions is not None:
         beside = None if annotations is None else Path(annotations)
-        return base.with_predictions(form.read_predictions(source, base, beside, losses))
+        found = form.read_predictions(source, base, beside, losses)
+        return base.with_predictions(found, detector=_detector_beside(source, base, found))
     read = read_set(source.path, allow_outside=allow_outside)
     if read.predictions is None:
         raise SimjudgeError(f"{source.path}: holds no predictions; run 'simjudge detect' or give another file")
@@ -163,6 +167,14 @@ def _source(path: str | Path, *, for_predictions: bool = False) -> Source:
 
 def _find_format(source: Source) -> Format | None:
     return next((each for each in all_formats() if each.sniff(source)), None)
+
+
+def _detector_beside(source: Source, target: FrameSet, found: Predictions) -> DetectorRecord | None:
+    """The detector that a sidecar in the folder of predictions, or in the one above, names."""
+    folder = source.path.absolute() if source.is_folder else source.path.absolute().parent
+    stems = file_stems(target.frame_name)
+    known = (load_sidecar(each).detector(stems, found) for each in (folder, folder.parent))
+    return next((record for record in known if record is not None), None)
 
 
 def _with_distinct_names(frames: FrameSet, path: Path) -> FrameSet:

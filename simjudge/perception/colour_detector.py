@@ -84,6 +84,7 @@ class ColourDetector(ShownDetector):
     name: str
     classes: dict[int, ColourClass]
     min_score: float
+    sha256: str = ""
 
     @property
     def class_names(self) -> dict[int, str]:

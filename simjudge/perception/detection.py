@@ -15,6 +15,7 @@ from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progres
 from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.perception.class_map import map_classes
 from simjudge.perception.detector import BadAnswerError, Detections, Detector, check_answer
+from simjudge.perception.detector_summary import record_detector
 from simjudge.perception.loading import load_detector
 
 _LARGEST_BATCH = 200_000_000
@@ -91,7 +92,8 @@ def _with_detections(
         np.concatenate([p[1].box for p in parts]) if parts else [],
         np.concatenate([p[1].score for p in parts]) if parts else [],
     )
-    return replace(frames.with_predictions(predictions, predicted), class_names=classes.names, losses=losses)
+    done = frames.with_predictions(predictions, predicted, record_detector(detector))
+    return replace(done, class_names=classes.names, losses=losses)
 
 
 def _answers(frames: FrameSet, detector: Detector, numbers: list[int], images: list[RgbImage]) -> list[Detections]:

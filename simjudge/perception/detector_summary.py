@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.display import Summary
+from simjudge.perception.detector import Detector
 
 
 class ShownDetector:
@@ -29,3 +33,19 @@ class ShownDetector:
             if hasattr(self, name):
                 rows.append((label, f"{getattr(self, name):g}"))
         return Summary(self.name, type(self).__name__, rows)
+
+
+def record_detector(detector: Detector) -> DetectorRecord:
+    """Say which detector runs, to be kept with its predictions.
+
+    Args:
+        detector: any detector; one that `load_detector` loaded also says the digest of its file and its settings.
+
+    Returns:
+        Name, digest, and of the settings those that it has: size of the input in pixels (width, height), least score,
+        and overlap (IoU) from which the better of two boxes stays.
+    """
+    size: Any = getattr(detector, "input_size", None) or (getattr(detector, "imgsz", None),) * 2
+    settings: dict[str, Any] = {"imgsz": [int(side) for side in size]} if size[0] else {}
+    settings |= {key: getattr(detector, key) for key in ("min_score", "iou") if hasattr(detector, key)}
+    return DetectorRecord(detector.name, getattr(detector, "sha256", ""), settings)

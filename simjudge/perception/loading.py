@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import hash_files
 from simjudge.core.installed import DETECTOR, find_file
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detector
+
+if TYPE_CHECKING:
+    from simjudge.perception.colour_detector import ColourDetector
+    from simjudge.perception.onnx_detector import OnnxDetector
+    from simjudge.perception.ultralytics_detector import UltralyticsDetector
 
 
 def load_detector(
@@ -34,6 +42,13 @@ def load_detector(
         SimjudgeError: the file is no detector.
     """
     path = find_file(spec, DETECTOR)
+    detector = _load(path, min_score, iou, imgsz, device, trust=trust)
+    return replace(detector, sha256=hash_files(path))
+
+
+def _load(
+    path: Path, min_score: float, iou: float, imgsz: int | None, device: str, *, trust: bool
+) -> OnnxDetector | UltralyticsDetector | ColourDetector:
     suffix = path.suffix.lower()
     if suffix == ".onnx":
         from simjudge.perception.onnx_detector import OnnxDetector  # noqa: PLC0415 - heavy

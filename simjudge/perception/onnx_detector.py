@@ -45,6 +45,7 @@ class OnnxDetector(ShownDetector):
     input_size: tuple[int, int]
     min_score: float
     iou: float
+    sha256: str = ""
 
     @classmethod
     def load(

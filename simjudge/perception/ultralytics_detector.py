@@ -30,6 +30,7 @@ class UltralyticsDetector(ShownDetector):
     min_score: float
     iou: float
     device: str
+    sha256: str = ""
 
     @classmethod
     def load(

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses
 from simjudge.reports.breakdown_view import BreakdownView, breakdown_view
 from simjudge.reports.figures import sweep_panels, w1_vs_overlap
@@ -220,7 +221,7 @@ def _inputs(header: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     rows = [
         ("path", "path"), ("format", "format"), ("content (SHA-256)", "sha256"), ("frames", "frames"),
         ("objects", "objects"), ("predictions", "predictions"), ("false positives", "false_positives"),
-        ("predictions from", "predictions_path"), ("their content", "predictions_sha256"),
+        ("detector", "detector"), ("predictions from", "predictions_path"), ("their content", "predictions_sha256"),
     ]  # fmt: skip
     out = [(label, [_input(side.get(key), key) for side in sides]) for label, key in rows]
     model = inputs.get("model")
@@ -234,6 +235,8 @@ def _inputs(header: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
 def _input(value: Any, key: str) -> str:
     if value is None or value == "":
         return DASH
+    if key == "detector":
+        return str(DetectorRecord.from_json(value, "inputs.detector"))
     if key.endswith("sha256"):
         return f"{str(value)[:12]}…"
     return f"{value:,}" if isinstance(value, int) else str(value)

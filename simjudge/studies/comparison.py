@@ -124,13 +124,14 @@ def read_inputs(
         read_input(a, settings.a_predictions, allow_outside=settings.allow_outside),
         read_input(b, settings.b_predictions, allow_outside=settings.allow_outside),
     )
-    if settings.model is None:
-        return sides
-    from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
+    if settings.model is not None:
+        from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
-    detector = load_detector(settings.model, trust=settings.trust)
-    first, second = (detect_input(side, detector, settings, log, progress) for side in sides)
-    return first, second
+        detector = load_detector(settings.model, trust=settings.trust)
+        first, second = (detect_input(side, detector, settings, log, progress) for side in sides)
+        sides = (first, second)
+    _log_detectors(sides, log)
+    return sides
 
 
 def detect_input(
@@ -173,6 +174,16 @@ def _log_method(result: PairResult, settings: CompareSettings, log: Log) -> None
         log(
             f"note: {result.overall.permutations} permutations in place of {settings.permutations}: with fewer, no "
             f"difference in one of {len(result.classes)} classes could be called a gap"
+        )
+
+
+def _log_detectors(sides: tuple[InputSet, InputSet], log: Log) -> None:
+    """Warn where two detectors are compared rather than two sets."""
+    first, second = (side.frames.detector for side in sides)
+    if first is not None and second is not None and first != second:
+        log(
+            f"warning: the predictions of {sides[0].frames.name} are of {first}, those of {sides[1].frames.name} are "
+            f"of {second}: the comparison mixes the detectors' difference with the sets'; run one on both with --model"
         )
 
 

@@ -48,6 +48,7 @@ class InputSet:
             "objects": len(compared.objects),
             "predictions": predictions,
             "false_positives": false_positives,
+            "detector": None if self.frames.detector is None else self.frames.detector.to_json(),
             "predictions_path": None if self.predictions_path is None else str(self.predictions_path),
             "predictions_sha256": None if self.predictions_path is None else hash_files(self.predictions_path),
         }

@@ -1,5 +1,6 @@
 """A detector run by the comparison itself: its classes renamed, its file trusted, its name remembered."""
 
+import hashlib
 import json
 
 import cv2
@@ -10,7 +11,9 @@ from typer.testing import CliRunner
 from simjudge.commands.app import app
 from simjudge.core.errors import UsageError
 from simjudge.core.progress import no_log, no_progress
+from simjudge.perception.detection import detect
 from simjudge.perception.detector_settings import renames
+from simjudge.reports.report import report
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.comparison import compare_sets
 from simjudge.studies.live.session import LiveOptions, load_reference
@@ -80,3 +83,25 @@ def test_renames(given):
 def test_no_renames(given, message):
     with pytest.raises(UsageError, match=message):
         renames(given)
+
+
+def test_a_result_names_the_detector_of_both_sides_and_warns_where_they_differ(sets, tmp_path):
+    a, b, model = sets
+    other = tmp_path / "other.yaml"
+    other.write_text(THRESHOLDS.replace("min_area: 20", "min_area: 30"))
+    rename = {"scarlet": "ruby"}
+    seen = [detect(a, model, rename=rename), detect(b, model, rename=rename), detect(b, other, rename=rename)]
+    notes = []
+    compared = compare_sets(seen[0], seen[1], CompareSettings(**FAST), log=notes.append)
+    digest = hashlib.sha256(model.read_bytes()).hexdigest()
+    expected = {"name": "colours", "sha256": digest, "settings": {"min_score": 0.05}}
+    assert compared.inputs["a"]["detector"] == compared.inputs["b"]["detector"] == expected
+    assert not any("detector" in note for note in notes)
+    compared = compare_sets(seen[0], seen[2], CompareSettings(**FAST), log=notes.append)
+    assert compared.inputs["b"]["detector"]["name"] == "other"
+    assert any("the predictions of real are of colours (" in n and "those of sim are of other (" in n for n in notes)
+    compared.save(tmp_path / "out")
+    report(tmp_path / "out", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert f"colours ({digest[:8]}, min_score 0.05)" in page
+    assert "other (" in page

@@ -3,18 +3,22 @@
 The files of the format always win: what the sidecar says about a frame's objects counts only while the files still
 hold what they held when both were written (a fingerprint of each frame tells), so labels edited by hand are never
 overruled. Unknown to most formats are stamps that the names do not carry, frame order, sizes without images,
-instance ids, exact masks, and whether somebody labelled (a detector ran on) a frame in which there is nothing.
+instance ids, exact masks, which detector made the predictions, and whether somebody labelled (a detector ran on) a
+frame in which there is nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import (
     NO_STAMP,
@@ -30,6 +34,8 @@ from simjudge.core.text import load_json
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX
 from simjudge.data.format_support.json_rows import rows_from_json
 from simjudge.data.format_support.raw_rows import build_objects, build_predictions
+
+log = logging.getLogger(__name__)
 
 FILE = "simjudge.json"
 
@@ -81,6 +87,28 @@ class Sidecar:
         """
         known = self.frame.get(stem)
         return known is not None and not known.get(what, True)
+
+    def detector(self, stems: Sequence[str], predictions: Predictions | None) -> DetectorRecord | None:
+        """Look up which detector made predictions.
+
+        Args:
+            stems: the stem of each frame's files.
+            predictions: of those frames, as the files hold them.
+
+        Returns:
+            The detector; None where the sidecar names none, or a frame's predictions are not those that it made.
+
+        Raises:
+            SimjudgeError: what the sidecar says is no detector.
+        """
+        if predictions is None or "detector" not in self.content:
+            return None
+        record = DetectorRecord.from_json(self.content["detector"], f'{self.path}: "detector"')
+        made = [self.frame.get(stem, {}).get("detected", "") for stem in stems]
+        if made != fingerprints(predictions, len(stems)):
+            log.warning("%s: predictions are not those that %s made; their detector is unknown", self.path, record.name)
+            return None
+        return record
 
     def stems_without_image(self) -> list[str]:
         """The frames that never had an image, in their order."""
@@ -202,6 +230,7 @@ def _complete(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
         objects=objects,
         predictions=predictions,
         class_names=class_names,
+        detector=sidecar.detector(stems, whole.predictions),
     )
     row_of = {stem: i for i, stem in enumerate(sidecar.frame)}
     order = np.argsort([row_of.get(stem, len(row_of)) for stem in stems], kind="stable")

@@ -46,6 +46,11 @@ def write_sidecar(
     if plain.class_names != frames.class_names:
         content["class_names"] = _names_to_json(frames.class_names)
         content["class_names_in_files"] = _names_to_json(plain.class_names)
+    if frames.detector is not None:
+        content["detector"] = frames.detector.to_json()
+        for name, made in zip(plain.frame_name, fingerprints(plain.predictions, len(plain)), strict=True):
+            if made:
+                known[number[name]]["detected"] = made
     for what in ("objects", "predictions"):
         exact = _exact(getattr(frames, what), getattr(plain, what), frames, plain, order)
         for index, entry in exact.items():

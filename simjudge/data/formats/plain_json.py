@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.class_names import class_names_from
+from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.core.frames import NO_STAMP, FrameSet, IntArray, name_to_stamp, stamp_to_name
@@ -41,7 +42,8 @@ def is_plain(content: Any) -> bool:
 def read_plain_json(path: str | Path) -> FrameSet:
     """Read a plain JSON file.
 
-    A list of frames, or {"class_names": {"1": "red", ...}, "frames": [...]}. A frame holds "size" [width, height],
+    A list of frames, or {"class_names": {"1": "red", ...}, "frames": [...]}, which may also hold the "detector" of the
+    predictions: {"name": ..., "sha256": ..., "settings": {...}}. A frame holds "size" [width, height],
     "objects" (class, box [x0, y0, x1, y1] in pixels; instance; mask as COCO run lengths) and "predictions" (class, box,
     score; mask), and may hold "name", "stamp" (nanoseconds) and "image" (a path, relative to the file). A frame without
     "objects" is not labelled, one without "predictions" has had no detector on it.
@@ -105,6 +107,7 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
         class_names=class_names,
         images=FileImages(paths) if any(paths) else None,
         losses=losses,
+        detector=_detector(content, path) if any(predicted) else None,
     )
 
 
@@ -113,7 +116,7 @@ def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:
 
     Images that are files in the same folder or below are named by their path relative to `path`; otherwise all are
     written into `STEM.images/` beside it, so that the set holds all its pictures.
-    Without class names the file is a bare list of frames.
+    Without class names and detector the file is a bare list of frames.
 
     Args:
         frames: the set.
@@ -146,7 +149,10 @@ def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:
             entry["predictions"] = predictions[i]
         entries.append(entry)
     names = {str(key): name for key, name in frames.class_names.items()}
-    content = {"class_names": names, "frames": entries} if names else entries
+    head: dict[str, Any] = {"class_names": names} if names else {}
+    if frames.detector is not None:
+        head["detector"] = frames.detector.to_json()
+    content = {**head, "frames": entries} if head else entries
     with atomic_file(path) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")
     return Losses()
@@ -175,6 +181,11 @@ def _class_names(content: Any, path: Path) -> dict[int, str]:
     if not isinstance(names, dict):
         raise SimjudgeError(f'{path}: "class_names" is not like {{"1": "red"}}; mend it')
     return class_names_from(names.items(), f'{path}: "class_names"')
+
+
+def _detector(content: Any, path: Path) -> DetectorRecord | None:
+    given = content.get("detector") if isinstance(content, dict) else None
+    return None if given is None else DetectorRecord.from_json(given, f'{path}: "detector"')
 
 
 def _usable(frame: Any, where: str, losses: Losses) -> bool:

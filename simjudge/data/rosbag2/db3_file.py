@@ -23,7 +23,8 @@ _VIRTUAL = "CREATE VIRTUAL"
 """How the definition of a table begins whose rows some code makes."""
 _LONGEST_VALUE = 2**30
 """Bytes of a message, or of any other value, at most."""
-_TABLES = {"topics": ("id", "name", "type"), "messages": ("id", "topic_id", "timestamp", "data")}
+_TABLES = {"topics": ("id", "name", "type"), "messages": ("id", "topic_id", "timestamp", "data"),
+           "metadata": ("id", "metadata")}  # fmt: skip
 """The tables that are read, with the columns that must be stored in them."""
 _BROKEN = (apsw.Error, UnicodeDecodeError, TypeError, ValueError)
 
@@ -75,6 +76,7 @@ class Db3File:
             why = " ".join(str(error).split())
             raise SimjudgeError(f"{self.shown}: is not a readable rosbag2 database ({why})") from error
         self.topics = self._topics(rows)
+        self.metadata = self._metadata()
 
     def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:
         """Read all readable messages of some topics, in the order they were recorded: see `Storage.messages`."""
@@ -153,6 +155,14 @@ class Db3File:
         self._names = {int(row[0]): str(row[1]) for row in rows}
         self._database.execute("SELECT id FROM messages LIMIT 1")
         return rows
+
+    def _metadata(self) -> str:
+        """What rosbag2 keeps about the recording, as YAML; before Iron it kept nothing."""
+        try:
+            row = self._database.execute("SELECT metadata FROM metadata ORDER BY id DESC LIMIT 1").fetchone()
+        except _BROKEN:
+            return ""
+        return row[0] if row and isinstance(row[0], str) else ""
 
     def _topics(self, rows: list[Any]) -> list[StoredTopic]:
         counts: dict[int, int] = {}

@@ -63,6 +63,7 @@ class McapFile:
                 self._contents = self._open(stream, self.path.stat().st_size)
         except OSError as error:
             raise SimjudgeError(f"{self.shown}: cannot be read: {error.strerror}") from error
+        self.metadata = self._contents.metadata
         self.topics = self._topics()
 
     def messages(self, topics: set[str], file: int) -> Iterator[StoredMessage]:

@@ -63,6 +63,7 @@ class McapContents:
         statistics: what its summary says, None without a summary.
         indexed: whether the spans are those of the index, and their `channels` all there are.
         data_crc, data_end: CRC-32 over the first `data_end` bytes of the file, 0 where the recorder wrote none.
+        metadata: what rosbag2 keeps about the recording, as YAML; empty where it keeps nothing.
         trouble: how the file ends or where it cannot be followed further, empty where it is whole.
     """
 
@@ -73,6 +74,7 @@ class McapContents:
     indexed: bool = False
     data_crc: int = 0
     data_end: int = 0
+    metadata: str = ""
     trouble: str = ""
 
 

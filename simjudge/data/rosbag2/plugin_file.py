@@ -43,6 +43,7 @@ class PluginFile:
         Raises:
             SimjudgeError: there is no rosbag2_py, it has no such plugin, or metadata.yaml is damaged.
         """
+        self.metadata = ""  # metadata.yaml says it all
         self.path, self.counted, self.losses = path, True, Losses()
         self.notes = [f"{path}: {needs}, read by rosbag2_py"]
         self._rosbag2 = _rosbag2(path, needs)

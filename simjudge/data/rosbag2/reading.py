@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
@@ -11,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import NO_STAMP, FrameSet, stamp_to_name
+from simjudge.core.text import one_line
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_class_ids
 from simjudge.data.pairing import pair_stamps
 from simjudge.data.rosbag2.box_messages import BoxColumns, settle_classes
@@ -21,6 +24,7 @@ from simjudge.data.rosbag2.recorded_images import RecordedImages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.data.rosbag2.topics import FrameTopics, choose_topics
+from simjudge.data.rosbag2.writing import DETECTOR_KEY
 
 log = logging.getLogger(__name__)
 
@@ -211,7 +215,18 @@ def _build(recording: Recording, found: RecordingContents, frames: list[_Frame],
         class_names=dict(sorted(names.items())),
         images=images,
         losses=losses,
+        detector=None if predictions is None else _detector(recording),
     )
+
+
+def _detector(recording: Recording) -> DetectorRecord | None:
+    """What made the predictions, where the recording says it."""
+    text = recording.custom_data().get(DETECTOR_KEY)
+    try:
+        return None if text is None else DetectorRecord.from_json(json.loads(text), f"{recording.path}: {DETECTOR_KEY}")
+    except (ValueError, RecursionError, SimjudgeError) as error:
+        log.warning("%s: its metadata do not say which detector ran (%s)", recording.path, one_line(error))
+        return None
 
 
 def _is_counted(info: Any) -> bool:

@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import zstandard
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.yaml_file import parse_yaml
 from simjudge.data.rosbag2.db3_file import Db3File
 from simjudge.data.rosbag2.mcap_file import McapFile
 from simjudge.data.rosbag2.plugin_file import PluginFile
@@ -115,6 +117,18 @@ class Recording:
         """Recording time of the first and the last message in nanoseconds, None where there is none."""
         spans = [storage.span for storage in self.files if storage.span is not None]
         return (min(s[0] for s in spans), max(s[1] for s in spans)) if spans else None
+
+    def custom_data(self) -> dict[str, str]:
+        """What programs keep in the recording's metadata under names of their own; rosbag2 calls it custom data."""
+        info: Any = self.layout.info
+        text = "" if info else next((storage.metadata for storage in self.files if storage.metadata), "")
+        if text:
+            try:
+                info = parse_yaml(text, self.path).content
+            except SimjudgeError as error:
+                self.notes.append(f"{error}; what programs kept in it is not read")
+        data = info.get("custom_data") if isinstance(info, dict) else None
+        return {str(key): str(value) for key, value in data.items()} if isinstance(data, dict) else {}
 
     def topic_infos(self) -> list[TopicInfo]:
         """What the recording says of its topics, sorted by name."""

@@ -11,7 +11,7 @@ import zlib
 from typing import Any, BinaryIO
 
 from mcap.opcode import Opcode
-from mcap.records import ChunkIndex, Statistics
+from mcap.records import ChunkIndex, Metadata, MetadataIndex, Statistics
 
 from simjudge.data.rosbag2.mcap_records import (
     BROKEN,
@@ -27,6 +27,10 @@ MAGIC = b"\x89MCAP0\r\n"
 _FOOTER_LENGTH = 9 + 20 + len(MAGIC)
 _CHUNK_HEAD = 9 + 40
 _GROUP = 4 << 20
+_RECORD_HEAD = 9
+"""Bytes of a record before its content: opcode and length."""
+_LONGEST_METADATA = 16 << 20
+"""Bytes of a metadata record; a longer one is not rosbag2's."""
 
 
 def read_summary(stream: BinaryIO, size: int) -> McapContents | None:
@@ -59,6 +63,8 @@ def read_summary(stream: BinaryIO, size: int) -> McapContents | None:
                 indexes.append(ChunkIndex.read(record_stream(data[begin:end])))
             elif code == Opcode.STATISTICS:
                 contents.statistics = Statistics.read(record_stream(data[begin:end]))
+            elif code == Opcode.METADATA_INDEX:
+                contents.metadata += _rosbag2_metadata(stream, MetadataIndex.read(record_stream(data[begin:end])))
     except (*BROKEN, DamageError):
         return None
     contents.spans = [_indexed(stream, index) for index in sorted(indexes, key=lambda i: i.chunk_start_offset)]
@@ -133,6 +139,15 @@ def data_crc_fits(stream: BinaryIO, contents: McapContents) -> bool:
 def _is_opcode(opcode: int) -> bool:
     """Whether a record may start with this; what the specification leaves to come starts with 0x80."""
     return 0x01 <= opcode <= 0x0F or opcode >= 0x80
+
+
+def _rosbag2_metadata(stream: BinaryIO, index: MetadataIndex) -> str:
+    """What a metadata record holds of rosbag2's; empty for a record of somebody else's."""
+    if index.name != "rosbag2" or index.length > _LONGEST_METADATA:
+        return ""
+    stream.seek(index.offset + _RECORD_HEAD)
+    record = Metadata.read(record_stream(stream.read(index.length - _RECORD_HEAD)))
+    return str(record.metadata.get("serialized_metadata", ""))
 
 
 def _indexed(stream: BinaryIO, index: Any) -> Span:

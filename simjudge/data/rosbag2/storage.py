@@ -57,6 +57,7 @@ class Storage(Protocol):
         topics: what it holds.
         counted: whether the topics' counts are known.
         span: recording time of its first and last message in nanoseconds, None where it holds no message.
+        metadata: what rosbag2 keeps in it about the recording, as YAML; empty where it keeps nothing.
         notes: what is worth saying although nothing is lost.
         losses: what could not be read; complete once all messages have been read.
     """
@@ -65,6 +66,7 @@ class Storage(Protocol):
     topics: list[StoredTopic]
     counted: bool
     span: tuple[int, int] | None
+    metadata: str
     notes: list[str]
     losses: Losses
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -33,6 +34,8 @@ StorageName = Literal["mcap", "sqlite3"]
 ExtraMessages = Callable[[int], Iterable[tuple[str, Any]]]
 """Further messages of a frame, by its number: topic and content."""
 
+DETECTOR_KEY = "simjudge.detector"
+"""Under this key rosbag2's custom data say which detector made the predictions."""
 DEFAULT_TOPICS = {
     FRAME_INFO: "/camera/frame_info",
     IMAGE: "/camera/image_raw",
@@ -79,10 +82,13 @@ def write_recording(
     stamps = recording_stamps(frames)
     losses = Losses()
     messages = _messages(frames, stamps, losses, extra_messages)
+    custom_data = dict(custom_data or {})
+    if frames.detector is not None:
+        custom_data[DETECTOR_KEY] = json.dumps(frames.detector.to_json())
     plugin = _PLUGINS[_SUFFIXES.get(path.suffix, storage)]
     with UnfinishedRecording(path) as place:
         with plain_os_errors(path), _plain_errors(path):
-            _write(place.folder, plugin, messages, custom_data or {})
+            _write(place.folder, plugin, messages, custom_data)
         place.finish()
     return losses
 

@@ -131,6 +131,7 @@ def main() -> None:
     }
     for name, (images, camera) in sets.items():
         made = recording(name, images, camera)
+        (folder / f"{name}.mcap").unlink(missing_ok=True)
         write_recording(made, folder / f"{name}.mcap")
         sys.stderr.write(f"{name}: {len(made)} pictures, {len(made.objects)} cones\n")
 

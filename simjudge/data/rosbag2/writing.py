@@ -75,7 +75,8 @@ def write_recording(
         Images that could not be read, and were left out.
 
     Raises:
-        SimjudgeError: two frames have the same stamp, a stamp does not fit a message, or the disk is full.
+        SimjudgeError: something of that name is there, two frames have the same stamp, a stamp does not fit a message,
+            or the disk is full.
     """
     path = Path(path)
     path = output_path(path)

@@ -242,12 +242,12 @@ def test_a_disk_that_really_takes_no_more(tmp_path: Path, name: str, storage: st
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_old_file_is_replaced_only_when_the_new_one_is_done(tmp_path: Path) -> None:
-    write_recording(sample(), tmp_path / "x.mcap")
+def test_nothing_that_exists_is_replaced(tmp_path: Path) -> None:
     write_recording(sample(4, seed=2), tmp_path / "x.mcap")
+    for path in (tmp_path / "x.mcap", tmp_path):
+        with pytest.raises(SimjudgeError, match="exists already"):
+            write_recording(sample(), path)
     assert len(read_recording(tmp_path / "x.mcap")) == 4
-    with pytest.raises(SimjudgeError, match="exists already"):
-        write_recording(sample(), tmp_path)
 
 
 def test_what_is_a_recording(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,12 +1,14 @@
 """Finished frames in a folder beside the output: if the work stops, the finished frames stay and the work can go on.
 
-A frame is an image file and, once that is whole, a text file with its objects. `plan.json` says what the frames depend
-on; frames of another plan are never used.
+A frame is an image file and, once that is whole, a text file with its objects and the digests of both and of the plan.
+`plan.json` says what the frames depend on; frames of another plan are never used, and damaged ones are made again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import shutil
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,15 +31,21 @@ _AHEAD = 1
 """Frames that may wait to be finished while the engine observes the next one."""
 
 
+_NAMED = 5
+"""Damaged frames that are named."""
+
+
 @dataclass(frozen=True)
 class FrameStore:
     """A folder of finished frames.
 
     Attributes:
         folder: the folder.
+        plan_digest: SHA-256 of the plan.
     """
 
     folder: Path
+    plan_digest: str
 
     @classmethod
     def beside(cls, out: Path, plan: Mapping[str, Any]) -> FrameStore:
@@ -48,13 +56,16 @@ class FrameStore:
             plan: all that the frames depend on, as JSON has it.
 
         Raises:
-            SimjudgeError: the folder holds frames of another plan.
+            SimjudgeError: the folder holds frames of another plan, is no folder, or is a link to elsewhere.
         """
         folder = output_path(out).parent / f".{out.name}.partial"
+        if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
+            raise SimjudgeError(f"{folder}: is no folder of unfinished frames but a link or a file; remove it")
         wanted = json.loads(json.dumps(plan))
         file = folder / _PLAN
-        if file.is_file():
-            found = json.loads(file.read_text(encoding="utf-8"))
+        content = _read_object(file) or {}
+        found = content.get("plan")
+        if isinstance(found, dict) and content.get("sha256") == _digest_of(found):
             other = sorted(key for key in {*found, *wanted} if found.get(key) != wanted.get(key))
             if other:
                 raise SimjudgeError(
@@ -63,8 +74,9 @@ class FrameStore:
                 )
         else:
             with atomic_file(file) as temporary:
-                temporary.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
-        return cls(folder)
+                text = json.dumps({"sha256": _digest_of(wanted), "plan": wanted}, indent=2)
+                temporary.write_text(text + "\n", encoding="utf-8")
+        return cls(folder, _digest_of(wanted))
 
     def has(self, index: int) -> bool:
         """Whether a frame is finished.
@@ -90,13 +102,15 @@ class FrameStore:
             temporary.write_bytes(image.data)
         rows = {
             "picture": f"{index:06d}{image.suffix}",
+            "picture_sha256": _digest(image.data),
             "class_id": objects.class_id.tolist(),
             "box": objects.box.tolist(),
             "instance": objects.instance.tolist(),
             "about": dict(about or {}),
         }
+        held = {"plan": self.plan_digest, "frame": _digest_of(rows)}
         with atomic_file(self._text(index)) as temporary:
-            temporary.write_text(json.dumps(rows), encoding="utf-8")
+            temporary.write_text(json.dumps({"sha256": held, "frame": rows}), encoding="utf-8")
 
     def fill(self, count: int, observe: Callable[[int], Callable[[], None]], advance: Advance) -> None:
         """Finish the frames that are missing; finished frames stay, whatever happens.
@@ -130,10 +144,13 @@ class FrameStore:
     def kept_if_stopped(self, count: int, log: Log) -> Iterator[None]:
         """Within this block, Ctrl-C or an error is followed by a line that says what is kept.
 
+        Before it, kept frames are looked through: damaged ones are dropped, so that they are made again.
+
         Args:
             count: how many frames there are to be.
-            log: receives the line.
+            log: receives the lines.
         """
+        self._drop_damaged(count, log)
         try:
             yield
         except BaseException:  # also where a library makes another error of Ctrl-C
@@ -154,7 +171,7 @@ class FrameStore:
             size: width and height of all images, pixels.
             class_names: names of the classes, by class id.
         """
-        rows = [json.loads(self._text(index).read_text(encoding="utf-8")) for index in range(len(frame_name))]
+        rows = [self._row(index) for index in range(len(frame_name))]
         frame = np.repeat(np.arange(len(rows)), [len(row["class_id"]) for row in rows])
         class_id, box, instance = ([v for row in rows for v in row[key]] for key in ("class_id", "box", "instance"))
         return FrameSet.build(
@@ -173,12 +190,65 @@ class FrameStore:
         Args:
             index: index of the frame.
         """
-        found: dict[str, Any] = json.loads(self._text(index).read_text(encoding="utf-8"))["about"]
+        found: dict[str, Any] = self._row(index)["about"]
         return found
 
     def remove(self) -> None:
         """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def _row(self, index: int) -> dict[str, Any]:
+        """What is kept of a finished frame."""
+        row = self._checked_row(index)
+        if row is None:
+            raise SimjudgeError(f"{self._text(index)}: was damaged meanwhile; the same command makes the frame again")
+        return row
+
+    def _checked_row(self, index: int) -> dict[str, Any] | None:
+        """What is kept of a frame, None where it is damaged or of another plan."""
+        content = _read_object(self._text(index)) or {}
+        held, row = content.get("sha256"), content.get("frame")
+        if not (isinstance(held, dict) and isinstance(row, dict)):
+            return None
+        whole = held.get("plan") == self.plan_digest and held.get("frame") == _digest_of(row)
+        return row if whole else None
+
+    def _is_whole(self, index: int) -> bool:
+        """Whether a kept frame and its image are as they were written."""
+        row = self._checked_row(index)
+        if row is None:
+            return False
+        file = self.folder / str(row["picture"])
+        try:
+            return not file.is_symlink() and _digest(file.read_bytes()) == row["picture_sha256"]
+        except OSError:
+            return False
+
+    def _drop_damaged(self, count: int, log: Log) -> None:
+        damaged = [index for index in range(count) if self.has(index) and not self._is_whole(index)]
+        for index in damaged:
+            self._text(index).unlink()
+        if damaged:
+            named = ", ".join(f"{index:06d}" for index in damaged[:_NAMED]) + (", ..." if len(damaged) > _NAMED else "")
+            log(f"note: {len(damaged)} kept frames in {self.folder} are damaged and made again: {named}")
+
     def _text(self, index: int) -> Path:
         return self.folder / f"{index:06d}.json"
+
+
+def _read_object(file: Path) -> dict[str, Any] | None:
+    """A JSON object, None where there is none or it is damaged."""
+    try:
+        content = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _digest_of(content: Mapping[str, Any]) -> str:
+    """SHA-256 of JSON that is the same whenever it is written and read again."""
+    return _digest(json.dumps(content, sort_keys=True).encode())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

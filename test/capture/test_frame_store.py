@@ -122,3 +122,77 @@ def test_a_fingerprint_follows_from_content_alone():
 def test_what_has_no_content_has_no_fingerprint():
     with pytest.raises(SimjudgeError, match="function: nothing to take a fingerprint of"):
         hash_value([1, {"f": lambda: 0}])
+
+
+def kept(tmp_path):
+    """Four frames of a run that was killed."""
+    store = FrameStore.beside(tmp_path / "out", PLAN)
+    for index in range(4):
+        store.add(index, EncodedImage(encode_png(PICTURES[index]), ".png"), objects(index), {"camera": [0.1, 1 / 3]})
+    return store
+
+
+def cut(data):
+    return data[: len(data) // 2]
+
+
+def flip(data):
+    return data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :]
+
+
+@pytest.mark.parametrize("damage", [cut, flip, lambda _: b"", lambda _: b"[]", lambda _: b'{"sha256": 1}'])
+@pytest.mark.parametrize("name", ["000002.png", "000002.json", "plan.json"])
+def test_what_is_damaged_is_made_again_and_said(tmp_path, name, damage):
+    """A cut plan, a cut picture, a flipped byte: never a traceback, never in the result."""
+    file = kept(tmp_path).folder / name
+    file.write_bytes(damage(file.read_bytes()))
+    lines, made = [], []
+    store = FrameStore.beside(tmp_path / "out", PLAN)
+
+    def observe(index):
+        made.append(index)
+        return lambda: store.add(index, EncodedImage(encode_png(PICTURES[index]), ".png"), objects(index))
+
+    with store.kept_if_stopped(4, lines.append):
+        store.fill(4, observe, lambda _done, _count: None)
+    assert made == ([] if name == "plan.json" else [2])
+    said = f"note: 1 kept frames in {store.folder} are damaged and made again: 000002"
+    assert lines == ([] if name == "plan.json" else [said])
+    assert json.loads((store.folder / "plan.json").read_text())["plan"] == PLAN
+    found = store.frames("x", list("abcd"), np.arange(4), (8, 6), {1: "red"})
+    for index, picture in enumerate(PICTURES):
+        np.testing.assert_array_equal(found.images.read(index), picture)
+    assert found.objects.frame.tolist() == [1, 2, 2, 3, 3, 3]
+
+
+def test_every_flipped_bit_of_a_kept_frame_is_found(tmp_path):
+    store = kept(tmp_path)
+    for name in ("000003.png", "000003.json"):
+        whole = (store.folder / name).read_bytes()
+        for place in range(len(whole)):
+            (store.folder / name).write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+            assert not store._is_whole(3) or json.loads((store.folder / name).read_bytes()) == json.loads(whole)
+        (store.folder / name).write_bytes(whole)
+        assert store._is_whole(3)
+
+
+def test_frames_of_another_plan_are_not_taken_where_the_plan_is_lost(tmp_path):
+    store = kept(tmp_path)
+    (store.folder / "plan.json").unlink()
+    other = FrameStore.beside(tmp_path / "out", {**PLAN, "seed": 2})
+    lines = []
+    with other.kept_if_stopped(4, lines.append):
+        assert not any(other.has(index) for index in range(4))
+    assert "4 kept frames" in lines[0]
+
+
+def test_a_link_is_not_followed(tmp_path):
+    """Whoever may write beside the output could otherwise have frames written, or files removed, elsewhere."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / ".out.partial").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SimjudgeError, match="is no folder of unfinished frames but a link or a file"):
+        FrameStore.beside(tmp_path / "out", PLAN)
+    (tmp_path / ".file.partial").write_text("x")
+    with pytest.raises(SimjudgeError, match="but a link or a file"):
+        FrameStore.beside(tmp_path / "file", PLAN)
+    assert not list((tmp_path / "elsewhere").iterdir())

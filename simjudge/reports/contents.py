@@ -13,6 +13,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frame_summary import summarize_frames
 from simjudge.core.frames import FrameSet
 from simjudge.core.text import load_json
+from simjudge.data.folder_choices import describe_choice
 from simjudge.data.formats.yolo.labels import read_label_rows
 from simjudge.data.formats.yolo.predictions import find_label_folder
 from simjudge.data.frame_sequences import find_sequence
@@ -78,7 +79,8 @@ def info(path: str | Path, *, allow_outside: bool = False) -> Contents:
         return _predictions(path, kind)
     frames = read_set(path, allow_outside=allow_outside)
     summary = replace(_frames_summary(frames, kind), name=str(path))
-    return Contents(path, kind, summary, frames, losses=frames.losses)
+    notes = describe_choice(path, frames) if path.is_dir() else []
+    return Contents(path, kind, summary, frames, notes, frames.losses)
 
 
 def _recording(path: Path) -> Contents:

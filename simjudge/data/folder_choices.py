@@ -1,0 +1,82 @@
+"""What else a folder could be taken for: its other formats, and the data sets in it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.data.format_support.format import Format, Source
+from simjudge.data.format_support.image_files import image_file
+from simjudge.data.formats import all_formats
+
+_MOST_LOOKED_AT = 200
+"""Entries of a folder that are looked into."""
+_MOST_NAMED = 8
+"""Choices that are named."""
+_SUFFIXES = (".json", ".xml", ".mcap", ".db3", ".yaml", ".yml", ".data")
+"""Endings of files that may be data sets of their own."""
+
+
+def describe_choice(folder: Path, frames: FrameSet) -> list[str]:
+    """Say what was taken of a folder, and what else could have been.
+
+    Args:
+        folder: of a data set.
+        frames: the set that was read.
+
+    Returns:
+        One or two lines.
+    """
+    first, *others = [form.title for form in _formats_of(folder)]
+    root = folder.absolute()
+    files = (image_file(frames.images, i) for i in range(len(frames)))
+    parents = sorted({os.path.relpath(file.absolute().parent, root) for file in files if file is not None})
+    lines = [f"taken as {first}" + (f", images in {name_some(parents)}" if parents else "")]
+    choices = [f"the folder as {title}" for title in others] + data_sets_in(folder)
+    if choices:
+        lines.append(f"other choices: {name_some(choices)}; name what is meant")
+    return lines
+
+
+def data_sets_in(folder: Path) -> list[str]:
+    """List what a folder holds that can be read on its own.
+
+    Args:
+        folder: the folder.
+
+    Returns:
+        A phrase for each, such as "train (YOLO)", sorted by name; of many, the first.
+    """
+    found = []
+    for entry in sorted(folder.iterdir())[:_MOST_LOOKED_AT]:
+        if entry.name.startswith(".") or not (entry.is_dir() or (entry.is_file() and entry.suffix in _SUFFIXES)):
+            continue
+        titles = [form.title for form in _formats_of(entry)]
+        if titles:
+            found.append(f"{entry.name} ({titles[0]})")
+    return found
+
+
+def _formats_of(path: Path) -> list[Format]:
+    """The formats that a path could be read as, the one that is taken first."""
+    source = Source(path)
+    return [form for form in all_formats() if form.read is not None and _takes(form, source)]
+
+
+def _takes(form: Format, source: Source) -> bool:
+    try:
+        return form.sniff(source)
+    except SimjudgeError:
+        return False
+
+
+def name_some(texts: list[str]) -> str:
+    """Join texts to a list for a message.
+
+    Args:
+        texts: what to name; of many, the first are named and the others counted.
+    """
+    more = f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
+    return ", ".join(texts[:_MOST_NAMED]) + more

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Point, PoseStamped, Quaternion
 from nav_msgs.msg import Odometry, Path
-from sensor_msgs.msg import CameraInfo
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -19,7 +18,6 @@ from simjudge.driving.cone_map import ConeMap
 from simjudge.driving.cones import ConeShape
 from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
-from simjudge.sensors.camera.calibration import Calibration
 from simjudge.vehicle.vehicle import VehicleState
 
 from .headers import message_stamp
@@ -51,25 +49,6 @@ def vehicle_state(message: Odometry) -> VehicleState:
         raise SimjudgeError(f"velocity {velocity}, turning {turning}: no motion")
     place = Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
     return VehicleState(message_stamp(message) / 1e9, place, velocity, turning, (0.0,) * 3, 0.0, (0.0,) * 4)
-
-
-def camera_calibration(message: CameraInfo) -> Calibration:
-    """The calibration in a camera_info.
-
-    Args:
-        message: a camera_info.
-
-    Raises:
-        SimjudgeError: it holds none: camera_info of an uncalibrated camera has K = 0.
-    """
-    matrix = np.array(message.k, np.float64).reshape(3, 3)
-    if not matrix[0, 0] > 0 or not matrix[1, 1] > 0:
-        raise SimjudgeError("camera_info tells no focal length: the camera is not calibrated")
-    size = (int(message.width), int(message.height))
-    rectification, projection = np.array(message.r).reshape(3, 3), np.array(message.p).reshape(3, 4)
-    name = message.header.frame_id or "camera"
-    distortion = np.array(message.d, np.float64)
-    return Calibration(name, size, message.distortion_model, matrix, distortion, rectification, projection)
 
 
 def side_detections(message: Any, sides: Mapping[str, int]) -> Detections:

@@ -19,13 +19,14 @@ from simjudge.driving.steering import SpeedController
 from simjudge.graph.node_interfaces import NODES
 from simjudge.graph.node_settings import DriverSettings
 from simjudge.perception.detector import Detections
+from simjudge.sensors.camera.calibration_formats import message_calibration
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.vehicle.vehicle import VehicleState
 from simjudge.vehicle.vehicle_file import read_vehicle
 from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, Frames, VehicleMessages
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .drive_messages import camera_calibration, cone_markers, path_message, side_detections, vehicle_state
+from .drive_messages import cone_markers, path_message, side_detections, vehicle_state
 from .endpoints import declared_publisher, declared_subscription
 from .headers import describe_message, make_header, message_stamp
 from .parameters import settings_parameters
@@ -106,7 +107,7 @@ class DriveNode(SimjudgeNode):
         if self._driver is not None:
             return
         try:
-            self._see_with(camera_model_of(camera_calibration(message)))
+            self._see_with(camera_model_of(message_calibration(message)))
         except SimjudgeError as error:
             self.diagnostics.set_state("camera", WARN, str(error))
             return

@@ -6,13 +6,15 @@ import trimesh
 from simjudge.engines.contract import Labels
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh, Scene, Surface, Thing
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens import Lens, lens_with_field
 
 RADIAL = (-0.369, 0.1257, -0.0194)
 LENSES = {
     "pinhole": lens_with_field("pinhole", (60, 40), 80),
     "fov": lens_with_field("fov", (60, 40), 80),
     "radial": lens_with_field("radial", (60, 40), 80, RADIAL),
+    "plumb_bob": Lens("plumb_bob", (60, 40), (36.0, 35.0), (31.5, 18.5), (-0.3, 0.09, 0.004, -0.006, 0.0)),
+    "equidistant": lens_with_field("equidistant", (60, 40), 100, (0.01, -0.002, 0.0, 0.0)),
 }
 AT_ORIGIN = Pose().optical_frame()
 """A camera at the origin that looks along x."""

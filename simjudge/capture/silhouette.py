@@ -10,6 +10,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -19,6 +20,7 @@ from simjudge.core.frames import FloatArray, IntArray
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh
 from simjudge.sensors.camera.lens import Lens
+from simjudge.sensors.camera.opencv_distortion import slope_end, whole
 
 WIDEST = math.tan(math.radians(80))
 """Slope of the rays at which an unlimited image ends."""
@@ -28,6 +30,8 @@ _MARGIN = 1.0
 """Pixels around a triangle's box, for rounding."""
 _SLOPES = 4001
 """Slopes at which a lens's map is sampled for its bend."""
+_DIRECTIONS = 90
+"""Directions around the axis in which the map of a lens that is not round is sampled for its bend."""
 _LENSES = 2
 """Lenses whose rays are kept: the one in use, and one beside it."""
 _kept: OrderedDict[Lens, FloatArray] = OrderedDict()
@@ -88,11 +92,12 @@ def _boxes_clipped(corners: FloatArray, lens: Lens) -> IntArray:
 
 
 def _projected(slopes: FloatArray, lens: Lens) -> tuple[FloatArray, float, FloatArray]:
-    """Pixels of slopes (..., 2), how much that map bends, and the unlimited image's pixels."""
-    end, bend, reach = _map(lens)
+    """Pixels of slopes (..., 2), how much the map bends up to the steepest one, and the unlimited image's pixels."""
+    lens_map = _map(lens)
     slope = np.hypot(slopes[..., 0], slopes[..., 1])
-    shrunk = np.minimum(1.0, end / np.maximum(slope, 1e-12))[..., None]
-    return lens.project(np.concatenate([slopes * shrunk, np.ones((*slope.shape, 1))], -1)), bend, reach
+    shrunk = np.minimum(1.0, lens_map.end / np.maximum(slope, 1e-12))[..., None]
+    pixels = lens.project(np.concatenate([slopes * shrunk, np.ones((*slope.shape, 1))], -1))
+    return pixels, lens_map.bend_to(float(np.max(slope, initial=0.0))), lens_map.reach
 
 
 def _whole(low: FloatArray, high: FloatArray, margin: FloatArray, reach: FloatArray) -> IntArray:
@@ -107,25 +112,73 @@ def _span(values: FloatArray, seen: npt.NDArray[np.bool_]) -> FloatArray:
     return np.asarray(np.maximum(span, 0.0), np.float64)
 
 
-@lru_cache(maxsize=8)
-def _map(lens: Lens) -> tuple[float, float, FloatArray]:
+class _LensMap(NamedTuple):
     """What a lens makes of slopes.
 
-    Returns:
-        The largest slope that counts: slopes beyond the end, where a lens has one, count as the end.
-        The most by which the map of slopes to radii bends: its second derivative.
-        The pixels of an unlimited image: first column and row, last column and row.
+    Attributes:
+        end: the largest slope that counts: slopes beyond the end, where a lens has one, count as the end.
+        slope: slopes, rising.
+        bend: the most by which the map of slopes to radii bends up to each of them: its second derivative.
+        beyond: the same for slopes beyond the end.
+        reach: the pixels of an unlimited image: first column and row, last column and row.
     """
+
+    end: float
+    slope: FloatArray
+    bend: FloatArray
+    beyond: float
+    reach: FloatArray
+
+    def bend_to(self, slope: float) -> float:
+        """The most by which the map bends up to a slope."""
+        if slope > self.end:
+            return max(float(self.bend[-1]), self.beyond)
+        return float(self.bend[min(int(np.searchsorted(self.slope, slope)) + 1, len(self.bend) - 1)])
+
+
+@lru_cache(maxsize=8)
+def _map(lens: Lens) -> _LensMap:
+    return _round_map(lens) if lens.is_round else _sampled_map(lens)
+
+
+def _round_map(lens: Lens) -> _LensMap:
     slope = np.linspace(0, WIDEST * math.sqrt(2), _SLOPES)[1:]
     radius = lens.radius(slope)
     known = np.isfinite(radius)
     slope, radius = slope[known], radius[known]
     along = np.gradient(np.gradient(radius, slope), slope)
     across = np.gradient(radius / slope, slope)
-    beyond = 0.0 if known.all() else 2 * radius[-1] / slope[-1] ** 2
-    bend = max(float(np.max(np.abs(along) + 2 * np.abs(across))), float(beyond))
+    bend = np.maximum.accumulate(np.abs(along) + 2 * np.abs(across))
     centre, ends = np.array(lens.centre), radius[-1] * np.array(lens.focal)
-    return float(slope[-1]), bend, np.concatenate([np.floor(centre - ends), np.ceil(centre + ends)])
+    reach = np.concatenate([np.floor(centre - ends), np.ceil(centre + ends)])
+    return _LensMap(float(slope[-1]), slope, bend, 2 * radius[-1] / slope[-1] ** 2, reach)
+
+
+def _sampled_map(lens: Lens) -> _LensMap:
+    """The same of a lens that is not round, from a grid of slopes in polar coordinates."""
+    end = min(WIDEST * math.sqrt(2), slope_end(whole(lens.coefficients)) * (1 - 1e-9))
+    slope = np.linspace(0, end, _SLOPES)[1:]
+    around = np.linspace(0, 2 * math.pi, _DIRECTIONS, endpoint=False)
+    unit = np.stack([np.cos(around), np.sin(around), np.zeros(_DIRECTIONS)], -1)
+    step = float(slope[1] - slope[0])
+
+    def bent(offset: FloatArray) -> FloatArray:
+        points = slope[:, None, None] * unit + offset
+        points[..., 2] = 1
+        radius = np.hypot(points[..., 0], points[..., 1])
+        points[..., :2] *= np.minimum(1, end / np.maximum(radius, 1e-12))[..., None]
+        found: FloatArray = (lens.project(points) - lens.centre) / lens.focal
+        return found
+
+    here = bent(np.zeros(3))
+    x, y = np.array([step, 0, 0]), np.array([0, step, 0])
+    second = [bent(x) - 2 * here + bent(-x), bent(y) - 2 * here + bent(-y), (bent(x + y) - bent(x) - bent(y) + here)]
+    norm = np.sqrt(sum(factor * np.sum(np.square(each), -1) for factor, each in zip((1, 1, 2), second, strict=True)))
+    bend = np.maximum.accumulate(np.max(norm[:-2], axis=1)) / step**2
+    pixels = here * lens.focal + lens.centre
+    reach = np.concatenate([np.floor(np.min(pixels, axis=(0, 1))), np.ceil(np.max(pixels, axis=(0, 1)))])
+    beyond = 2 * float(np.max(np.hypot(here[-1, :, 0], here[-1, :, 1]))) / end**2
+    return _LensMap(end, slope[:-2], bend, beyond, reach)
 
 
 def _rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> FloatArray:

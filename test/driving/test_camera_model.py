@@ -41,5 +41,7 @@ def test_what_is_behind_is_not_seen():
 
 
 def test_a_lens_is_taken_where_there_is_one():
-    assert isinstance(camera_model_of(LENSES["radial"].camera_info().calibration), Lens)
-    assert isinstance(camera_model_of(LENSES["fov"].camera_info().calibration), OpenCvCameraModel)
+    for name in ("radial", "fov"):
+        assert isinstance(camera_model_of(LENSES[name].camera_info().calibration), Lens)
+    folds = replace(LENSES["pinhole"].camera_info().calibration, distortion=np.array([-0.9, 0, 0.001, 0, 0]))
+    assert isinstance(camera_model_of(folds), OpenCvCameraModel)

@@ -15,10 +15,11 @@ from simjudge.core.errors import SimjudgeError  # noqa: E402
 from simjudge.driving.cones import ConeShape  # noqa: E402
 from simjudge.driving.driver import Driver  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
-from simjudge.nodes.drive_messages import camera_calibration, cone_markers, path_message, side_detections, vehicle_state  # noqa: E402
+from simjudge.nodes.drive_messages import cone_markers, path_message, side_detections, vehicle_state  # noqa: E402
 from simjudge.nodes.headers import make_header, message_stamp  # noqa: E402
 from simjudge.nodes.image_messages import camera_info_message  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
+from simjudge.sensors.camera.calibration_formats import message_calibration  # noqa: E402
 from simjudge.sensors.camera.lens import lens_with_field  # noqa: E402
 from simjudge.vehicle.vehicle_file import read_vehicle  # noqa: E402
 
@@ -142,7 +143,7 @@ def test_odometry_is_how_the_car_moves():
 def test_a_lens_goes_through_camera_info(model):
     lens = lens_with_field(model, (1280, 720), 80, (-0.3, 0.1, 0.0) if model == "radial" else (0.0, 0.0, 0.0))
     made = lens.camera_info("eye").calibration
-    back = camera_calibration(camera_info_message(made))
+    back = message_calibration(camera_info_message(made))
     np.testing.assert_array_equal(back.matrix, made.matrix)
     np.testing.assert_array_equal(back.distortion, made.distortion)
     assert (back.size, back.model) == (made.size, made.model)
@@ -150,7 +151,7 @@ def test_a_lens_goes_through_camera_info(model):
 
 def test_an_uncalibrated_camera_is_none():
     with pytest.raises(SimjudgeError, match="not calibrated"):
-        camera_calibration(CameraInfo(width=640, height=480))
+        message_calibration(CameraInfo(width=640, height=480))
 
 
 def test_classes_are_known_by_name_or_number():

@@ -238,7 +238,7 @@ def direct_request(lens: Lens, factor: Factor, *, oversample: int = 1) -> Sensor
     width, height = lens.size
     centred = np.allclose(lens.centre, ((width - 1) / 2, (height - 1) / 2), atol=1e-6)
     square = math.isclose(*lens.focal, rel_tol=1e-9)
-    if lens.model == "fov" or not (centred and square):
+    if lens.model not in {"pinhole", "radial"} or not (centred and square):
         return None
     tangent = width / (2 * lens.focal[0])
     if factor == "linear" and math.pi * tangent / 2 >= math.pi:
@@ -289,13 +289,14 @@ def lookup_for(lens: Lens, oversample: int) -> Lookup:
         SimjudgeError: the lens sees too far aside, or the picture would be too large.
     """
     rays = lens.rays()
-    slopes = rays[..., :2] / rays[..., 2:]
-    across, down = (float(np.max(np.abs(slopes[..., axis]))) for axis in (0, 1))
-    if max(across, down) > STEEPEST:
+    widest = float(np.max(np.arctan2(np.abs(rays[..., :2]), rays[..., 2:])))
+    if widest > math.atan(STEEPEST):
         raise SimjudgeError(
-            f"engine chrono: the lens sees {math.degrees(math.atan(max(across, down))):.0f} degrees off its axis;"
+            f"engine chrono: the lens sees {math.degrees(widest):.0f} degrees off its axis;"
             f" up to {math.degrees(math.atan(STEEPEST)):.0f} can be taken from Chrono's pinhole; narrow its field"
         )
+    slopes = rays[..., :2] / rays[..., 2:]
+    across, down = (float(np.max(np.abs(slopes[..., axis]))) for axis in (0, 1))
     steps = [np.abs(np.diff(slopes[..., axis], axis=1 - axis)) for axis in (0, 1)]
     finest = min((float(np.min(step)) for step in steps if step.size), default=2 * across or 1e-3)
     pitch = finest / oversample

@@ -46,7 +46,7 @@ class PhysCamera(ChronoPhysical):
         """
         width, height = lens.size
         centred = np.allclose(lens.centre, ((width - 1) / 2, (height - 1) / 2), atol=1e-6)
-        if lens.model == "fov" or not centred or abs(lens.focal[0] / lens.focal[1] - 1) > 1e-9:
+        if lens.model not in {"pinhole", "radial"} or not centred or abs(lens.focal[0] / lens.focal[1] - 1) > 1e-9:
             raise UsageError("ChPhysCameraSensor has centred pinhole and radial lenses with square pixels only")
         return width / lens.focal[0] * self.focal_length
 

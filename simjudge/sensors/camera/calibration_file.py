@@ -1,17 +1,26 @@
-"""A calibration as ROS's camera_calibration and camera_info_manager write it."""
+"""Calibrations in files: as ROS's camera_calibration and camera_info_manager write them, and by other tools."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import ConfigDict, model_validator
 
-from simjudge.core.documents import Fields, read_document
+from simjudge.core.documents import Fields, check_content
 from simjudge.core.field_types import Choice, Label, NumberList, Whole, conflict
 from simjudge.core.frames import FloatArray
+from simjudge.core.text import read_text
+from simjudge.core.yaml_file import YamlFile, read_yaml
+from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.sensors.camera.calibration import Calibration
+from simjudge.sensors.camera.calibration_formats import (
+    kalibr_calibration,
+    matlab_calibration,
+    opencv_calibration,
+    recorded_calibration,
+)
 
 _COEFFICIENTS = {"plumb_bob": (4, 5), "rational_polynomial": (8, 12, 14), "equidistant": (4,), "fisheye": (4,)}
 """Distortion models (sensor_msgs/distortion_models.hpp) and how many coefficients each may have."""
@@ -79,23 +88,65 @@ class CalibrationFile(Fields):
         return self
 
 
-def read_calibration(path: Path) -> Calibration:
-    """Read the YAML file of ROS's camera_calibration (and camera_info_manager).
+def read_calibration(path: Path, name: str | None = None) -> Calibration:
+    """Read the calibration of a camera.
 
     Args:
-        path: the file.
+        path: a YAML file of ROS's camera_calibration, Kalibr's camchain.yaml, a file of OpenCV's cv::FileStorage
+            (.yaml, .xml, .json), MATLAB's struct (.mat), or a recording with a camera_info.
+        name: which of several cameras: Kalibr's name, or the topic of a recording.
 
     Raises:
+        UsageError: there are several cameras and no name, or none of that name.
         SimjudgeError: the file cannot be read, lacks something, or holds what no camera has.
     """
-    file = read_document(path, CalibrationFile, "camera calibration as ROS writes it").content
+    if is_recording(path):
+        return recorded_calibration(path, name)
+    if path.suffix.lower() == ".mat":
+        return matlab_calibration(path)
+    if _is_of_opencv(path):
+        return opencv_calibration(path)
+    file = read_yaml(path)
+    if _is_of_kalibr(file.content):
+        return kalibr_calibration(file, name)
+    return _ros_calibration(file)
+
+
+def holds_calibration(path: Path) -> bool:
+    """Tell whether a path holds a calibration and not a camera's file.
+
+    Args:
+        path: any path that exists.
+    """
+    if is_recording(path) or path.suffix.lower() == ".mat" or _is_of_opencv(path):
+        return True
+    content = read_yaml(path).content
+    return _is_of_kalibr(content) or (isinstance(content, dict) and "camera_matrix" in content)
+
+
+def _is_of_opencv(path: Path) -> bool:
+    """Whether cv::FileStorage wrote it, as YAML, XML or JSON: by its own words for a matrix and for a file."""
+    text = read_text(path)
+    return "opencv-matrix" in text or "<opencv_storage>" in text
+
+
+def _is_of_kalibr(content: Any) -> bool:
+    return isinstance(content, dict) and any(
+        isinstance(camera, dict) and "intrinsics" in camera and "camera_model" in camera for camera in content.values()
+    )
+
+
+def _ros_calibration(given: YamlFile) -> Calibration:
+    file = check_content(
+        given.content, CalibrationFile, "camera calibration as ROS writes it", given.path, (given,)
+    ).content
     matrix = file.camera_matrix.shaped(3, 3)
     projection = (
         file.projection_matrix.shaped(3, 4) if file.projection_matrix else np.hstack([matrix, np.zeros((3, 1))])
     )
     rotation = file.rectification_matrix.shaped(3, 3) if file.rectification_matrix else np.eye(3)
     return Calibration(
-        name=file.camera_name or path.stem,
+        name=file.camera_name or given.path.stem,
         size=(file.image_width, file.image_height),
         model=_OTHER_NAMES.get(file.distortion_model, file.distortion_model),
         matrix=matrix,

@@ -2,7 +2,8 @@
 
     size: [1280, 720]              # pixels
     field_of_view: 80              # degrees between the left and the right edge, distortion included; or focal_length
-    lens: {model: radial, k1: -0.369, k2: 0.1257, k3: -0.0194}       # or pinhole (the default), or fov
+    lens: {model: radial, k1: -0.369, k2: 0.1257, k3: -0.0194}       # pinhole (the default), fov, or a model of ROS:
+                                   # plumb_bob (k1 k2 p1 p2 k3), rational_polynomial (and k4 k5 k6), equidistant (k1-k4)
     supersampling: 2               # n x n rays a pixel; 2 by default
     rate: 30                       # images a second
     lag: 0.03                      # seconds from an image's stamp until it is handed over; 0 by default
@@ -16,8 +17,9 @@
       - gray_world
     chrono: {noise: ...}           # or physical: Chrono's own camera, of engine chrono only (`chrono_camera.py`)
 
-In place of size, field_of_view and lens, `calibration: FILE` takes them from a calibration that ROS wrote; the path is
-relative to the camera's file.
+In place of size, field_of_view and lens, `calibration: FILE` takes them from a calibration: of ROS, Kalibr, OpenCV or
+MATLAB, or of a recording's camera_info; the path is relative to the camera's file. A calibration may be given wherever
+a camera is: it then has 30 images a second and no filters.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -34,7 +37,7 @@ from pydantic import model_validator
 from pydantic.json_schema import JsonSchemaValue
 
 from simjudge.core.documents import Document, Fields, read_document
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import (
     Choice,
     FieldType,
@@ -50,7 +53,7 @@ from simjudge.core.field_types import (
 )
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.installed import CAMERA, find_file
-from simjudge.sensors.camera.calibration_file import read_calibration
+from simjudge.sensors.camera.calibration_file import holds_calibration, read_calibration
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chain import Step, apply_steps, encodes
 from simjudge.sensors.camera.chrono_camera import ChronoFields
@@ -66,6 +69,8 @@ _MOST_SAMPLES = 256
 """Moments of an exposure."""
 _LARGEST_SIDE = 20000
 """Pixels."""
+_PLAIN_RATE = 30.0
+"""Images a second of a camera of which nothing is known but its calibration."""
 _DEFAULT_SAMPLES = 4
 """Moments of an exposure where the file does not say."""
 _SIZE = Vector("width height", ge=1, le=_LARGEST_SIDE, whole=True)
@@ -116,24 +121,52 @@ class FilterType(FieldType):
         return {"anyOf": [{"type": "string", "enum": sorted(FILTERS)}, *tables]}
 
 
+_TERMS = {
+    "pinhole": (),
+    "fov": (),
+    "radial": ("k1", "k2", "k3"),
+    "equidistant": ("k1", "k2", "k3", "k4"),
+    "plumb_bob": ("k1", "k2", "p1", "p2", "k3"),
+    "rational_polynomial": ("k1", "k2", "p1", "p2", "k3", "k4", "k5", "k6"),
+}
+"""The coefficients of each lens model, in the order of ROS's D."""
+
+
 class LensFields(Fields):
     """The lens."""
 
-    model: Annotated[Literal["pinhole", "radial", "fov"], Choice()]
-    """Radial: Brown's polynomial as in OpenCV and ROS (plumb_bob). fov: the FOV lens of Chrono::Sensor."""
+    model: Annotated[Literal["pinhole", "radial", "fov", "equidistant", "plumb_bob", "rational_polynomial"], Choice()]
+    """fov: the FOV lens of Chrono::Sensor. radial: plumb_bob without p1 and p2. The others as ROS and OpenCV have them;
+    plumb_bob and rational_polynomial take a focal_length or a calibration."""
     k1: Annotated[float, Number()] = 0.0
-    """Of the radial model."""
+    """Radial distortion."""
     k2: Annotated[float, Number()] = 0.0
-    """Of the radial model."""
+    """Radial distortion."""
+    p1: Annotated[float, Number()] = 0.0
+    """Tangential distortion."""
+    p2: Annotated[float, Number()] = 0.0
+    """Tangential distortion."""
     k3: Annotated[float, Number()] = 0.0
-    """Of the radial model."""
+    """Radial distortion."""
+    k4: Annotated[float, Number()] = 0.0
+    """Of equidistant, and of the rational polynomial's denominator."""
+    k5: Annotated[float, Number()] = 0.0
+    """Of the rational polynomial's denominator."""
+    k6: Annotated[float, Number()] = 0.0
+    """Of the rational polynomial's denominator."""
 
     @model_validator(mode="after")
     def _check(self) -> LensFields:
-        foreign = self.model_fields_set - {"model"} if self.model != "radial" else set()
+        known = _TERMS[self.model]
+        foreign = self.model_fields_set - {"model", *known}
         if foreign:
-            raise conflict(f"no such field of a {self.model} lens; there is model", min(foreign))
+            there = f"there is {', '.join(('model', *known))}"
+            raise conflict(f"no such field of a {self.model} lens; {there}", min(foreign))
         return self
+
+    def coefficients(self) -> tuple[float, ...]:
+        """The model's coefficients as `Lens` has them."""
+        return tuple(getattr(self, term) for term in _TERMS[self.model]) or (0.0, 0.0, 0.0)
 
 
 class CameraFile(Fields):
@@ -150,7 +183,12 @@ class CameraFile(Fields):
     lens: LensFields = LensFields(model="pinhole")
     """A pinhole, if left out."""
     calibration: Annotated[str, Text("the path of a file")] | None = None
-    """A calibration that ROS wrote, in place of size, field_of_view and lens; relative to this file."""
+    """A calibration (of ROS, Kalibr, OpenCV, MATLAB) or a recording with a camera_info, in place of size, field_of_view
+    and lens; relative to this file."""
+    calibration_name: Annotated[str, Text()] | None = None
+    """Which of several cameras: Kalibr's name of it, or the topic in the recording."""
+    calibration_size: Annotated[tuple[int, int], _SIZE] | None = None
+    """Width and height, pixels, that the calibration is truly for, where it states others."""
     supersampling: Annotated[int, Whole(1, _MOST_RAYS)] = 2
     """N, for N x N rays a pixel."""
     exposure_time: Annotated[float, Number(ge=0)] = 0.0
@@ -188,6 +226,9 @@ class CameraFile(Fields):
             if both:
                 raise conflict("comes from the calibration; remove one of the two", both[0])
             return
+        if self.calibration_name or self.calibration_size:
+            field = "calibration_name" if self.calibration_name else "calibration_size"
+            raise conflict("belongs to a calibration; name one or remove it", field)
         if self.size is None:
             raise conflict(f"{need(_SIZE.needed)}; nothing is given", "size")
         pixels = self.size[0] * self.size[1]
@@ -207,7 +248,7 @@ class CameraFile(Fields):
 
 
 def read_camera(given: str | Path) -> Camera:
-    """Read a camera's file, or the one of a name that comes with simjudge.
+    """Read a camera's file or calibration, or the one of a name that comes with simjudge.
 
     Args:
         given: path or name.
@@ -216,7 +257,9 @@ def read_camera(given: str | Path) -> Camera:
         UsageError: there is no such file, nor a camera of that name.
         SimjudgeError: the file is no camera; the message names file and field.
     """
-    path = find_file(given, CAMERA)
+    path = Path(given) if Path(given).exists() else find_file(given, CAMERA)
+    if holds_calibration(path):
+        return _plain_camera(path)
     document = read_document(path, CameraFile, "camera")
     file = document.content
     return Camera(
@@ -239,7 +282,7 @@ def _lens(document: Document[CameraFile]) -> Lens:
     file = document.content
     if file.calibration is not None or file.size is None:
         return _calibrated_lens(document, document.path.parent / str(file.calibration))
-    coefficients = (file.lens.k1, file.lens.k2, file.lens.k3)
+    coefficients = file.lens.coefficients()
     try:
         if file.focal_length is not None:
             return lens_with_focal_length(file.lens.model, file.size, file.focal_length, coefficients)
@@ -250,14 +293,32 @@ def _lens(document: Document[CameraFile]) -> Lens:
 
 
 def _calibrated_lens(document: Document[CameraFile], path: Path) -> Lens:
-    calibration = read_calibration(path)
+    file = document.content
+    try:
+        calibration = read_calibration(path, file.calibration_name)
+    except UsageError as error:
+        raise document.error(("calibration",), str(error)) from error
+    if file.calibration_size is not None:
+        calibration = replace(calibration, size=file.calibration_size)
     doubt = calibration.doubt()
     if doubt and doubt.wrong:
-        raise document.error(("calibration",), doubt.message)
+        raise document.error(("calibration",), f"{doubt.message}; calibration_size: [width, height] says the true one")
     try:
         return lens_from_calibration(calibration)
     except UsageError as error:
         raise document.error(("calibration",), str(error)) from error
+
+
+def _plain_camera(path: Path) -> Camera:
+    """The camera of a calibration that was given in place of a camera's file."""
+    calibration = read_calibration(path)
+    doubt = calibration.doubt()
+    if doubt and doubt.wrong:
+        raise SimjudgeError(
+            f"{path}: {doubt.message}; write a camera's file with calibration: {path.name} and the true"
+            " calibration_size: [width, height]"
+        )
+    return Camera(calibration.name, path, lens_from_calibration(calibration), steps=(), rate=_PLAIN_RATE, lag=0.0)
 
 
 def _check_types(step: Step) -> None:

@@ -1,7 +1,7 @@
-"""Lens models: the radius at which a ray of a slope meets the sensor, and back. Pure functions on arrays.
+"""Round lens models: the radius at which a ray of a slope meets the sensor, and back. Pure functions on arrays.
 
-All lenses here are round and centred: a pixel's distance from the principal point over the focal length, its *radius*,
-depends on nothing but the *slope* of its ray, tan(angle off the axis).
+The lenses here are round and centred: a pixel's distance from the principal point over the focal length, its *radius*,
+depends on nothing but the *slope* of its ray, tan(angle off the axis). What is not round is in `opencv_distortion`.
 
 * pinhole: radius = slope.
 * fov: slope = t tan(radius) / tan(t) with t = tan(half the horizontal field). In half widths, r1 = radius / t and
@@ -11,15 +11,18 @@ depends on nothing but the *slope* of its ray, tan(angle off the axis).
   instead, which does not keep the field.
 * radial: radius = slope (1 + k1 slope^2 + k2 slope^4 + k3 slope^6), Brown's model as in OpenCV and ROS (plumb_bob).
   Chrono inverts it by a truncated series (Drap and Lefevre); here it is inverted to the last bits, by Newton steps.
+* equidistant: radius = angle (1 + k1 angle^2 + k2 angle^4 + k3 angle^6 + k4 angle^8), the fisheye model of Kannala and
+  Brandt (2006) as in cv2.fisheye and ROS; angle in radians off the axis, up to pi.
 
-A radial polynomial may turn back: beyond some slope the radius shrinks again, and OpenCV would show such a point a
-second time. Here a lens ends where its polynomial turns: slopes and radii beyond are NaN, and a camera whose image
-reaches there is refused.
+A polynomial may turn back: beyond some slope the radius shrinks again, and OpenCV would show such a point a second
+time. Here a lens ends where its polynomial turns: slopes and radii beyond are NaN, and a camera whose image reaches
+there is refused.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -48,13 +51,11 @@ def radial_radius(slope: npt.ArrayLike, coefficients: Coefficients) -> FloatArra
     Returns:
         Float64 of the same shape: distance from the principal point over the focal length.
     """
-    s = np.asarray(slope, np.float64)
-    radius = _polynomial(s, coefficients)
-    return np.where(s <= radial_end(coefficients), radius, np.nan)
+    return _evaluated(slope, coefficients, radial_end(coefficients))
 
 
 def radial_slope(radius: npt.ArrayLike, coefficients: Coefficients) -> FloatArray:
-    """The inverse of `radial_radius` by Newton steps kept within a shrinking bracket; NaN where no ray arrives.
+    """The inverse of `radial_radius`; NaN where no ray arrives.
 
     Args:
         radius: distance from the principal point over the focal length, 0 or more, any shape.
@@ -63,20 +64,7 @@ def radial_slope(radius: npt.ArrayLike, coefficients: Coefficients) -> FloatArra
     Returns:
         Float64 of the same shape: tangent of the angle off the axis.
     """
-    target = np.atleast_1d(np.asarray(radius, np.float64))
-    low, high = np.zeros_like(target), np.full_like(target, radial_end(coefficients))
-    reached = target <= _polynomial(high, coefficients)
-    slope = np.clip(target, low, high)
-    for _ in range(_STEPS):
-        off = _polynomial(slope, coefficients) - target
-        if np.all(np.abs(off[reached]) <= _TOLERANCE * np.maximum(target[reached], 1)):
-            break
-        low, high = np.where(off < 0, slope, low), np.where(off > 0, slope, high)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = slope - off / _derivative(slope, coefficients)
-        inside = (step > low) & (step < high)
-        slope = np.where(off == 0, slope, np.where(inside, step, (low + high) / 2))
-    return np.where(reached, slope, np.nan).reshape(np.shape(radius))
+    return _inverted(radius, coefficients, radial_end(coefficients))
 
 
 def radial_end(coefficients: Coefficients) -> float:
@@ -88,11 +76,42 @@ def radial_end(coefficients: Coefficients) -> float:
     Returns:
         The slope, above 0, no unit.
     """
-    k1, k2, k3 = coefficients
-    # The derivative's zeros in 1 / slope^2: the leading 1 keeps vanishing coefficients harmless.
-    roots = np.roots([1.0, 3 * k1, 5 * k2, 7 * k3])
-    real = [float(root.real) for root in roots if abs(root.imag) <= 1e-9 * abs(root) and root.real > STEEPEST**-2]
-    return 1 / math.sqrt(max(real)) if real else STEEPEST
+    return _end(coefficients, STEEPEST)
+
+
+def equidistant_radius(angle: npt.ArrayLike, coefficients: Sequence[float]) -> FloatArray:
+    """Radius of rays through an equidistant lens: any shape, no unit; NaN beyond where the polynomial turns.
+
+    Args:
+        angle: off the axis, radians, 0 to pi, any shape.
+        coefficients: k1, k2, k3, k4, no unit.
+
+    Returns:
+        Float64 of the same shape: distance from the principal point over the focal length.
+    """
+    return _evaluated(angle, coefficients, equidistant_end(coefficients))
+
+
+def equidistant_angle(radius: npt.ArrayLike, coefficients: Sequence[float]) -> FloatArray:
+    """The inverse of `equidistant_radius`; NaN where no ray arrives.
+
+    Args:
+        radius: distance from the principal point over the focal length, 0 or more, any shape.
+        coefficients: k1, k2, k3, k4, no unit.
+
+    Returns:
+        Float64 of the same shape: angle off the axis, radians.
+    """
+    return _inverted(radius, coefficients, equidistant_end(coefficients))
+
+
+def equidistant_end(coefficients: Sequence[float]) -> float:
+    """The angle at which the polynomial turns back, radians; pi, straight behind, where it does not before.
+
+    Args:
+        coefficients: k1, k2, k3, k4, no unit.
+    """
+    return _end(coefficients, math.pi)
 
 
 def fov_radius(slope: npt.ArrayLike, half_tangent: float) -> FloatArray:
@@ -123,15 +142,51 @@ def fov_slope(radius: npt.ArrayLike, half_tangent: float) -> FloatArray:
         return np.where(rho < math.pi / 2, half_tangent * np.tan(rho) / math.tan(half_tangent), np.nan)
 
 
-def _polynomial(slope: npt.NDArray[Any], coefficients: Coefficients) -> FloatArray:
-    k1, k2, k3 = coefficients
-    square = slope * slope
-    value: FloatArray = slope * (1 + square * (k1 + square * (k2 + square * k3)))
+def _evaluated(values: npt.ArrayLike, coefficients: Sequence[float], end: float) -> FloatArray:
+    given = np.asarray(values, np.float64)
+    return np.where(given <= end, _polynomial(given, coefficients), np.nan)
+
+
+def _inverted(values: npt.ArrayLike, coefficients: Sequence[float], end: float) -> FloatArray:
+    """Where the polynomial has a value, by Newton steps kept within a shrinking bracket; NaN beyond its end."""
+    target = np.atleast_1d(np.asarray(values, np.float64))
+    low, high = np.zeros_like(target), np.full_like(target, end)
+    reached = target <= _polynomial(high, coefficients)
+    found = np.clip(target, low, high)
+    for _ in range(_STEPS):
+        off = _polynomial(found, coefficients) - target
+        if np.all(np.abs(off[reached]) <= _TOLERANCE * np.maximum(target[reached], 1)):
+            break
+        low, high = np.where(off < 0, found, low), np.where(off > 0, found, high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = found - off / _derivative(found, coefficients)
+        inside = (step > low) & (step < high)
+        found = np.where(off == 0, found, np.where(inside, step, (low + high) / 2))
+    return np.where(reached, found, np.nan).reshape(np.shape(values))
+
+
+def _end(coefficients: Sequence[float], limit: float) -> float:
+    """The first zero of the polynomial's derivative above 0; the limit, where there is none before it."""
+    # The derivative's zeros in 1 / x^2: the leading 1 keeps vanishing coefficients harmless.
+    roots = np.roots([1.0, *((2 * i + 3) * k for i, k in enumerate(coefficients))])
+    real = [float(root.real) for root in roots if abs(root.imag) <= 1e-9 * abs(root) and root.real > limit**-2]
+    return 1 / math.sqrt(max(real)) if real else limit
+
+
+def _polynomial(x: npt.NDArray[Any], coefficients: Sequence[float]) -> FloatArray:
+    """X (1 + k1 x^2 + k2 x^4 + ...), by Horner's rule."""
+    square = x * x
+    ratio: Any = 0.0
+    for k in reversed(coefficients):
+        ratio = square * (k + ratio)
+    value: FloatArray = x * (1 + ratio)
     return value
 
 
-def _derivative(slope: npt.NDArray[Any], coefficients: Coefficients) -> FloatArray:
-    k1, k2, k3 = coefficients
-    square = slope * slope
-    value: FloatArray = 1 + square * (3 * k1 + square * (5 * k2 + square * 7 * k3))
+def _derivative(x: npt.NDArray[Any], coefficients: Sequence[float]) -> FloatArray:
+    square = x * x
+    ratio: Any = 0.0
+    for i in reversed(range(len(coefficients))):
+        ratio = square * ((2 * i + 3) * coefficients[i] + ratio)
+    value: FloatArray = 1 + ratio
     return value

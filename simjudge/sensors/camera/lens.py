@@ -2,12 +2,14 @@
 
 The camera's frame is REP 103's optical one: x right, y down, z forward, metres (any unit will do: only directions
 count). Pixel coordinates are OpenCV's and ROS's: (0, 0) is the centre of the upper left pixel, the image's outer
-edges are at -0.5 and width - 0.5. What the models are is said, and computed, in `distortion`.
+edges are at -0.5 and width - 0.5. What the models are is said, and computed, in `distortion` (pinhole, fov, radial,
+equidistant) and `opencv_distortion` (plumb_bob with tangential terms, rational_polynomial).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,9 +18,13 @@ import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FloatArray
+from simjudge.sensors.camera import opencv_distortion
 from simjudge.sensors.camera.calibration import Calibration
 from simjudge.sensors.camera.distortion import (
     Coefficients,
+    equidistant_angle,
+    equidistant_end,
+    equidistant_radius,
     fov_radius,
     fov_slope,
     radial_end,
@@ -26,11 +32,16 @@ from simjudge.sensors.camera.distortion import (
     radial_slope,
 )
 
-MODELS = ("pinhole", "fov", "radial")
-_WIDEST = {"pinhole": 180.0, "fov": 2 * math.degrees(math.atan(math.pi / 2)), "radial": 180.0}
-"""The horizontal field, degrees, that a model can just not reach."""
+_TERMS = {"pinhole": (3,), "fov": (3,), "radial": (3,), "equidistant": (4,), "plumb_bob": (4, 5),
+          "rational_polynomial": (8, 12, 14)}  # fmt: skip
+"""How many coefficients each model may have; those of a pinhole and a fov lens are 0."""
+MODELS = tuple(_TERMS)
+_OPENCV = ("plumb_bob", "rational_polynomial")
+"""Models with all of OpenCV's terms: not round, unless their tangential, prism and tilt terms are 0."""
+_WIDEST = {"fov": 2 * math.degrees(math.atan(math.pi / 2)), "equidistant": 360.0}
+"""The horizontal field, degrees, that a model can just not reach; 180 where it is not said."""
 _LARGEST_COEFFICIENT = 1e6
-"""No lens has a larger k1, k2 or k3."""
+"""No lens has a larger coefficient."""
 _FIT_LIMIT = 0.5
 """Pixels by which a camera_info may miss the rays at most."""
 
@@ -52,11 +63,11 @@ class Lens:
     """A lens before a sensor.
 
     Attributes:
-        model: "pinhole", "fov" or "radial".
+        model: "pinhole", "fov", "radial", "equidistant", "plumb_bob" or "rational_polynomial".
         size: width and height of the image, pixels.
         focal: pixels per unit of radius, across and down.
         centre: the principal point (x, y), pixels.
-        coefficients: k1, k2, k3 of the radial model, no unit.
+        coefficients: no unit. k1, k2, k3 of the radial model; D of the last three models, as ROS and OpenCV have it.
         half_tangent: tan of half the horizontal field, for the FOV model.
 
     Raises:
@@ -67,7 +78,7 @@ class Lens:
     size: tuple[int, int]
     focal: tuple[float, float]
     centre: tuple[float, float]
-    coefficients: Coefficients = (0.0, 0.0, 0.0)
+    coefficients: tuple[float, ...] = (0.0, 0.0, 0.0)
     half_tangent: float = 1.0
 
     def __post_init__(self) -> None:
@@ -79,9 +90,12 @@ class Lens:
         numbers = (*self.focal, *self.centre, *self.coefficients, self.half_tangent)
         finite = all(math.isfinite(number) for number in numbers)
         if not finite or min(self.focal) <= 0 or max(map(abs, self.coefficients)) > _LARGEST_COEFFICIENT:
-            raise UsageError(f"focal length {self.focal} px and k1, k2, k3 {self.coefficients} are no lens's")
-        if self.model != "radial" and any(self.coefficients):
+            raise UsageError(f"focal length {self.focal} px and coefficients {self.coefficients} are no lens's")
+        if self.model in {"pinhole", "fov"} and any(self.coefficients):
             raise UsageError(f"k1, k2, k3 belong to a radial lens, not to a {self.model} one")
+        if len(self.coefficients) not in _TERMS[self.model]:
+            counts = " or ".join(map(str, _TERMS[self.model]))
+            raise UsageError(f"a {self.model} lens has {counts} coefficients; these are {len(self.coefficients)}")
         if self.model == "fov" and not 0 < self.half_tangent < math.pi / 2:
             raise UsageError(f"a fov lens reaches fields of view below {_WIDEST['fov']:.1f} degrees")
         width, height = self.size
@@ -89,31 +103,41 @@ class Lens:
         if not np.all(np.isfinite(self.rays_at(corners))):
             raise UsageError(self._blind_corners())
 
+    @property
+    def is_round(self) -> bool:
+        """Whether a ray's radius depends on nothing but its slope."""
+        return self.model not in _OPENCV
+
     def slope(self, radius: npt.ArrayLike) -> FloatArray:
-        """Tangent of the angle off the axis at a radius (both without unit); NaN where no ray arrives.
+        """Tangent of the angle off the axis at a radius (both without unit); NaN where no ray arrives from ahead.
 
         Args:
-            radius: distance from the principal point over the focal length, any shape.
+            radius: distance from the principal point over the focal length, any shape; of a round lens.
 
         Returns:
             Float64 of the same shape.
         """
         if self.model == "fov":
             return fov_slope(radius, self.half_tangent)
-        return radial_slope(radius, self.coefficients) if self.model == "radial" else np.asarray(radius, np.float64)
+        if self.model == "equidistant":
+            angle = equidistant_angle(radius, self.coefficients)
+            return np.tan(np.where(angle < math.pi / 2, angle, np.nan))
+        return radial_slope(radius, self._radial()) if self.model == "radial" else np.asarray(radius, np.float64)
 
     def radius(self, slope: npt.ArrayLike) -> FloatArray:
         """Radius of rays of a slope (both without unit); NaN where the lens does not take them in.
 
         Args:
-            slope: tangent of the angle off the axis, any shape.
+            slope: tangent of the angle off the axis, any shape; of a round lens.
 
         Returns:
             Float64 of the same shape.
         """
         if self.model == "fov":
             return fov_radius(slope, self.half_tangent)
-        return radial_radius(slope, self.coefficients) if self.model == "radial" else np.asarray(slope, np.float64)
+        if self.model == "equidistant":
+            return equidistant_radius(np.arctan(slope), self.coefficients)
+        return radial_radius(slope, self._radial()) if self.model == "radial" else np.asarray(slope, np.float64)
 
     def rays(self) -> FloatArray:
         """Unit ray through the centre of every pixel, optical frame: float64 (height, width, 3)."""
@@ -130,17 +154,23 @@ class Lens:
             Float64 (..., 3), unit length, x right, y down, z forward.
         """
         bent = (np.asarray(pixels, np.float64) - self.centre) / self.focal
-        radius = np.linalg.norm(bent, axis=-1)
-        slope = self.slope(radius)
-        straight = bent * np.divide(slope, radius, out=np.ones_like(radius), where=radius > 0)[..., None]
-        rays = np.concatenate([straight, np.ones((*radius.shape, 1))], -1)
+        if self.model == "equidistant":
+            return self._rays_by_angle(bent)
+        if self.is_round:
+            radius = np.linalg.norm(bent, axis=-1)
+            slope = self.slope(radius)
+            straight = bent * np.divide(slope, radius, out=np.ones_like(radius), where=radius > 0)[..., None]
+        else:
+            straight = opencv_distortion.undistort(bent, self.coefficients)
+        rays = np.concatenate([straight, np.ones((*bent.shape[:-1], 1))], -1)
         unit: FloatArray = rays / np.linalg.norm(rays, axis=-1, keepdims=True)
         return unit
 
     def project(self, points: npt.ArrayLike) -> FloatArray:
         """Pixel coordinates (..., 2) of points (..., 3) in the optical frame, also outside the image.
 
-        NaN for points at or behind the camera's plane (z <= 0), and for those that the lens does not take in.
+        NaN for those that the lens does not take in; for all lenses but the equidistant one these are the points at or
+        behind the camera's plane (z <= 0) too.
 
         Args:
             points: float (..., 3), optical frame, any unit of length.
@@ -149,12 +179,36 @@ class Lens:
             Float64 (..., 2), x and y in pixels.
         """
         xyz = np.asarray(points, np.float64)
-        depth = xyz[..., 2:]
-        ahead = np.divide(xyz[..., :2], depth, out=np.full_like(xyz[..., :2], np.nan), where=depth > 0)
+        if self.model == "equidistant":
+            bent = self._bent_by_angle(xyz)
+        else:
+            depth = xyz[..., 2:]
+            ahead = np.divide(xyz[..., :2], depth, out=np.full_like(xyz[..., :2], np.nan), where=depth > 0)
+            bent = self._bent_by_slope(ahead) if self.is_round else opencv_distortion.distort(ahead, self.coefficients)
+        pixels: FloatArray = bent * np.array(self.focal) + np.array(self.centre)
+        return pixels
+
+    def _bent_by_slope(self, ahead: FloatArray) -> FloatArray:
+        """Where a round lens shows (x / z, y / z), before focal length and principal point."""
         slope = np.linalg.norm(ahead, axis=-1)
         ratio = np.divide(self.radius(slope), slope, out=np.full_like(slope, self._ratio_at_axis()), where=slope > 0)
-        pixels: FloatArray = ahead * ratio[..., None] * np.array(self.focal) + np.array(self.centre)
-        return pixels
+        bent: FloatArray = ahead * ratio[..., None]
+        return bent
+
+    def _rays_by_angle(self, bent: FloatArray) -> FloatArray:
+        """Rays of an equidistant lens, which sees behind its own plane too."""
+        radius = np.linalg.norm(bent, axis=-1)
+        angle = equidistant_angle(radius, self.coefficients)
+        aside = bent * np.divide(np.sin(angle), radius, out=np.ones_like(radius), where=radius > 0)[..., None]
+        return np.concatenate([aside, np.cos(angle)[..., None]], -1)
+
+    def _bent_by_angle(self, xyz: FloatArray) -> FloatArray:
+        aside = np.linalg.norm(xyz[..., :2], axis=-1)
+        radius = equidistant_radius(np.arctan2(aside, xyz[..., 2]), self.coefficients)
+        ratio = np.divide(radius, aside, out=np.zeros_like(aside), where=aside > 0)
+        bent: FloatArray = xyz[..., :2] * ratio[..., None]
+        bent[(aside == 0) & (xyz[..., 2] <= 0)] = np.nan
+        return bent
 
     def horizontal_field(self) -> float:
         """The angle, degrees, between the rays at the middle of the image's left and right edge."""
@@ -166,8 +220,8 @@ class Lens:
     def camera_info(self, name: str = "camera") -> CameraInfo:
         """The lens as ROS and OpenCV can say it.
 
-        Pinhole and radial lenses are plumb_bob exactly. Neither ROS nor OpenCV has the FOV model: it becomes the
-        rational_polynomial that fits it best, and `error` says how well.
+        All but the FOV model are theirs exactly (pinhole and radial lenses as plumb_bob). Neither ROS nor OpenCV has
+        the FOV model: it becomes the rational_polynomial that fits it best, and `error` says how well.
 
         Args:
             name: of the camera, for the calibration.
@@ -180,7 +234,9 @@ class Lens:
         """
         if self.model == "fov":
             return self._rational_info(name)
-        k1, k2, k3 = self.coefficients if self.model == "radial" else (0.0, 0.0, 0.0)
+        if self.model == "equidistant" or not self.is_round:
+            return CameraInfo(self._calibration(name, self.model, self.focal, np.array(self.coefficients)), 0.0)
+        k1, k2, k3 = self._radial()
         return CameraInfo(self._calibration(name, "plumb_bob", self.focal, np.array([k1, k2, 0.0, 0.0, k3])), 0.0)
 
     def _rational_info(self, name: str) -> CameraInfo:
@@ -214,6 +270,10 @@ class Lens:
         projection = np.hstack([matrix, np.zeros((3, 1))])
         return Calibration(name, self.size, model, matrix, distortion, np.eye(3), projection)
 
+    def _radial(self) -> Coefficients:
+        k1, k2, k3 = self.coefficients
+        return k1, k2, k3
+
     def _ratio_at_axis(self) -> float:
         return math.tan(self.half_tangent) / self.half_tangent if self.model == "fov" else 1.0
 
@@ -221,15 +281,21 @@ class Lens:
         if self.model == "fov":
             size = f"{self.size[0]}x{self.size[1]}"
             return f"the corners of {size} see nothing through this fov lens; narrow its field of view"
-        end = radial_end(self.coefficients)
+        if self.model == "equidistant":
+            end = equidistant_end(self.coefficients)
+        elif self.is_round:
+            end = math.atan(radial_end(self._radial()))
+        else:
+            end = math.atan(opencv_distortion.slope_end(opencv_distortion.whole(self.coefficients)))
         return (
-            f"the radial lens turns back {math.degrees(math.atan(end)):.1f} degrees off its axis, before the corners of"
-            f" {self.size[0]}x{self.size[1]}: they would see nothing; narrow its field of view or correct k1, k2, k3"
+            f"the {self.model} lens turns back {math.degrees(end):.1f} degrees off its axis, before the corners of"
+            f" {self.size[0]}x{self.size[1]}: they would see nothing; narrow its field of view or correct its"
+            " coefficients"
         )
 
 
 def lens_with_field(
-    model: str, size: tuple[int, int], field_of_view: float, coefficients: Coefficients = (0.0, 0.0, 0.0)
+    model: str, size: tuple[int, int], field_of_view: float, coefficients: Sequence[float] = (0.0, 0.0, 0.0)
 ) -> Lens:
     """The centred lens with square pixels that sees `field_of_view` degrees from the left edge to the right edge.
 
@@ -237,41 +303,57 @@ def lens_with_field(
     pinhole of the same focal length (use `lens_with_focal_length` with width / 2 / tan(hFOV / 2)).
 
     Args:
-        model: "pinhole", "fov" or "radial".
+        model: of a round lens: "pinhole", "fov", "radial" or "equidistant".
         size: width and height, pixels.
         field_of_view: horizontal, degrees.
-        coefficients: k1, k2, k3 of a radial lens, no unit.
+        coefficients: k1, k2, k3 of a radial lens, k1 to k4 of an equidistant one, no unit.
 
     Returns:
         The lens.
 
     Raises:
-        UsageError: the model does not exist, cannot reach that field, or leaves the corners blind.
+        UsageError: the model does not exist or is not round, cannot reach that field, or leaves the corners blind.
     """
+    if model in _OPENCV:
+        raise UsageError(f"a {model} lens is not the same to both sides: it is given by its focal length")
     widest = _WIDEST.get(model, 180.0)
     if not 0 < field_of_view < widest:
         raise UsageError(f"field of view {field_of_view} degrees: more than 0 and less than {widest:.4g} are needed")
-    tangent = math.tan(math.radians(field_of_view / 2))
+    angle = math.radians(field_of_view / 2)
+    tangent = math.tan(angle)
+    if model == "equidistant":
+        return _equidistant_with_field(size, angle, coefficients)
     radius = tangent
     if model == "radial":
-        radius = float(radial_radius(tangent, coefficients))
+        k1, k2, k3 = coefficients
+        radius = float(radial_radius(tangent, (k1, k2, k3)))
         if not radius > 0:
-            end = 2 * math.degrees(math.atan(radial_end(coefficients)))
+            end = 2 * math.degrees(math.atan(radial_end((k1, k2, k3))))
             raise UsageError(f"field of view {field_of_view} degrees: the radial lens turns back at {end:.1f} degrees")
     focal, centre = size[0] / 2 / radius, ((size[0] - 1) / 2, (size[1] - 1) / 2)
-    return Lens(model, size, (focal, focal), centre, coefficients, tangent)
+    return Lens(model, size, (focal, focal), centre, tuple(coefficients), tangent)
+
+
+def _equidistant_with_field(size: tuple[int, int], angle: float, coefficients: Sequence[float]) -> Lens:
+    radius = float(equidistant_radius(angle, coefficients))
+    if not radius > 0:
+        end = 2 * math.degrees(equidistant_end(coefficients))
+        raise UsageError(
+            f"field of view {2 * math.degrees(angle):.4g} degrees: the equidistant lens turns back at {end:.1f} degrees"
+        )
+    return lens_with_focal_length("equidistant", size, size[0] / 2 / radius, coefficients)
 
 
 def lens_with_focal_length(
-    model: str, size: tuple[int, int], focal_length: float, coefficients: Coefficients = (0.0, 0.0, 0.0)
+    model: str, size: tuple[int, int], focal_length: float, coefficients: Sequence[float] = (0.0, 0.0, 0.0)
 ) -> Lens:
-    """The centred pinhole or radial lens with square pixels of a focal length, pixels.
+    """The centred lens with square pixels of a focal length, pixels.
 
     Args:
-        model: "pinhole" or "radial".
+        model: of any lens but the FOV model.
         size: width and height, pixels.
         focal_length: pixels.
-        coefficients: k1, k2, k3 of a radial lens, no unit.
+        coefficients: of the model, no unit; see `Lens`.
 
     Returns:
         The lens.
@@ -282,11 +364,11 @@ def lens_with_focal_length(
     if model == "fov":
         raise UsageError("a fov lens is given by its field of view, not by a focal length")
     width, height = size
-    return Lens(model, size, (focal_length, focal_length), ((width - 1) / 2, (height - 1) / 2), coefficients)
+    return Lens(model, size, (focal_length, focal_length), ((width - 1) / 2, (height - 1) / 2), tuple(coefficients))
 
 
 def lens_from_calibration(calibration: Calibration) -> Lens:
-    """The lens of a calibration: plumb_bob without tangential terms (p1, p2), or without any distortion.
+    """The lens of a calibration, in the plainest model that says the same: pinhole, radial, or the calibration's own.
 
     Args:
         calibration: K, D and model as sensor_msgs/CameraInfo has them.
@@ -295,17 +377,18 @@ def lens_from_calibration(calibration: Calibration) -> Lens:
         The lens.
 
     Raises:
-        UsageError: the calibration has another model, or tangential or skew terms.
+        UsageError: the calibration has skew, another model than ROS's, or the corners of its image see nothing.
     """
-    given = np.zeros(14)
-    given[: len(calibration.distortion)] = calibration.distortion
-    matrix = calibration.matrix
-    straight = calibration.model == "plumb_bob" or not np.any(given)
-    if not straight or np.any(given[2:4]) or np.any(given[5:]) or matrix[0, 1] != 0:
-        raise UsageError(
-            f"{calibration.name}: the lenses here are plumb_bob with p1 = p2 = 0 and no skew; calibrate with"
-            f" tangential distortion fixed to zero (this is {calibration.model}, D = {calibration.distortion.tolist()})"
-        )
-    coefficients = (float(given[0]), float(given[1]), float(given[4]))
+    matrix, given = calibration.matrix, tuple(float(value) for value in calibration.distortion)
+    if matrix[0, 1] != 0:
+        raise UsageError(f"{calibration.name}: K has a skew of {matrix[0, 1]:g}; calibrate without skew")
     focal, centre = (float(matrix[0, 0]), float(matrix[1, 1])), (float(matrix[0, 2]), float(matrix[1, 2]))
-    return Lens("radial" if any(coefficients) else "pinhole", calibration.size, focal, centre, coefficients)
+    model, coefficients = calibration.model, given
+    if model != "equidistant" and not any(given):
+        model, coefficients = "pinhole", (0.0, 0.0, 0.0)
+    elif model == "plumb_bob" and not any(given[2:4]):
+        model, coefficients = "radial", (*given[:2], *given[4:5], *(0.0,) * (5 - len(given)))
+    try:
+        return Lens(model, calibration.size, focal, centre, coefficients)
+    except UsageError as error:
+        raise UsageError(f"{calibration.name}: {error}") from error

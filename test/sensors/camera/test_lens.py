@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from simjudge.core.errors import UsageError
-from simjudge.sensors.camera import distortion
+from simjudge.sensors.camera import distortion, opencv_distortion
 from simjudge.sensors.camera.calibration import Calibration
-from simjudge.sensors.camera.lens import lens_from_calibration, lens_with_field, lens_with_focal_length
+from simjudge.sensors.camera.lens import Lens, lens_from_calibration, lens_with_field, lens_with_focal_length
 
 SIZE = (1280, 720)
 ART1 = (-0.369, 0.1257, -0.0194)
@@ -180,14 +180,106 @@ def test_a_calibration_is_the_lens_that_it_was():
         assert np.array_equal(again.rays(), ALL[name].rays())
 
 
-@pytest.mark.parametrize(
-    ("model", "distortion"),
-    [("plumb_bob", [0, 0, 0.01, 0, 0]), ("rational_polynomial", [0.1] * 8), ("equidistant", [0.1] * 4)],
+RATIONAL = (0.4677, -2.4607, 0.00066, -0.00021, 1.4285, 0.3479, -2.2916, 1.3613)
+CALIBRATED = {
+    "ART-1, its true size": Lens(
+        "plumb_bob", (640, 480), (438.783, 437.303), (305.593, 243.738), (-0.361976, 0.11051, 0.001014, 0.000505, 0.0)
+    ),
+    "a narrow lens": Lens(
+        "plumb_bob", (612, 512), (1206.9, 1208.9), (305.9, 256.1), (-0.41527, 0.31874, -0.00197, 0.00071, 0.0)
+    ),
+    "a depth camera's colour camera": Lens("rational_polynomial", (640, 360), (302.9, 302.8), (319.0, 183.6), RATIONAL),
+    "with a thin prism": Lens(
+        "rational_polynomial", (640, 360), (302.9, 302.8), (319.0, 183.6), (*RATIONAL, 0.001, -0.002, 0.0015, 0.0007)
+    ),
+    "on a tilted sensor": Lens(
+        "rational_polynomial",
+        (640, 360),
+        (302.9, 302.8),
+        (319.0, 183.6),
+        (*RATIONAL, 0.001, -0.002, 0.0015, 0.0007, 0.02, -0.03),
+    ),
+    "a fisheye": Lens(
+        "equidistant", (512, 512), (190.978, 190.973), (254.93, 256.9), (0.0034824, 0.000715, -0.0020532, 0.00020294)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_lenses_of_ros_are_those_of_opencv_there_and_back(name):
+    lens = CALIBRATED[name]
+    calibration, error = lens.camera_info()
+    assert error == 0
+    assert lens_from_calibration(calibration) == lens
+    pixels = np.stack(np.meshgrid(*(np.linspace(-0.5, side - 0.5, 41) for side in lens.size)), -1).reshape(-1, 2)
+    rays = lens.rays_at(pixels)
+    assert np.abs(np.linalg.norm(rays, axis=-1) - 1).max() < 1e-12
+    assert np.abs(lens.project(rays) - pixels).max() < 1e-8
+    ahead = rays[:, 2] > 0.01
+    none, k, d = np.zeros(3), calibration.matrix, calibration.distortion
+    if calibration.model == "equidistant":
+        straight = (rays / rays[:, 2:])[ahead].reshape(-1, 1, 3)
+        found = cv2.fisheye.projectPoints(straight, none, none, k, d)[0][:, 0]
+    else:
+        found = cv2.projectPoints(rays[ahead], none, none, k, d)[0][:, 0]
+    assert np.abs(found - pixels[ahead]).max() < 1e-8
+
+
+def test_a_fisheye_sees_behind_its_own_plane():
+    lens = lens_with_field("equidistant", (400, 400), 220, (0.0, 0.0, 0.0, 0.0))
+    assert lens.horizontal_field() == pytest.approx(220)
+    angle = math.radians(100)
+    pixel = lens.project([math.sin(angle), 0, math.cos(angle)])
+    assert pixel.tolist() == pytest.approx([199.5 + 200 * 100 / 110, 199.5])
+    assert lens.rays_at(pixel).tolist() == pytest.approx([math.sin(angle), 0, math.cos(angle)])
+    assert np.isnan(lens.project([0, 0, -1.0])).all(), "straight behind there is no one pixel"
+    assert lens.rays_at([199.5, 199.5]).tolist() == [0, 0, 1]
+
+
+@given(
+    st.tuples(
+        *(st.floats(-0.4, 0.4) for _ in range(2)), *(st.floats(-0.02, 0.02) for _ in range(2)), st.floats(-0.1, 0.1)
+    ),
+    st.lists(st.tuples(st.floats(0, 0.98), st.floats(0, 2 * math.pi)), min_size=1, max_size=20),
 )
-def test_calibrations_of_other_lenses_are_refused(model, distortion):
-    matrix = np.array([[500.0, 0, 320], [0, 500, 240], [0, 0, 1]])
-    other = Calibration("x", (640, 480), model, matrix, np.array(distortion), np.eye(3), np.zeros((3, 4)))
-    with pytest.raises(UsageError, match="p1 = p2 = 0"):
+def test_what_a_lens_takes_in_comes_back(distortion, points):
+    end = min(opencv_distortion.slope_end(opencv_distortion.whole(distortion)), 3.0)
+    straight = np.array([[end * r * math.cos(a), end * r * math.sin(a)] for r, a in points])
+    bent = opencv_distortion.distort(straight, distortion)
+    found = opencv_distortion.undistort(bent, distortion)
+    again = opencv_distortion.distort(found, distortion)
+    assert np.abs(again - bent).max() < 1e-9
+    assert np.abs(found - straight).max() < 1e-4, "near a fold the inverse is as flat as the fold is sharp"
+
+
+@pytest.mark.parametrize("k", [ART1, (-0.2, 0.0, 0.0), (0.1, -0.3, 0.05), (0.1, 0.0, 0.0)])
+def test_a_lens_without_tangential_terms_ends_where_its_polynomial_turns(k):
+    end = math.degrees(math.atan(opencv_distortion.slope_end(opencv_distortion.whole((k[0], k[1], 0, 0, k[2])))))
+    turn = math.degrees(math.atan(distortion.radial_end(k)))
+    assert turn - 0.026 <= end <= turn or turn > 89.99 < end
+
+
+@pytest.mark.parametrize(
+    ("model", "terms", "says"),
+    [
+        ("plumb_bob", [-0.9, 0, 0.001, 0, 0], "before the corners of 640x480"),
+        ("equidistant", [-0.4, 0, 0, 0], "equidistant lens turns back"),
+        ("rational_polynomial", [0.1] * 8, "turns back 49.7 degrees off its axis"),
+        ("rational_polynomial", [0.1] * 5, "8 or 12 or 14 coefficients; these are 5"),
+        ("double_sphere", [0.1], "lens model 'double_sphere': one of"),
+    ],
+)
+def test_calibrations_that_leave_corners_blind_or_are_none_of_ros_are_refused(model, terms, says):
+    matrix = np.array([[300.0, 0, 320], [0, 300, 240], [0, 0, 1]])
+    other = Calibration("x", (640, 480), model, matrix, np.array(terms), np.eye(3), np.zeros((3, 4)))
+    with pytest.raises(UsageError, match=f"x: .*{says}"):
+        lens_from_calibration(other)
+
+
+def test_a_calibration_with_skew_is_refused():
+    matrix = np.array([[500.0, 2, 320], [0, 500, 240], [0, 0, 1]])
+    other = Calibration("x", (640, 480), "plumb_bob", matrix, np.zeros(5), np.eye(3), np.zeros((3, 4)))
+    with pytest.raises(UsageError, match="skew of 2"):
         lens_from_calibration(other)
 
 

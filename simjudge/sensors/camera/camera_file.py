@@ -53,6 +53,7 @@ from simjudge.core.field_types import (
 )
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.installed import CAMERA, find_file
+from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.sensors.camera.calibration_file import holds_calibration, read_calibration
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chain import Step, apply_steps, encodes
@@ -257,7 +258,7 @@ def read_camera(given: str | Path) -> Camera:
         UsageError: there is no such file, nor a camera of that name.
         SimjudgeError: the file is no camera; the message names file and field.
     """
-    path = Path(given) if Path(given).exists() else find_file(given, CAMERA)
+    path = Path(given) if is_recording(Path(given)) else find_file(given, CAMERA)
     if holds_calibration(path):
         return _plain_camera(path)
     document = read_document(path, CameraFile, "camera")

@@ -73,9 +73,9 @@ def test_a_calibration_gives_the_lens(tmp_path):
     camera = read_camera(written(tmp_path, size=None, field_of_view=None, calibration="ros.yaml"))
     assert (camera.lens.focal, camera.lens.centre) == ((500, 505), (320, 238))
     assert camera.lens.coefficients == (-0.2, 0.05, 0.01)
-    tangential = CALIBRATION | {"distortion_coefficients": {"data": [0, 0, 0.01, 0, 0]}}
-    (tmp_path / "ros.yaml").write_text(yaml.safe_dump(tangential))
-    with pytest.raises(SimjudgeError, match=r"mine\.yaml:\d+: calibration: .*p1 = p2 = 0"):
+    folded = CALIBRATION | {"distortion_coefficients": {"data": [-0.9, 0, 0.01, 0, 0]}}
+    (tmp_path / "ros.yaml").write_text(yaml.safe_dump(folded))
+    with pytest.raises(SimjudgeError, match=r"mine\.yaml:\d+: calibration: .*before the corners"):
         read_camera(tmp_path / "mine.yaml")
     (tmp_path / "ros.yaml").write_text(yaml.safe_dump(CALIBRATION | {"image_width": 1280}))
     with pytest.raises(SimjudgeError, match=r"mine\.yaml:\d+: calibration: the principal point"):
@@ -125,9 +125,11 @@ def test_the_shipped_cameras_are_whole():
         ({"field_of_view": math.nan}, "field_of_view: a finite number is needed; this is nan"),
         ({"field_of_view": 10**400}, "field_of_view: a number is needed"),
         ({"field_of_view": 180}, "field_of_view: field of view 180"),
-        ({"lens": "fov"}, "lens: fields .model, k1, k2, k3. are needed; this is fov"),
-        ({"lens": {"model": ["fov"]}}, "lens.model: one of pinhole, radial, fov is needed"),
+        ({"lens": "fov"}, "lens: fields .model, k1, k2, p1, p2, k3, k4, k5, k6. are needed; this is fov"),
+        ({"lens": {"model": ["fov"]}}, "lens.model: one of pinhole, radial, fov, equidistant, plumb_bob, .* is needed"),
         ({"lens": {"model": "fvo"}}, "lens.model: there is no 'fvo'; is fov meant"),
+        ({"lens": {"model": "radial", "p1": 1}}, "lens.p1: no such field of a radial lens; there is model, k1, k2, k3"),
+        ({"lens": {"model": "plumb_bob", "p1": 0.001}}, "field_of_view: a plumb_bob lens .* by its focal length"),
         ({"lens": {"k1": 1}}, "lens.model: one of .* is needed; nothing is given"),
         ({"lens": {"model": "fov", "k1": 1}}, "lens.k1: no such field"),
         ({"lens": {"model": "radial", "k1": "x"}}, "lens.k1: a number is needed"),

@@ -16,7 +16,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Collider
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.isp import shot_noise
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens import Lens, lens_with_field
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
@@ -26,6 +26,10 @@ LENSES = {
     "pinhole": lens_with_field("pinhole", SIZE, 80),
     "fov": lens_with_field("fov", SIZE, 80),
     "radial": lens_with_field("radial", SIZE, 80, RADIAL),
+    "plumb_bob": Lens(
+        "plumb_bob", SIZE, (0.6 * SIZE[0],) * 2, (0.52 * SIZE[0], 0.46 * SIZE[1]), (-0.3, 0.09, 0.004, -0.006, 0.0)
+    ),
+    "equidistant": lens_with_field("equidistant", SIZE, 100, (0.01, -0.002, 0.0, 0.0)),
 }
 
 
@@ -59,7 +63,8 @@ def outline(corners, info):
     order = ConvexHull(corners[:, :2] / corners[:, 2:]).vertices
     edges = zip(corners[order], corners[np.roll(order, -1)], strict=True)
     points = np.concatenate([np.linspace(begin, end, 50)[:-1] for begin, end in edges])
-    pixels, _ = cv2.projectPoints(points, np.zeros(3), np.zeros(3), info.matrix, info.distortion)
+    project = cv2.fisheye.projectPoints if info.model == "equidistant" else cv2.projectPoints
+    pixels, _ = project(points.reshape(-1, 1, 3), np.zeros(3), np.zeros(3), info.matrix, info.distortion)
     return pixels.reshape(-1, 1, 2).astype(np.float32)
 
 

@@ -145,6 +145,63 @@ class LiveClassComparison:
             np.where(np.isnan(w1)[:, None], 0, batch).astype(np.int64),
         )
 
+    def preview(self, contexts: Contexts, performance: FloatArray) -> News:
+        """What is known of samples that are not taken in.
+
+        Where the live set is A, this is what `add` would say; where it is B, contexts of A that only these samples
+        would let be compared are not.
+
+        Args:
+            contexts: N contexts, cut as the reference's are.
+            performance: (N,) in [0, 1].
+        """
+        count = len(performance)
+        to_reference = self._join(contexts, self.reference)
+        shown = np.diff(to_reference.start) > 0
+        if not self.live_is_a:
+            rows = to_reference.rank.astype(np.int64)
+            self._refresh(np.unique(rows[np.isnan(self._w1[rows])]))
+            return News.not_compared(_mean_known(self._w1[rows], to_reference.start), shown)
+        in_a, in_b = NeighbourLists(), NeighbourLists()
+        of_a = np.concatenate([self.live_performance, performance])
+        for lists in (in_a, in_b):
+            lists.add_rows(count)
+        _enter(in_b, to_reference, 0, 0)
+        own = _Table(contexts, area_order(contexts), self.live_count)
+        for table in (*self._tables, own):
+            _enter(in_a, self._join(contexts, table), 0, table.first)
+        every, w1, difference = np.arange(count), np.full(count, np.nan), np.full(count, np.nan)
+        of_b = self.reference_performance
+        in_a.sort_lists(every, of_a)
+        in_b.sort_lists(every, of_b)
+        compare_lists(
+            every, in_a.items, in_a.start, in_a.length, of_a, in_b.items, in_b.start, in_b.length, of_b,
+            self.method.min_batch_size, w1, difference, np.zeros(len(of_a), np.bool_), np.zeros(len(of_b), np.bool_),
+        )  # fmt: skip
+        batch = np.column_stack([in_a.length, in_b.length])
+        return News(w1, shown, difference, np.where(np.isnan(w1)[:, None], 0, batch).astype(np.int64))
+
+    def keep(self, kept: BoolArray) -> None:
+        """Forget live samples: afterwards all is as if they had never come.
+
+        Args:
+            kept: bool (live_count,), the samples that stay, in order of arrival.
+        """
+        number = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+        if self.live_is_a:
+            self._in_a.keep(kept, number)
+            self._in_b.keep(kept, np.arange(len(self.reference_performance), dtype=np.int32))
+            self._keep_tables(kept)
+        else:
+            self._in_b.keep(np.ones(len(self._in_b), np.bool_), number)
+        self._live_performance = self.live_performance[kept]
+        self.live_count = len(self._live_performance)
+        rows = len(self._in_b)
+        self._w1, self._difference = np.full(rows, np.nan), np.full(rows, np.nan)
+        self._dirty = np.ones(rows, np.bool_)
+        of_a, of_b = self._performances()
+        self._overlap_a, self._overlap_b = np.zeros(len(of_a), np.bool_), np.zeros(len(of_b), np.bool_)
+
     def comparison(self) -> ClassComparison:
         """What Algorithm 1 gives for the reference and everything that has come in (without matches)."""
         self._refresh(np.flatnonzero(self._dirty))
@@ -198,6 +255,16 @@ class LiveClassComparison:
         self._live_performance[self.live_count : needed] = performance
         self.live_count = needed
 
+    def _keep_tables(self, kept: BoolArray) -> None:
+        """Forget contexts, and number the others anew."""
+        tables, first = [], 0
+        for table in self._tables:
+            rows = np.flatnonzero(kept[table.first : table.first + len(table.contexts)])
+            contexts = table.contexts.take(rows)
+            tables.append(_Table(contexts, area_order(contexts), first))
+            first += len(rows)
+        self._tables = _merged(tables)
+
     def _keep(self, contexts: Contexts, first: int) -> None:
         """Add live contexts to the last table, or begin one."""
         if self._tables and len(self._tables[-1].contexts) < SEALED_SIZE:
@@ -206,6 +273,18 @@ class LiveClassComparison:
             table.order = area_order(table.contexts)
         else:
             self._tables.append(_Table(contexts, area_order(contexts), first))
+
+
+def _merged(tables: list[_Table]) -> list[_Table]:
+    """Tables beside each other that fit into one, as one; without empty ones."""
+    out: list[_Table] = []
+    for table in tables:
+        if out and len(out[-1].contexts) + len(table.contexts) <= SEALED_SIZE:
+            contexts = Contexts.concatenate([out[-1].contexts, table.contexts])
+            out[-1] = _Table(contexts, area_order(contexts), out[-1].first)
+        elif len(table.contexts):
+            out.append(table)
+    return out
 
 
 def _enter(members: NeighbourLists, found: Neighbours, first_row: int, first_item: int) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from simjudge.core.frames import FloatArray, IntArray
+from simjudge.core.frames import BoolArray, FloatArray, IntArray
 
 FIRST_ROOM = 8
 
@@ -68,6 +68,18 @@ class NeighbourLists:
         """
         _put_in_order(rows, self.items, self.start, self.length, self.ordered, performance)
 
+    def keep(self, rows: BoolArray, number: npt.NDArray[np.int32]) -> None:
+        """Drop rows and members; what stays keeps its order.
+
+        Args:
+            rows: bool (R,), the rows that stay.
+            number: int32 (N,), by number of the sample: its new number, -1 where it is no longer a member of any list.
+        """
+        self.start, self.length, self.ordered = self.start[rows], self.length[rows], self.ordered[rows]
+        kept = np.zeros(max(1024, int(self.length.sum())), np.int32)
+        self.used = _keep(self.items, self.start, self.length, self.ordered, number, kept)
+        self.items, self.room = kept, self.length.copy()
+
     def of(self, row: int) -> npt.NDArray[np.int32]:
         """The list of one row, as a view.
 
@@ -114,3 +126,21 @@ def _put_in_order(rows, flat, start, length, ordered, performance):  # type: ign
             flat[first + write] = new[k]
             write -= 1
         ordered[row] = count
+
+
+@njit(cache=True, nogil=True)
+def _keep(flat, start, length, ordered, number, out):  # type: ignore[no-untyped-def]
+    """Write the lists without the members that go, one behind the other; returns what is used."""
+    used = 0
+    for row in range(len(start)):
+        first, kept, in_order = start[row], 0, 0
+        for i in range(length[row]):
+            new = number[flat[first + i]]
+            if new >= 0:
+                out[used + kept] = new
+                kept += 1
+                if i < ordered[row]:
+                    in_order += 1
+        start[row], length[row], ordered[row] = used, kept, in_order
+        used += kept
+    return used

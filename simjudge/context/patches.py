@@ -59,6 +59,20 @@ class Contexts(ShortRepr):
             np.concatenate([p.area for p in parts]),
         )
 
+    def take(self, rows: IntArray) -> Contexts:
+        """Some of the contexts.
+
+        Args:
+            rows: (M,) their numbers, ascending.
+        """
+        count = np.diff(self.start)[rows]
+        start = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
+        planes = np.repeat(self.start[:-1][rows] - start[:-1], count) + np.arange(start[-1])
+        return Contexts(
+            start, self.plane_class[planes], self.words[planes], self.blocks[planes], self.plane_area[planes],
+            self.area[rows],
+        )  # fmt: skip
+
     def planes(self, index: int, patch: tuple[int, int]) -> dict[int, npt.NDArray[np.bool_]]:
         """One context as boolean images by class: to look at, not for speed.
 

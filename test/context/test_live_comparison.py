@@ -60,6 +60,56 @@ def test_long_streams_move_and_seal_their_lists(live_is_a, monkeypatch):
     _same(live.comparison(), compare_class(a, b, method)[0][0])
 
 
+@settings(max_examples=40, deadline=None)
+@given(frame_sets(), frame_sets(max_frames=6), METHODS, st.booleans(), st.randoms(use_true_random=False))
+def test_what_is_forgotten_had_never_come(made_reference, made_live, method, live_is_a, random):
+    reference, (frames, performance) = samples_of(*made_reference, method), made_live
+    live, kept = LiveClassComparison(reference, method, live_is_a=live_is_a), np.zeros(0, np.int64)
+    for number in range(len(frames)):
+        rows = np.flatnonzero(frames.objects.frame == number)
+        new = samples_of(frames, performance, method, rows)
+        seen = live.preview(new.contexts, new.performance)
+        told = live.add(new.contexts, new.performance)
+        np.testing.assert_array_equal(seen.shown, told.shown)
+        if live_is_a:
+            for field in ("w1", "difference", "batch"):
+                np.testing.assert_array_equal(getattr(seen, field), getattr(told, field), err_msg=field)
+        kept = np.concatenate([kept, rows])
+        if random.random() < 0.5:
+            stays = np.array([random.random() < 0.6 for _ in kept], np.bool_)
+            live.keep(stays)
+            kept = kept[stays]
+        if random.random() < 0.5:
+            live.comparison()
+    of_kept = samples_of(frames, performance, method, kept)
+    a, b = (of_kept, reference) if live_is_a else (reference, of_kept)
+    _same(live.comparison(), compare_class(a, b, method)[0][0])
+
+
+@pytest.mark.parametrize("live_is_a", [False, True])
+def test_a_window_over_a_long_stream_has_bounded_lists(live_is_a, monkeypatch):
+    monkeypatch.setattr("simjudge.context.live_comparison.SEALED_SIZE", 50)
+    method, random = Method(patch=(24, 24), theta=0.6), np.random.default_rng(0)
+    corner = random.integers(0, 30, (1200, 2))
+    box = np.concatenate([corner, corner + random.integers(6, 12, (1200, 2))], axis=1)
+    objects = Objects.build(np.repeat(np.arange(300), 4), np.ones(1200), box)
+    frames, performance = FrameSet.build("made", [[60, 60]] * 300, objects), random.random(1200)
+    reference = samples_of(frames, performance, method, np.arange(200))
+    live = LiveClassComparison(reference, method, live_is_a=live_is_a)
+    used = []
+    for number in range(300):
+        rows = np.arange(4 * number, 4 * number + 4)
+        new = samples_of(frames, performance, method, rows)
+        live.add(new.contexts, new.performance)
+        if live.live_count > 200:
+            live.keep(np.arange(live.live_count) >= live.live_count - 160)
+            used.append(len(live._in_a.items) + len(live._in_b.items))
+    assert max(used) < 3 * used[0]
+    newest = samples_of(frames, performance, method, np.arange(1200 - live.live_count, 1200))
+    a, b = (newest, reference) if live_is_a else (reference, newest)
+    _same(live.comparison(), compare_class(a, b, method)[0][0])
+
+
 def test_before_the_first_frame_nothing_is_compared():
     frames = FrameSet.build("made", [[40, 30]], Objects.build([0], [1], [[5, 5, 15, 15]]))
     method = Method(patch=(20, 20))

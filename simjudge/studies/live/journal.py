@@ -10,6 +10,7 @@ import fcntl
 import os
 import struct
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError
@@ -17,6 +18,8 @@ from simjudge.core.errors import SimjudgeError
 _MAGIC = b"simjudge journal 1\n"
 _KEY = 64
 """Bytes of the key, a SHA-256 in hexadecimal digits."""
+_START = len(_MAGIC) + _KEY
+"""Bytes before the first record."""
 _HEAD = struct.Struct("<II")
 _LARGEST = 1 << 30
 """Bytes of the largest record; a longer length is damage."""
@@ -27,8 +30,7 @@ class Journal:
 
     Attributes:
         path: the file.
-        records: what was in it when it was opened.
-        notes: what was dropped from it, a line each.
+        notes: what was dropped from it, a line each, once its records have been read.
     """
 
     def __init__(self, path: Path, key: str, *, resume: bool) -> None:
@@ -42,7 +44,8 @@ class Journal:
         Raises:
             SimjudgeError: it cannot be written, another process writes it, or it belongs to something else.
         """
-        self.path, self.records, self.notes = path, list[bytes](), list[str]()
+        self.path, self.notes = path, list[str]()
+        self._size = self._good = _START
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b", buffering=0)
@@ -55,7 +58,7 @@ class Journal:
             raise SimjudgeError(f"{path}: is in use by another node; give each its own `out`") from error
         try:
             if resume:
-                self._read(key)
+                self._open(key)
             else:
                 self.restart(key)
         except SimjudgeError:
@@ -103,38 +106,40 @@ class Journal:
         """Leave the file as it is."""
         self._file.close()
 
-    def _read(self, key: str) -> None:
-        content = self._file.read() or b""
-        head = len(_MAGIC) + _KEY
-        if content and not content.startswith(_MAGIC[: len(content)]):
+    def records(self) -> Iterator[bytes]:
+        """What was in the journal when it was opened, record by record; to be read before the first `append`.
+
+        A last record that was cut off is dropped, a damaged one left out; `notes` says so.
+        """
+        self._file.seek(_START)
+        while len(head := self._file.read(_HEAD.size)) == _HEAD.size:
+            place = self._file.tell() - _HEAD.size
+            length, checksum = _HEAD.unpack(head)
+            record = self._file.read(length) if length <= _LARGEST else b""
+            last = self._file.tell() == self._size
+            if len(record) < length or (last and zlib.crc32(record) != checksum):
+                break
+            if zlib.crc32(record) == checksum:
+                yield record
+            else:
+                self.notes.append(f"{self.path}: the record at byte {place} is damaged and left out")
+            self._good = self._file.tell()
+        if self._good < self._size:
+            left = self._size - self._good
+            self.notes.append(f"{self.path}: the last record was cut off; its {left} bytes are dropped")
+            self._file.truncate(self._good)
+        self._file.seek(self._good)
+
+    def _open(self, key: str) -> None:
+        head = self._file.read(_START) or b""
+        if head and not head.startswith(_MAGIC[: len(head)]):
             raise SimjudgeError(f"{self.path}: is no journal of simjudge; move it away, or give another `out`")
-        if len(content) < head:
+        if len(head) < _START:
             self.restart(key)
             return
-        if content[len(_MAGIC) : head] != key.encode().ljust(_KEY):
+        if head[len(_MAGIC) :] != key.encode().ljust(_KEY):
             raise SimjudgeError(
                 f"{self.path}: a killed run left it, with another reference or other parameters; start with those"
                 " again, or with resume:=false to begin anew"
             )
-        good = self._records(content, head)
-        if good < len(content):
-            self.notes.append(f"{self.path}: the last record was cut off; its {len(content) - good} bytes are dropped")
-            self._file.truncate(good)
-        self._file.seek(good)
-
-    def _records(self, content: bytes, place: int) -> int:
-        """Take the records; where the last whole one ends."""
-        while place + _HEAD.size <= len(content):
-            length, checksum = _HEAD.unpack_from(content, place)
-            end = place + _HEAD.size + length
-            if length > _LARGEST or end > len(content):
-                break
-            record = content[place + _HEAD.size : end]
-            if zlib.crc32(record) == checksum:
-                self.records.append(record)
-            elif end == len(content):
-                break
-            else:
-                self.notes.append(f"{self.path}: the record at byte {place} is damaged and left out")
-            place = end
-        return place
+        self._size = self._file.seek(0, os.SEEK_END)

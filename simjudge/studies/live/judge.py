@@ -13,7 +13,7 @@ from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FloatArray, FrameSet, IntArray, Objects, Predictions
+from simjudge.core.frames import BoolArray, FloatArray, FrameSet, IntArray, Objects, Predictions
 from simjudge.core.masks import Masks
 from simjudge.perception.assignment import Assignment
 from simjudge.studies.class_numbering import ClassNumbering
@@ -21,6 +21,15 @@ from simjudge.studies.compare_settings import AUTO_MASKS, IGNORE_MASKS, USE_MASK
 from simjudge.studies.judged_set import class_samples, judge_set, object_performance
 from simjudge.studies.painted_masks import PaintedGeometry, masked_count, painted_geometry
 from simjudge.studies.pair import entry_numbers, side_numbers
+
+_SLACK = 0.1
+"""Share of the kept frames that may lie beyond the window until they are forgotten, while nobody asks for numbers."""
+
+
+_CHECK_PERIOD = 32
+"""Frames between looks for frames beyond the window."""
+_FRAME_SHARE = 10
+"""A frame may hold the tenth part of what is kept."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,8 +53,39 @@ class JudgedFrame(ShortRepr):
     batch: IntArray
 
 
+@dataclass(frozen=True)
+class LiveMemory:
+    """How much of the live frames is kept. All numbers are of the frames that are kept.
+
+    Attributes:
+        window: seconds before the newest stamp whose frames are kept; None for all.
+        keep: most labelled objects of the kept frames (a frame without any counts as one). Whenever there are more,
+            every kept frame stays with probability 1/2, and the same holds from then on for frames that come; so the
+            kept frames are a random share of all (of those within the window). None for no limit.
+        seed: of what is random.
+    """
+
+    window: float | None = None
+    keep: int | None = None
+    seed: int = 0
+
+    @property
+    def frame_limit(self) -> int | None:
+        """Boxes that a frame may hold: one frame must not drive out the others. None for no limit."""
+        return None if self.keep is None else max(1, self.keep // _FRAME_SHARE)
+
+
+@dataclass(frozen=True, repr=False)
+class _KeptFrame(ShortRepr):
+    """A frame that is kept, its random number in [0, 1), and its false positives by class."""
+
+    frames: FrameSet
+    draw: float
+    false_positives: dict[int, int]
+
+
 class LiveJudge:
-    """Compares live frames with a reference, class by class; equal to `compare_pair` over the same frames.
+    """Compares live frames with a reference, class by class; equal to `compare_pair` over the frames that are kept.
 
     Args:
         reference: a labelled and predicted set.
@@ -55,6 +95,11 @@ class LiveJudge:
         masks: what patches are painted from, as in a comparison of two sets. With AUTO_MASKS the first labelled live
             frame decides: masks, where all its objects and all of the reference have one. An object without a mask that
             comes later is painted as a box and counted.
+        memory: how much of the live frames is kept.
+
+    Attributes:
+        seen: frames that have been taken in.
+        share: the probability with which a frame is kept.
     """
 
     def __init__(
@@ -65,6 +110,7 @@ class LiveJudge:
         metric: str = "iou",
         live_is_a: bool = False,
         masks: str = AUTO_MASKS,
+        memory: LiveMemory = LiveMemory(),
     ) -> None:
         """Make the contexts of the reference.
 
@@ -82,18 +128,31 @@ class LiveJudge:
         self._classes: dict[int, LiveClassComparison] = {}
         for class_id in np.unique(self.reference.frames.objects.class_id).tolist():
             self._class(class_id)
-        self._frames: list[FrameSet] = []
-        self._false_positives: dict[int, int] = {}
+        self._memory = memory
+        self._kept: list[_KeptFrame] = []
+        self._newest = 0
+        self.seen, self.share = 0, 1.0
+        self._size = 0
 
     @property
     def frame_count(self) -> int:
-        """How many live frames have been taken in."""
-        return len(self._frames)
+        """How many live frames are kept."""
+        return len(self._kept)
+
+    @property
+    def object_count(self) -> int:
+        """Labelled objects of the kept frames."""
+        return sum(len(each.frames.objects) for each in self._kept)
+
+    @property
+    def prediction_count(self) -> int:
+        """Predictions of the kept frames."""
+        return sum(0 if each.frames.predictions is None else len(each.frames.predictions) for each in self._kept)
 
     @property
     def false_positives(self) -> int:
-        """Predictions of the live frames left over after the assignment, of all classes."""
-        return sum(self._false_positives.values())
+        """Predictions of the kept frames left over after the assignment, of all classes."""
+        return sum(self._false_positives().values())
 
     @property
     def painted(self) -> PaintedGeometry:
@@ -112,7 +171,7 @@ class LiveJudge:
         return self._numbers.names
 
     def add_frame(self, frame: FrameSet) -> JudgedFrame:
-        """Take a live frame in.
+        """Take a live frame in, and keep it if it is drawn.
 
         Args:
             frame: a set of exactly one frame, labelled and predicted; its image is not kept.
@@ -125,35 +184,82 @@ class LiveJudge:
         numbered = replace(self._numbers.apply(frame), images=None)
         self._settle_masks(numbered)
         assignment = object_performance(numbered, self.method, self.metric)
-        self._frames.append(numbered)
-        for class_id, count in assignment.false_positives.items():
-            self._false_positives[class_id] = self._false_positives.get(class_id, 0) + count
+        drawn = self._remember(numbered, assignment)
         w1 = np.full(len(numbered.objects), np.nan)
         difference, shown = w1.copy(), np.zeros(len(w1), np.bool_)
         batch = np.zeros((len(w1), 2), np.int64)
         for class_id in np.unique(numbered.objects.class_id).tolist():
             rows = np.flatnonzero(numbered.objects.class_id == class_id)
             contexts = object_contexts(numbered, self.method, rows)
-            news = self._class(class_id).add(contexts, assignment.performance[rows])
+            comparison = self._class(class_id)
+            news = (comparison.add if drawn else comparison.preview)(contexts, assignment.performance[rows])
             w1[rows], shown[rows] = news.w1, news.shown
             difference[rows], batch[rows] = news.difference, news.batch
+        self._thin()
         return JudgedFrame(numbered, assignment, w1, shown, difference, batch)
 
     def numbers(self) -> dict[str, Any]:
         """The entries "by_class" and "overall" of docs/results.md, without average precision, nothing resampled."""
+        self._forget_old(0.0)
         comparisons = {class_id: self._classes[class_id].comparison() for class_id in sorted(self._classes)}
-        by_class = {str(k): self._entry([comparison], k) for k, comparison in comparisons.items()}
-        return {"by_class": by_class, "overall": self._entry(list(comparisons.values()), None)}
+        wrong = self._false_positives()
+        by_class = {str(k): self._entry([comparison], k, wrong) for k, comparison in comparisons.items()}
+        return {"by_class": by_class, "overall": self._entry(list(comparisons.values()), None, wrong)}
 
     def collected(self) -> FrameSet:
-        """All live frames as one set, in order of stamp where they have stamps, else of arrival.
+        """All kept frames as one set, in order of stamp where they have stamps, else of arrival.
 
         Raises:
             SimjudgeError: no frame has come in.
         """
-        if not self._frames:
+        self._forget_old(0.0)
+        if not self._kept:
             raise SimjudgeError("no live frame has come in; nothing can be compared")
-        return _together(self._frames, dict(self._numbers.names))
+        return _together([each.frames for each in self._kept], dict(self._numbers.names))
+
+    def _remember(self, frame: FrameSet, assignment: Assignment) -> bool:
+        """Keep a frame if it is drawn."""
+        draw = float(np.random.default_rng([self._memory.seed, self.seen]).random())
+        self.seen += 1
+        self._newest = max(self._newest, int(frame.stamp[0]))
+        drawn = draw < self.share
+        if drawn:
+            self._kept.append(_KeptFrame(frame, draw, dict(assignment.false_positives)))
+            self._size += _size(frame)
+        return drawn
+
+    def _thin(self) -> None:
+        """Forget frames beyond the window now and then, and half of all frames where they hold too many objects."""
+        self._forget_old(_SLACK)
+        while self._memory.keep is not None and self._size > self._memory.keep and len(self._kept) > 1:
+            self.share /= 2
+            self._keep(np.array([each.draw < self.share for each in self._kept]))
+
+    def _forget_old(self, slack: float) -> None:
+        """Forget the frames beyond the window, where they are more than a share of all."""
+        if self._memory.window is None or (slack and self.seen % _CHECK_PERIOD):
+            return
+        first = self._newest - round(self._memory.window * 1e9)
+        kept = np.array([int(each.frames.stamp[0]) >= first for each in self._kept], np.bool_)
+        if len(kept) - kept.sum() > slack * len(kept):
+            self._keep(kept)
+
+    def _keep(self, kept: BoolArray) -> None:
+        """Forget the other frames."""
+        of_object = [np.full(len(each.frames.objects), stays) for each, stays in zip(self._kept, kept, strict=True)]
+        classes = [each.frames.objects.class_id for each in self._kept]
+        stays, class_id = np.concatenate(of_object), np.concatenate(classes)
+        for number, comparison in self._classes.items():
+            comparison.keep(stays[class_id == number])
+        self._kept = [each for each, one in zip(self._kept, kept, strict=True) if one]
+        self._size = sum(_size(each.frames) for each in self._kept)
+
+    def _false_positives(self) -> dict[int, int]:
+        out: dict[int, int] = {}
+        for each in self._kept:
+            for class_id, count in each.false_positives.items():
+                out[class_id] = out.get(class_id, 0) + count
+        return out
 
     def _settle_masks(self, frame: FrameSet) -> None:
         """Decide by the first labelled frame whether masks are painted; count what has none later."""
@@ -175,15 +281,20 @@ class LiveJudge:
             self._classes[class_id] = LiveClassComparison(known, self.method, live_is_a=self.live_is_a)
         return self._classes[class_id]
 
-    def _entry(self, comparisons: list[ClassComparison], class_id: int | None) -> dict[str, Any]:
+    def _entry(
+        self, comparisons: list[ClassComparison], class_id: int | None, wrong: dict[int, int]
+    ) -> dict[str, Any]:
         of_reference, of_live = ("b", "a") if self.live_is_a else ("a", "b")
-        wrong = self._false_positives
         live = {
             f"false_positives_{of_live}": sum(wrong.values()) if class_id is None else wrong.get(class_id, 0),
             f"map50_{of_live}": None,
             f"map50_95_{of_live}": None,
         }
         return entry_numbers(comparisons, None, side_numbers(of_reference, self.reference, class_id), live)
+
+
+def _size(frame: FrameSet) -> int:
+    return max(1, len(frame.objects))
 
 
 def _together(parts: list[FrameSet], names: dict[int, str]) -> FrameSet:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
+from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.studies.background import ComparisonJob
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Comparison, detect_input
@@ -21,7 +22,7 @@ from simjudge.studies.inputs import InputSet, describe_model, read_input
 from simjudge.studies.live.frame_builder import LIVE, LiveFrameBuilder
 from simjudge.studies.live.frame_bytes import pack, unpack
 from simjudge.studies.live.journal import Journal
-from simjudge.studies.live.judge import JudgedFrame, LiveJudge
+from simjudge.studies.live.judge import JudgedFrame, LiveJudge, LiveMemory
 from simjudge.studies.live.stream_matching import MatchedMessages, UnmatchedMessage
 from simjudge.studies.live.tally import FrameKey, LiveTally, losses_from_json, losses_to_json
 from simjudge.studies.pair import PairResult, compare_pair
@@ -33,6 +34,8 @@ RESET = "reset"
 """After a jump back of the stamps, the frames so far are forgotten."""
 COUNT = "count"
 """After a jump back of the stamps, all frames count."""
+_NOT_OF_FRAMES = ("bootstrap", "permutations", "margin", "seed", "block")
+"""Parameters of a comparison that a journal does not depend on: those of certainty."""
 _FRAME_RECORD = b"F"
 """First byte of a journal's record that holds a frame."""
 _LOSS_RECORD = b"L"
@@ -47,6 +50,7 @@ class LiveOptions:
         settings: as in a comparison of two sets; the model runs on the reference.
         live_is_a: whether the live frames are the predicted set.
         on_jump: what a jump back of the stamps means: IGNORE, RESET or COUNT.
+        memory: how much of the live frames is kept.
         journal: where to keep what must survive; None for nowhere.
         resume: go on where a killed run ended.
     """
@@ -54,6 +58,7 @@ class LiveOptions:
     settings: CompareSettings
     live_is_a: bool = False
     on_jump: str = IGNORE
+    memory: LiveMemory = field(default_factory=LiveMemory)
     journal: Path | None = None
     resume: bool = True
 
@@ -109,7 +114,7 @@ class LiveSession:
         """
         key = (match.lap if self.options.on_jump == COUNT else 0, match.stamp)
         losses = Losses()
-        frame = self._builder.build(match.stamp, match.first, match.second, losses)
+        frame = self._within_limit(self._builder.build(match.stamp, match.first, match.second, losses), losses)
         if self.tally.is_repeated(key, frame):
             return None
         if frame is None:
@@ -166,7 +171,7 @@ class LiveSession:
     @property
     def has_objects(self) -> bool:
         """Whether any live frame has something labelled in it."""
-        return self.tally.objects > 0
+        return self.judge.object_count > 0
 
     def close(self, *, finished: bool) -> None:
         """Close the journal.
@@ -187,7 +192,8 @@ class LiveSession:
         live_side = "a" if self.options.live_is_a else "b"
         live = {
             "path": "", "name": LIVE, "sha256": "", "format": LIVE, "frames": self.judge.frame_count,
-            "objects": self.tally.objects, "predictions": self.tally.predictions,
+            "objects": self.judge.object_count, "predictions": self.judge.prediction_count,
+            "frames_seen": self.judge.seen, "share": self.judge.share, "window": self.options.memory.window,
             "false_positives": self.judge.false_positives, "predictions_path": None, "predictions_sha256": None,
         }  # fmt: skip
         both = {live_side: live, "b" if live_side == "a" else "a": self.described}
@@ -244,10 +250,28 @@ class LiveSession:
             metric=settings.metric,
             live_is_a=live_is_a,
             masks=settings.masks,
+            memory=self.options.memory,
         )
 
+    def _within_limit(self, frame: FrameSet | None, losses: Losses) -> FrameSet | None:
+        """The frame, None where it holds more boxes than a frame may."""
+        limit = self.options.memory.frame_limit
+        if frame is None or limit is None or frame.predictions is None:
+            return frame
+        count = max(len(frame.objects), len(frame.predictions))
+        if count <= limit:
+            return frame
+        losses.add(f"frames with more than {limit} boxes", f"{format_seconds(int(frame.stamp[0]))}: {count}")
+        return None
+
     def _judge(self, key: FrameKey, frame: FrameSet, losses: Losses) -> JudgedFrame:
+        share = self.judge.share
         judged = self.judge.add_frame(frame)
+        if self.judge.share < share:
+            self._log(
+                f"more than {self.options.memory.keep} live objects after {self.judge.seen} frames: from here on a"
+                f" random {self.judge.share:.4g} of all frames is kept; keep:= sets the limit"
+            )
         self.tally.add_frame(key, frame, losses)
         return judged
 
@@ -260,7 +284,7 @@ class LiveSession:
                 self.trouble = str(error)
 
     def _restore(self, journal: Journal) -> None:
-        for record in journal.records:
+        for record in journal.records():
             if record[:1] == _FRAME_RECORD:
                 frame, notes = unpack(record[1:])
                 self._judge((notes["key"][0], notes["key"][1]), frame, losses_from_json(notes["lost"]))
@@ -271,15 +295,15 @@ class LiveSession:
                 self.tally.add_unmatched(UnmatchedMessage(*entry["left"]))
             else:
                 self.tally.add_lost_frame((entry["key"][0], entry["key"][1]), losses_from_json(entry["lost"]))
-        journal.records.clear()
         for note in journal.notes:
             self._log(note)
         if self.resumed:
             self._log(f"resumed after {self.resumed} frames from {journal.path}; resume:=false begins anew")
 
     def _journal_key(self) -> str:
-        options = self.options
-        content = comparison_parameters(options.settings)
+        # How certainty is found and how much is kept does not matter to the frames themselves.
+        options, parameters = self.options, comparison_parameters(self.options.settings)
+        content = {name: value for name, value in parameters.items() if name not in _NOT_OF_FRAMES}
         content |= {"on_jump": options.on_jump, "live_is_a": options.live_is_a}
         for hashed in ("sha256", "predictions_sha256"):
             content[hashed] = self.described[hashed]

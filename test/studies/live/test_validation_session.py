@@ -65,7 +65,7 @@ def match(index, frames=LIVE, lap=0):
 def side(tmp_path_factory):
     path = tmp_path_factory.mktemp("reference") / "real.json"
     write_set(made(1), path)
-    return read_input(path, None)
+    return read_input(path, None, allow_outside=False)
 
 
 def session(side, said=None, size=(0, 0), **plan):
@@ -146,11 +146,11 @@ def test_another_reference_begins_anew_and_keeps_the_journal(side, tmp_path):
     first = session(side, journal=journal)
     first.add(match(0))
     write_set(made(9), tmp_path / "other.json")
-    second = first.with_reference(read_input(tmp_path / "other.json", None))
+    second = first.with_reference(read_input(tmp_path / "other.json", None, allow_outside=False))
     assert second.judge.frame_count == 0
     second.add(match(1))
     second.close(finished=False)
-    third = session(read_input(tmp_path / "other.json", None), journal=journal)
+    third = session(read_input(tmp_path / "other.json", None, allow_outside=False), journal=journal)
     assert third.resumed == 1
     third.close(finished=True)
 

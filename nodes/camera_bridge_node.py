@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,10 @@ class CameraBridgeNode(SimjudgeNode):
         if loop:
             raise SimjudgeError(f"{min(loop)} is both taken and published; remap one of them")
         self.diagnostics.add_task("bridge", self._report)
+
+    def counts(self) -> Mapping[str, int]:
+        """Images that came and were taken over, and those that did not come."""
+        return {"images taken over": self._throughput.done, "lost before arrival": self._input.lost}
 
     def _read_calibration(self) -> Calibration | None:
         if not self.settings["calibration"]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import replace
 from threading import Thread
 from typing import Any
-
-from rclpy.duration import Duration
 
 from simjudge.core.box_drawing import class_colour, draw_boxes
 from simjudge.core.errors import SimjudgeError
@@ -93,26 +92,35 @@ class DetectionNode(SimjudgeNode):
             self._candidate = self._load_meanwhile(value)
 
     def close(self) -> None:
-        """Finish what waits, if that is quick; what is not finished is counted."""
-        end = time.monotonic() + self.settings["drain"]
-        self._pump()
-        while len(self._queue) and time.monotonic() < end:
-            time.sleep(_POLL)
-            self._pump()
+        """Count what is not finished."""
+        if not self._every:
+            self._skipped += len(self._queue.clear())
         self._queue.close()
         while left := self._queue.clear():
             for item in left:
                 self.losses.add("images that still waited when the node was ended", describe_message(item.message))
-            self._pump()
-        self._thread.join()
-        self._detections.wait_for_all_acked(Duration(seconds=1))
-
-    def _pump(self) -> None:
-        """Take over what the middleware still holds; in live work the newest image is as good as any."""
-        if self._every:
             self._input.take_arrived()
-        else:
-            self._queue.clear()
+        self._thread.join()
+
+    def counts(self) -> Mapping[str, int]:
+        """Images that came, those that were detected on, and those that were not."""
+        return {
+            "images received": self._throughput.received,
+            "detected on": self._throughput.done,
+            "skipped for a newer one": self._skipped,
+            "not detected on": self._throughput.received - self._throughput.done - self._skipped,
+            "lost before arrival": self._input.lost,
+        }
+
+    @property
+    def pending(self) -> int:
+        """Images that wait."""
+        return len(self._queue)
+
+    @property
+    def drain_seconds(self) -> float:
+        """In live work nothing is owed to images that wait."""
+        return float(self.settings["drain"]) if self._every else 0.0
 
     def _load(self, model: str) -> Detector:
         return load_detector(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 from nav_msgs.msg import Odometry
@@ -68,7 +69,7 @@ class DriveNode(SimjudgeNode):
             self._see_with(read_camera(self.settings["camera"]).lens)
         self._waiting: deque[DetectionArray] = deque(maxlen=_DEPTH)
         self._now: VehicleState | None = None
-        self._odom_frame, self._last_seen = "", -1.0
+        self._odom_frame, self._last_seen, self._odometry_count = "", -1.0, 0
         self._throughput = ThroughputCounter()
         self._heard: dict[str, float] = {}
         self._input = declared_publisher(self, "vehicle/input")
@@ -79,6 +80,16 @@ class DriveNode(SimjudgeNode):
             declared_subscription(self, "camera/camera_info", self._calibrated)
         self._listen("camera/detections", self._detected)
         self.diagnostics.add_task("driving", self._report)
+
+    def counts(self) -> Mapping[str, int]:
+        """Odometry and detections that came, those that were answered, and those that still waited for odometry."""
+        received, done = self._throughput.received, self._throughput.done
+        return {
+            "odometry received": self._odometry_count,
+            "detections received": received,
+            "answered": done,
+            "not answered": received - done,
+        }
 
     def _driver_parameters(self) -> DriverParameters:
         numbers = self.settings
@@ -116,6 +127,7 @@ class DriveNode(SimjudgeNode):
 
     def _moved(self, message: Odometry) -> None:
         self._heard[ODOMETRY_TOPIC] = time.monotonic()
+        self._odometry_count += 1
         try:
             self._now = vehicle_state(message)
         except SimjudgeError as error:

@@ -16,6 +16,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import CompressedImage, Image
 
 from .diagnostics import OK, WARN
+from .message_gaps import MessageGaps
 from .qos import image_qos, subscription_events
 from .runtime import SimjudgeNode
 
@@ -74,7 +75,7 @@ class ImageInput:
         self._group = _WhileRoom(has_room)
         self._subscriptions: dict[str, Subscription[Any]] = {}
         self._leaving: list[tuple[float, Subscription[Any]]] = []
-        self._last_number: dict[Any, int] = {}
+        self._gaps = {kind: MessageGaps(partial(node.count_publishers, self._topics[kind])) for kind in self._wanted}
         self._last_time = time.monotonic()
         for kind in self._wanted:
             self._subscribe(kind)
@@ -128,19 +129,11 @@ class ImageInput:
 
     def _is_new(self, kind: str, info: Any) -> bool:
         """Whether a message has not come before, by another subscription; counts what is missing before it."""
-        number, publisher = info.get("publication_sequence_number"), info.get("publisher_gid")
-        # Before Kilted rclpy does not tell publishers apart.
-        if number is None or (publisher is None and self._node.count_publishers(self._topics[kind]) != 1):
-            return True
-        who = (kind, publisher and bytes(publisher["data"]))
-        before = self._last_number.get(who, number - 1)
-        if number <= before:
-            return False
-        self._last_number[who] = number
-        if number > before + 1:
-            self.lost += number - before - 1
-            self._on_lost(self._topics[kind], number - before - 1)
-        return True
+        missing = self._gaps[kind].missing_before(info)
+        if missing > 0:
+            self.lost += missing
+            self._on_lost(self._topics[kind], missing)
+        return missing >= 0
 
     def _follow_offers(self, kind: str) -> None:
         """Subscribe anew where the publishers offer better, or less, than what is asked for."""

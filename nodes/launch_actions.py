@@ -15,14 +15,14 @@ from launch.actions import (
     RegisterEventHandler,
 )
 from launch.event_handlers import OnProcessExit
-from launch.events import Shutdown, matches_action
-from launch.events.process import ProcessExited, ShutdownProcess
+from launch.events import Shutdown
+from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 
 from simjudge.core.exit_codes import DONE
-from simjudge.graph.description import Graph, Process, Value, normalize_namespace
+from simjudge.graph.description import CLOSING, Graph, Process, Value, normalize_namespace
 
 _KINDS: dict[type, Any] = {bool: bool, int: int, float: float, str: str, list: list[str]}
 
@@ -65,6 +65,7 @@ def _node(process: Process) -> Node:
         parameters=[{name: _value(value) for name, value in process.parameters.items()}, *process.parameter_files],
         remappings=list(process.remappings),
         sigterm_timeout=str(process.patience),
+        sigkill_timeout=str(CLOSING),
         output="screen",
     )
 
@@ -75,23 +76,17 @@ def _value(value: Value) -> ParameterValue:
 
 
 class _Ending:
-    """Ends one program after the other once the work is done, and all at once where one dies."""
+    """Tells all programs to end once the work is done, or one dies; each then ends after those that feed it."""
 
     def __init__(self, processes: tuple[Process, ...], nodes: list[Node]) -> None:
         self._processes, self._nodes = processes, nodes
-        self._ending = False
 
     def __call__(self, event: ProcessExited, context: LaunchContext) -> list[Action]:
         """What to do when a program has ended."""
         if context.is_shutdown or event.action not in self._nodes:
             return []
-        index = self._nodes.index(event.action)
-        good = event.returncode in DONE
-        if not good or not (self._ending or self._processes[index].leads):
-            why = f"{self._processes[index].name} ended with exit code {event.returncode}"
-            return [LogInfo(msg=f"error: {why}"), EmitEvent(event=Shutdown(reason=why))]
-        self._ending = True
-        left = [node for node in self._nodes if node.process_details and node.return_code is None]
-        if not left:
+        process = self._processes[self._nodes.index(event.action)]
+        if process.leads and event.returncode in DONE:
             return [EmitEvent(event=Shutdown(reason="the work is done"))]
-        return [EmitEvent(event=ShutdownProcess(process_matcher=matches_action(left[0])))]
+        why = f"{process.name} ended with exit code {event.returncode}"
+        return [LogInfo(msg=f"error: {why}"), EmitEvent(event=Shutdown(reason=why))]

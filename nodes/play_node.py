@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from rclpy.duration import Duration
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.publisher import Publisher
-from rclpy.qos import ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 
@@ -33,8 +32,6 @@ _WAKE = 0.1
 """Seconds between looks whether the node ends."""
 _SETTLE = 0.5
 """Seconds that discovery may lag behind: a publisher may know of a subscriber before that knows of it."""
-_ACKNOWLEDGE = 10
-"""Seconds that the last messages may take to arrive."""
 
 
 class PlayNode(SimjudgeNode):
@@ -81,7 +78,10 @@ class PlayNode(SimjudgeNode):
     def close(self) -> None:
         """Stop playing."""
         self._thread.join()
-        self.get_logger().info(f"played {self._count} messages")
+
+    def counts(self) -> Mapping[str, int]:
+        """Messages that were played."""
+        return {"messages played": self._count}
 
     def _playable(self, recording: Recording) -> list[StoredTopic]:
         """The topics to play; those left out are told."""
@@ -116,7 +116,6 @@ class PlayNode(SimjudgeNode):
                 self._play_once()
                 if not self.settings["loop"] or not self._count:
                     break
-            self._let_arrive()
         except Exception as error:  # noqa: BLE001 - handed to the main thread, which raises it
             self.fail(error)
         self.finish()
@@ -193,14 +192,6 @@ class PlayNode(SimjudgeNode):
         """Whether a node of that name takes a topic."""
         infos = self.get_subscriptions_info_by_topic(self._recorded(topic))
         return any(each.node_name == node for each in infos)
-
-    def _let_arrive(self) -> None:
-        """Leave subscribers the time to take what was published last."""
-        for publisher in self._played.values():
-            if publisher.qos_profile.reliability == ReliabilityPolicy.RELIABLE and not self.ended:
-                publisher.wait_for_all_acked(Duration(seconds=_ACKNOWLEDGE))
-        if not self.ended:
-            time.sleep(_SETTLE)
 
     def _pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._playback.pause(on=request.data)

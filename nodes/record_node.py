@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from simjudge.graph.node_settings import RecordSettings
 
 from .diagnostics import OK, WARN, TaskState
 from .message_definitions import installed_definition
+from .message_gaps import MessageGaps
 from .parameters import settings_parameters
 from .qos import subscription_events
 from .recorded_qos import recorded_qos_profile, recording_qos
@@ -27,10 +28,6 @@ _SCAN_PERIOD = 0.2
 """Seconds between looks for new topics."""
 _FLUSH_PERIOD = 1.0
 """Seconds between writes of what is buffered."""
-_IDLE_SPINS = 10
-"""Spins of the executor without a message after which none waits, at the end."""
-_DRAIN = 30
-"""Seconds that taking the last messages may last."""
 _OWN = {"/rosout", "/parameter_events", "/diagnostics"}
 """What every node publishes: recorded where it is named, not by a pattern."""
 
@@ -54,7 +51,7 @@ class RecordNode(SimjudgeNode):
         if not self._named and self._pattern is None:
             raise SimjudgeError("nothing to record: name `topics`, or give a `pattern` (.* for all)")
         self._refused: set[str] = set()
-        self._count = 0
+        self._count = self._lost = 0
         self._taken: set[str] = set()
         self._recording: LiveRecording | None = LiveRecording(Path(self.settings["out"]), self.settings["storage"])
         self.diagnostics.add_task("recording", self._report)
@@ -64,8 +61,7 @@ class RecordNode(SimjudgeNode):
         self._look()
 
     def close(self) -> None:
-        """Write what has arrived already, then finish the recording: index and metadata."""
-        self._take_what_waits()
+        """Finish the recording: index and metadata."""
         recording, self._recording = self._recording, None
         if recording is not None:
             counts = recording.counts
@@ -75,13 +71,9 @@ class RecordNode(SimjudgeNode):
             for name in sorted(self._named - counts.keys()):
                 self.get_logger().warning(f"{name} was never published")
 
-    def _take_what_waits(self) -> None:
-        """Serve what has arrived while the disk was busy, but wait for nothing new."""
-        end, idle, before = time.monotonic() + _DRAIN, 0, self._count
-        while self.executor is not None and idle < _IDLE_SPINS and time.monotonic() < end:
-            self.executor.spin_once(timeout_sec=0)
-            idle = idle + 1 if self._count == before else 0
-            before = self._count
+    def counts(self) -> Mapping[str, int]:
+        """Messages that were written, and that publishers sent and that did not come."""
+        return {"messages recorded": self._count, "lost before arrival": self._lost}
 
     def _expression(self, name: str) -> re.Pattern[str] | None:
         text = self.settings[name]
@@ -119,16 +111,22 @@ class RecordNode(SimjudgeNode):
             return
         self._recording.add_topic(name, message_type, definition, [recorded_qos_profile(each) for each in offered])
         self._taken.add(name)
+        gaps = MessageGaps(partial(self.count_publishers, name))
         self.create_subscription(
-            kind, name, partial(self._write, name), recording_qos(offered, self.settings["depth"]),
+            kind, name, partial(self._receive, name, gaps), recording_qos(offered, self.settings["depth"]),
             raw=True, event_callbacks=subscription_events(self.diagnostics, name),
         )  # fmt: skip
         self.get_logger().info(f"recording {name} ({message_type})")
 
-    def _write(self, name: str, data: bytes) -> None:
-        if self._recording is not None:
-            self._recording.write(name, self.get_clock().now().nanoseconds, data)
-            self._count += 1
+    def _receive(self, name: str, gaps: MessageGaps, data: bytes, info: Any) -> None:
+        if self._recording is None:
+            return
+        self._recording.write(name, self.get_clock().now().nanoseconds, data)
+        self._count += 1
+        missing = gaps.missing_before(info)
+        if missing > 0:
+            self._lost += missing
+            self.losses.add("messages lost on the way here", name, missing)
 
     def _refuse(self, name: str, why: str) -> None:
         self._refused.add(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
@@ -85,9 +86,13 @@ class ReplayNode(SimjudgeNode):
         self._skipped = 0
         self._last_loss = float("-inf")
         self._waiting: deque[_PendingFrame] = deque()
-        self._draining = self._stopped = False
+        self._every, self._stopped = bool(given["every_frame"]), False
         self._forgot = time.monotonic()
-        self._out = SimulatedCamera(self, self._camera, scene.class_names, frame_id=given["frame_id"])
+        # Nothing of a recording may be lost on the way; a live image may.
+        reliability = "reliable" if self._every else "auto"
+        self._out = SimulatedCamera(
+            self, self._camera, scene.class_names, frame_id=given["frame_id"], reliability=reliability
+        )
         self._poses = PoseInput(self, self._limits, self._lose)
         self._input = self._listen()
         self.get_logger().info(f"camera {self._camera.name} {seated}, in {scene.name}; {self._engine.variant}")
@@ -96,18 +101,37 @@ class ReplayNode(SimjudgeNode):
         self._thread.start()
 
     def close(self) -> None:
-        """Finish what waits, if that is quick; what is not finished is counted."""
-        if self._input is not None:
-            self._input.take_arrived()
-        self._draining, every = True, self.settings["every_frame"]
-        end = time.monotonic() + (self.settings["drain"] if every else 0)
-        while self._waiting and self._thread.is_alive() and time.monotonic() < end and not self.hurried:
-            time.sleep(_POLL)
+        """Count what is not finished."""
         self._stopped = True
         self._thread.join()
-        while self._waiting and every:
-            self._lose("images that still waited when the node was ended", self._waiting.popleft().place)
+        while self._waiting:
+            place = self._waiting.popleft().place
+            if self._every:
+                self._lose("images that still waited when the node was ended", place)
+            else:
+                self._skipped += 1
         self._engine.close()
+
+    def counts(self) -> Mapping[str, int]:
+        """Images (or camera_infos) that came, those that were rendered, and those that were not."""
+        return {
+            f"{self.settings['trigger']} messages received": self._throughput.received,
+            "poses received": self._poses.received,
+            "rendered": self._throughput.done,
+            "skipped for a newer one": self._skipped,
+            "not rendered": self._throughput.received - self._throughput.done - self._skipped,
+            "lost before arrival": 0 if self._input is None else self._input.lost,
+        }
+
+    @property
+    def pending(self) -> int:
+        """Images that wait."""
+        return len(self._waiting)
+
+    @property
+    def drain_seconds(self) -> float:
+        """In live work nothing is owed to images that wait."""
+        return float(self.settings["drain"]) if self._every else 0.0
 
     def _listen(self) -> ImageInput | None:
         """Subscribe to what tells that the real camera took an image."""
@@ -129,7 +153,7 @@ class ReplayNode(SimjudgeNode):
 
     def _lost(self, topic: str, count: int) -> None:
         """Images that never arrived; in live work a few always do not."""
-        if self.settings["every_frame"]:
+        if self._every:
             self._lose("images lost on the way here", topic, count)
 
     def _work(self) -> None:
@@ -147,7 +171,7 @@ class ReplayNode(SimjudgeNode):
     def _next(self) -> tuple[_PendingFrame, TrajectoryInterpolator] | None:
         """The image to work on: the first that waits, or the newest that has poses."""
         self._forget()
-        every = self.settings["every_frame"]
+        every = self._every
         for item in list(self._waiting)[:1] if every else reversed(list(self._waiting)):
             at = item.stamp + self._offset
             found = self._poses.poses_between(at - self._around[0], at + self._around[1])
@@ -157,7 +181,7 @@ class ReplayNode(SimjudgeNode):
                     self._waiting.popleft()
                     self._skipped += 1
                 return item, found
-            patient = time.monotonic() - item.arrived < self.settings["wait"] and not self._draining
+            patient = time.monotonic() - item.arrived < self.settings["wait"] and not self.draining
             if found is None and patient:
                 continue
             self._waiting.remove(item)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +18,6 @@ import rclpy
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from rclpy.exceptions import InvalidTopicNameException, NameValidationException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from simjudge.core.errors import Losses, SimjudgeError
@@ -27,6 +25,7 @@ from simjudge.core.exit_codes import EXIT_FAILED, EXIT_LOST, EXIT_OK
 from simjudge.graph.node_interfaces import NodeInterface
 
 from .diagnostics import Diagnostics
+from .ending import EndingNode, StopSignals, end_in_turn, wait_until_arrived
 from .parameters import Parameter, ParameterValues, table_text
 from .qos import PROFILE_VARIABLES
 
@@ -39,17 +38,17 @@ _LEAST_SHARED_MEMORY = 256 << 20
 _FORMER_NAME = {"humble", "iron", "jazzy"}
 
 
-class SimjudgeNode(Node):
-    """A node with a parameter table, diagnostics and a proper end.
+class SimjudgeNode(EndingNode):
+    """A node with a parameter table, diagnostics and a proper end (see `simjudge.nodes.ending`).
 
     A subclass names itself (`NAME`), states its parameters (`PARAMETERS`), its topics and services (`INTERFACE`) and
-    its purpose (the docstring), creates its topics in `__init__`, and writes what is to be written in `close`.
+    its purpose (the docstring), creates its topics in `__init__`, says what went through it (`counts`) and what waits
+    in it (`pending`), and writes what is to be written in `close`.
 
     Attributes:
         settings: the current parameter values, by name.
         diagnostics: what the node says on /diagnostics.
         losses: input that was left out; any makes the exit code 3.
-        signals: that have come, SIGINT or SIGTERM.
     """
 
     NAME = ""
@@ -63,8 +62,6 @@ class SimjudgeNode(Node):
             SimjudgeError: a parameter's value cannot be taken.
         """
         super().__init__(self.NAME)
-        self._end: Exception | bool = False
-        self.signals: list[int] = []
         self.losses = Losses()
         self.settings = ParameterValues(self, self.PARAMETERS, self.on_parameter_change)
         self.diagnostics = Diagnostics(self)
@@ -80,35 +77,15 @@ class SimjudgeNode(Node):
             SimjudgeError: the value is refused.
         """
 
-    def close(self) -> None:
-        """Write what is to be written; called once, when the node ends, with the context still alive."""
-
-    def finish(self) -> None:
-        """End the node soon, from any thread: its work is done."""
-        self._end = self._end or True
-
-    def fail(self, error: Exception) -> None:
-        """End the node soon, from any thread.
-
-        Args:
-            error: that the main thread raises.
-        """
-        self._end = error
+    @property
+    def is_source(self) -> bool:
+        """Whether the node makes data rather than taking it: told to end, it stops at once."""
+        return all(row.name != "ends_after" for row in self.PARAMETERS)
 
     @property
-    def ended(self) -> bool:
-        """Whether the node is about to end."""
-        return bool(self._end)
-
-    @property
-    def hurried(self) -> bool:
-        """Whether somebody has asked twice: what is not finished by now is given up."""
-        return len(self.signals) > 1
-
-    def raise_failure(self) -> None:
-        """Raise what `fail` was given."""
-        if isinstance(self._end, Exception):
-            raise self._end
+    def ends_after(self) -> Sequence[str]:
+        """The nodes that may feed this one."""
+        return () if self.is_source else tuple(self.settings["ends_after"])
 
 
 def run_node(node_class: type[SimjudgeNode], args: Sequence[str] | None = None) -> NoReturn:
@@ -123,15 +100,16 @@ def run_node(node_class: type[SimjudgeNode], args: Sequence[str] | None = None) 
         sys.stdout.write(_help(node_class))
         sys.exit(EXIT_OK)
     load_shared_memory_profile()
+    losses, problem = Losses(), ""
     try:
         _refuse_unknown_arguments(rclpy.utilities.remove_ros_args(arguments)[1:], node_class.NAME)
-        losses = _run(node_class, arguments)
+        _run(node_class, arguments, losses)
     except SimjudgeError as error:
-        sys.stderr.write(f"error: {node_class.NAME}: {error}\n")
-        sys.exit(EXIT_FAILED)
+        problem = f"error: {node_class.NAME}: {error}\n"
     for line in losses.lines():
         sys.stderr.write(f"warning: left out {line}\n")
-    sys.exit(EXIT_LOST if losses else EXIT_OK)
+    sys.stderr.write(problem)
+    sys.exit(EXIT_FAILED if problem else EXIT_LOST if losses else EXIT_OK)
 
 
 def message_class(name: str) -> type[Any]:
@@ -192,11 +170,10 @@ def load_shared_memory_profile() -> None:
         os.environ[former] = profile
 
 
-def _run(node_class: type[SimjudgeNode], arguments: list[str]) -> Losses:
-    """Bring ROS up, run the node, bring ROS down."""
-    stop: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda number, _frame: stop.append(number))
+def _run(node_class: type[SimjudgeNode], arguments: list[str], losses: Losses) -> None:
+    """Bring ROS up, run the node, bring ROS down; what the node lost is added to the losses, however it ends."""
+    signals = StopSignals()
+    signals.listen()
     try:
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:
@@ -204,32 +181,39 @@ def _run(node_class: type[SimjudgeNode], arguments: list[str]) -> Losses:
     node = None
     try:
         node = node_class()
-        node.signals = stop
-        _spin(node, stop)
+        node.signals = signals
+        _spin(node)
     except (InvalidTopicNameException, NameValidationException) as error:
         raise SimjudgeError(_one_line(error)) from error
     except ExternalShutdownException:
-        return Losses() if node is None else node.losses
-    else:
-        return node.losses
+        pass
     finally:
         if node is not None:
+            losses.extend(node.losses)
             node.destroy_node()
         rclpy.try_shutdown()
 
 
-def _spin(node: SimjudgeNode, stop: list[int]) -> None:
-    """Serve the node until it is done or told to stop, then close it, whatever happened."""
+def _spin(node: SimjudgeNode) -> None:
+    """Serve the node until it is done, or told to end and its turn has come; then close it, whatever happened."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:
-        while not stop and not node.ended:
+        while not node.signals.asked and not node.ended:
             executor.spin_once(timeout_sec=_WAKE)
+        if not node.ended and not node.is_source:
+            end_in_turn(node, executor)
         node.raise_failure()
     finally:
         node.finish()
-        node.close()
-        executor.shutdown()
+        try:
+            node.close()
+        finally:
+            wait_until_arrived(node)
+            counts = [f"{count} {word}" for word, count in node.counts().items()]
+            if counts:
+                node.get_logger().info(f"ended: {', '.join(counts)}")
+            executor.shutdown()
 
 
 def _refuse_unknown_arguments(arguments: list[str], name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Mapping
 from threading import Thread
 from typing import Any
 
@@ -33,7 +34,7 @@ from .runtime import SimjudgeNode, run_node
 from .sim_sensors import SimSensors
 from .simulated_camera import SimulatedCamera
 from .simulated_car import SimulatedCar
-from .subscription_wait import SETTLE, wait_for_subscriptions
+from .subscription_wait import wait_for_subscriptions
 from .vehicle_input import VehicleInputs
 
 _WAKE = 0.1
@@ -95,6 +96,14 @@ class SimNode(SimjudgeNode):
         self._thread.join()
         self._engine.close()
 
+    def counts(self) -> Mapping[str, int]:
+        """Frames that were published, commands that came, and frames that nobody answered."""
+        return {
+            "frames published": self._camera.published,
+            "commands received": self._inputs.received,
+            "frames unanswered": self._unanswered,
+        }
+
     def _drive_options(self) -> DriveOptions:
         names = ("scene", "camera", "vehicle", "engine", "seed")
         return DriveOptions(**{name: self.settings[name] for name in names}, rate=self.settings["camera_rate"] or None)
@@ -108,7 +117,6 @@ class SimNode(SimjudgeNode):
                 if self.settings["once"]:
                     break
                 self._stand()
-            time.sleep(SETTLE)
         except Exception as error:  # noqa: BLE001 - handed to the main thread, which raises it
             self.fail(error)
         self.finish()

@@ -8,7 +8,7 @@ from simjudge.core.errors import SimjudgeError
 
 from .runtime import SimjudgeNode
 
-SETTLE = 0.5
+_SETTLE = 0.5
 """Seconds: a publisher may know of a subscriber before that knows of the publisher."""
 _WAKE = 0.05
 """Seconds between looks at the subscriptions."""
@@ -36,7 +36,7 @@ def wait_for_subscriptions(node: SimjudgeNode, wanted: list[str], timeout: float
         if pairs:
             time.sleep(_WAKE)
     if waited and not node.ended:
-        time.sleep(SETTLE)
+        time.sleep(_SETTLE)
 
 
 def _pair(node: SimjudgeNode, text: str) -> tuple[str, str]:

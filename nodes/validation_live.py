@@ -69,7 +69,7 @@ class LiveValidation:
         self._matcher = StreamMatcher(matching_limits(settings))
         self._arrived = [0, 0]
         self._last_arrival = [time.monotonic()] * 2
-        self._unstamped, self._lap = 0, 0
+        self._unstamped, self._unmatched, self._lap = 0, 0, 0
         self._publishes_summary = False
         for side, topic in enumerate(TOPICS):
             declared_subscription(node, topic, partial(self._receive, side))
@@ -84,6 +84,15 @@ class LiveValidation:
         node.diagnostics.add_task("validation", self._report)
         given = optional_path(settings["predictions"])
         worker.post(lambda: self._comparison.load(Path(settings["reference"]), given))
+
+    def counts(self) -> dict[str, int]:
+        """Messages that came, frames that were judged, and messages that could not be."""
+        return {
+            "ground truth received": self._arrived[0],
+            "detections received": self._arrived[1],
+            "frames judged": self._comparison.throughput.done,
+            "messages without a partner": self._unmatched,
+        }
 
     def finish(self) -> None:
         """Judge what is matched, and write the result."""
@@ -111,6 +120,7 @@ class LiveValidation:
             if isinstance(event, BackwardJump):
                 self._report_jump(event)
             elif isinstance(event, UnmatchedMessage):
+                self._unmatched += 1
                 self._worker.post(partial(self._comparison.count_unmatched, event))
             elif event.lap >= self._lap or self._options.on_jump != RESET:
                 self._comparison.throughput.received += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from simjudge.core.frames import NO_STAMP, FrameSet
 from simjudge.graph.node_interfaces import NODES
@@ -58,6 +59,15 @@ class ValidationNode(SimjudgeNode):
         self._output.wait_until_arrived()
         if self._error is not None:
             raise self._error
+
+    def counts(self) -> Mapping[str, int]:
+        """What came live, and what became of it."""
+        return {} if self._live is None else self._live.counts()
+
+    @property
+    def pending(self) -> int:
+        """Pieces of work that have not begun."""
+        return self._worker.waiting
 
     def _failed(self, error: Exception) -> None:
         self._error = self._error or error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ class WatchNode(SimjudgeNode):
         super().__init__()
         where, save = self._place()
         self._screen = Screen(where, save, quality=self.settings["quality"])
+        self._others = 0
         self._images = ImageInput(self, "camera/image_raw", self._image, depth=_DEEP)
         declared_subscription(self, "camera/ground_truth", self._ground_truth)
         declared_subscription(self, "camera/detections", self._detections)
@@ -56,10 +58,17 @@ class WatchNode(SimjudgeNode):
 
     def close(self) -> None:
         """Finish the file, if there is one."""
-        self._images.take_arrived()
         saved = self._screen.close()
         if saved is not None:
             self.get_logger().info(f"saved {saved}; to look at it: rerun {saved}")
+
+    def counts(self) -> Mapping[str, int]:
+        """What came, and images that did not."""
+        return {
+            "images received": self._images.received,
+            "other messages received": self._others,
+            "images lost before arrival": self._images.lost,
+        }
 
     def _place(self) -> tuple[ScreenTarget, Path | None]:
         save = Path(self.settings["save"]) if self.settings["save"] else None
@@ -84,23 +93,27 @@ class WatchNode(SimjudgeNode):
             self.losses.add("damaged images, not shown", str(error))
 
     def _ground_truth(self, message: Any) -> None:
+        self._others += 1
         labels = [each.class_name or str(each.class_id) for each in message.objects]
         colours = [_LABELS] * len(labels)
         self._screen.show_boxes(message_stamp(message), "ground_truth", _boxes(message.objects, colours, labels))
 
     def _detections(self, message: Any) -> None:
+        self._others += 1
         found = message.detections
         colours = [class_colour(each.class_id, each.class_name) for each in found]
         labels = [f"{each.class_name or each.class_id} {each.score:.2f}" for each in found]
         self._screen.show_boxes(message_stamp(message), "detections", _boxes(found, colours, labels))
 
     def _contexts(self, message: Any) -> None:
+        self._others += 1
         contexts = message.contexts
         colours = [w1_colour(each.w1_around) if each.in_overlap else OUTSIDE_COLOUR for each in contexts]
         labels = [_context_label(each) for each in contexts]
         self._screen.show_boxes(message_stamp(message), "contexts", _boxes(contexts, colours, labels))
 
     def _summary(self, message: Any) -> None:
+        self._others += 1
         states = [
             _state(each, each.class_name or str(each.class_id), class_colour(each.class_id, each.class_name))
             for each in message.by_class

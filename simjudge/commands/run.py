@@ -52,7 +52,7 @@ def run(
     need_ros()
     from simjudge.graph.runner import Runner
 
-    processes = chosen.build(values)
+    processes = chosen.processes(values)
     names = [process.name for process in processes]
     code = Runner(line_printer(names), print_note).run(processes, normalize_namespace(values["robot_ns"]))
     out = values.get("result") or values.get("out")

@@ -11,6 +11,8 @@ from typing import TypeAlias
 from simjudge.core.errors import UsageError
 
 Value: TypeAlias = "bool | int | float | str | list[str]"
+CLOSING = 15.0
+"""Seconds in which a program that is told to stop at once closes its files."""
 Values: TypeAlias = Mapping[str, str]
 """The arguments of a run, all of them, as text; empty where nothing is given."""
 
@@ -48,7 +50,9 @@ class Process:
         arguments: of the program, before the ones for ROS.
         parameter_files: YAML files of ROS parameters, over `parameters`, later ones over earlier ones.
         leads: its end, without an error, is the end of the run.
-        patience: seconds it may take to finish its work once it is told to end.
+        makes_data: it takes no data of other programs: told to end, it stops at once.
+        patience: seconds it may take to finish its work once what feeds it has ended; in a run (`Graph.processes`),
+            once all are told to end.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Process:
     arguments: tuple[str, ...] = ()
     parameter_files: tuple[str, ...] = ()
     leads: bool = False
+    makes_data: bool = False
     patience: float = 15.0
 
 
@@ -70,8 +75,8 @@ class Graph:
         name: of the launch file and of the word behind `simjudge run`.
         summary: what it is for, in a line.
         arguments: what can be said.
-        build: the programs, from all arguments' texts. They stand in the order in which they are told to end once the
-            work is done: who makes data before who takes it.
+        build: the programs, from all arguments' texts. They stand in the order in which they end: who makes data
+            before who takes it.
     """
 
     name: str
@@ -108,7 +113,7 @@ class Graph:
         return values
 
     def processes(self, given: Mapping[str, str]) -> tuple[Process, ...]:
-        """The programs to run.
+        """The programs to run, each with the names of those that end before it.
 
         Args:
             given: texts by argument name.
@@ -117,7 +122,22 @@ class Graph:
             UsageError: see `complete`, or arguments that do not go together.
             SimjudgeError: a file that is named cannot be read.
         """
-        return self.build(self.complete(given))
+        return _in_turn(self.build(self.complete(given)))
+
+
+def _in_turn(processes: tuple[Process, ...]) -> tuple[Process, ...]:
+    """The programs, each of which knows after which ones it ends and has the time to wait for them."""
+    out: list[Process] = []
+    names: list[str] = []
+    total = 0.0
+    for process in processes:
+        total += process.patience
+        own = process.package == Process.package
+        if own and names and not process.makes_data:
+            process = replace(process, parameters={**process.parameters, "ends_after": list(names)})  # noqa: PLW2901
+        names += [process.name] if own else []
+        out.append(replace(process, patience=total))
+    return tuple(out)
 
 
 def parse_arguments(words: Iterable[str]) -> dict[str, str]:

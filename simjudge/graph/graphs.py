@@ -147,7 +147,9 @@ def _replay(values: Values) -> tuple[Process, ...]:
         "wait_for": awaited,
         "wait_timeout": SUBSCRIBER_PATIENCE,
     }
-    play = Process("play_node", "play_node", parameters=player, remappings=played.remappings, leads=True)
+    play = Process(
+        "play_node", "play_node", parameters=player, remappings=played.remappings, leads=True, makes_data=True
+    )
     return _finished(values, Robot(parameters=robot.parameters), (play, *processes))
 
 

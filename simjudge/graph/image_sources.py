@@ -91,7 +91,9 @@ def _player(values: Values, robot: Robot, played: PlayedTopics, *, into_bridge: 
         "topics": played.topics,
         "wait_timeout": SUBSCRIBER_PATIENCE,
     }
-    return Process("play_node", "play_node", parameters=parameters, remappings=tuple(pairs.items()), leads=True)
+    return Process(
+        "play_node", "play_node", parameters=parameters, remappings=tuple(pairs.items()), leads=True, makes_data=True
+    )
 
 
 def _bridge(values: Values) -> Process:

@@ -44,7 +44,17 @@ def reliability(images: str = "the images") -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CameraBridgeSettings(Settings):
+class StageSettings(Settings):
+    """The settings of every node that takes data from other nodes (see `simjudge.nodes.ending`)."""
+
+    ends_after: tuple[str, ...] = setting(
+        (), "Nodes of the same run. Told to end, this node first waits until those of them that publish what it"
+        " subscribes to have ended.",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraBridgeSettings(StageSettings):
     """The settings of camera_bridge_node."""
 
     transport: str = transport()
@@ -73,7 +83,7 @@ class CameraBridgeSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DetectionSettings(Settings):
+class DetectionSettings(StageSettings):
     """The settings of detection_node."""
 
     model: str = setting(
@@ -105,7 +115,7 @@ class DetectionSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DriverSettings(Settings):
+class DriverSettings(StageSettings):
     """The settings of drive_node."""
 
     vehicle: str = setting("art1", "Car: a file, or the name of one that comes with simjudge.")
@@ -167,7 +177,7 @@ class PlaySettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordSettings(Settings):
+class RecordSettings(StageSettings):
     """The settings of record_node."""
 
     out: str = setting(help="Folder of the recording, which must not exist yet.")
@@ -183,7 +193,7 @@ class RecordSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WatchSettings(Settings):
+class WatchSettings(StageSettings):
     """The settings of watch_node."""
 
     save: str | None = setting(None, "The .rrd file to save to; there is no window then.")
@@ -197,7 +207,7 @@ class WatchSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidationSettings(Settings):
+class ValidationSettings(StageSettings):
     """The settings of validation_node beside those of the comparison (`simjudge.studies.compare_settings`)."""
 
     a: str | None = setting(None, "Set to be predicted, usually real: any data set or recording; with `b`.")

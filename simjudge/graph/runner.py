@@ -17,7 +17,7 @@ from typing import IO
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.exit_codes import DONE, EXIT_LOST, EXIT_OK
 from simjudge.graph.command_line import command_line
-from simjudge.graph.description import Process
+from simjudge.graph.description import CLOSING, Process
 
 Show = Callable[[str, str], None]
 """Called with a program's name and a line that it wrote."""
@@ -26,8 +26,6 @@ _POLL = 0.05
 """Seconds between looks at the programs."""
 _LAST_LINES = 12
 """Lines of a program that died which are shown again."""
-_TERM_GRACE = 5.0
-"""Seconds between SIGTERM and SIGKILL."""
 _SET_PARENT_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of Linux's prctl(2)."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -46,7 +44,7 @@ class RunningProcess:
         self._asked = False
         self.last: deque[str] = deque(maxlen=_LAST_LINES)
         try:
-            # In a session of its own: the terminal's Ctrl-C is for the runner, which ends all in their order.
+            # In a session of its own: the terminal's Ctrl-C is for the runner, which passes it on.
             self.child = subprocess.Popen(
                 command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
@@ -131,7 +129,7 @@ class Runner:
         """Run programs to their end.
 
         Args:
-            processes: in the order in which they are told to end.
+            processes: who makes data before who takes it.
             namespace: that all of them live in, "" for none.
 
         Returns:
@@ -144,7 +142,7 @@ class Runner:
         try:
             self._start(processes, namespace)
             died = self._watch()
-            self._end_in_order(hurry=died is not None)
+            self._end()
             return self._verdict(died)
         finally:
             for number, handler in before.items():
@@ -176,32 +174,40 @@ class Runner:
             time.sleep(_POLL)
         return None
 
-    def _end_in_order(self, *, hurry: bool) -> None:
-        """End one program after the other, each with the time to finish; all at once when hurried."""
+    def _end(self) -> None:
+        """Tell all programs to end: each does when those that feed it have. Press who takes too long."""
         signals = self._signals
-        if hurry:
-            for each in self._running:
+        if signals:
+            self._tell("ending: every node works off what has come; Ctrl-C again stops at once")
+        begin = time.monotonic()
+        while left := self._alive():
+            if self._signals != signals:
+                self._press(left, "asked again")
+                return
+            late = [each for each in left if time.monotonic() - begin > each.process.patience]
+            for each in late:
+                self._press([each], f"still running after {each.process.patience:g} s")
+            for each in left:
                 each.interrupt()
-        for each in self._running:
-            end = time.monotonic() + each.process.patience
-            while each.code is None and self._signals == signals and time.monotonic() < end:
-                each.interrupt()
-                time.sleep(_POLL / 5)
-            if each.code is None:
-                self._insist(each)
+            time.sleep(_POLL / 5)
 
-    def _insist(self, each: RunningProcess) -> None:
-        why = "asked again" if self._signals else f"still running after {each.process.patience:g} s"
-        self._tell(f"{each.process.name}: {why}; sent SIGTERM")
-        each.send(signal.SIGTERM)
+    def _alive(self) -> list[RunningProcess]:
+        return [each for each in self._running if each.code is None]
+
+    def _press(self, pressed: Sequence[RunningProcess], why: str) -> None:
+        """Have programs stop at once, with the time to close their files."""
+        for each in pressed:
+            self._tell(f"{each.process.name}: {why}; sent SIGTERM")
+            each.send(signal.SIGTERM)
         signals = self._signals
-        end = time.monotonic() + _TERM_GRACE
-        while each.code is None and self._signals == signals and time.monotonic() < end:
+        end = time.monotonic() + CLOSING
+        while any(each.code is None for each in pressed) and self._signals == signals and time.monotonic() < end:
             time.sleep(_POLL)
-        if each.code is None:
-            self._tell(f"{each.process.name}: does not end; killed")
-            each.child.kill()
-            each.child.wait()
+        for each in pressed:
+            if each.code is None:
+                self._tell(f"{each.process.name}: does not end; killed")
+                each.child.kill()
+                each.child.wait()
 
     def _verdict(self, died: RunningProcess | None) -> int:
         for each in self._running:

@@ -93,7 +93,7 @@ def _world(values: Values, others: tuple[Process, ...], *, ideal: bool) -> Proce
     }
     if not parameters["wait_for"]:
         del parameters["wait_for"]
-    return Process("sim_node", "sim_node", parameters=parameters, leads=True)
+    return Process("sim_node", "sim_node", parameters=parameters, leads=True, makes_data=True)
 
 
 def _detector(values: Values) -> Process:

@@ -92,6 +92,18 @@ def test_the_programs_in_the_order_in_which_they_end(graph, given, names):
     assert list(processes(graph, **given)) == names
 
 
+def test_each_program_ends_after_those_before_it_and_has_their_time_too():
+    play, detection, recorder = processes("detect", **DETECT, bag=BAG, out="x").values()
+    assert "ends_after" not in play.parameters
+    assert detection.parameters["ends_after"] == ["play_node"]
+    assert recorder.parameters["ends_after"] == ["play_node", "detection_node"]
+    assert recorder.patience > detection.patience > detection.parameters["drain"]
+    judge, rviz, watch = processes("validate", **(VALIDATE | {"rviz": "true", "watch": "true"})).values()
+    assert "ends_after" not in judge.parameters
+    assert "ends_after" not in rviz.parameters, "RViz is no node of simjudge"
+    assert watch.parameters["ends_after"] == ["validation_node"]
+
+
 def test_rviz_where_there_is_one_and_a_screen(monkeypatch, tmp_path):
     program = tmp_path / "rviz2"
     program.write_text("#!/bin/sh\n")
@@ -118,7 +130,7 @@ def test_a_recording_is_played_whole_and_detected_on_whole():
     assert not detection.leads
     assert detection.parameters["every_frame"] is True
     assert detection.parameters["use_sim_time"] is True
-    assert detection.patience == detection.parameters["drain"] > 600
+    assert detection.patience > detection.parameters["drain"] > 600
     assert judge.parameters["wait"] > 600
     assert (judge.parameters["reference"], judge.parameters["live_is"]) == ("real", "b")
     other = processes("live", **{**LIVE, "a": "", "b": "sim"})["validation_node"].parameters

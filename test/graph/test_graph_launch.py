@@ -1,76 +1,29 @@
 """The launch files under the real launch and launch_ros, where those are installed (in a ROS 2 installation)."""
 
-import importlib.util
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
+from launched_graphs import ROOT, environment, has_launch, launch_command
 
 from simjudge.data.sets import read_set
 from simjudge.graph.graphs import GRAPHS
 
-ROOT = Path(__file__).parents[2]
-NODES = (
-    "camera_bridge_node", "detection_node", "drive_node", "play_node", "record_node", "replay_node", "sim_node",
-    "validation_node", "watch_node",
-)  # fmt: skip
-SERVE = """
-import sys
-from launch import LaunchContext, LaunchDescription, LaunchService
-from launch.actions import IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-
-source = PythonLaunchDescriptionSource(sys.argv[1])
-if sys.argv[2:] == ["--show-args"]:
-    for each in source.get_launch_description(LaunchContext()).get_launch_arguments():
-        text = None if each.default_value is None else "".join(part.text for part in each.default_value)
-        print(repr((each.name, text, each.description, tuple(each.choices or ()))))
-    raise SystemExit
-service = LaunchService()
-given = [tuple(word.split(":=", 1)) for word in sys.argv[2:]]
-service.include_launch_description(LaunchDescription([IncludeLaunchDescription(source, launch_arguments=given)]))
-raise SystemExit(service.run())
-"""
-
 
 @pytest.fixture(autouse=True)
-def environment(monkeypatch, tmp_path, ros_domain):
-    # The folder launch/ of the checkout is a package to Python as well, but an empty one.
-    found = importlib.util.find_spec("launch")
-    if found is None or found.origin is None or importlib.util.find_spec("launch_ros") is None:
+def launch_environment(monkeypatch, tmp_path, ros_domain):
+    if not has_launch():
         pytest.skip("launch and launch_ros are not installed: they come with a ROS 2 installation")
     pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
-    prefix = installation(tmp_path / "prefix")
-    before = os.environ.get("AMENT_PREFIX_PATH")
-    monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join([str(prefix), *([before] if before else [])]))
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(ros_domain))
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "ros_log"))
-
-
-def installation(prefix):
-    """What colcon makes of the package, as far as launch looks at it."""
-    index = prefix / "share/ament_index/resource_index/packages"
-    index.mkdir(parents=True)
-    (index / "simjudge").write_text("")
-    (prefix / "share/simjudge").mkdir()
-    programs = prefix / "lib/simjudge"
-    programs.mkdir(parents=True)
-    for name in NODES:
-        (programs / name).write_text(f"#!{sys.executable}\nfrom simjudge.nodes.{name} import main\nmain()\n")
-        (programs / name).chmod(0o755)
-    return prefix
+    for name, value in environment(tmp_path, ros_domain).items():
+        monkeypatch.setenv(name, value)
 
 
 def launch(name, *words, timeout=120, **arguments):
     given = [*words, *(f"{key}:={text}" for key, text in arguments.items())]
-    file = ROOT / f"launch/{name}.launch.py"
-    command = [sys.executable, "-c", SERVE, str(file), *given]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    return subprocess.run(launch_command(name, *given), capture_output=True, text=True, timeout=timeout, check=False)
 
 
 @pytest.mark.parametrize("name", sorted(GRAPHS))

@@ -1,0 +1,66 @@
+"""The launch files under the real launch and launch_ros: a program that serves them, and what colcon would install."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+NODES = (
+    "camera_bridge_node", "detection_node", "drive_node", "play_node", "record_node", "replay_node", "sim_node",
+    "validation_node", "watch_node",
+)  # fmt: skip
+SERVE = """
+import sys
+from launch import LaunchContext, LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+source = PythonLaunchDescriptionSource(sys.argv[1])
+if sys.argv[2:] == ["--show-args"]:
+    for each in source.get_launch_description(LaunchContext()).get_launch_arguments():
+        text = None if each.default_value is None else "".join(part.text for part in each.default_value)
+        print(repr((each.name, text, each.description, tuple(each.choices or ()))))
+    raise SystemExit
+service = LaunchService()
+given = [tuple(word.split(":=", 1)) for word in sys.argv[2:]]
+service.include_launch_description(LaunchDescription([IncludeLaunchDescription(source, launch_arguments=given)]))
+raise SystemExit(service.run())
+"""
+
+
+def has_launch():
+    """Whether launch and launch_ros are installed; the folder launch/ of the checkout is an empty package too."""
+    found = importlib.util.find_spec("launch")
+    return found is not None and found.origin is not None and importlib.util.find_spec("launch_ros") is not None
+
+
+def installation(prefix):
+    """What colcon makes of the package, as far as launch looks at it."""
+    index = prefix / "share/ament_index/resource_index/packages"
+    index.mkdir(parents=True)
+    (index / "simjudge").write_text("")
+    (prefix / "share/simjudge").mkdir()
+    programs = prefix / "lib/simjudge"
+    programs.mkdir(parents=True)
+    for name in NODES:
+        (programs / name).write_text(f"#!{sys.executable}\nfrom simjudge.nodes.{name} import main\nmain()\n")
+        (programs / name).chmod(0o755)
+    return prefix
+
+
+def environment(folder, domain):
+    """The variables of a process that launches: an installation, and a ROS domain on this machine only."""
+    prefix = installation(folder / "prefix")
+    before = os.environ.get("AMENT_PREFIX_PATH")
+    return {
+        "AMENT_PREFIX_PATH": os.pathsep.join([str(prefix), *([before] if before else [])]),
+        "ROS_DOMAIN_ID": str(domain),
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+        "ROS_LOG_DIR": str(folder / "ros_log"),
+    }
+
+
+def launch_command(name, *words):
+    """The command that does what `ros2 launch simjudge NAME.launch.py WORDS` does."""
+    return [sys.executable, "-c", SERVE, str(ROOT / f"launch/{name}.launch.py"), *words]

@@ -59,6 +59,11 @@ class Losses:
         """True where anything was lost."""
         return bool(self.counts)
 
+    @property
+    def reason(self) -> str:
+        """The end of a message about input of which nothing is left: what was left out first."""
+        return f" (left out: {self.lines()[0]})" if self else ""
+
     def lines(self) -> list[str]:
         """One line a kind: the count, the kind, and the first few places."""
         out = []

@@ -111,7 +111,7 @@ def _read_files(path: Path, sidecar: Sidecar) -> FrameSet:
     without = sorted((set(labels) | set(predictions)) - stems_with_image)
     stems = [p.stem for p in images] + without
     if not stems and not sidecar.frame:
-        raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used")
+        raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used{losses.reason}")
     paths: list[Path | None] = [*images, *[None] * len(without)]
     size = np.array([*size_array.tolist(), *[sidecar.size(s) for s in without]], np.int64).reshape(-1, 2)
     frame = np.arange(len(stems))

@@ -40,7 +40,7 @@ def read_image_folder(path: str | Path) -> FrameSet:
     folder = path if list_images(path) else path / "images"
     images, size = readable_images(drop_repeated_stems(list_images(folder), losses), losses)
     if not images:
-        raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used")
+        raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used{losses.reason}")
     names = [image.stem for image in images]
     stamps = [name_to_stamp(name) for name in names]
     return FrameSet.build(

@@ -86,7 +86,7 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
     kept = [each for each, of in zip(sized, sizes, strict=True) if of is not None]
     paths = [image for image, of in zip(named, sizes, strict=True) if of is not None]
     if not kept:
-        raise SimjudgeError(f"{path}: holds no usable frame; an empty set cannot be used")
+        raise SimjudgeError(f"{path}: holds no usable frame; an empty set cannot be used{losses.reason}")
     size = np.array([f["size"] for _, f in kept], np.int64)
     stamp = [_stamp(f, f"{path}: frame {i}") for i, f in kept]
     names = [str(f.get("name", _default_name(i, s))) for (i, f), s in zip(kept, stamp, strict=True)]

@@ -172,7 +172,7 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar) -> FrameSet:
     _check_ids(content["images"], "image", path)
     found, number = _frames(content["images"], path, sidecar, losses)
     if not found.names:
-        raise SimjudgeError(f"{path}: names no usable image; an empty set cannot be used")
+        raise SimjudgeError(f"{path}: names no usable image; an empty set cannot be used{losses.reason}")
     raw = _annotation_rows(content["annotations"], path, number, found.size, losses)
     predictions = None
     predicted = np.zeros(len(found.names), np.bool_)

@@ -119,7 +119,7 @@ def _read_plain(file: Path, sidecar: Sidecar) -> FrameSet:
     stems = _stems(list(entries))
     found = find_images(list(entries.values()), stems, file.parent, sidecar, losses, str(file))
     if not found.names and not sidecar.frame:
-        raise SimjudgeError(f"{file}: names no usable image; an empty set cannot be used")
+        raise SimjudgeError(f"{file}: names no usable image; an empty set cannot be used{losses.reason}")
     names = list(entries)
     frame = {names[k]: i for i, k in enumerate(found.entry)}
     class_names = _class_names(root, file)

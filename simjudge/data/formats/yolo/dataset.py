@@ -119,7 +119,7 @@ def _read_plain(folder: Path) -> FrameSet:
 def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses) -> FrameSet:
     files = _collect_files(layout.splits, sidecar, losses)
     if not files.names and not sidecar.frame:
-        raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used")
+        raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used{losses.reason}")
     size = np.array(files.sizes, np.int64).reshape(-1, 2)
     frame = np.arange(len(files.names))
     raw = scale_to_pixels(read_label_rows(files.labels, losses), files.labels, frame, size, losses, scored=False)

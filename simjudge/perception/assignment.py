@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from simjudge.core.boxes import whole_pixel_boxes
 from simjudge.core.display import ShortRepr
@@ -196,16 +193,25 @@ def _best_one_to_one(
     Only pairs that overlap count, so groups that share no overlapping pair are solved apart; most are one pair alone.
     """
     partner, fit = np.full(row_count, -1, np.int64), np.zeros(row_count)
+    alone = (np.bincount(rows, minlength=row_count)[rows] == 1) & (
+        np.bincount(columns, minlength=column_count)[columns] == 1
+    )
+    partner[rows[alone]], fit[rows[alone]] = columns[alone], iou[alone]
+    if alone.all():
+        return partner, fit
+    # SciPy takes longer to import than a set without crowds takes to be assigned.
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415
+    from scipy.sparse import coo_matrix  # noqa: PLC0415
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
+    rows, columns, iou = rows[~alone], columns[~alone], iou[~alone]
     shape = (row_count + column_count,) * 2
     graph = coo_matrix((np.ones(len(rows), np.int8), (rows, row_count + columns)), shape)
     _, group = connected_components(graph, directed=False)
     pair_group = group[rows]
     order = np.argsort(pair_group, kind="stable")
     begin = np.flatnonzero(np.diff(pair_group[order], prepend=-1))
-    size = np.diff(np.append(begin, len(order)))
-    alone = order[begin[size == 1]]
-    partner[rows[alone]], fit[rows[alone]] = columns[alone], iou[alone]
-    for first, count in zip(begin[size > 1], size[size > 1], strict=True):
+    for first, count in zip(begin, np.diff(np.append(begin, len(order))), strict=True):
         pairs = order[first : first + count]
         row_ids, i = np.unique(rows[pairs], return_inverse=True)
         column_ids, j = np.unique(columns[pairs], return_inverse=True)

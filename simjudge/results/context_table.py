@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
+from simjudge.results.arrow_columns import column_numbers, number_column, text_column
 
 OVERALL = "overall"
 """Key of all classes together."""
@@ -47,7 +47,7 @@ class ContextTable:
         """
         self.table = table
         self._columns: dict[str, Column] = {}
-        self.is_a: npt.NDArray[np.bool_] = pc.equal(_text(table["set"]), "a").to_numpy()
+        self.is_a: npt.NDArray[np.bool_] = column_numbers(pc.equal(_text(table["set"]), text_column(["a"])[0])) == 1
         self.class_id: npt.NDArray[np.int64] = self["class_id"].astype(np.int64)
 
     def __len__(self) -> int:
@@ -61,8 +61,7 @@ class ContextTable:
             name: of the column, see docs/results.md.
         """
         if name not in self._columns:
-            numbers = self.table[name].cast(pa.float64())
-            self._columns[name] = pc.fill_null(numbers, math.nan).to_numpy().astype(np.float64)
+            self._columns[name] = column_numbers(self.table[name])
         return self._columns[name]
 
     def text(self, name: str, rows: npt.ArrayLike) -> list[str]:
@@ -75,12 +74,12 @@ class ContextTable:
         Returns:
             K texts.
         """
-        return [str(v) for v in _text(self.table[name]).take(pa.array(np.asarray(rows, np.int64))).to_pylist()]
+        return [str(v) for v in _text(self.table[name]).take(number_column(np.asarray(rows, np.int64))).to_pylist()]
 
     def frame_number(self) -> npt.NDArray[np.int64]:
         """A number for each row's frame, the same for rows of the same set and frame name."""
-        codes = _text(self.table["frame"]).combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
-        return np.asarray(codes * 2 + self.is_a)
+        codes = column_numbers(_text(self.table["frame"]).combine_chunks().dictionary_encode().indices)
+        return np.asarray(codes.astype(np.int64) * 2 + self.is_a)
 
     def class_mask(self, key: str) -> npt.NDArray[np.bool_]:
         """Which contexts are of a class.

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from simjudge.core.frames import NO_INSTANCE, NO_STAMP, FrameSet, IntArray, row_offsets
+from simjudge.results.arrow_columns import number_column, text_column
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.pair import PairResult
 
@@ -42,13 +43,13 @@ def context_table(result: PairResult) -> pa.Table:
         similarity[one.rows_a] = comparison.match_similarity
     compared = ~np.isnan(w1)
     columns |= {
-        "in_overlap": pa.array(overlap),
-        "w1": pa.array(w1, mask=~compared),
-        "mean_difference": pa.array(difference, mask=~compared),
-        "batch_a": pa.array(batch[:, 0], mask=~compared),
-        "batch_b": pa.array(batch[:, 1], mask=~compared),
-        "match_row": pa.array(match, mask=match < 0),
-        "match_similarity": pa.array(similarity, mask=match < 0),
+        "in_overlap": number_column(overlap),
+        "w1": number_column(w1, mask=~compared),
+        "mean_difference": number_column(difference, mask=~compared),
+        "batch_a": number_column(batch[:, 0], mask=~compared),
+        "batch_b": number_column(batch[:, 1], mask=~compared),
+        "match_row": number_column(match, mask=match < 0),
+        "match_similarity": number_column(similarity, mask=match < 0),
     }
     return pa.table(columns)
 
@@ -57,30 +58,30 @@ def _set_columns(side: str, judged_set: JudgedSet) -> dict[str, pa.Array]:
     frames, objects = judged_set.frames, judged_set.frames.objects
     count = len(objects)
     size, stamp = frames.size[objects.frame], frames.stamp[objects.frame]
-    names = pa.array(list(frames.frame_name), pa.string())
+    names = text_column(frames.frame_name)
     class_ids, number = np.unique(objects.class_id, return_inverse=True)
-    class_names = pa.array([frames.class_name(int(k)) for k in class_ids], pa.string())
+    class_names = text_column([frames.class_name(int(k)) for k in class_ids])
     columns = {
-        "set": pa.array([side] * count, pa.string()),
-        "frame": names.take(pa.array(objects.frame)),
-        "object": pa.array(_number_in_frame(frames)),
-        "stamp": pa.array(stamp, mask=stamp == NO_STAMP),
-        "width": pa.array(size[:, 0]),
-        "height": pa.array(size[:, 1]),
-        "class_id": pa.array(objects.class_id),
-        "class_name": class_names.take(pa.array(number.reshape(-1))),
-        "instance": pa.array(objects.instance, mask=objects.instance == NO_INSTANCE),
+        "set": text_column([side] * count),
+        "frame": names.take(number_column(objects.frame)),
+        "object": number_column(_number_in_frame(frames)),
+        "stamp": number_column(stamp, mask=stamp == NO_STAMP),
+        "width": number_column(size[:, 0]),
+        "height": number_column(size[:, 1]),
+        "class_id": number_column(objects.class_id),
+        "class_name": class_names.take(number_column(number.reshape(-1))),
+        "instance": number_column(objects.instance, mask=objects.instance == NO_INSTANCE),
     }
-    columns |= {name: pa.array(objects.box[:, i].copy()) for i, name in enumerate(EDGES)}
+    columns |= {name: number_column(objects.box[:, i]) for i, name in enumerate(EDGES)}
     assigned = judged_set.assignment.prediction
     found = assigned >= 0
     box, score = np.zeros((count, 4)), np.zeros(count)
     if frames.predictions is not None:
         box[found], score[found] = frames.predictions.box[assigned[found]], frames.predictions.score[assigned[found]]
     for i, edge in enumerate(EDGES):
-        columns[f"predicted_{edge}"] = pa.array(box[:, i].copy(), mask=~found)
-    columns["score"] = pa.array(score, mask=~found)
-    columns["performance"] = pa.array(judged_set.assignment.performance)
+        columns[f"predicted_{edge}"] = number_column(box[:, i], mask=~found)
+    columns["score"] = number_column(score, mask=~found)
+    columns["performance"] = number_column(judged_set.assignment.performance)
     return columns
 
 

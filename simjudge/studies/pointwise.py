@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.frames import NO_INSTANCE, FloatArray, FrameSet, IntArray, row_offsets
 from simjudge.perception.iou import box_iou
@@ -50,6 +49,8 @@ def _by_instance(a: IntArray, b: IntArray) -> tuple[IntArray, IntArray] | None:
 
 
 def _by_position(a: FloatArray, b: FloatArray) -> tuple[IntArray, IntArray]:
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - slow to import
+
     iou = box_iou(np.repeat(a, len(b), axis=0), np.tile(b, (len(a), 1))).reshape(len(a), len(b))
     in_a, in_b = linear_sum_assignment(np.where(iou >= SAME_OBJECT_IOU, iou, 0.0), maximize=True)
     kept = iou[in_a, in_b] >= SAME_OBJECT_IOU

@@ -1,0 +1,66 @@
+"""Columns made and read by their buffers, against pyarrow's own ways; and that pandas stays out of a comparison."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simjudge.results.arrow_columns import column_numbers, number_column, text_column
+
+NUMBERS = st.lists(st.one_of(st.none(), st.floats(allow_nan=False)), max_size=40)
+
+
+@given(NUMBERS, st.integers(0, 5))
+def test_numbers_are_those_of_pyarrow(values, begin):
+    plain = np.array([0.0 if v is None else v for v in values])
+    mask = np.array([v is None for v in values], bool)
+    column = number_column(plain, mask)
+    assert column.equals(pa.array(plain, mask=mask))
+    for part in (column.slice(begin), pa.chunked_array([column, column]).slice(begin)):
+        expected = [np.nan if v is None else v for v in part.to_pylist()]
+        np.testing.assert_array_equal(column_numbers(part), expected)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64, np.bool_])
+def test_every_type_and_a_strided_array(kind):
+    values = np.random.default_rng(0).integers(0, 2, (37, 3)).astype(kind)[:, 1]
+    column = number_column(values)
+    assert column.equals(pa.array(np.ascontiguousarray(values)))
+    column.validate(full=True)
+    np.testing.assert_array_equal(column_numbers(column), values.astype(float))
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8")), max_size=20))
+def test_texts_are_those_of_pyarrow(texts):
+    column = text_column(texts)
+    column.validate(full=True)
+    assert column.equals(pa.array(texts, pa.string()))
+
+
+def test_what_cannot_be_a_number_is_refused():
+    with pytest.raises(pa.ArrowException):
+        column_numbers(text_column(["red"]))
+
+
+def test_a_comparison_without_crowds_imports_neither_pandas_nor_optimization():
+    code = """
+import sys
+import numpy as np
+import simjudge as sj
+box = np.tile([10.0, 10, 30, 40], (12, 1))
+def made(name):
+    frame, kind = np.arange(12), np.zeros(12)
+    found = sj.Predictions.build(frame, kind, box + 2, np.full(12, 0.9))
+    return sj.FrameSet.build(name, [(640, 480)] * 12, sj.Objects.build(frame, kind, box), found)
+result = sj.compare(made("a"), made("b"), permutations=20, bootstrap=20)
+assert len(result.contexts) == 24
+slow = ("pandas", "matplotlib", "scipy.optimize", "scipy.sparse", "scipy.stats")
+print([name for name in slow if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"

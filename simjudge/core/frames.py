@@ -22,6 +22,8 @@ from simjudge.core.masks import Masks
 
 NO_STAMP = -1
 """The stamp of a frame that has none."""
+_MOST_DIGITS = 10
+"""Digits of the seconds of a stamp; in nanoseconds it has 64 bits."""
 NO_INSTANCE = -1
 """The instance id of an object that has none."""
 
@@ -384,9 +386,10 @@ def name_to_stamp(name: str) -> int:
         Nanoseconds, NO_STAMP where the name carries none.
     """
     seconds, _, nanoseconds = name.partition("_")
-    if seconds.isdecimal() and nanoseconds.isdecimal() and len(nanoseconds) == 9:
-        return int(seconds) * 1_000_000_000 + int(nanoseconds)
-    return NO_STAMP
+    if not (seconds.isdecimal() and nanoseconds.isdecimal() and len(seconds) <= _MOST_DIGITS and len(nanoseconds) == 9):
+        return NO_STAMP
+    stamp = int(seconds) * 1_000_000_000 + int(nanoseconds)
+    return stamp if stamp < 2**63 else NO_STAMP
 
 
 def row_offsets(frame: IntArray, frame_count: int) -> IntArray:

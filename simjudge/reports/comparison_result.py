@@ -210,7 +210,7 @@ class ComparisonResult(ShownResult):
     @property
     def confusion(self) -> dict[str, dict[str, dict[str, int]]]:
         """By set ("a", "b"), class of the object and class of the prediction that landed on it: how often."""
-        return dict(self.content["confusion"])
+        return dict(self.content.get("confusion") or {})
 
     @property
     def table(self) -> SummaryTable:
@@ -219,8 +219,8 @@ class ComparisonResult(ShownResult):
 
     def __repr__(self) -> str:
         """Name, W1 over all classes, verdict."""
-        w1 = self.content["overall"]["mean_w1"]
-        words = verdict_words(self.verdict, self.content["overall"]["margin"])
+        w1 = self.content["overall"].get("mean_w1")
+        words = verdict_words(self.verdict, self.content["overall"].get("margin") or 0.0)
         return f"ComparisonResult({self.name!r}, mean W1 {'-' if w1 is None else f'{w1:.3f}'}, {words})"
 
 

@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from simjudge.context.verdicts import verdict_words
+from simjudge.context.verdicts import NOT_TESTED, verdict_words
 from simjudge.core.display import SummaryTable
 
 TEXT_WIDTH = 160
@@ -43,7 +43,7 @@ def sweep_table(content: Mapping[str, Any]) -> SummaryTable:
     Args:
         content: "curves" of a sweep.json (docs/results.md).
     """
-    return SummaryTable(_SWEEP_COLUMNS, [_sweep_row(point) for point in content["curves"]])
+    return SummaryTable(_SWEEP_COLUMNS, [_sweep_row(point) for point in content["curves"] if point.get("overall")])
 
 
 def rich_table(table: SummaryTable) -> Table:
@@ -75,10 +75,10 @@ def _comparison_row(label: str, entry: Mapping[str, Any]) -> Sequence[str]:
     return (
         label,
         f"{entry['n_a']} / {entry['n_b']}",
-        _number(entry["mean_w1"]),
+        _number(entry.get("mean_w1")),
         *_certainty(entry),
-        _number(entry["p_adjusted"]),
-        verdict_words(entry["verdict"], entry["margin"]),
+        _number(entry.get("p_adjusted")),
+        _verdict(entry),
         _both(entry, "overlap", 2),
         _both(entry, "mean_performance", 3),
         _both(entry, "map50", 3),
@@ -91,18 +91,22 @@ def _sweep_row(point: Mapping[str, Any]) -> Sequence[str]:
         "x".join(str(side) for side in point["patch"]),
         f"{point['theta']:g}",
         str(entry["compared"]),
-        _number(entry["mean_w1"]),
+        _number(entry.get("mean_w1")),
         *_certainty(entry),
-        verdict_words(entry["verdict"], entry["margin"]),
+        _verdict(entry),
         _both(entry, "overlap", 2),
         _both(entry, "mean_batch", 1),
     )
 
 
+def _verdict(entry: Mapping[str, Any]) -> str:
+    return verdict_words(entry.get("verdict") or NOT_TESTED, entry.get("margin") or 0.0)
+
+
 def _certainty(entry: Mapping[str, Any]) -> Sequence[str]:
-    low, high = entry["excess_low"], entry["excess_high"]
-    spread = "-" if low is None else f"{low:.3f} to {high:.3f}"
-    return _number(entry["floor_mean"]), _number(entry["excess_w1"]), spread, _number(entry["p_value"])
+    low, high = entry.get("excess_low"), entry.get("excess_high")
+    spread = "-" if low is None or high is None else f"{low:.3f} to {high:.3f}"
+    return _number(entry.get("floor_mean")), _number(entry.get("excess_w1")), spread, _number(entry.get("p_value"))
 
 
 def _number(value: float | None, digits: int = 3) -> str:
@@ -110,4 +114,4 @@ def _number(value: float | None, digits: int = 3) -> str:
 
 
 def _both(entry: Mapping[str, Any], field: str, digits: int) -> str:
-    return f"{_number(entry[f'{field}_a'], digits)} / {_number(entry[f'{field}_b'], digits)}"
+    return f"{_number(entry.get(f'{field}_a'), digits)} / {_number(entry.get(f'{field}_b'), digits)}"

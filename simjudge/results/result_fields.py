@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import JsonSchemaValue
@@ -72,8 +72,8 @@ class EntryFields(_Open):
     mean_abs_mean_diff: Value = None
     overlap_a: Value = None
     overlap_b: Value = None
-    n_overlap_a: Value = None
-    n_overlap_b: Value = None
+    n_overlap_a: Count | None = None
+    n_overlap_b: Count | None = None
     mean_batch_a: Value = None
     mean_batch_b: Value = None
     mean_performance_a: Value = None
@@ -82,17 +82,24 @@ class EntryFields(_Open):
     mean_performance_outside_b: Value = None
     std_performance_outside_a: Value = None
     std_performance_outside_b: Value = None
-    false_positives_a: Value = None
-    false_positives_b: Value = None
+    false_positives_a: Count | None = None
+    false_positives_b: Count | None = None
     map50_a: Value = None
     map50_b: Value = None
     map50_95_a: Value = None
     map50_95_b: Value = None
-    w1_low: Value = None
-    w1_high: Value = None
     floor_mean: Value = None
     floor_q95: Value = None
     excess_w1: Value = None
+    excess_low: Value = None
+    excess_high: Value = None
+    detectable_w1: Value = None
+    permutations: Count | None = None
+    bootstrap: Count | None = None
+    units_a: Count | None = None
+    units_b: Count | None = None
+    margin: Value = None
+    verdict_reason: str | None = None
     p_value: Value = None
     p_adjusted: Value = None
 
@@ -131,8 +138,8 @@ class InputsFields(_Open):
 
 
 class _HeaderFields(_Open):
-    parameters: ParameterFields = Field(default_factory=ParameterFields)
-    inputs: InputsFields = Field(default_factory=InputsFields)
+    parameters: ParameterFields
+    inputs: InputsFields
     class_names: dict[Annotated[str, ClassKey()], str] = Field(default_factory=dict)
 
 
@@ -141,6 +148,7 @@ class ResultFile(_HeaderFields):
 
     by_class: dict[Annotated[str, ClassKey()], EntryFields]
     overall: EntryFields
+    confusion: dict[Literal["a", "b"], dict[str, dict[str, Count]]] | None = None
     losses: list[str] = Field(default_factory=list)
 
 

@@ -98,3 +98,12 @@ def test_losses_count_all_and_name_few():
     assert losses.lines() == ["7 boxes: a:0; a:1 (and 5 more)", "1 rows: b:2"]
     assert losses
     assert not Losses()
+
+
+@pytest.mark.parametrize("name", ["9" * 20 + "_000000000", "9" * 5000 + "_000000000", "9999999999_000000000", "1_2"])
+def test_names_whose_stamp_has_more_than_64_bits_have_none(name):
+    assert name_to_stamp(name) == NO_STAMP
+
+
+def test_the_latest_stamp_that_a_name_can_carry():
+    assert name_to_stamp("9223372036_854775807") == 2**63 - 1

@@ -92,10 +92,10 @@ BREAKS: dict[str, Callable[[Path], object]] = {
     "match_row names a row": _match_of_no_row,
     "sweep.json:1: not valid JSON": lambda folder: (folder / "sweep.json").write_text("{"),
     "sweep.json: curves: a list that is not empty is needed": (
-        lambda folder: (folder / "sweep.json").write_text('{"curves": []}')
+        lambda folder: (folder / "sweep.json").write_text('{"parameters": {}, "inputs": {}, "curves": []}')
     ),
     "sweep.json: curves[0].theta: a number is needed; nothing is given": (
-        lambda folder: (folder / "sweep.json").write_text('{"curves": [{}]}')
+        lambda folder: (folder / "sweep.json").write_text('{"parameters": {}, "inputs": {}, "curves": [{}]}')
     ),
 }
 

@@ -120,10 +120,14 @@ def parse_class_ids(values: list[Any]) -> FloatArray:
     if bool in set(map(type, values)):
         values = [None if isinstance(value, bool) else value for value in values]
     try:
-        return np.array(values, np.float64).reshape(-1)
+        read = np.array(values, np.float64)
     except (TypeError, ValueError, OverflowError):
-        read = (parse_number(value) for value in values)
-        return np.array([np.nan if value is None else value for value in read], np.float64)
+        read = np.empty(())
+    if read.shape == (len(values),):
+        return read
+    # One of them is no number, perhaps a list.
+    each = (parse_number(value) for value in values)
+    return np.array([np.nan if value is None else value for value in each], np.float64)
 
 
 def _usable(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> IntArray:

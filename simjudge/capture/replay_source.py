@@ -24,6 +24,8 @@ from simjudge.geometry.trajectories import FrameTiming, MotionLimits, Trajectory
 
 _SECOND = 1_000_000_000
 """Nanoseconds."""
+_MOST_FRAMES = 1_000_000
+"""Frames of one replay: nine hours at 30 Hz. More are asked for by a stamp that is wrong."""
 ImageSizes = frozenset[tuple[int, int]]
 """Widths and heights, pixels."""
 
@@ -169,9 +171,22 @@ def _images(options: ReplayOptions, losses: Losses) -> tuple[list[str], IntArray
 
 
 def _stamps_at_rate(trajectory: Trajectory, rate: float, span: tuple[int, int]) -> IntArray:
-    """Stamps at a steady rate for as long as there are poses."""
+    """Stamps at a steady rate for as long as there are poses.
+
+    Raises:
+        SimjudgeError: these are more frames than any drive has.
+    """
     first, last = int(trajectory.stamp[0]) + span[0], int(trajectory.stamp[-1]) - span[1]
     count = max(int((last - first) * rate / _SECOND) + 1, 1)
+    if count > _MOST_FRAMES:
+        steps = trajectory.stamp[1:] - trajectory.stamp[:-1]
+        longest = int(steps.argmax())
+        before, after = (int(stamp) / _SECOND for stamp in trajectory.stamp[longest : longest + 2])
+        raise SimjudgeError(
+            f"{trajectory.name}: poses from {first / _SECOND:.3f} s to {last / _SECOND:.3f} s ask for {count} frames at"
+            f" {rate:g} Hz, and at most {_MOST_FRAMES} are made; no pose is between {before:.3f} s and {after:.3f} s:"
+            f" remove the {longest + 1} before, if their stamps are wrong, or give a lower --rate"
+        )
     return np.asarray(first + np.rint(np.arange(count) * (_SECOND / rate)).astype(np.int64), np.int64)
 
 
@@ -187,7 +202,10 @@ def _select_frames(stamps: IntArray, options: ReplayOptions, *, thin: bool) -> I
         return np.asarray(inside, np.int64)
     # The frame nearest to each time that is due, so that jitter does not change how many there are.
     kept = stamps[inside]
-    due = begin + np.arange(int((kept[-1] - begin) * options.rate / _SECOND) + 1) * (_SECOND / options.rate)
+    # Of the times due in a pause, only the first and the last can choose another frame than one at its ends.
+    place = (kept - begin) * (options.rate / _SECOND)
+    due = np.unique(np.concatenate([np.floor(place), np.ceil(place)])) * (_SECOND / options.rate)
+    due = begin + due[due <= kept[-1] - begin]
     after = np.clip(np.searchsorted(kept, due), 1, max(len(kept) - 1, 1))
     nearer = np.where(due - kept[after - 1] <= kept[np.minimum(after, len(kept) - 1)] - due, after - 1, after)
     return np.asarray(np.unique(inside[np.minimum(nearer, len(kept) - 1)]), np.int64)

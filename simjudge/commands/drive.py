@@ -32,8 +32,12 @@ def drive(
     min_score: float = typer.Option(
         0.05, min=0, max=1, help="Detections below do not count; the driver counts from 0.25 on."
     ),
-    limit: float = typer.Option(
-        180.0, max=LONGEST_TIME, metavar="SECONDS", help="End the drive after this many simulated seconds."
+    limit: float | None = typer.Option(
+        None,
+        max=LONGEST_TIME,
+        metavar="SECONDS",
+        show_default="180",
+        help="End the drive after this many simulated seconds; to end so is then no failure.",
     ),
     engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
 ) -> None:
@@ -61,7 +65,8 @@ def drive(
     _print_outcome(result.outcome, result.wall_seconds)
     if out is not None:
         print_note(f"wrote {out}: {result.outcome.frames} frames; what was done is in {result.record_path}")
-    if not result.outcome.finished:
+    as_asked = result.outcome.finished or (limit is not None and result.outcome.timed_out)
+    if not as_asked:
         raise typer.Exit(EXIT_FAILED)
 
 

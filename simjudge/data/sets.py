@@ -79,6 +79,9 @@ def read_set(
         raise SimjudgeError(f"{source.path}: holds {form.title} only; give it beside the data set they belong to")
     frames = form.read(source, ReadOptions(tolerance_ns, topics))
     if len(frames) == 0:
+        lost = frames.losses.lines()
+        if lost:
+            raise SimjudgeError(f"{source.path}: no frame of it can be read: {lost[0]}")
         raise SimjudgeError(f"{source.path}: holds no frame; an empty set cannot be used")
     frames = _with_distinct_names(frames, source.path)
     if not allow_outside:

@@ -76,6 +76,7 @@ class DriveOutcome:
         mean_offset: mean distance between base_link and the course's line, metres.
         max_offset: largest such distance, metres.
         frames: number of frames that were handed over.
+        timed_out: whether the time limit ended it.
     """
 
     finished: bool
@@ -87,6 +88,7 @@ class DriveOutcome:
     mean_offset: float
     max_offset: float
     frames: int
+    timed_out: bool = False
 
     @property
     def clean(self) -> bool:
@@ -198,6 +200,7 @@ class Referee:
         self._end = self.progress.length - vehicle.wheelbase
         self._offsets: list[float] = []
         self.end_reason, self.frames = "", 0
+        self._timed_out = False
 
     def update(self, sample: MotionSample) -> None:
         """Take note of how the car has moved.
@@ -218,7 +221,7 @@ class Referee:
         elif time - self._last_motion > limits.standstill:
             self.end_reason = f"stood still for {limits.standstill:g} s"
         elif time - self._start > limits.duration:
-            self.end_reason = f"took longer than {limits.duration:g} s"
+            self.end_reason, self._timed_out = f"took longer than {limits.duration:g} s", True
 
     def outcome(self) -> DriveOutcome:
         """How the drive went so far."""
@@ -233,4 +236,5 @@ class Referee:
             float(offsets.mean()),
             float(offsets.max()),
             self.frames,
+            self._timed_out,
         )

@@ -112,7 +112,7 @@ def drive(  # noqa: PLR0913 - the options of the command
     seed: int = 0,
     rate: float | None = None,
     min_score: float = DEFAULT_MIN_SCORE,
-    limit: float = 180.0,
+    limit: float | None = None,
     engine: str = "default",
     log: Log = no_log,
     progress: ProgressBar = no_progress,
@@ -130,7 +130,7 @@ def drive(  # noqa: PLR0913 - the options of the command
         seed: seed of the scene, the camera's noise and the car's start.
         rate: frames a second; None for the camera's own.
         min_score: detections below this score do not count, 0 to 1; the driver itself counts from 0.25 on.
-        limit: the drive ends after this many simulated seconds.
+        limit: the drive ends after this many simulated seconds; None for the default of `DriveLimits`.
         engine: "default" or "chrono".
         log: receives lines that a person should read.
         progress: opens a progress bar.
@@ -148,7 +148,7 @@ def drive(  # noqa: PLR0913 - the options of the command
         for line in describe_unfinished(target.parent):
             log(line)
     options = DriveOptions(scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score)
-    loop = make_closed_loop(options, DriveLimits(duration=limit))
+    loop = make_closed_loop(options, DriveLimits() if limit is None else DriveLimits(duration=limit))
     about = describe_drive(options, loop)
     begin = time.monotonic()
     with ExitStack() as stack:

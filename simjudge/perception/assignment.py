@@ -15,6 +15,12 @@ from simjudge.perception.iou import pair_iou
 
 _PAIRS_AT_ONCE = 2_000_000
 _SMALLEST_CPD_IOU = 1e-9
+_LARGEST_TABLE = 250_000
+"""Rows times columns up to which a table of all of them is faster than the list of pairs."""
+_MOST_STRIPS = 1000
+"""Strips above and below the upper edge of an image; further ones are taken as one."""
+_SLACK_PX = 1e-6
+"""Pixels; covers rounding when edges are compared."""
 
 Metric = Callable[[FrameSet, IntArray, FloatArray], FloatArray]
 """Gives every object a number in [0, 1]: from the set, the prediction assigned to each object (its row or -1) and the
@@ -154,10 +160,14 @@ def overlapping_pairs(
     if by_class:
         key_rows = key_rows * len(classes) + np.searchsorted(classes, objects.class_id[rows])
         key_columns = key_columns * len(classes) + np.searchsorted(classes, predictions.class_id[columns])
-    order = np.argsort(key_columns, kind="stable")
-    columns, key_columns = columns[order], key_columns[order]
-    begin = np.searchsorted(key_columns, key_rows, "left")
-    count = np.searchsorted(key_columns, key_rows, "right") - begin
+    rows, key_rows, key_columns = _by_strip(objects, predictions, (rows, columns), (key_rows, key_columns))
+    (left_rows, right_rows), (left, right) = _extents(objects, rows, 0), _extents(predictions, columns, 0)
+    order = np.lexsort((left, key_columns))
+    columns, key_columns, left = columns[order], key_columns[order], left[order]
+    # Of the columns of a strip, ordered by their left edge, only a run can reach a row: none is wider than the widest.
+    widest = float((right[order] - left).max(initial=0))
+    begin = _first_not_before(key_columns, left, key_rows, left_rows - widest - _SLACK_PX)
+    count = _first_not_before(key_columns, left, key_rows, right_rows) - begin
     kept: list[tuple[IntArray, IntArray, FloatArray]] = []
     for part in _blocks(count):
         row = np.repeat(rows[part], count[part])
@@ -167,11 +177,55 @@ def overlapping_pairs(
         kept.append((row[iou > 0], column[iou > 0], iou[iou > 0]))
     if not kept:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    return (
-        np.concatenate([k[0] for k in kept]),
-        np.concatenate([k[1] for k in kept]),
-        np.concatenate([k[2] for k in kept]),
-    )
+    row, column, iou = (np.concatenate([part[i] for part in kept]) for i in range(3))
+    by_row = np.lexsort((column, row))
+    return row[by_row].astype(np.int64), column[by_row].astype(np.int64), iou[by_row]
+
+
+def _by_strip(
+    objects: Objects, predictions: Predictions, chosen: tuple[IntArray, IntArray], keys: tuple[IntArray, IntArray]
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Divide frames into strips as high as the highest prediction, so that each object looks into few of them.
+
+    A prediction is in the strip of its upper edge.
+
+    Returns:
+        The rows of objects, once for each strip that they look into, and keys of rows and columns with their strip.
+    """
+    (rows, columns), (key_rows, key_columns) = chosen, keys
+    (above, below), (top, bottom) = _extents(objects, rows, 1), _extents(predictions, columns, 1)
+    highest = float((bottom - top).max(initial=0)) + 1
+
+    def strip(edge: FloatArray) -> IntArray:
+        return np.clip(np.floor(edge / highest), -_MOST_STRIPS, _MOST_STRIPS).astype(np.int64)
+
+    of_column = strip(top)
+    lowest, last = of_column.min(initial=_MOST_STRIPS), of_column.max(initial=-_MOST_STRIPS)
+    first = np.maximum(strip(above - highest - _SLACK_PX), lowest)
+    count = np.maximum(np.minimum(strip(below), last) - first + 1, 0)
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    span = 2 * _MOST_STRIPS + 1
+    of_row = np.repeat(first, count) + within
+    return np.repeat(rows, count), np.repeat(key_rows, count) * span + of_row, key_columns * span + of_column
+
+
+def _extents(table: Objects | Predictions, rows: IntArray, axis: int) -> tuple[FloatArray, FloatArray]:
+    """Outermost edges along x (0) or y (1) of boxes, and of masks, which may reach over their box."""
+    low, high = table.box[rows, axis], table.box[rows, axis + 2]
+    if table.masks is None:
+        return low, high
+    origin, length = table.masks.origin[rows, axis], table.masks.shape[rows, 1 - axis]
+    masked = table.masks.shape[rows, 0] > 0
+    return np.where(masked, np.minimum(low, origin), low), np.where(masked, np.maximum(high, origin + length), high)
+
+
+def _first_not_before(keys: IntArray, places: FloatArray, key: IntArray, place: FloatArray) -> IntArray:
+    """Of pairs (key, place) in ascending order, the first that is not before each of the given pairs."""
+    both = np.lexsort((np.repeat([1, 0], [len(keys), len(key)]), np.append(places, place), np.append(keys, key)))
+    known = both < len(keys)
+    out = np.empty(len(key), np.int64)
+    out[both[~known] - len(keys)] = np.cumsum(known)[~known]
+    return out
 
 
 def _blocks(count: IntArray) -> Iterator[slice]:
@@ -200,7 +254,6 @@ def _best_one_to_one(
     if alone.all():
         return partner, fit
     # SciPy takes longer to import than a set without crowds takes to be assigned.
-    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415
     from scipy.sparse import coo_matrix  # noqa: PLC0415
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
@@ -215,13 +268,38 @@ def _best_one_to_one(
         pairs = order[first : first + count]
         row_ids, i = np.unique(rows[pairs], return_inverse=True)
         column_ids, j = np.unique(columns[pairs], return_inverse=True)
-        table = np.zeros((len(row_ids), len(column_ids)))
-        table[i, j] = iou[pairs]
-        chosen_i, chosen_j = linear_sum_assignment(table, maximize=True)
-        good = table[chosen_i, chosen_j] > 0
-        partner[row_ids[chosen_i[good]]] = column_ids[chosen_j[good]]
-        fit[row_ids[chosen_i[good]]] = table[chosen_i[good], chosen_j[good]]
+        solve = _dense_assignment if len(row_ids) * len(column_ids) <= _LARGEST_TABLE else _sparse_assignment
+        chosen = pairs[solve(i, j, iou[pairs])]
+        partner[rows[chosen]], fit[rows[chosen]] = columns[chosen], iou[chosen]
     return partner, fit
+
+
+def _dense_assignment(i: IntArray, j: IntArray, iou: FloatArray) -> IntArray:
+    """The pairs that are chosen, by a table of all rows and columns."""
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - see above
+
+    number = np.full((i.max() + 1, j.max() + 1), -1, np.int64)
+    number[i, j] = np.arange(len(iou))
+    table = np.where(number >= 0, iou[number], 0.0)
+    found: IntArray = number[linear_sum_assignment(table, maximize=True)]
+    return found[found >= 0]
+
+
+def _sparse_assignment(i: IntArray, j: IntArray, iou: FloatArray) -> IntArray:
+    """The same from the pairs alone. Each row has a column of its own that means none, so that all rows get one."""
+    from scipy.sparse import coo_matrix  # noqa: PLC0415 - see above
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching  # noqa: PLC0415
+
+    row_count, column_count = int(i.max()) + 1, int(j.max()) + 1
+    free = np.arange(row_count)
+    # Every row takes one entry: 1 more in each changes nothing but that no entry is 0, which would count as absent.
+    entries = np.append(iou + 1, np.ones(row_count)), (np.append(i, free), np.append(j, column_count + free))
+    shape = (row_count, column_count + row_count)
+    chosen_i, chosen_j = min_weight_full_bipartite_matching(coo_matrix(entries, shape).tocsr(), maximize=True)
+    number = coo_matrix((np.arange(1, len(iou) + 1), (i, j)), (row_count, column_count)).tocsr()
+    matched = chosen_j < column_count
+    found: IntArray = np.asarray(number[chosen_i[matched], chosen_j[matched]]).reshape(-1) - 1
+    return found
 
 
 def _left_over(frames: FrameSet, predictions: Predictions, chosen: IntArray, partner: IntArray) -> dict[int, int]:

@@ -1,10 +1,12 @@
 """Which frames are replayed: those of the real camera that have poses, or a steady rate where there are no pictures."""
 
+from pathlib import Path
+
 import numpy as np
 import pose_samples as samples
 import pytest
 
-from simjudge.capture.replay_source import ReplayOptions, read_source
+from simjudge.capture.replay_source import ReplayOptions, _select_frames, read_source
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
@@ -41,6 +43,27 @@ def test_one_frame_for_each_picture(tmp_path):
     assert found.frame_name[0] == "1700000000_030000000"
     assert (found.sizes, bool(found.losses)) == ({(8, 6)}, False)
     assert found.poses_from == "/pose (geometry_msgs/msg/PoseStamped) map -> (its body)"
+
+
+def test_a_pose_with_a_wrong_stamp_asks_for_no_frames_of_years(tmp_path):
+    """A first pose with stamp 0 makes 54 years of frames: refused before any memory is asked for."""
+    bag = samples.write_messages(
+        tmp_path / "bag", [("/pose", stamp, samples.pose_stamped(stamp, samples.turning(0))) for stamp in [0, *POSES]]
+    )
+    with pytest.raises(SimjudgeError, match=r"ask for 17000000031 frames at 10 Hz.*no pose is between 0.000 s and 17"):
+        read(bag)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_thinning_is_that_of_all_times_due(seed):
+    """Pictures with pauses: the frames nearest to each time that is due, as if every time were looked at."""
+    rng = np.random.default_rng(seed)
+    steps = np.where(rng.random(200) < 0.05, rng.integers(1, 20 * SECOND, 200), rng.integers(1, SECOND // 10, 200))
+    stamps, rate = START + np.cumsum(steps), float(rng.uniform(1, 40))
+    found = _select_frames(stamps, ReplayOptions(Path("x"), rate=rate), thin=True)
+    due = stamps[0] + np.arange(int((stamps[-1] - stamps[0]) * rate / SECOND) + 1) * (SECOND / rate)
+    nearest = [int(np.argmin(np.abs(stamps - each))) for each in due.tolist()]
+    assert found.tolist() == sorted(set(nearest))
 
 
 def test_names_of_a_data_set_stay(tmp_path):

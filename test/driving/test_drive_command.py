@@ -6,11 +6,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
+from typer.testing import CliRunner
 
+from simjudge.commands.app import app
 from simjudge.data.sets import read_set
+from simjudge.driving.closed_loop import DriveOutcome
+from simjudge.driving.drive import DriveResult
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
@@ -44,11 +49,17 @@ def test_a_drive_is_summed_up_and_recorded(tmp_path):
     assert "exists already" in again.stderr
 
 
-def test_a_drive_that_does_not_finish_is_a_failure(tmp_path):
+def test_a_drive_that_does_not_finish_is_a_failure_unless_it_was_asked_for(tmp_path, monkeypatch):
     done = run(tmp_path, "--limit", "0.5")
-    assert done.returncode == 1
+    assert done.returncode == 0
     assert "took longer than 0.5 s" in done.stderr
     assert "not finished" in done.stdout
+    outcome = DriveOutcome(False, "stood still", (), 1.0, 1.0, 2.0, 0.0, 0.0, 5)
+    for limit, timed_out, code in ((None, True, 1), (180.0, True, 0), (180.0, False, 1)):
+        result = DriveResult(replace(outcome, timed_out=timed_out), None, None, 1.0)
+        monkeypatch.setattr("simjudge.driving.drive.drive", lambda *_, result=result, **__: result)
+        ended = CliRunner().invoke(app, ["drive", "x", "--camera", "art1", *(["--limit", "180"] if limit else [])])
+        assert ended.exit_code == code
 
 
 def test_ctrl_c_keeps_what_was_driven(tmp_path):

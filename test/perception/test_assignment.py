@@ -9,11 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.masks import Masks
-from simjudge.perception.assignment import assign, assign_cpd, metrics
+from simjudge.perception.assignment import (
+    _dense_assignment,
+    _sparse_assignment,
+    assign,
+    assign_cpd,
+    metrics,
+    overlapping_pairs,
+)
+from simjudge.perception.iou import pair_iou
 
 GOLDEN = Path(__file__).parents[2] / ".." / "shared" / "golden"
 
@@ -242,3 +251,55 @@ def test_a_hundred_thousand_objects_take_seconds():
     assert assign(frames, 0.25).performance.mean() > 0.6
     assert assign_cpd(frames, 0.25).performance.mean() > 0.6
     assert time.process_time() - begin < 10
+
+
+def boxes_anywhere(rng, count, *, whole):
+    corner = rng.uniform(-50, 100, (count, 2)) * rng.choice([1, 1, 1000])
+    box = np.concatenate([corner, corner + rng.uniform(0.001, rng.choice([5, 40, 3000]), (count, 2))], 1)
+    return np.round(box) if whole else box
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_pairs_that_overlap_are_those_of_a_plain_loop(seed):
+    """Strips and runs only spare pairs; none is lost, and their order stays."""
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(0, 40, 2)
+    objects = Objects.build(rng.integers(0, 3, n), rng.integers(0, 2, n), boxes_anywhere(rng, n, whole=seed % 2))
+    predictions = Predictions.build(
+        rng.integers(0, 3, m), rng.integers(0, 2, m), boxes_anywhere(rng, m, whole=seed % 2), np.ones(m)
+    )
+    for by_class in (True, False):
+        found = overlapping_pairs(objects, predictions, np.arange(n), np.arange(m), by_class=by_class)
+        expected = []
+        for i in range(n):
+            for j in range(m):
+                alike = not by_class or objects.class_id[i] == predictions.class_id[j]
+                iou = pair_iou(objects, predictions, np.array([i]), np.array([j]))[0]
+                if alike and objects.frame[i] == predictions.frame[j] and iou > 0:
+                    expected.append((i, j, iou))
+        assert list(zip(*(each.tolist() for each in found), strict=True)) == expected
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_many_pairs_are_assigned_as_few_are(seed):
+    """Groups too large for a table are solved from their pairs alone: the same choice."""
+    rng = np.random.default_rng(seed)
+    pairs = np.unique(rng.integers(0, [30, 25], (rng.integers(1, 400), 2)), axis=0)
+    i, j = (np.unique(pairs[:, side], return_inverse=True)[1] for side in (0, 1))
+    iou = rng.uniform(0.001, 1, len(pairs))
+    assert sorted(_sparse_assignment(i, j, iou)) == sorted(_dense_assignment(i, j, iou))
+
+
+def test_thousands_of_boxes_in_one_frame():
+    """Three thousand objects that all touch others: one group; the sum is that of one table of all of them."""
+    rng = np.random.default_rng(0)
+    corner = rng.uniform(0, 1, (3000, 2)) * [640, 360]
+    box = np.concatenate([corner, corner + rng.uniform(15, 30, (3000, 2))], 1)
+    found, zeros = box + rng.normal(0, 1, box.shape), np.zeros(3000)
+    frames = FrameSet.build("s", [[640, 360]], Objects.build(zeros, zeros, box),
+                            Predictions.build(zeros, zeros, found, zeros + 1))  # fmt: skip
+    table = np.zeros((3000, 3000))
+    for row in range(3000):
+        table[row] = pair_iou(frames.objects, frames.predictions, np.full(3000, row), np.arange(3000))
+    best = table[linear_sum_assignment(table, maximize=True)].sum()
+    assert assign(frames, 0.25).performance.sum() == pytest.approx(best, rel=1e-12)

@@ -394,3 +394,19 @@ def test_fewer_messages_than_the_metadata_promises(tmp_path: Path) -> None:
     back = check(tmp_path / "rec")
     assert back is not None
     assert back.losses.counts == {"messages that metadata.yaml promises and that are not there": 2}
+
+
+@pytest.mark.parametrize("index", [True, False])
+def test_a_recording_of_damaged_chunks_alone_is_said_to_be_damaged(tmp_path, index):
+    """Not "holds no frame": a person would look for the fault in what was recorded."""
+    from simjudge.data.rosbag2.mcap_file import McapFile  # noqa: PLC0415
+    from simjudge.data.sets import read_set  # noqa: PLC0415
+
+    shipped = Path(__file__).parents[3] / "bags" / "sim.mcap"
+    data = bytearray(shipped.read_bytes())
+    for span in McapFile(shipped)._contents.spans:
+        data[span.offset + span.stored // 2] ^= 1
+    (tmp_path / "x.mcap").write_bytes(data if index else data[:-100])
+    with pytest.raises(SimjudgeError, match=r"can be read.*(damaged|checksum)") as raised:
+        read_set(tmp_path / "x.mcap")
+    assert "holds no frame" not in str(raised.value)

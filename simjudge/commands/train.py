@@ -29,6 +29,7 @@ def train(
     val_fraction: float | None = typer.Option(
         None, help="Split anew: this share of the photographs validates (0.2 where the data has no split)."
     ),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace a model or a card that is there."),
     half: bool = typer.Option(False, "--half", help="Store the weights as 16-bit floats: half the file."),
     keep: Path | None = typer.Option(None, help="Leave checkpoints and curves in this folder."),
     step: int | None = typer.Option(None, min=1, help="Images to an optimizer step.", show_default="the batch"),
@@ -69,6 +70,7 @@ def train(
         start=start,
         trust=trust,
         half=half,
+        overwrite=overwrite,
         keep=keep,
         device=device,
         step=step or 0,

@@ -40,7 +40,7 @@ Choices: TypeAlias = "tuple[str, ...] | Callable[[], tuple[str, ...]]"
 LARGEST_NUMBER = 2**53
 """Beyond it a number is none that a person means, and whole numbers are not exact in JSON."""
 LONGEST_TIME = 4e9
-"""Seconds, about 31 years; in nanoseconds they fit into 64 bits."""
+"""Seconds, about 127 years: the stamps of any clock that counts from 1970. In nanoseconds they fit into 64 bits."""
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 _METADATA = "setting"
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "a path"}

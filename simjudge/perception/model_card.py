@@ -64,6 +64,15 @@ def make_card(
     }
 
 
+def card_paths(model: Path) -> tuple[Path, Path]:
+    """The files of a model's card, JSON and Markdown: its name with other suffixes.
+
+    Args:
+        model: the path of the model.
+    """
+    return model.with_suffix(".json"), model.with_suffix(".md")
+
+
 def write_card(facts: dict[str, Any], model: Path) -> tuple[Path, Path]:
     """Write a card beside its model, as JSON and as Markdown.
 
@@ -74,7 +83,7 @@ def write_card(facts: dict[str, Any], model: Path) -> tuple[Path, Path]:
     Returns:
         The paths of the JSON and of the Markdown file.
     """
-    as_json, as_text = model.with_suffix(".json"), model.with_suffix(".md")
+    as_json, as_text = card_paths(model)
     with atomic_file(as_json) as temporary:
         temporary.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     with atomic_file(as_text) as temporary:

@@ -11,8 +11,9 @@ from typing import Any
 
 from simjudge.core.display import Summary
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.perception.model_card import make_card, write_card
+from simjudge.perception.model_card import card_paths, make_card, write_card
 from simjudge.perception.training_data import TrainingSplit
 from simjudge.perception.training_source import read_split
 from simjudge.perception.ultralytics_training import (
@@ -76,6 +77,7 @@ def train(
     *,
     val_fraction: float | None = None,
     allow_outside: bool = False,
+    overwrite: bool = False,
     command: str | None = None,
     progress: ProgressBar = no_progress,
     log: Log = no_log,
@@ -92,6 +94,7 @@ def train(
         val_fraction: the share of the photographs, between 0 and 1, to validate on. None keeps the split of the data,
             or takes 0.2 where the data has none.
         allow_outside: take pictures that lie outside of the folder of their data set.
+        overwrite: whether a model or a card that is there may be replaced.
         command: what the card says was called; this call by default.
         progress: opens a progress bar that counts batches.
         log: receives a line about the split and one about every epoch.
@@ -105,9 +108,13 @@ def train(
         UsageError: an option is unknown or makes no sense.
         SimjudgeError: the data cannot be read, `out` cannot be written, or ultralytics is not installed.
     """
-    data, out = Path(data), Path(out)
+    data, out = Path(data), output_path(Path(out))
     chosen = training_options(options)
     _check(out, chosen, val_fraction)
+    for path in (out, *card_paths(out)):
+        check_output(path, lambda _: False, overwrite=overwrite)
+    if chosen.keep is not None and not overwrite:
+        check_output(chosen.keep)
     split, losses = read_split(data, val_fraction, chosen.seed, allow_outside=allow_outside)
     _log_split(split, log)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simjudge.core.errors import Losses
-from simjudge.core.files import check_output
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Log, no_log
 from simjudge.reports.figure_files import save_figures
 from simjudge.reports.latex import is_latex_table, write_latex
@@ -71,6 +72,8 @@ def report(  # noqa: PLR0913 - one argument an option of the command
     for path, is_own in ((out, is_report), (csv, is_number_table), (latex, is_latex_table)):
         if path is not None and check_output(Path(path), is_own, overwrite=overwrite):
             log(f"note: {path} is there already and will be replaced")
+    if figures is not None and not overwrite:
+        _refuse_files(Path(figures))
     results, losses = write_report([Path(folder) for folder in given], Path(out), title, labels)
     if csv is not None:
         write_csv(Path(csv), results)
@@ -86,3 +89,10 @@ def report(  # noqa: PLR0913 - one argument an option of the command
             sentence = verdict_sentence(entry, SetNames.of_result(result))
             verdicts.append(f"{result.name}: {entry.label}: {headline(entry)}: {sentence}")
     return Report(Path(out), verdicts, losses)
+
+
+def _refuse_files(folder: Path) -> None:
+    """Refuse a folder for figures in which something is, before anything is written."""
+    folder = output_path(folder)
+    if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
+        raise SimjudgeError(f"{folder}: exists already and is not empty; choose another folder, or give --overwrite")

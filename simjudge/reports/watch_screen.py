@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import check_output, output_path
 from simjudge.core.images import RgbImage
 
 MISSING = "rerun is not installed, which shows it: pip install 'simjudge[watch]'"
@@ -71,7 +72,7 @@ class Screen:
             quality: of the JPEG images that are made of raw ones, percent.
 
         Raises:
-            SimjudgeError: rerun is not installed, there is no screen, or the file cannot be written.
+            SimjudgeError: rerun is not installed, there is no screen, or the file exists or cannot be written.
         """
         if not is_installed():
             raise SimjudgeError(MISSING)
@@ -81,7 +82,9 @@ class Screen:
         self.address = ""
         self._quality = quality
         self._known: set[str] = set()
-        self._save = save
+        self._save = save = None if save is None else output_path(save)
+        if save is not None:
+            check_output(save)
         self._temporary = None if save is None else save.parent / f".{save.name}.{os.getpid()}.tmp"
         self._recording: Any = rerun.RecordingStream("simjudge")
         self._open(where)

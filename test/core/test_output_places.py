@@ -10,9 +10,14 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file, atomic_folder, check_output
 from simjudge.core.frames import FrameSet, Objects
 from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.recovery import recover
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.data.sets import write_set
+from simjudge.perception.training import train
+from simjudge.reports.report import report
+from simjudge.reports.watch_screen import Screen, ScreenTarget
 
+SHIPPED = Path(__file__).parents[2] / "bags" / "sim.mcap"
 FRAMES = FrameSet.build("set", [(60, 40)], Objects.build([0], [1], [[1, 2, 9, 9]]), class_names={1: "cone"})
 
 
@@ -26,7 +31,13 @@ def fill(path: Path) -> None:
         (folder / "x").write_text("new")
 
 
+def watch(path: Path) -> None:
+    pytest.importorskip("rerun", reason="rerun (the extra `watch`) is not installed")
+    Screen(ScreenTarget.FILE, path)
+
+
 WRITERS = {
+    "recovered": (lambda path: recover(SHIPPED, path), "precious.mcap"),
     "check": (check_output, "precious"),
     "folder": (fill, "precious"),
     "file of a set": (lambda path: write_set(FRAMES, path), "precious.json"),
@@ -37,11 +48,21 @@ WRITERS = {
 }
 
 
+CHECKS = {
+    "model": (lambda path: train("nothing", path), "precious.onnx"),
+    "card of a model": (lambda path: train("nothing", path.with_suffix(".onnx")), "precious.json"),
+    "checkpoints": (lambda path: train("nothing", path.parent / "m.onnx", keep=path), "precious"),
+    "figures": (lambda path: report([], path.parent / "page.html", figures=path), "precious"),
+    "what was watched": (watch, "precious.rrd"),
+}
+"""What only looks before its long work, and has nothing to work on here."""
+
+
 @pytest.mark.parametrize("through", ["", "new/..", "new/deeper/../.."])
 @pytest.mark.parametrize("is_folder", [False, True])
-@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("writer", [*WRITERS, *CHECKS])
 def test_what_is_there_stays(tmp_path, writer, is_folder, through):
-    write, name = WRITERS[writer]
+    write, name = (WRITERS | CHECKS)[writer]
     there = tmp_path / name
     kept = there / "notes.txt" if is_folder else there
     kept.parent.mkdir(exist_ok=True)

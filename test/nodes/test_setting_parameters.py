@@ -22,7 +22,7 @@ ROWS = {row.name: row for row in declared(CompareSettings)}
         ("preset", "STRING", "paper"),
         ("class_blind", "BOOL", False),
         ("bootstrap", "INTEGER", 1000),
-        ("block", "DOUBLE", 0.0),
+        ("block", "DOUBLE", None),
     ],
 )
 def test_a_setting_is_a_parameter(name, kind, default):

@@ -19,7 +19,7 @@ from pydantic_core import ErrorDetails
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import FieldType, conflict, finite, need, refusal, shown
-from simjudge.core.text import nearest_name
+from simjudge.core.text import nearest_name, one_line
 from simjudge.core.yaml_file import YamlFile, read_yaml
 
 Location = Sequence[int | str]
@@ -160,7 +160,8 @@ def field_name(location: Location) -> str:
     Args:
         location: of the value.
     """
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
+    parts = (f"[{part}]" if isinstance(part, int) else f".{one_line(part)}" for part in location)
+    return "".join(parts).removeprefix(".")
 
 
 def plain_content(content: Any, path: Path, sources: tuple[YamlFile, ...], location: Location = ()) -> Any:

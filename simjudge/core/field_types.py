@@ -345,7 +345,7 @@ class Choice(FieldType):
         if not isinstance(value, str):
             raise refusal(self.needed)
         if value not in self.words:
-            raise conflict(f"there is no {value!r}{nearest_name(value, self.words)}")
+            raise conflict(f"there is no {one_line(value)!r}{nearest_name(value, self.words)}")
         return value
 
     def schema(self) -> JsonSchemaValue:

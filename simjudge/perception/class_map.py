@@ -10,6 +10,7 @@ import numpy as np
 from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.text import one_line
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _new_names(model: str, names: dict[int, str], rename: Mapping[str, str]) -> 
     known = {normalized_name(name) for name in names.values()}
     for name in rename:
         if normalized_name(name) not in known:
-            raise SimjudgeError(f"{model} has no class {name!r}: {_some(list(names.values()))}")
+            raise SimjudgeError(f"{model} has no class {one_line(name)!r}: {_some(list(names.values()))}")
     new = {normalized_name(old): name for old, name in rename.items()}
     return {c: new.get(normalized_name(name), name) for c, name in names.items()}
 

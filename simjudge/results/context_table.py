@@ -26,6 +26,12 @@ _NUMBER_COLUMNS = (
     "predicted_y1", "score", "performance", "in_overlap", "w1", "mean_difference", "batch_a", "batch_b", "match_row",
     "match_similarity",
 )  # fmt: skip
+_MAY_BE_EMPTY = (
+    "predicted_x0", "predicted_y0", "predicted_x1", "predicted_y1", "score", "w1", "mean_difference", "batch_a",
+    "batch_b", "match_row", "match_similarity",
+)  # fmt: skip
+_LARGEST_NUMBER = 2**32
+"""Of rows, objects and pixels: boxes reach to a billion pixels at most."""
 
 Column = npt.NDArray[np.float64]
 
@@ -137,19 +143,29 @@ def read_contexts(path: Path) -> ContextTable:
         raise SimjudgeError(f"{path}: is missing; run simjudge compare again") from error
     except (OSError, pa.ArrowException) as error:
         raise SimjudgeError(f"{path}: cannot be read as a table ({first_line(error)})") from error
-    missing = [c for c in (*_TEXT_COLUMNS, *_NUMBER_COLUMNS) if c not in table.column_names]
-    if missing:
-        raise SimjudgeError(f"{path}: lacks the column {missing[0]}; run simjudge compare again")
     try:
+        names = table.column_names
+        missing = [c for c in (*_TEXT_COLUMNS, *_NUMBER_COLUMNS) if c not in names]
+        if missing:
+            raise SimjudgeError(f"{path}: lacks the column {missing[0]}; run simjudge compare again")
         contexts = ContextTable(table)
         for column in _NUMBER_COLUMNS:
-            contexts[column]
+            _check_numbers(contexts[column], column, path)
+        for column in _TEXT_COLUMNS:
+            contexts.text(column, range(len(contexts)))
     except (pa.ArrowException, ValueError) as error:
         raise SimjudgeError(f"{path}: a column does not hold what it should ({first_line(error)})") from error
     rows = contexts["match_row"]
     if np.any((rows < 0) | (rows >= len(contexts))):
         raise SimjudgeError(f"{path}: match_row names a row that is not in the table; run simjudge compare again")
     return contexts
+
+
+def _check_numbers(values: Column, name: str, path: Path) -> None:
+    """Refuse numbers that no comparison writes: they come of a damaged file."""
+    empty = np.isnan(values)
+    if (empty.any() and name not in _MAY_BE_EMPTY) or (np.abs(values[~empty]) > _LARGEST_NUMBER).any():
+        raise SimjudgeError(f"{path}: {name} holds what is no number of a comparison; run simjudge compare again")
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:

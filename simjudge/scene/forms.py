@@ -15,7 +15,7 @@ import numpy as np
 
 from simjudge.core.documents import Location
 from simjudge.core.input_files import is_file
-from simjudge.core.text import nearest_name
+from simjudge.core.text import nearest_name, one_line
 from simjudge.geometry.poses import Pose
 from simjudge.scene import solid_meshes
 from simjudge.scene.floor import radius_from_above
@@ -131,7 +131,7 @@ class Forms:
 
     def _known(self, name: str, location: Location) -> str:
         if name not in self._kinds:
-            raise self._document.error(location, f"there is no {name!r}{nearest_name(name, self._kinds)}")
+            raise self._document.error(location, f"there is no {one_line(name)!r}{nearest_name(name, self._kinds)}")
         return name
 
     def _new(self, fields: KindFields, location: Location) -> Form:
@@ -188,7 +188,7 @@ class Forms:
                 raise self._document.error((*location, "class"), message)
             return given
         if given not in classes.values():
-            message = f"there is no {given!r}{nearest_name(given, list(classes.values()))}"
+            message = f"there is no {one_line(given)!r}{nearest_name(given, list(classes.values()))}"
             raise self._document.error((*location, "class"), message)
         return next(number for number, name in classes.items() if name == given)
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic.json_schema import JsonSchemaValue
 
 from simjudge.core.field_types import FieldType, Number, Text, Vector, Whole, conflict, is_number, refusal
+from simjudge.core.text import one_line
 from simjudge.scene.colour import parse_srgb, to_linear
 
 FARTHEST = 1e5
@@ -130,7 +131,7 @@ class NameType(FieldType):
     def _read(self, value: Any) -> Any:
         """The name."""
         if not isinstance(value, str) or not value or "/" in value:
-            raise conflict(f"{value!r} is no name; a text without / is needed")
+            raise conflict(f"{one_line(repr(value))} is no name; a text without / is needed")
         return value
 
     def schema(self) -> JsonSchemaValue:

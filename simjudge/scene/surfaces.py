@@ -20,7 +20,7 @@ from simjudge.core.documents import Location
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.images import check_image_size, image_size
 from simjudge.core.input_files import LARGEST_IMAGE_FILE, read_bytes
-from simjudge.core.text import nearest_name
+from simjudge.core.text import nearest_name, one_line
 from simjudge.scene.colour import image_to_linear
 from simjudge.scene.model import Surface
 from simjudge.scene.scene_file import SceneDocument
@@ -59,7 +59,7 @@ class Surfaces:
         if isinstance(given, SurfaceFields):
             return self._of(given, location)
         if given not in self._named:
-            raise self._document.error(location, f"there is no {given!r}{nearest_name(given, self._named)}")
+            raise self._document.error(location, f"there is no {one_line(given)!r}{nearest_name(given, self._named)}")
         return self._of(self._named[given], ("surfaces", given))
 
     def _of(self, fields: SurfaceFields, location: Location) -> tuple[Surface, Repeat]:

@@ -45,7 +45,7 @@ def make_texture(name: str, parameters: Mapping[str, Any] | None = None) -> npt.
         UsageError: there is no such pattern or parameter, or a value makes no sense.
     """
     if name not in _PATTERNS:
-        raise UsageError(f"pattern: there is no {name!r}{_hint(name, _PATTERNS)}")
+        raise UsageError(f"pattern: there is no {one_line(name)!r}{_hint(name, _PATTERNS)}")
     checked = {key: _checked(name, key, value) for key, value in (parameters or {}).items()}
     return _painted(name, tuple(sorted(checked.items())))
 

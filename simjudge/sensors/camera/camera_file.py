@@ -68,6 +68,8 @@ _MOST_RAYS_OF_IMAGE = 400_000_000
 """Rays of an image: their colours take 5 GB."""
 _MOST_SAMPLES = 256
 """Moments of an exposure."""
+_LARGEST_PARAMETER = 1e6
+"""Of a filter, in whatever unit."""
 _LARGEST_SIDE = 20000
 """Pixels."""
 _PLAIN_RATE = 30.0
@@ -331,8 +333,9 @@ def _check_types(step: Step) -> None:
         if value is None:
             if parameter.default is inspect.Parameter.empty:
                 raise conflict(f"{name} is missing", step.name)
-        elif hints.get(name) in {int, float} and not is_number(value):
-            raise conflict(f"a number is needed{shown(value, numeric=True)}", step.name, name)
+        elif hints.get(name) in {int, float} and not is_number(value, _LARGEST_PARAMETER):
+            needed = "a number is needed" if not is_number(value) else f"{_LARGEST_PARAMETER:g} at most is needed"
+            raise conflict(needed + shown(value, numeric=True), step.name, name)
         elif hints.get(name) is str and not isinstance(value, str):
             raise conflict(f"a text is needed{shown(value)}", step.name, name)
 

@@ -20,7 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
+from simjudge.core.text import one_line
 
+WIDEST_BLUR = 1000
+"""Pixels of standard deviation: the kernel grows with it."""
 FULL_SCALE = 255.0
 AnyImage = npt.NDArray[Any]
 """uint8 or floating point, height x width x 3, red first."""
@@ -59,7 +62,7 @@ def named_filter(name: str) -> Filter:
         UsageError: there is none of that name.
     """
     if name not in FILTERS:
-        raise UsageError(f"no filter is called {name!r}; there are {', '.join(sorted(FILTERS))}")
+        raise UsageError(f"no filter is called {one_line(name)!r}; there are {', '.join(sorted(FILTERS))}")
     return FILTERS[name]
 
 
@@ -77,9 +80,9 @@ def gaussian_blur(image: AnyImage, *, sigma: float) -> AnyImage:
         The blurred image, same type and shape.
 
     Raises:
-        UsageError: sigma is negative or not finite.
+        UsageError: sigma is negative, or above `WIDEST_BLUR`.
     """
-    require(sigma >= 0 and math.isfinite(sigma), f"gaussian_blur: sigma {sigma} px; it must be 0 or more")
+    require(0 <= sigma <= WIDEST_BLUR, f"gaussian_blur: sigma {sigma} px; it must be 0 or more, {WIDEST_BLUR} at most")
     if sigma == 0:
         return image.copy()
     width = 2 * math.ceil(4 * sigma) + 1

@@ -32,7 +32,7 @@ setup-docs:
 setup-test:
 	@scripts/setup.sh core train test ros watch sim docs
 
-demo: setup-sim ## a drive, its poses replayed through another camera, detected, compared, reported; then live, on a ROS 2 graph
+demo: setup-sim ## two simulations judged against a stand-in for reality: rendered, detected, compared, reported; then live, on a ROS 2 graph
 	@scripts/demo.sh
 
 test: setup-test ## lint, types, all tests

@@ -2,6 +2,44 @@
 
 say() { printf 'simjudge: %s\n' "$*" >&2; }
 
+# Runs a command with its output in a log, in sight of how far it is: follow LOG COUNT PATTERN WHAT COMMAND...
+# COUNT lines of the log that match PATTERN are the whole work; with an empty PATTERN it takes about COUNT seconds, with
+# a COUNT of 0 nobody knows. A command that fails leaves the end of its log on the screen, and the name of the log.
+follow() {
+    local log=$1 count=$2 pattern=$3 what=$4 ticker= code=0
+    shift 4
+    : > "$log"
+    if [ -t 2 ]; then
+        show_progress "$log" "$count" "$pattern" "$what" &
+        ticker=$!
+    fi
+    "$@" >> "$log" 2>&1 || code=$?
+    if [ -n "$ticker" ]; then
+        kill "$ticker" 2>/dev/null || true
+        wait "$ticker" 2>/dev/null || true
+        printf '\r\033[K' >&2
+    fi
+    if [ "$code" != 0 ]; then
+        tail -n 12 "$log" >&2
+        say "$what failed; its whole output is in $log"
+    fi
+    return "$code"
+}
+
+# The line that `follow` keeps on the screen, until it is killed or its shell is gone.
+show_progress() {
+    local log=$1 count=$2 pattern=$3 what=$4 begin=$SECONDS took done_=0 left
+    while kill -0 $$ 2>/dev/null; do
+        took=$((SECONDS - begin))
+        if [ -n "$pattern" ]; then done_=$(grep -c -E "$pattern" "$log" || true); else done_=$took; fi
+        left=
+        if [ "$done_" -gt 0 ] && [ "$count" -gt "$done_" ]; then left=", about $((took * (count - done_) / done_ + 1)) s left"; fi
+        if [ -n "$pattern" ] && [ "$count" -gt 0 ]; then left=", $((done_ < count ? done_ : count)) of $count$left"; fi
+        printf '\r\033[Ksimjudge: %s: %s s%s' "$what" "$took" "$left" >&2
+        sleep 1
+    done
+}
+
 # The version of an interpreter, empty where it does not run (a version manager's shim may exist and yet fail).
 version_of() { "$1" -c 'import platform; print(platform.python_version())' 2>/dev/null || true; }
 
@@ -21,8 +59,9 @@ apt_install() {
     fi
     say "installing with apt: $* ($why)"
     local options=(-q -y --no-install-recommends -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3)
-    "${sudo[@]}" apt-get update -q >&2 || say "apt-get update failed; going on with the package lists that are here"
-    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install "${options[@]}" "$@" >&2
+    local log=${TMPDIR:-/tmp}/simjudge-apt.$$.log
+    follow "$log" 0 "" "apt-get update" "${sudo[@]}" apt-get update -q || say "going on with the package lists that are here"
+    follow "$log" 0 "" "apt-get install $*" "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install "${options[@]}" "$@"
 }
 
 # Print the interpreter to use: $PYTHON, else the first of the usual names that runs, suits and can make a venv.

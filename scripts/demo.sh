@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The demo: a car drives a course, the poses are replayed with another camera, a detector judges the difference.
+# The demo: does a simulation predict what a detector sees in reality? Two simulations are asked, a bad and a good one.
 # Every command is printed before it runs, to be typed again.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -7,6 +7,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 out=demo_out
 model=models/lab_pico.onnx
+same="--poses random -n 60 --seed 1"
+judged="--paired --theta 0.5 --patch 40"
 rm -rf "$out"
 mkdir "$out"
 export PATH="$PWD/.venv/bin:$PATH"
@@ -16,39 +18,74 @@ run() {
     "$@"
 }
 
-say "1. a car drives between cones in the lab, by what a detector sees through camera R (config/cameras/reference.yaml):"
-say "   R STANDS IN FOR A REAL CAMERA, so that this runs anywhere; on your robot this recording is a real one"
-run simjudge drive lab --camera reference --detector "$model" --rate 5 --out "$out/reference.mcap"
-say "2. the recorded poses once more, through a plain camera, as a simulator has it: frame by frame a pair"
-run simjudge replay "$out/reference.mcap" --scene lab --camera plain --out "$out/plain.mcap"
-say "3. the same detector on both"
-run simjudge detect "$out/reference.mcap" --model "$model" --out "$out/reference_seen.mcap"
-run simjudge detect "$out/plain.mcap" --model "$model" --out "$out/plain_seen.mcap"
-say "4. does what it does in the plain pictures predict what it does in R's?"
-run simjudge compare "$out/reference_seen.mcap" "$out/plain_seen.mcap" --paired --theta 0.7 --out "$out/result"
-run simjudge report "$out/result" --out "$out/report.html"
+# What a command prints goes into a log; the screen keeps how long it has been running, of about how many seconds.
+quietly() {
+    local log=$1 seconds=$2 what=$3
+    shift 3
+    printf '\n$ %s\n' "$*"
+    follow "$log" "$seconds" "" "$what" "$@"
+}
 
-# The same on a ROS 2 graph. The nodes need rclpy and simjudge's message types, which make setup-ros installs.
+# ROS 2 is set up while the pictures are rendered: the live part needs it.
+setsid scripts/setup.sh core ros > "$out/setup_ros.log" 2>&1 &
+setting_up=$!
+trap 'kill -- "-$setting_up" 2>/dev/null || true' EXIT
+
+say "1. reality: sixty pictures of a lab with cones. No real camera is here, so a rendered one STANDS IN FOR IT,"
+say "   noisy, soft and dark (examples/demo/real_stand_in.yaml); on your robot these are real pictures"
+run simjudge render lab --camera examples/demo/real_stand_in.yaml $same --out "$out/reality.mcap"
+say "2. a simulation with a perfect camera, and one with a camera model that was measured, at the same sixty places"
+run simjudge render lab --camera plain_half $same --out "$out/perfect.mcap"
+run simjudge render lab --camera examples/demo/camera_model.yaml $same --out "$out/measured.mcap"
+say "3. the same detector on all three"
+for set in reality perfect measured; do
+    run simjudge detect "$out/$set.mcap" --model "$model" --out "$out/${set}_seen.mcap"
+done
+say "4. does what it does in each simulation predict what it does in reality?"
+for set in perfect measured; do
+    run simjudge compare "$out/reality_seen.mcap" "$out/${set}_seen.mcap" $judged --out "$out/$set"
+done
+run simjudge report "$out/perfect" "$out/measured" --out "$out/report.html" \
+    --title "Which simulation predicts what the detector sees?" \
+    --label "a=reality (stand-in)" --label "perfect=perfect camera" --label "measured=measured camera" > "$out/verdicts.txt"
+
+# The same on a ROS 2 graph. The nodes need rclpy and simjudge's message types.
 live() {
     printf '\n'
-    say "5. now live: one node plays the plain recording, one detects, one compares with R's while they run"
+    say "5. now live: one node plays the pictures of the perfect camera, one detects, one judges while they run"
     export ROS_DOMAIN_ID="${ROS_DOMAIN_ID:-77}" ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
     # The packages of a ROS installation do not go together with those of .venv.
     if [ -n "${ROS_DISTRO:-}" ]; then unset PYTHONPATH AMENT_PREFIX_PATH LD_LIBRARY_PATH ROS_DISTRO; fi
-    run simjudge run live bag:="$out/plain.mcap" a:="$out/reference_seen.mcap" model:="$model" theta:=0.7 \
+    quietly "$out/live.log" 30 "playing and judging" \
+        simjudge run live bag:="$out/perfect.mcap" a:="$out/reality_seen.mcap" model:="$model" theta:=0.5 patch:=40 \
         out:="$out/live" rviz:=false
-    run simjudge report "$out/live" --out "$out/live.html"
+    run simjudge report "$out/live" --out "$out/live.html" > /dev/null
 }
-if scripts/setup.sh core ros; then
+if wait "$setting_up"; then
     live
-    also=", and of the live run: file://$PWD/$out/live.html"
+    also="live       file://$PWD/$out/live.html"
 else
-    say "the live part is LEFT OUT: rclpy or the message types could not be installed here (see above); the rest is done"
-    also=
+    say "the live part is LEFT OUT: ROS 2 could not be set up here; $out/setup_ros.log says why; make setup-ros tries again"
+    also="live       left out: $out/setup_ros.log says why"
 fi
 
-printf '\n'
-say "the report: file://$PWD/$out/report.html$also"
+cat <<SCREEN
+
+────────────────────────────────────────────────────────────────────────────────────────────────────
+does a detector see in each simulation what it sees in reality (a stand-in for it)?
+
+$(sed -nE 's/^(.*): all classes: ([^:]*): .*(Mean W1 .*) to expect.*/  \1: \2. \3/p' "$out/verdicts.txt")
+
+report     file://$PWD/$out/report.html
+$also
+
+try next   export PATH="$PWD/.venv/bin:\$PATH"
+           change examples/demo/camera_model.yaml (noise, exposure, colours), then render, detect and compare again
+           simjudge drive lab                                   a car follows the course by itself
+           simjudge info YOUR_SET                               what simjudge makes of your own pictures
+           simjudge compare REAL SIM --model DETECTOR --out result && simjudge report result
+────────────────────────────────────────────────────────────────────────────────────────────────────
+SCREEN
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && command -v xdg-open >/dev/null; then
     xdg-open "$out/report.html" >/dev/null 2>&1 || true
 fi

@@ -28,8 +28,8 @@ if ! ls "$cache"/simjudge_msgs-*.whl "$cache"/tf2_msgs-*.whl >/dev/null 2>&1; th
     trap 'rm -rf "$building"' EXIT
     mkdir -p "$building"
     for folder in msgs msgs/wheel/tf2_msgs; do
-        "$python" -m pip wheel --quiet --quiet --disable-pip-version-check --retries 10 --timeout 60 --no-deps \
-            --wheel-dir "$building" "./$folder" || { say "$folder could not be built; see above"; exit 1; }
+        follow ".venv/build-${folder//\//_}.log" 60 "" "building $folder" "$python" -m pip wheel --progress-bar off --no-color \
+            --disable-pip-version-check --retries 10 --timeout 60 --no-deps --wheel-dir "$building" "./$folder" || exit 1
     done
     rm -rf "$cache"
     mv "$building" "$cache"

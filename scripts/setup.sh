@@ -40,10 +40,16 @@ make_venv() {
 }
 
 # A registry that times out is asked again: pip itself retries each request, and the whole command gets three tries.
+# pip names a package when it looks at it, and takes about a third as long again to unpack them all.
 pip_install() {
-    local try
+    local group=$1 try count=0
+    shift
+    if [ "$1" = -r ]; then count=$(grep -c '^[A-Za-z]' "$2"); fi
     for try in 1 2 3; do
-        if "$venv/bin/python" -m pip install --quiet --quiet --disable-pip-version-check --retries 10 --timeout 60 "$@"; then return; fi
+        if follow "$venv/setup-$group.log" $((count * 4 / 3)) '^(Collecting|Requirement already satisfied)' "installing $group" \
+            "$venv/bin/python" -m pip install --progress-bar off --no-color --disable-pip-version-check --retries 10 --timeout 60 "$@"; then
+            return
+        fi
         say "pip failed (try $try of 3)"
         sleep $((try * 5))
     done
@@ -64,9 +70,9 @@ for group in "${groups[@]}"; do
         test) why="the test runner, the linters and the type checker" ;;
         docs) why="mkdocs, to build the documentation" ;;
     esac
-    say "installing the packages of requirements/$group.txt into $venv: $why"
-    pip_install -r "requirements/$group.txt"
-    if [ "$group" = core ]; then pip_install --no-deps --no-build-isolation -e .; fi
+    say "installing $group into $venv: $why"
+    pip_install "$group" -r "requirements/$group.txt"
+    if [ "$group" = core ]; then pip_install core --no-deps --no-build-isolation -e .; fi
     if [ "$group" = ros ]; then scripts/msgs.sh; fi
     if [ "$group" = sim ]; then scripts/llvm.sh; fi
     key "$group" > "$venv/.stamp-$group"

@@ -1,6 +1,8 @@
 """The shell functions that find a Python and ask apt for what pip cannot give."""
 
 import os
+import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +97,52 @@ def test_apt_is_used_as_root_or_through_sudo_or_not_at_all(tmp_path, user, has_s
     asked = (tmp_path / "asked").read_text() if (tmp_path / "asked").exists() else ""
     assert ("install" in asked) == (code == 0)
     assert ("sudo" in asked) == (code == 0 and has_sudo)
+
+
+def on_terminal(line, path):
+    """What a terminal is shown of a line, as `shell` runs it."""
+    main, other = pty.openpty()
+    command = ["/bin/bash", "-euo", "pipefail", "-c", f". scripts/common.sh; {line}"]
+    with subprocess.Popen(
+        command, cwd=ROOT, env={"PATH": f"{path}:/usr/bin:/bin"}, stderr=other, stdout=other
+    ) as running:
+        os.close(other)
+        shown = b""
+        while True:
+            try:
+                part = os.read(main, 4096)
+            except OSError:
+                break
+            shown += part
+    os.close(main)
+    return running.returncode, shown.decode()
+
+
+NOISE = 'for n in 1 2 3; do echo "Collecting package$n"; sleep 0.8; done'
+
+
+def test_an_installer_says_nothing_but_how_far_it_is(tmp_path):
+    program(tmp_path / "bin", "installer", NOISE)
+    code, shown = on_terminal(f"follow {tmp_path}/log 6 ^Collecting 'installing core' installer", tmp_path / "bin")
+    assert code == 0
+    assert "Collecting" not in shown
+    assert re.search(r"installing core: \d+ s, [12] of 6, about \d+ s left", shown)
+    assert (tmp_path / "log").read_text().splitlines() == [f"Collecting package{n}" for n in (1, 2, 3)]
+
+
+def test_without_a_terminal_it_says_nothing(tmp_path):
+    program(tmp_path / "bin", "installer", NOISE.replace("0.8", "0"))
+    done = shell(f"follow {tmp_path}/log 6 ^Collecting 'installing core' installer", tmp_path / "bin")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_an_installer_that_fails_names_its_log(tmp_path):
+    program(tmp_path / "bin", "installer", "seq 40; echo no such package >&2; exit 7")
+    done = shell(f"follow {tmp_path}/log 6 ^x 'installing core' installer", tmp_path / "bin")
+    assert done.returncode == 7
+    lines = done.stderr.splitlines()
+    assert lines[-2:] == ["no such package", f"simjudge: installing core failed; its whole output is in {tmp_path}/log"]
+    assert len(lines) < 15
 
 
 def test_set_up_again_is_skipped_where_nothing_changed():

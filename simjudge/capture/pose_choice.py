@@ -11,6 +11,9 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
 
+RANDOM_FRAMES = 10
+"""Random poses of whoever does not say how many."""
+
 
 def choose_camera_poses(
     poses: str | Path,
@@ -26,7 +29,7 @@ def choose_camera_poses(
         poses: "random", "path", or a TUM or CSV file.
         scene: file or name of the scene; "path" needs its course.
         camera: its rate and its field of view count.
-        count: number of frames; None for all of a course or a file.
+        count: number of frames; None for all of a course or a file, and for RANDOM_FRAMES random ones.
         seed: seed of random poses.
         mount: the optical frame in the body that moves; see `camera_mount`.
 
@@ -40,10 +43,8 @@ def choose_camera_poses(
     if count is not None and not 1 <= count <= MOST_FRAMES:
         raise UsageError(f"-n {count}: must be 1 to {MOST_FRAMES} frames")
     if str(poses) == "random":
-        if count is None:
-            raise UsageError("--poses random: how many? give -n")
         field = camera.lens.horizontal_field()
-        return RandomPoses(Path(scene).stem, count, camera.rate, mount, field, seed), Losses()
+        return RandomPoses(Path(scene).stem, count or RANDOM_FRAMES, camera.rate, mount, field, seed), Losses()
     if str(poses) == "path":
         course = read_scene(scene, seed).course
         if course is None:

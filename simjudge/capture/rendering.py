@@ -18,6 +18,7 @@ from simjudge.capture.render_output import RECORDING_SUFFIXES, render_record_pat
 from simjudge.capture.render_plan import PlacedScene, RenderPlan, assign_sides, describe_rendering
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import check_output, output_path
+from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
@@ -53,8 +54,8 @@ def render(  # noqa: PLR0913 - the options of the command
     scene: str | Path,
     out: str | Path,
     *,
-    camera: str | Path | Camera,
-    poses: str | Path,
+    camera: str | Path | Camera = DEFAULT_CAMERA,
+    poses: str | Path = "random",
     n: int | None = None,
     seed: int = 0,
     scenes: int | None = None,
@@ -77,7 +78,7 @@ def render(  # noqa: PLR0913 - the options of the command
         out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
         camera: a camera's file, the name of one that comes with simjudge, or a camera.
         poses: "random" for poses anywhere on the floor, "path" for the scene's course, or a TUM or CSV file.
-        n: number of frames; None for all of a course or a file.
+        n: number of frames; None for all of a course or a file, and for 10 random ones.
         seed: seed of placements, poses and noise.
         scenes: number of placements of the scene's random things; None for one, with random poses one per 10 frames.
         valid: share of a data set for validation, 0 to 0.9.

@@ -10,7 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from simjudge.commands.common import print_note, progress
+from simjudge.commands.listing import list_option
 from simjudge.core.exit_codes import EXIT_FAILED
+from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
 from simjudge.core.settings import LONGEST_TIME
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ def drive(
     scene: str = typer.Argument(
         ..., metavar="SCENE", help="A scene with a course: a file, or the name of one shipped."
     ),
-    camera: str = typer.Option(..., "--camera", metavar="FILE|NAME", help="The car's camera."),
+    camera: str = typer.Option(CAMERA, "--camera", metavar="FILE|NAME", help="The car's camera."),
     detector: str = typer.Option(
         "ground_truth", "--detector", metavar="FILE|NAME", help="Finds the cones: a detector, or ground_truth."
     ),
@@ -40,12 +42,14 @@ def drive(
         help="End the drive after this many simulated seconds; to end so is then no failure.",
     ),
     engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
+    names: bool = list_option(),
 ) -> None:
     """Drive a scene's course in closed loop: camera, detector, driver, physics, and again.
 
     Simulated time waits for the detector: the same command gives the same drive on any machine. The recording holds
     images, ground truth, detections, camera_info, odometry, tf and commands; simjudge reads it as a set.
     """
+    del names
     from simjudge.driving.drive import drive as drive_course
 
     result = drive_course(

@@ -7,19 +7,22 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import exit_if_lost, print_note, progress
+from simjudge.commands.listing import list_option
+from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
 
 
 def render(
     scene: str = typer.Argument(..., metavar="SCENE", help="A scene's file, or the name of one that is shipped."),
-    camera: str = typer.Option(..., "--camera", metavar="FILE|NAME", help="The camera that sees it."),
+    camera: str = typer.Option(CAMERA, "--camera", metavar="FILE|NAME", help="The camera that sees it."),
     poses: str = typer.Option(
-        ...,
+        "random",
         "--poses",
         metavar="random|path|FILE",
         help="Anywhere on the floor; along the scene's course; a TUM or CSV file.",
     ),
     out: Path = typer.Option(..., "--out", help="x.mcap, x.db3, or the folder of a YOLO data set."),
-    frames: int | None = typer.Option(None, "-n", "--frames", help="How many; all of a course or FILE if left out."),
+    frames: int | None = typer.Option(
+        None, "-n", "--frames", help="How many; if left out all of a course or FILE, and 10 random ones."),
     seed: int = typer.Option(0, min=0, help="Seed of placements, poses and noise."),
     scenes: int | None = typer.Option(
         None,
@@ -36,12 +39,14 @@ def render(
     min_size: float = typer.Option(5.0, min=0, metavar="PX", help="Smaller things are not labelled."),
     min_visible: float = typer.Option(0.25, min=0, max=1, help="Things seen by a smaller share are not labelled."),
     engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
+    names: bool = list_option(),
 ) -> None:
     """Render labelled images of a scene through a camera.
 
     Poses in a FILE are those of the car's base_link, unless --mount says otherwise. If the command is stopped, the
     same command goes on where it was, and the result is the same to the byte. OUT.render.json says what was done.
     """
+    del names
     from simjudge.capture.rendering import render as render_frames
 
     result = render_frames(

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import exit_if_lost, print_note, progress
+from simjudge.commands.listing import list_option
 from simjudge.core.settings import LONGEST_TIME
 
 
@@ -56,12 +57,14 @@ def replay(
     min_visible: float = typer.Option(0.25, min=0, max=1, help="Things seen by a smaller share are not labelled."),
     seed: int = typer.Option(0, min=0, help="Seed of the scene, the camera's noise and the poses' noise."),
     engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
+    names: bool = list_option(),
 ) -> None:
     """Render a synthetic frame for each real one of a recording, with its stamp and name.
 
     The recording that is written pairs with the real one: simjudge compare REAL SIM --paired. Without images in BAG,
     frames are made at the camera's rate. If the command is stopped, the same command goes on where it was.
     """
+    del names
     from simjudge.capture.replaying import replay as replay_frames
 
     result = replay_frames(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,8 @@ class FileKind:
 CALIBRATION = FileKind("a calibration", ("config/*_camera.yaml",))
 CAMERA = FileKind("a camera", ("config/cameras/*.yaml",))
 DETECTOR = FileKind("a detector", ("config/detectors/*.yaml", "models/*.onnx"))
+DEFAULT_CAMERA = "plain_half"
+"""The camera of whoever names none: a pinhole at 640 x 360, quick to render."""
 ROBOT = FileKind("a robot", ("config/*.yaml",), but=CALIBRATION.patterns)
 SCENE = FileKind("a scene", ("config/scenes/*.yaml",))
 SENSORS = FileKind("a set of sensors", ("config/sensors/*.yaml",))
@@ -74,6 +77,29 @@ def shipped_files(kind: FileKind) -> dict[str, Path]:
             for file in sorted(set(root.glob(pattern)) - others):
                 found.setdefault(file.stem, file)
     return found
+
+
+def first_sentence(file: Path) -> str:
+    """What a file that comes with simjudge says of itself.
+
+    Args:
+        file: a YAML file whose comment begins with a sentence, or a model with a card beside it.
+
+    Returns:
+        The first sentence of the comment; of a model, the classes that its card names. Empty without either.
+    """
+    if file.suffix != ".yaml":
+        card = file.with_suffix(".md")
+        lines = card.read_text(encoding="utf-8").splitlines() if card.is_file() else []
+        classes = next((line.split("|")[2].strip() for line in lines if line.startswith("| classes |")), "")
+        return classes and f"A network that finds {classes}"
+    words: list[str] = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        if "yaml-language-server" not in line:
+            words.append(line.lstrip("# "))
+    return re.split(r"(?<=[.;])\s", " ".join(words))[0].rstrip(".;")
 
 
 def find_file(given: str | Path, kind: FileKind) -> Path:

@@ -15,6 +15,7 @@ from simjudge.capture.ground_truth import Labelling
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
 from simjudge.core.files import atomic_file, check_output, output_path
+from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.version import version
 from simjudge.data.rosbag2.message_recording import record_messages
@@ -106,7 +107,7 @@ def drive(  # noqa: PLR0913 - the options of the command
     scene: str | Path,
     out: str | Path | None = None,
     *,
-    camera: str | Path | Camera,
+    camera: str | Path | Camera = DEFAULT_CAMERA,
     detector: str | Path | Detector = GROUND_TRUTH,
     vehicle: str | Path = "art1",
     seed: int = 0,

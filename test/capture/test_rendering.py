@@ -166,7 +166,6 @@ def test_rows_that_are_no_poses_are_left_out_and_counted(place):
     ("scene", "options", "code", "says"),
     [
         ("gone", ["--poses", "random", "-n", "3"], 2, "neither a file nor the name of a scene"),
-        ("tiny", ["--poses", "random"], 2, "how many? give -n"),
         ("tiny", ["--poses", "random", "-n", "0"], 2, "0 frames"),
         ("tiny", ["--poses", "random", "-n", "3", "--scenes", "4"], 2, "4 placements for 3 frames"),
         ("tiny", ["--poses", "random", "-n", "3", "--valid", "0.5", "--test", "0.5"], 2, "nothing to train on"),

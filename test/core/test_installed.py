@@ -11,7 +11,9 @@ from simjudge.core.installed import (
     DETECTOR,
     ROBOT,
     SCENE,
+    VEHICLE,
     find_file,
+    first_sentence,
     installed_file,
     roots,
     shipped_files,
@@ -52,3 +54,10 @@ def test_a_file_by_path_or_name(tmp_path):
     assert find_file("plain", CAMERA) == find_file("plain.yaml", CAMERA) == ROOT / "config/cameras/plain.yaml"
     assert find_file("lab_pico", DETECTOR) == ROOT / "models/lab_pico.onnx"
     assert set(shipped_files(CALIBRATION)) == {"art1_camera"}
+
+
+@pytest.mark.parametrize("kind", [SCENE, CAMERA, VEHICLE, DETECTOR])
+def test_every_file_says_what_it_is_in_words_of_its_own(kind):
+    said = {name: first_sentence(file) for name, file in shipped_files(kind).items()}
+    assert all(said.values()), said
+    assert len(set(said.values())) == len(said)

@@ -24,7 +24,7 @@ from simjudge.results.saved_result import ResultEntry
 LIGHT = {
     "page": "#f6f7f9", "panel": "#ffffff", "ink": "#1b2430", "soft": "#566173", "line": "#d9dee6", "grid": "#e8ebf0",
     "plane": "#e9ecf1", "a": "#1f6fc4", "b": "#d06010", "w1": "#7a4fb5", "band": "#c4cad4", "floor": "#6b7686",
-    "large-gap": "#8c1220", "large-gap-tint": "#f8e1e3", "gap": "#c2410c", "gap-tint": "#fcebe0",
+    "large-gap": "#8c1220", "large-gap-tint": "#f8e1e3", "gap": "#b83a08", "gap-tint": "#fcebe0",
     "small-gap": "#8a6100", "small-gap-tint": "#faf0d6", "predicts": "#1b6e57", "predicts-tint": "#e6f3ee",
     "cannot-tell": "#2f5d9b", "cannot-tell-tint": "#e6eef8", "too-few": "#5a6472", "too-few-tint": "#eceff3",
     "none": "#5d4a8a", "none-tint": "#eeeaf7", "open": "#6a5b00", "open-tint": "#f7f1d2",

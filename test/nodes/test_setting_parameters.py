@@ -23,6 +23,9 @@ ROWS = {row.name: row for row in declared(CompareSettings)}
         ("class_blind", "BOOL", False),
         ("bootstrap", "INTEGER", 1000),
         ("block", "DOUBLE", None),
+        ("margin", "DOUBLE", 0.05),
+        ("masks", "STRING", "auto"),
+        ("permutations", "INTEGER", None),
     ],
 )
 def test_a_setting_is_a_parameter(name, kind, default):

@@ -68,9 +68,10 @@ def test_parameters_and_sets_have_their_places(preset):
     given = about(preset=preset, model="x.onnx")["parameters"]
     assert {"patch_height", "patch_width", *given} - {"patch"} == set(ComparisonParameters.get_fields_and_field_types())
     assert [said.patch_height, said.patch_width] == given["patch"]
-    for name in set(given) - {"patch", "mask_factor"}:
+    for name in set(given) - {"patch", "mask_factor", "block"}:
         assert getattr(said, name) == given[name]
-    assert said.mask_factor == given["mask_factor"] or (math.isnan(said.mask_factor) and given["mask_factor"] is None)
+    for name in ("mask_factor", "block"):
+        assert getattr(said, name) == given[name] or (math.isnan(getattr(said, name)) and given[name] is None)
     assert set(SIDE) == set(SetSummary.get_fields_and_field_types())
     for name, value in SIDE.items():
         assert getattr(message.a, name) == ("" if value is None else value)

@@ -83,7 +83,7 @@ def test_word_and_numbers_stand_at_the_top(tmp_path: Path, table: pa.Table, verd
     hero = plain(html[html.index('class="hero') : html.index("Verdict by class")])
     assert hero.split(">")[-1].strip().startswith(word)
     assert "Mean W1" in hero
-    assert "no permutations were run" in hero or ("floor" in hero and "95 % interval" in hero)
+    assert "No permutations were run" in hero or ("floor" in hero and "95 % interval" in hero)
     assert "O_A: B (chrono) shows" in hero
 
 

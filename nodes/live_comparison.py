@@ -12,17 +12,19 @@ from simjudge.context.certainty import Certainty
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.recorded_poses import header_stamp
 from simjudge.studies.background import BackgroundComparison, DirectionNumbers, compare_backward
+from simjudge.studies.comparison import Comparison
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
-from simjudge.studies.live.session import LiveOptions, LiveSession, load_reference
+from simjudge.studies.live.session import NOT_YET, LiveOptions, LiveSession, Resampling, load_reference
 from simjudge.studies.live.stream_matching import MatchedMessages, UnmatchedMessage
 
 from .diagnostics import OK, WARN, ThroughputCounter
 from .endpoints import declared_publisher
-from .headers import make_header, message_stamp
+from .headers import describe_message, make_header, message_stamp
 from .runtime import SimjudgeNode
 from .validation_messages import contexts_message
 from .validation_output import ValidationOutput
 from .validation_overlay import ValidationOverlay
+from .worker import WorkAbandonedError
 
 _CERTAINTY_NAMES = [each.name for each in fields(Certainty)] + ["map50_a", "map50_b", "map50_95_a", "map50_95_b"]
 """Entries of result.json that take long, and are computed beside the live work."""
@@ -64,6 +66,7 @@ class LiveComparison:
         self._certainty_frames = 0
         # A computation of certainty that runs in another process, and the frames that it is of.
         self._running: tuple[BackgroundComparison, int] | None = None
+        self._unjudged = 0
         self._contexts = declared_publisher(node, "validation/contexts")
         self.throughput, self.counts, self.changed = ThroughputCounter(), dict[str, object](), False
 
@@ -121,6 +124,10 @@ class LiveComparison:
             received: when they were matched, seconds of `time.monotonic`.
         """
         if self._session is None:
+            self._unjudged += 1
+            return
+        if self._node.hurried:
+            self._node.losses.add("frames that still waited when the node was ended", describe_message(match.first))
             return
         judged = self._session.add(match)
         if judged is not None:
@@ -167,7 +174,9 @@ class LiveComparison:
         """
         if self._session is None:
             raise SimjudgeError("no reference is loaded")
-        self._output.save(self._session.compared(), folder)
+        seconds = self._node.settings["certainty_time"]
+        resampling = Resampling.NOW if seconds else Resampling.NEVER
+        self._output.save(self._session.compared(resampling, deadline=time.monotonic() + seconds), folder)
 
     def count(self) -> None:
         """Refresh `counts`."""
@@ -217,32 +226,66 @@ class LiveComparison:
         self.publish_summary()
 
     def finish(self) -> None:
-        """Write and publish the whole result.
+        """Write and publish the plain numbers, then add certainty; say what was left out, whatever else happens.
 
         Raises:
-            SimjudgeError: it cannot be written; the journal stays.
+            SimjudgeError: the result cannot be written; the journal stays.
         """
         self._drop_certainty()
-        session, node, out = self._session, self._node, self._output.out
+        session, node = self._session, self._node
         if session is None:
+            if self._unjudged:
+                node.get_logger().warning(
+                    f"no reference was loaded: {self._unjudged} frames were not judged, there is no result"
+                )
             return
-        frames = session.judge.frame_count
-        if not session.has_objects:
-            node.get_logger().warning(f"{frames} live frames with nothing labelled in them: there is no result")
-            session.close(finished=frames == 0)
-            return
+        finished = False
         try:
-            compared = session.compared()
-            if out is not None:
-                self._output.save(compared, out)
-            reverse = compare_backward(session.job(both=True)) if node.settings["both_directions"] else None
-        except Exception:
-            session.close(finished=False)
-            raise
-        for line in compared.losses.lines():
-            node.get_logger().warning(f"left out {line}")
-        self._publish(session, compared.result.numbers, reverse, compared.inputs, frames)
-        session.close(finished=out is not None)
+            if session.has_objects:
+                finished = self._write_result(session)
+            else:
+                node.get_logger().warning(
+                    f"{session.judge.seen} live frames with nothing labelled in them: there is no result"
+                )
+                finished = session.judge.seen == 0
+        finally:
+            for line in session.losses().lines():
+                node.get_logger().warning(f"left out {line}")
+            session.close(finished=finished)
+
+    def _write_result(self, session: LiveSession) -> bool:
+        """Write the plain numbers, then the same with certainty; whether all is written, and the journal can go."""
+        settings, output = self._node.settings, self._output
+        asked = session.options.settings
+        seconds = settings["certainty_time"] if asked.permutations != 0 or asked.bootstrap else 0.0
+        found = session.compared(Resampling.LATER if seconds else Resampling.NEVER)
+        self._give_out(session, found)
+        begin, both = time.monotonic(), settings["both_directions"]
+        try:
+            if seconds:
+                output.log(f"the plain numbers are there; certainty follows within {seconds:g} s (certainty_time)")
+                found = session.compared(deadline=begin + seconds / (2 if both else 1), advance=self._go_on)
+                self._give_out(session, found)
+            if both:
+                job = session.job(both=True, resampled=seconds > 0)
+                reverse = compare_backward(job, self._go_on, begin + seconds if seconds else None)
+                self._publish(session, found.result.numbers, reverse, found.inputs, session.judge.frame_count)
+        except WorkAbandonedError:
+            output.log("certainty is left out, since the node was told to stop at once; start again with the same"
+                       " parameters and `out` to add it")  # fmt: skip
+            return False
+        return output.out is not None
+
+    def _give_out(self, session: LiveSession, found: Comparison) -> None:
+        """Save and publish a result."""
+        if self._output.out is not None:
+            self._output.save(found, self._output.out)
+        certain = 0 if found.parameters.get("certainty") == NOT_YET else session.judge.frame_count
+        self._publish(session, found.result.numbers, None, found.inputs, certain)
+
+    def _go_on(self, _done: int, _total: int) -> None:
+        if self._node.hurried:
+            raise WorkAbandonedError
 
     def _publish(
         self,

@@ -9,6 +9,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.settings import declared
 from simjudge.graph.node_settings import ValidationSettings
 from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.live.judge import LiveMemory
 from simjudge.studies.live.session import LiveOptions
 from simjudge.studies.live.stream_matching import MatchingLimits
 
@@ -63,6 +64,7 @@ def live_options(settings: ParameterValues) -> LiveOptions:
         replace(of_live, a_predictions=None, b_predictions=None, paired=False),
         live_is_a=settings["live_is"] == "a",
         on_jump=settings["on_jump"],
+        memory=LiveMemory(settings["window"], settings["keep"], of_live.seed),
         journal=None if out is None else out.with_name(f"{out.name}.journal"),
         resume=settings["resume"],
     )

@@ -47,8 +47,6 @@ _YES_NO = ("true", "false")
 _OF_SETS = chosen(CompareSettings, method.OF_SETS)
 _WAITING = 100_000
 """Frames of a recording that may wait for their detections."""
-_REPORT = 600.0
-"""Seconds that the resampling and the report at the end are given."""
 
 _MODEL = arguments_of(chosen(DetectionSettings, ("model",)))
 _BAG = Argument("bag", "", "Recording to play. Not given: images come from a camera.")
@@ -89,7 +87,7 @@ def _validate(values: Values) -> tuple[Process, ...]:
     parameters |= {"out": values["out"]} if values["out"] else {}
     parameters |= given_parameters(_OF_SETS, values)
     once = not parse_bool("stay", values["stay"])
-    judge = Process("validation_node", "validation_node", leads=once, patience=_REPORT,
+    judge = Process("validation_node", "validation_node", leads=once, patience=method.PATIENCE,
                     parameters={**parameters, "once": once, **method.parameters(values)})  # fmt: skip
     return _finished(values, read_robot(values["robot"]), (judge, *viewer_processes(values)))
 
@@ -112,8 +110,7 @@ def _live(values: Values) -> tuple[Process, ...]:
         # A recording may be played faster than the detector works: what waits for detections is not given up.
         parameters |= {"wait": DRAIN, "wait_count": _WAITING}
     parameters |= {"out": values["out"]} if values["out"] else {}
-    judge = Process("validation_node", "validation_node", patience=_REPORT,
-                    parameters={**parameters, **method.parameters(values)})  # fmt: skip
+    judge = method.live_judge(values, parameters)
     return _finished(values, robot, (*sources, detection, judge, *viewer_processes(values)), played)
 
 
@@ -216,7 +213,7 @@ LIVE = Graph(
         Argument("detect_reference", "false", "Run the detector on the reference too, in place of its own predictions.",
                  _YES_NO),
         _BAG, Argument("out", "", "Folder for the result, written at the end."), *_PLAY, _EVERY, _CAMERA,
-        _CALIBRATION, *method.ARGUMENTS, *rviz_arguments("auto"), *WATCH, *_COMMON,
+        _CALIBRATION, *method.ARGUMENTS, *method.LIVE_ARGUMENTS, *rviz_arguments("auto"), *WATCH, *_COMMON,
     ),
     _live,
 )  # fmt: skip

@@ -244,6 +244,17 @@ class ValidationSettings(StageSettings):
         0.0, "Time between computations of certainty and the other direction, beside the live work; 0: only at the"
         " end.", unit="s", low=0, high=86_400,
     )  # fmt: skip
+    certainty_time: float = setting(
+        60.0, "Time for certainty at the end, after the plain numbers are written; as many permutations and bootstrap"
+        " draws are made as fit, and said. 0: none.", unit="s", low=0, high=86_400,
+    )  # fmt: skip
+    window: float | None = setting(
+        None, "Time before the newest stamp whose frames the numbers are of. Not given: all.", unit="s", low=0
+    )
+    keep: int | None = setting(
+        20_000, "Most live objects that are kept; beyond it the numbers are of a random share of the frames. A frame"
+        " with more boxes than a tenth of it is left out.", low=10, high=10_000_000,
+    )  # fmt: skip
     resume: bool = setting(
         default=True, help="Go on where a killed run ended, by the journal beside `out`; false: begin anew."
     )

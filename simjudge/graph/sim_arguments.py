@@ -21,8 +21,6 @@ _WAITING = 100_000
 """Frames that may wait for their detections."""
 _LONG = 3600.0
 """Seconds that work on the last frames may take, and that they may wait for each other."""
-_REPORT = 600.0
-"""Seconds that the resampling and the report at the end are given."""
 _PATIENCE = 120.0
 """Seconds that the simulation waits for the other nodes: a detector may have to load torch."""
 
@@ -46,6 +44,7 @@ ARGUMENTS = (
              _YES_NO),
     Argument("result", "", "Folder for the result, written at the end; with reference."),
     *(each for each in method.ARGUMENTS if each.name != "seed"),
+    *method.LIVE_ARGUMENTS,
 )  # fmt: skip
 
 
@@ -128,7 +127,6 @@ def _judge(values: Values) -> Process:
         "live_is": "b",
         "wait": _LONG,
         "wait_count": _WAITING,
-        **method.parameters(values),
     }
     if values["reference_predictions"]:
         parameters["predictions"] = values["reference_predictions"]
@@ -136,7 +134,7 @@ def _judge(values: Values) -> Process:
         parameters["model"] = values["detector"]
     if values["result"]:
         parameters["out"] = values["result"]
-    return Process("validation_node", "validation_node", parameters=parameters, patience=_REPORT)
+    return method.live_judge(values, parameters)
 
 
 def _recorder(values: Values) -> Process:

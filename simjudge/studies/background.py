@@ -68,12 +68,15 @@ def compare_directions(job: ComparisonJob) -> DirectionNumbers:
     return DirectionNumbers(forward, compare_backward(job) if job.both else None)
 
 
-def compare_backward(job: ComparisonJob, advance: Advance | None = None) -> dict[str, Any]:
+def compare_backward(
+    job: ComparisonJob, advance: Advance | None = None, deadline: float | None = None
+) -> dict[str, Any]:
     """Compare A predicting B.
 
     Args:
         job: what to compare.
         advance: receives (contexts done, contexts in all).
+        deadline: `time.monotonic` after which no more permutations and bootstrap draws begin.
 
     Returns:
         "by_class" and "overall" as docs/results.md has them.
@@ -81,7 +84,7 @@ def compare_backward(job: ComparisonJob, advance: Advance | None = None) -> dict
     Raises:
         SimjudgeError: the sets cannot be compared.
     """
-    return compare_pair(job.b, job.a, job.settings, advance=advance).numbers
+    return compare_pair(job.b, job.a, job.settings, advance=advance, deadline=deadline).numbers
 
 
 class BackgroundComparison:

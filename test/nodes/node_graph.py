@@ -14,7 +14,7 @@ from simjudge.data.rosbag2.live_recording import LiveRecording
 from simjudge.data.rosbag2.recording import Recording
 
 ROOT = Path(__file__).parents[2]
-DISCOVERY = 30
+DISCOVERY = 120
 
 
 class Graph:
@@ -60,7 +60,7 @@ class Graph:
         process.log.flush()
         return Path(process.log.name).read_text()
 
-    def stop(self, process, number=signal.SIGINT, timeout=30):
+    def stop(self, process, number=signal.SIGINT, timeout=120):
         """Send a signal and wait; the exit code."""
         process.send_signal(number)
         return process.wait(timeout)

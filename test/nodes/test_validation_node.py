@@ -82,7 +82,7 @@ class Ears:
         """What the node's diagnostics say of something."""
         return {v.key: v.value for v in self.diagnostics["validation"].values}.get(key)
 
-    def frames(self, count, timeout=30):
+    def frames(self, count, timeout=120):
         """Wait for a summary over so many live frames."""
         heard = self.graph.until(lambda: self.summaries and self.summaries[-1].b.frames == count, timeout)
         assert heard, [s.b.frames for s in self.summaries]
@@ -284,6 +284,43 @@ def test_what_has_no_partner_is_counted_and_never_paired(graph, sets, messages, 
     ours = result(tmp_path / "out")
     assert (ours["by_class"], ours["overall"]) == (known["by_class"], known["overall"])
     assert {line.partition(":")[0] for line in ours["losses"]} == lines
+
+
+def test_certainty_that_is_cut_short_is_added_from_the_journal(graph, sets, messages, expected, tmp_path):
+    out, given = tmp_path / "out", {"reference": sets[0], "out": tmp_path / "out", "both_directions": False}
+    node = graph.start("validation_node", **given, permutations=100_000, bootstrap=0, certainty_time=3600.0)
+    ears, feed = Ears(graph), Feed(graph, messages)
+    feed.wait()
+    feed.send_both(range(40))
+    ears.frames(40)
+    node.send_signal(signal.SIGINT)
+    graph.wait_for(node, "the plain numbers are there")
+    plain = result(out)
+    assert plain["parameters"]["certainty"] == "not yet"
+    assert plain["overall"]["mean_w1"] == result(expected)["overall"]["mean_w1"]
+    node.send_signal(signal.SIGTERM)
+    assert node.wait(120) == 0, graph.output(node)
+    assert "certainty is left out" in graph.output(node)
+    assert (tmp_path / "out.journal").exists()
+    again = graph.start("validation_node", **given, bootstrap=50, permutations=50)
+    graph.wait_for(again, "resumed after 40 frames")
+    assert graph.stop(again) == 0, graph.output(again)
+    assert_same_numbers(out, expected)
+    assert not (tmp_path / "out.journal").exists()
+
+
+def test_what_is_lost_is_said_without_a_result_too(graph, sets, messages, tmp_path):
+    node = graph.start("validation_node", reference=sets[0], out=tmp_path / "out", wait=0.3, **FEW)
+    feed = Feed(graph, messages)
+    feed.wait()
+    feed.send(0, *range(5))
+    graph.until(lambda: False, timeout=1.0)
+    assert graph.stop(node) == 0, graph.output(node)
+    output = graph.output(node)
+    assert "there is no result" in output
+    assert "left out 5 ground truth messages without detections" in output
+    assert "ended: 5 ground truth received, 0 detections received, 0 frames judged, 5 messages without" in output
+    assert not (tmp_path / "out").exists()
 
 
 def test_services(graph, sets, messages, tmp_path):

@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.progress import Log, ProgressBar
+from simjudge.core.progress import Advance, Log, ProgressBar
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.studies.background import ComparisonJob
 from simjudge.studies.compare_settings import CompareSettings
@@ -32,6 +33,8 @@ IGNORE = "ignore_repeats"
 """After a jump back of the stamps, frames with known stamps do not count again."""
 RESET = "reset"
 """After a jump back of the stamps, the frames so far are forgotten."""
+NOT_YET = "not yet"
+"""The parameter `certainty` of a result whose certainty is still being found."""
 COUNT = "count"
 """After a jump back of the stamps, all frames count."""
 _NOT_OF_FRAMES = ("bootstrap", "permutations", "margin", "seed", "block")
@@ -61,6 +64,14 @@ class LiveOptions:
     memory: LiveMemory = field(default_factory=LiveMemory)
     journal: Path | None = None
     resume: bool = True
+
+
+class Resampling(Enum):
+    """Whether a comparison resamples: at once, later (another comparison follows), or never."""
+
+    NOW = "now"
+    LATER = "later"
+    NEVER = "never"
 
 
 class LiveSession:
@@ -211,27 +222,40 @@ class LiveSession:
         out.extend(self.tally.losses())
         return out
 
-    def job(self, *, both: bool) -> ComparisonJob:
+    def job(self, *, both: bool, resampled: bool = True) -> ComparisonJob:
         """The comparison of everything so far, to be made in another process.
 
         Args:
             both: also in the other direction.
+            resampled: find certainty, as far as the settings ask for it.
 
         Raises:
             SimjudgeError: no frame has come in.
         """
         live, known = self.judge.collected(), self._reference.frames
         sets = (live, known) if self.options.live_is_a else (known, live)
-        return ComparisonJob(*sets, replace(self.options.settings, masks=self.judge.masks), both)
+        settings = replace(self.options.settings, masks=self.judge.masks)
+        return ComparisonJob(*sets, settings if resampled else replace(settings, permutations=0, bootstrap=0), both)
 
-    def compared(self) -> Comparison:
-        """The comparison of everything so far, as over two sets.
+    def compared(
+        self,
+        resampling: Resampling = Resampling.NOW,
+        *,
+        deadline: float | None = None,
+        advance: Advance | None = None,
+    ) -> Comparison:
+        """The comparison of all frames that are kept, as over two sets.
+
+        Args:
+            resampling: whether certainty is found. Until it is, the parameters say `"certainty": "not yet"`.
+            deadline: `time.monotonic` after which no more permutations and bootstrap draws begin.
+            advance: told (contexts done, contexts in all).
 
         Raises:
             SimjudgeError: nothing can be compared.
         """
-        job = self.job(both=False)
-        result: PairResult = compare_pair(job.a, job.b, job.settings)
+        job = self.job(both=False, resampled=resampling is Resampling.NOW)
+        result: PairResult = compare_pair(job.a, job.b, job.settings, advance=advance, deadline=deadline)
         losses = Losses()
         for part in (self._reference.frames.losses, self.tally.losses(), result.losses):
             losses.extend(part)
@@ -239,6 +263,8 @@ class LiveSession:
         for side, drawn in zip(("a", "b"), result.drawn, strict=True):
             inputs[side] |= describe_units(drawn)
         parameters = comparison_parameters(self.options.settings, result.numbers["overall"], result.painted)
+        if resampling is Resampling.LATER:
+            parameters["certainty"] = NOT_YET
         return Comparison(result, parameters, inputs, losses)
 
     def _new_judge(self) -> LiveJudge:

@@ -1,6 +1,7 @@
 """A live session without ROS: what counts once, what is forgotten, what a journal brings back, what is left out."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +17,8 @@ from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.inputs import read_input
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.journal import Journal
-from simjudge.studies.live.session import COUNT, IGNORE, LiveOptions, LiveSession
+from simjudge.studies.live.judge import LiveMemory
+from simjudge.studies.live.session import COUNT, IGNORE, NOT_YET, LiveOptions, LiveSession, Resampling
 from simjudge.studies.live.stream_matching import NO_PARTNER, MatchedMessages, UnmatchedMessage
 from simjudge.studies.pair import compare_pair
 
@@ -139,6 +141,58 @@ def test_a_journal_of_other_parameters_is_refused(side, tmp_path):
     anew = session(side, journal=journal, on_jump=COUNT, resume=False)
     assert anew.resumed == 0
     anew.close(finished=True)
+
+
+def test_a_journal_is_finished_with_other_settings_of_certainty_and_memory(side, tmp_path):
+    journal = tmp_path / "x.journal"
+    first = session(side, journal=journal)
+    for index in range(6):
+        first.add(match(index))
+    first.close(finished=False)
+    changed = replace(SETTINGS, bootstrap=0, permutations=30, seed=5, block=2.0, margin=0.1)
+    said = []
+    options = LiveOptions(changed, journal=journal, memory=LiveMemory(keep=10_000))
+    second = LiveSession(options, side, LiveFrameBuilder(("labels", "boxes"), (0, 0)), said.append)
+    assert second.resumed == 6
+    assert second.compared().result.numbers == compare_pair(side.frames, LIVE, changed).numbers
+    second.close(finished=True)
+
+
+def test_the_plain_numbers_come_first_and_fewer_permutations_are_said(side):
+    live = session(side)
+    for index in range(6):
+        live.add(match(index))
+    plain = live.compared(Resampling.LATER)
+    assert plain.parameters["certainty"] == NOT_YET
+    bare = replace(SETTINGS, bootstrap=0, permutations=0)
+    assert plain.result.numbers == compare_pair(side.frames, LIVE, bare).numbers
+    assert "certainty" not in live.compared(Resampling.NEVER).parameters
+    assert live.compared().result.numbers == batch(side, LIVE)
+    many = LiveSession(
+        LiveOptions(replace(SETTINGS, permutations=100_000, bootstrap=0)), side,
+        LiveFrameBuilder(("labels", "boxes"), (0, 0)), print,
+    )  # fmt: skip
+    for index in range(6):
+        many.add(match(index))
+    late = many.compared(deadline=0.0)
+    overall = late.result.numbers["overall"]
+    assert 0 < overall["permutations"] < 100_000
+    assert late.parameters["permutations"] == overall["permutations"]
+    assert overall["mean_w1"] == plain.result.numbers["overall"]["mean_w1"]
+
+
+def test_a_frame_of_very_many_boxes_is_left_out_and_drives_nobody_out(side):
+    live = session(side, memory=LiveMemory(keep=100))
+    for index in range(3):
+        live.add(match(index))
+    assert live.add(match(0, replace_stamps(made(8, frames=1, per_frame=20_000)))) is None
+    assert (live.judge.frame_count, live.judge.share) == (3, 1.0)
+    assert "1 frames with more than 10 boxes: 99.000 s: 20000" in live.losses().lines()
+    assert live.compared().inputs["b"]["frames"] == 3
+
+
+def replace_stamps(frames):
+    return replace(frames, stamp=np.array([99 * 10**9]))
 
 
 def test_another_reference_begins_anew_and_keeps_the_journal(side, tmp_path):

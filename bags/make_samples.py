@@ -1,4 +1,4 @@
-"""Makes the two sample recordings beside this script: `make samples`, or `python bags/make_samples.py [FOLDER]`.
+"""Makes the sample recordings beside this script, and their scene: `make samples`, or `bags/make_samples.py [FOLDER]`.
 
 Both show the same painted course of cones from the same drive. `sim` is the painting as it is, its camera replayed
 from poses that are a little off. `real_stand_in` has an uneven floor and light, and is then seen through a camera:
@@ -10,14 +10,21 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from painter import GREEN, RED, Camera, Course, Look, Painted, Pose, paint
+import yaml
+from painter import CONE_HEIGHT, FOOT_RADIUS, GREEN, RED, TOP_RADIUS, Camera, Course, Look, Painted, Pose, paint
 
+from simjudge.capture.camera_path import camera_mount
 from simjudge.core.frames import FloatArray, FrameSet, Objects
-from simjudge.data.rosbag2 import write_recording
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.writing import ExtraMessages, write_recording
+from simjudge.geometry.poses import Pose as EnginePose
 from simjudge.sensors.camera.chain import FilteredImages, Step
 from simjudge.sensors.camera.filters import as_uint8
+from simjudge.vehicle.vehicle import VehicleState
+from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, VehicleMessages
 
 FRAMES, RATE = 40, 2
 """Pictures in a recording, and how many a second."""
@@ -119,12 +126,72 @@ def recording(name: str, images: PaintedImages, camera: list[Step]) -> FrameSet:
     return FrameSet.build(name, size, objects, stamp=stamp, class_names=CLASS_NAMES, images=seen)
 
 
+def odometry(poses: list[Pose], made: FrameSet) -> ExtraMessages:
+    """Where ART-1 was that carried the camera: a message of /vehicle/odometry with each picture."""
+    mount, _ = camera_mount("art1", None)
+    types = standard_types().types
+    messages = VehicleMessages(lambda name: types[name])
+
+    def at(index: int) -> list[tuple[str, Any]]:
+        pose = poses[index]
+        camera = EnginePose.from_euler(pose.x, pose.y, pose.z, yaw=pose.yaw, pitch=pose.pitch, roll=pose.roll)
+        still = (0.0, 0.0, 0.0)
+        state = VehicleState(0.0, camera.optical_frame() @ mount.inverse(), still, still, still, 0.0, (*still, 0.0))
+        return [(f"/{ODOMETRY_TOPIC}", messages.odometry(int(made.stamp[index]), state))]
+
+    return at
+
+
+def write_scene(path: Path, scene: Course) -> None:
+    """Write the hall as a scene of the simulator: floor, walls, and the cones where the painter has them."""
+    x0, y0, x1, y1 = scene.hall
+    length, width = x1 - x0, y1 - y0
+    middle = [(x0 + x1) / 2, (y0 + y1) / 2]
+    floor, wall = ({"colour": list(colour)} for colour in (SIM_LOOK.floor, SIM_LOOK.wall))
+    cone = {"radius": FOOT_RADIUS, "height": CONE_HEIGHT, "top": TOP_RADIUS}
+    cones = zip(scene.class_id.tolist(), scene.place.tolist(), strict=True)
+    content = {
+        "classes": CLASS_NAMES,
+        "area": list(scene.hall),
+        "ambient": 0.3,
+        "kinds": {
+            f"{name}_cone": {"cone": cone, "surface": {"colour": list(SIM_LOOK.cones[k])}, "class": name}
+            for k, name in CLASS_NAMES.items()
+        },
+        "things": {
+            "floor": {"plane": [length, width], "at": middle, "surface": floor},
+            "left": {"box": [length, 0.1, 2.5], "at": [middle[0], y1 + 0.05], "surface": wall},
+            "right": {"box": [length, 0.1, 2.5], "at": [middle[0], y0 - 0.05], "surface": wall},
+            "near": {"box": [0.1, width, 2.5], "at": [x0 - 0.05, middle[1]], "surface": wall},
+            "far": {"box": [0.1, width, 2.5], "at": [x1 + 0.05, middle[1]], "surface": wall},
+        },
+        "lights": {
+            "ceiling": {
+                "grid": {"columns": 4, "rows": 1, "from": [x0 + 1, 0.0], "to": [x1 - 1, 0.0], "height": 2.4},
+                "intensity": 4,
+                "range": 8,
+            }
+        },
+        "placements": {
+            "cones": {
+                "table": {
+                    "kinds": {k: f"{name}_cone" for k, name in CLASS_NAMES.items()},
+                    "rows": "".join(f"{number} {k} {x:.4f} {y:.4f}\n" for number, (k, (x, y)) in enumerate(cones)),
+                }
+            }
+        },
+    }
+    head = "# The hall that the recordings beside this file were painted in. Written by make_samples.py.\n"
+    path.write_text(head + yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+
 def main() -> None:
-    """Write both recordings."""
+    """Write both recordings and their scene."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     rng = np.random.default_rng(2)
     scene, middle = course(rng)
     poses = drive(middle, rng)
+    write_scene(folder / "course.yaml", scene)
     sets = {
         "real_stand_in": (PaintedImages(scene, poses, REAL_LOOK), REAL_CAMERA),
         "sim": (PaintedImages(scene, [replayed(p, rng) for p in poses], SIM_LOOK), SIM_CAMERA),
@@ -132,7 +199,7 @@ def main() -> None:
     for name, (images, camera) in sets.items():
         made = recording(name, images, camera)
         (folder / f"{name}.mcap").unlink(missing_ok=True)
-        write_recording(made, folder / f"{name}.mcap")
+        write_recording(made, folder / f"{name}.mcap", extra_messages=odometry(images.poses, made))
         sys.stderr.write(f"{name}: {len(made)} pictures, {len(made.objects)} cones\n")
 
 

@@ -7,6 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
+
+from simjudge.capture.camera_path import camera_mount
+from simjudge.data.rosbag2.recorded_poses import read_poses
+from simjudge.data.sets import read_set
+from simjudge.scene.read import read_scene
 
 BAGS = Path(__file__).parents[1] / "bags"
 
@@ -81,3 +87,31 @@ def test_colours_are_those_of_the_classes():
     for box, strongest in zip(seen.box.astype(int), (0, 1), strict=True):
         lower = seen.pixels[box[3] - 6 : box[3] - 3, (box[0] + box[2]) // 2]
         assert (lower.argmax(1) == strongest).all()
+
+
+@pytest.mark.parametrize("name", ["real_stand_in", "sim"])
+def test_the_recordings_hold_the_poses_from_which_their_scene_is_seen(name):
+    """What replay needs: through the recorded poses, the scene's cones lie within the labelled boxes."""
+    frames = read_set(BAGS / f"{name}.mcap")
+    trajectory = read_poses(BAGS / f"{name}.mcap").trajectory
+    assert trajectory.stamp.tolist() == frames.stamp.tolist()
+    mount, _ = camera_mount("art1", None)
+    table = yaml.safe_load((BAGS / "course.yaml").read_text())["placements"]["cones"]["table"]["rows"]
+    cones = {int(n): (int(k), float(x), float(y)) for n, k, x, y in (row.split() for row in table.splitlines())}
+    off = []
+    objects = frames.objects
+    for frame, class_id, box, cone in zip(objects.frame, objects.class_id, objects.box, objects.instance, strict=True):
+        kind, x, y = cones[int(cone)]
+        assert kind == class_id
+        # A pinhole at the recorded pose: x right, y down, z forward.
+        right, down, ahead = (trajectory.pose(int(frame)) @ mount).to_body([x, y, painter.CONE_HEIGHT / 2])
+        across = CAMERA.width / 2 + CAMERA.focal * right / ahead
+        below = CAMERA.height / 2 + CAMERA.focal * down / ahead
+        off.append([across - (box[0] + box[2]) / 2, below - (box[1] + box[3]) / 2])
+    # Of a cone that is half hidden or half outside the image, the box bounds the rest: the others are in the middle.
+    assert np.median(np.abs(off), axis=0) == pytest.approx([0, 0], abs=0.6)
+
+
+def test_the_scene_of_the_recordings_can_be_rendered():
+    scene = read_scene(BAGS / "course.yaml")
+    assert {thing.class_id for thing in scene.labelled()} == {painter.RED, painter.GREEN}

@@ -38,7 +38,7 @@ def test_a_played_recording_is_recorded_again_message_by_message(graph, images, 
 
 @pytest.mark.parametrize("sample", ["sim.mcap", "real_stand_in.mcap"])
 def test_the_sample_recordings_arrive_whole(graph, sample, tmp_path, repository):
-    recorder = graph.start("record_node", out=tmp_path / "again", pattern="/camera/.*")
+    recorder = graph.start("record_node", out=tmp_path / "again", pattern="/camera/.*|/vehicle/.*")
     code, output = graph.run("play_node", bag=repository / "bags" / sample, rate=5.0, wait_for_subscribers=ALL)
     assert code == 0, output
     assert graph.stop(recorder) == 0

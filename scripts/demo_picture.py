@@ -1,6 +1,6 @@
-"""Paints docs/images/lab_drive.png from what `make demo` leaves: one frame of both recordings, boxes drawn in.
+"""Paints docs/images/demo.png from what `make demo` leaves: one place of two recordings, boxes drawn in.
 
-python scripts/drive_picture.py [FRAME]
+python scripts/demo_picture.py [FRAME]
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def painted(frames: FrameSet, index: int, title: str) -> np.ndarray:
         cv2.putText(picture, f"{found.score[row]:.2f}", (box[0], box[1] - 6), 0, 0.45, colour, 1, cv2.LINE_AA)
     cv2.putText(picture, title, (20, 40), 0, 0.9, (0, 0, 0), 4, cv2.LINE_AA)
     cv2.putText(picture, title, (20, 40), 0, 0.9, (255, 255, 255), 2, cv2.LINE_AA)
-    return cv2.resize(picture, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
+    return picture
 
 
 if __name__ == "__main__":
     index = int(sys.argv[1]) if len(sys.argv) > 1 else 8
     out = ROOT / "demo_out"
-    left = painted(read_set(out / "reference_seen.mcap"), index, "camera R, the stand-in for a real one")
-    right = painted(read_set(out / "plain_seen.mcap"), index, "the plain camera, at the same pose")
-    cv2.imwrite(str(ROOT / "docs/images/lab_drive.png"), np.hstack([left, right])[:, :, ::-1])
+    left = painted(read_set(out / "reality_seen.mcap"), index, "the stand-in for reality")
+    right = painted(read_set(out / "perfect_seen.mcap"), index, "a perfect camera, at the same place")
+    cv2.imwrite(str(ROOT / "docs/images/demo.png"), np.hstack([left, right])[:, :, ::-1])

@@ -80,7 +80,7 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
 def _cells(line: str) -> list[str]:
     """The cells of one line; the whole line where a quoted cell does not end in it."""
     try:
-        return next(csv.reader([line], skipinitialspace=True, strict=True), [])
+        return next(csv.reader([line], skipinitialspace=True, strict=True), None) or [line]
     except csv.Error:
         return [line]
 

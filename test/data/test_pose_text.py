@@ -85,3 +85,9 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "x.txt").write_bytes(b"\xff\xfe\x00\x80")
     with pytest.raises(SimjudgeError, match="not UTF-8 text"):
         read_pose_text(tmp_path / "x.txt")
+
+
+def test_a_table_of_nothing_but_the_sign_of_a_comment(tmp_path):
+    (tmp_path / "x.csv").write_text("#")
+    with pytest.raises(SimjudgeError, match="line 1: names no column stamp"):
+        read_pose_text(tmp_path / "x.csv")

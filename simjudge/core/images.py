@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +31,10 @@ LARGEST_IMAGE = 89_478_485
 # What Pillow warns of is refused here, in one line.
 warnings.simplefilter("ignore", Image.DecompressionBombWarning)
 
-_DAMAGED = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+DAMAGED_IMAGE = (
+    OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, EOFError, struct.error,
+    Image.DecompressionBombError,
+)  # fmt: skip
 """What Pillow raises for bytes that are no whole image; the last for a header that claims a gigantic one."""
 
 _PNG_BIT_DEPTH = 24
@@ -206,7 +210,7 @@ def decode_image(data: bytes, where: str) -> RgbImage:
             check_image_size(image.width, image.height, where)
             image.load()
             return _deep_to_rgb(image, data, where) if _is_deep(image, data) else np.asarray(image.convert("RGB"))
-    except _DAMAGED as error:
+    except DAMAGED_IMAGE as error:
         raise ImageError(f"{where}: the image is cut off or damaged ({error})") from error
 
 
@@ -281,7 +285,7 @@ def image_size(path: str | Path) -> tuple[int, int]:
             return image.size
     except SimjudgeError as error:
         raise ImageError(str(error)) from error
-    except _DAMAGED as error:
+    except DAMAGED_IMAGE as error:
         empty = path.exists() and path.stat().st_size == 0
         detail = "the image is empty (0 bytes)" if empty else f"not a readable image ({error})"
         raise ImageError(f"{path}: {detail}") from error

@@ -142,3 +142,14 @@ def test_sixteen_bits_are_scaled_to_eight(name):
 def test_values_of_unknown_scale_are_refused(pixels, reason):
     with pytest.raises(ImageError, match=f"depth.tif: .*{reason}.*convert it to 8 or 16 bits"):
         decode_image(encoded("TIFF", pixels), "depth.tif")
+
+
+def test_a_tiff_whose_offsets_are_no_whole_numbers():
+    data = bytearray(encoded("TIFF", noise()))
+    first = int.from_bytes(data[4:8], "little")
+    for entry in range(first + 2, first + 2 + 12 * int.from_bytes(data[first : first + 2], "little"), 12):
+        if int.from_bytes(data[entry : entry + 2], "little") == 273:  # StripOffsets becomes a float
+            data[entry + 2 : entry + 4] = (11).to_bytes(2, "little")
+            data[entry + 4 : entry + 8] = (1).to_bytes(4, "little")
+    with pytest.raises(ImageError, match="cut off or damaged"):
+        decode_image(bytes(data), "x")

@@ -12,7 +12,7 @@ from PIL import Image
 from rosbags.typesys.store import Typestore
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.images import IMAGE_FORMATS
+from simjudge.core.images import DAMAGED_IMAGE, IMAGE_FORMATS
 from simjudge.data.rosbag2.box_messages import BoxColumns, BoxMessage
 from simjudge.data.rosbag2.interfaces import (
     CAMERA_INFO,
@@ -122,7 +122,7 @@ def _encoded_size(message: Any) -> Size:
     try:
         with Image.open(io.BytesIO(message.data), formats=IMAGE_FORMATS) as image:
             return image.size
-    except (OSError, SyntaxError, ValueError):
+    except DAMAGED_IMAGE:
         return NO_SIZE
 
 

@@ -26,6 +26,8 @@ from simjudge.data.rosbag2.mcap_records import (
 from simjudge.data.rosbag2.storage import ZSTD_MAGIC, MessageLocation, StoredMessage, StoredTopic, format_seconds
 
 _KEPT_CHUNKS = 4
+_END_OF_TIME = 2**63
+"""Nanoseconds; recorders write them as 64 bits with a sign."""
 _FORMATS = {
     "ros2msg": MessageDefinitionFormat.MSG,
     "ros2idl": MessageDefinitionFormat.IDL,
@@ -161,6 +163,8 @@ class McapFile:
             for opcode, start, end in iterate_records(data, cut=span.cut):
                 if opcode == Opcode.MESSAGE and end - start >= 22:
                     channel, _, time = struct.unpack_from("<HIQ", data, start)
+                    if time >= _END_OF_TIME:
+                        raise DamageError("a message's time is beyond the year 2262")  # noqa: TRY301 - one place to report
                     yield channel, time, start + 22, end
         except DamageError as error:
             self._report(span, str(error))

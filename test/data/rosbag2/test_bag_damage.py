@@ -21,6 +21,7 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StorageP
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.images import encode_png
 from simjudge.data.rosbag2 import describe_recording, read_recording, write_recording
 from simjudge.data.rosbag2.interfaces import standard_types
 
@@ -410,3 +411,27 @@ def test_a_recording_of_damaged_chunks_alone_is_said_to_be_damaged(tmp_path, ind
     with pytest.raises(SimjudgeError, match=r"can be read.*(damaged|checksum)") as raised:
         read_set(tmp_path / "x.mcap")
     assert "holds no frame" not in str(raised.value)
+
+
+def test_a_time_beyond_64_bits_is_damage(tmp_path: Path) -> None:
+    times = [SECOND, 2**63 + 5, 2 * SECOND]
+    write_mcap(tmp_path / "x.mcap", [("/i", time, image(time % 2**31)) for time in times], chunked=False)
+    losses = read_recording(tmp_path / "x.mcap").losses
+    assert any("beyond the year 2262" in line for line in losses.lines())
+    write_mcap(tmp_path / "y.mcap", [("/i", 2**63 + 5, image(7))])
+    frames = read_recording(tmp_path / "y.mcap")
+    assert len(frames) == 0
+    assert "beyond the year 2262" in frames.losses.lines()[0]
+
+
+def test_an_image_whose_header_claims_a_gigantic_one(tmp_path: Path) -> None:
+    data = bytearray(b"BM" + bytes(12) + (40).to_bytes(4, "little") + (200_000).to_bytes(4, "little") * 2)
+    data += (1).to_bytes(2, "little") + (24).to_bytes(2, "little") + bytes(24)
+    kind = standard_types().types["sensor_msgs/msg/CompressedImage"]
+    giant = kind(image(SECOND).header, "bmp", np.frombuffer(bytes(data), np.uint8))
+    small = standard_types().types["sensor_msgs/msg/CompressedImage"]
+    whole = small(image(2 * SECOND).header, "png", np.frombuffer(encode_png(np.zeros((4, 4, 3), np.uint8)), np.uint8))
+    write_mcap(tmp_path / "x.mcap", [("/i", SECOND, giant), ("/i", 2 * SECOND, whole)])
+    frames = read_recording(tmp_path / "x.mcap")
+    assert len(frames) == 1
+    assert frames.losses.counts["images that cannot be read"] == 1

@@ -11,10 +11,13 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
+from simjudge.core.text import one_line
 from simjudge.perception.checkpoint import open_checkpoint
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, check_answer, check_scores
 from simjudge.perception.detector_summary import ShownDetector
 
+_LONGEST = 200
+"""Characters of a message of ultralytics that are shown."""
 END_TO_END_COLUMNS = 6
 """An NMS-free head gives corners, score and class of each detection in a row; others a row for each class."""
 
@@ -80,19 +83,25 @@ class UltralyticsDetector(ShownDetector):
 
         Raises:
             BadAnswerError: the net answers with NaN, scores outside [0, 1], or classes that it does not name.
+            SimjudgeError: the network cannot be run.
         """
         if not images:
             return []
-        results = self.model.predict(
-            [np.ascontiguousarray(image[..., ::-1]) for image in images],
-            imgsz=self.imgsz,
-            conf=self.min_score,
-            iou=self.iou,
-            rect=False,  # a square input always, as an exported model has
-            device=self.device or None,
-            verbose=False,
-            save=False,
-        )
+        try:
+            results = self.model.predict(
+                [np.ascontiguousarray(image[..., ::-1]) for image in images],
+                imgsz=self.imgsz,
+                conf=self.min_score,
+                iou=self.iou,
+                rect=False,  # a square input always, as an exported model has
+                device=self.device or None,
+                verbose=False,
+                save=False,
+            )
+        except SimjudgeError:
+            raise
+        except Exception as error:
+            raise SimjudgeError(f"{self.name}: the network cannot be run: {one_line(error, _LONGEST)}") from error
         return [self._detections(i, result.boxes) for i, result in enumerate(results)]
 
     def _detections(self, image: int, boxes: Any) -> Detections:

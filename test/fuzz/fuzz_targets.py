@@ -97,7 +97,7 @@ def check_message(message: str, folder: Path) -> None:
     assert "\n" not in message.strip(), message
     assert message.strip(), "an empty message"
     assert len(message) < LONGEST_MESSAGE, message[:200]
-    rest = message.replace(str(folder), "")
+    rest = message.replace(str(folder), "").replace(str(ROOT), "")
     assert tempfile.gettempdir() not in rest, message
     assert ".tmp" not in rest, message
 

@@ -165,3 +165,13 @@ def test_a_net_that_answers_nan_is_refused(tmp_path, name):
     model.save(str(tmp_path / "net.pt"))
     with pytest.raises(BadAnswerError, match=r"net, image 0 .*scores are NaN"):
         load_detector(tmp_path / "net.pt", imgsz=64)([PICTURE, PICTURE])
+
+
+def test_a_net_that_cannot_be_run_is_one_line(tmp_path):
+    model = yolo()
+    del model.model.model[-1]._backward_hooks
+    model.overrides["imgsz"] = 64
+    model.save(str(tmp_path / "net.pt"))
+    with pytest.raises(SimjudgeError, match=r"net: the network cannot be run: .*_backward_hooks") as error:
+        load_detector(tmp_path / "net.pt", imgsz=64)([PICTURE])
+    assert "\n" not in str(error.value)

@@ -130,6 +130,7 @@ def compare_class(
     limits = [method.theta] if thetas is None else list(thetas)
     pool, n_a = _Pool.of_sets(a, b), len(a.performance)
     matches = BestMatches.none(np.arange(len(pool.contexts)) >= n_a)
+    resamples = None if resamples is None else resamples.within(pool.frame)
     resampled = [] if resamples is None else [ResampledW1.zeros(resamples) for _ in limits]
     # A relabelled context of B needs its neighbours too.
     rows = np.arange(n_a if resamples is None else len(pool.contexts))
@@ -188,6 +189,7 @@ def resample_class(
     """
     limits = [method.theta] if thetas is None else list(thetas)
     pool = _Pool.of_sets(a, b)
+    resamples = resamples.within(pool.frame)
     resampled = [ResampledW1.zeros(resamples) for _ in limits]
     rows = np.arange(len(pool.contexts))
     for block in join_blocks(pool.contexts, rows, pool.rank_of, limits, strict=method.strict):

@@ -16,7 +16,9 @@ from simjudge.core.errors import UsageError
 from simjudge.core.frames import FloatArray
 
 BATCH_BYTES = 256 << 20
-"""Memory for the labels and weights of a batch."""
+"""Memory for the labels, their order and the weights of a batch."""
+TRY_BYTES = 7
+"""Bytes of a try for each unit: labels of all classes and of one, their order, and the weight."""
 TRIAL_TRIES = 20
 """Permutations and draws of the first batch under a time limit, by which the others are measured."""
 LEAST_TRIES = 10
@@ -61,18 +63,22 @@ class ResampleDraws:
         count = self.units_a + self.units_b
         labels = np.zeros((count, 1 + permutations if permutations else 0), np.uint8)
         labels[: self.units_a] = 1
+        order = None if self._paired else np.zeros(labels.shape, np.int32)
+        if order is not None and labels.shape[1]:
+            order[:, 0] = np.arange(count)
         for p in range(1, labels.shape[1]):
-            if self._paired:
+            if order is None:
                 swapped = self._labels.integers(0, 2, self.units_a).astype(np.uint8)
                 labels[:, p] = np.concatenate([1 - swapped, swapped])
             else:
-                labels[:, p] = self._labels.permutation(labels[:, 0])
+                order[:, p] = self._labels.permutation(count)
+                labels[:, p] = order[:, p] < self.units_a
         weights = np.ones((count, 1 + bootstrap if bootstrap else 0), np.uint8)
         for d in range(1, weights.shape[1]):
             drawn = _times_drawn(self._weights, self.units_a)
             other = drawn if self._paired else _times_drawn(self._weights, self.units_b)
             weights[:, d] = np.concatenate([drawn, other])
-        return Resamples(labels, weights)
+        return Resamples(labels, weights, order)
 
 
 class ResamplingSchedule:
@@ -94,7 +100,7 @@ class ResamplingSchedule:
         """Plan all tries."""
         self._draws, self._wanted, self._deadline = draws, (permutations, bootstrap), deadline
         self._most = max(1, permutations, bootstrap)
-        columns = BATCH_BYTES // max(1, 2 * (draws.units_a + draws.units_b))
+        columns = BATCH_BYTES // max(1, TRY_BYTES * (draws.units_a + draws.units_b))
         self._memory_share = max(1, columns) / self._most
         self._share_done, self._last_share, self._began = 0.0, 0.0, 0.0
         self.permutations_done = self.bootstrap_done = 0

@@ -8,7 +8,7 @@ reduced for all permutations and all bootstrap draws at once, and nothing is kep
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +31,34 @@ class Resamples(ShortRepr):
     Attributes:
         labels: uint8 (F, P), 1 where a frame counts for A. Column 0 is the truth.
         weights: uint8 (F, D), how often a frame was drawn. Column 0 is all ones.
+        order: int32 (F, P), the order in which chance puts the frames, of which the first count for A; None where
+            frames are swapped within pairs.
     """
 
     labels: npt.NDArray[np.uint8]
     weights: npt.NDArray[np.uint8]
+    order: npt.NDArray[np.int32] | None = None
+
+    def within(self, frame: IntArray) -> Resamples:
+        """The same relabellings of the frames that hold a class, of which A keeps as many as it has.
+
+        Were all frames relabelled at once, a class that few of A's frames hold and many of B's would get other sizes
+        by chance than it has, and its floor would be that of other sizes. The order is the same for all classes, so
+        that classes which share frames are still relabelled together.
+
+        Args:
+            frame: pooled numbers of the frames that hold the class, in any order, each perhaps several times.
+        """
+        held = np.unique(frame)
+        if self.order is None or len(held) == len(self.labels) or not self.labels.shape[1]:
+            return self
+        count_a, labels = int(self.labels[held, 0].sum()), self.labels.copy()
+        if 0 < count_a < len(held):
+            order = self.order[held]
+            labels[held] = order <= np.partition(order, count_a - 1, axis=0)[count_a - 1]
+        else:
+            labels[held] = labels[held, :1]
+        return replace(self, labels=labels)
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,6 +114,16 @@ class ResampledW1(ShortRepr):
             other: sums under the same resamples.
         """
         return ResampledW1(*(mine + theirs for mine, theirs in zip(self.arrays(), other.arrays(), strict=True)))
+
+    def at_true_share(self) -> ResampledW1:
+        """The sums as if every relabelling compared as many contexts as the truth does.
+
+        So added, classes weigh alike in the truth and in every relabelling. Else a class that only one set holds,
+        or holds more of, would count in the relabellings for more than in the truth, and shift the floor.
+        """
+        count = np.where(self.label_count > 0, self.label_count[:1], 0.0)
+        means = np.where(self.label_count > 0, self.label_sum / np.maximum(self.label_count, 1), 0.0)
+        return replace(self, label_sum=means * count, label_count=count)
 
     def label_means(self) -> FloatArray:
         """float64 (P,), mean W1 under each relabelling, NaN where nothing was compared."""

@@ -35,13 +35,12 @@ class SampleSize:
 
     @classmethod
     def of_units(
-        cls, held: tuple[IntArray, IntArray], counts: tuple[int, int], *, paired: bool = False, predicted: bool = True
+        cls, held: tuple[IntArray, IntArray], *, paired: bool = False, predicted: bool = True
     ) -> SampleSize:
         """Count the sampling units that hold a class.
 
         Args:
             held: numbers of the units of A, and of B, that hold a context of the class; each may stand several times.
-            counts: how many units A and B have.
             paired: unit i of A and unit i of B are a pair.
             predicted: whether the detector predicts the class anywhere.
         """
@@ -49,7 +48,7 @@ class SampleSize:
         if paired:
             smallest = 0.5 ** len(np.union1d(first, second))
         else:
-            smallest = _share_unchanged(len(first), len(second), *counts)
+            smallest = math.exp(-_log_choose(len(first) + len(second), len(first)))
         return cls(len(first), len(second), smallest, predicted)
 
 
@@ -72,12 +71,6 @@ def permutation_count(asked: int | None, classes: int) -> int:
     if asked is None:
         return min(MOST_TRIES, max(USUAL_PERMUTATIONS, PERMUTATIONS_A_CLASS * classes))
     return min(MOST_TRIES, max(asked, math.ceil(classes / SIGNIFICANCE)))
-
-
-def _share_unchanged(held_a: int, held_b: int, count_a: int, count_b: int) -> float:
-    """The share of all ways to choose A's units that gives the units which hold the class the labels that they have."""
-    free = count_a + count_b - held_a - held_b
-    return math.exp(_log_choose(free, count_a - held_a) - _log_choose(count_a + count_b, count_a))
 
 
 def _log_choose(n: int, k: int) -> float:

@@ -122,9 +122,11 @@ class SetComparison(ShortRepr):
         pooled = None
         for evidence in each:
             if evidence.resampled is not None:
-                pooled = pooled.added(evidence.resampled) if pooled is not None else evidence.resampled
+                one = evidence.resampled.at_true_share()
+                pooled = pooled.added(one) if pooled is not None else one
         mean_w1 = reduce_comparisons(list(comparisons.values()))["mean_w1"]
-        classes, overall = estimate_certainty(each, Evidence(mean_w1, pooled, self._size(list(comparisons))), margin)
+        compared = [k for k, one in comparisons.items() if one.compared.any()]
+        classes, overall = estimate_certainty(each, Evidence(mean_w1, pooled, self._size(compared)), margin)
         return dict(zip(comparisons, classes, strict=True)), overall
 
     def _samples(self, class_id: int) -> tuple[Samples, Samples]:
@@ -142,12 +144,11 @@ class SetComparison(ShortRepr):
             units.of_frame[judged.frames.objects.frame[np.isin(judged.frames.objects.class_id, class_ids)]]
             for judged, units in zip(self.sets, self.units, strict=True)
         ]
-        counts = (self.units[0].count, self.units[1].count)
         predicted = any(
             judged.frames.predictions is not None and bool(np.isin(class_ids, judged.frames.predictions.class_id).any())
             for judged in self.sets
         )
-        return SampleSize.of_units((held[0], held[1]), counts, paired=self.paired, predicted=predicted)
+        return SampleSize.of_units((held[0], held[1]), paired=self.paired, predicted=predicted)
 
 
 def comparison_units(

@@ -80,7 +80,7 @@ class GapModel:
         found = ResampledW1.zeros(resamples)
         found.add_block(block, frame, PooledSamples(frame, value, self.frames), resamples, 1)
         held = (np.unique(a[0]), np.unique(b[0]))
-        size = SampleSize.of_units(held, (self.frames, self.frames))
+        size = SampleSize.of_units(held)
         mean_w1 = None if found.label_count[0] == 0 else float(found.label_means()[0])
         return estimate_certainty([], Evidence(mean_w1, found, size), margin)[1]
 

@@ -13,6 +13,7 @@ from simjudge.context.method import PRESETS
 from simjudge.context.verdicts import NO_OVERLAP, NOT_TESTED
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.data.set_join import join_sets
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.context_table import context_table
 from simjudge.studies.judged_set import judge_set
@@ -214,6 +215,20 @@ def test_a_class_that_the_detector_does_not_know_is_no_agreement():
     assert (found["2"]["mean_w1"], found["2"]["verdict"]) == (0, "too few")
     assert found["2"]["verdict_reason"] == "never predicted"
     assert found["1"]["verdict"] != "too few"
+
+
+def test_a_class_that_only_one_set_holds_changes_nothing_of_all_classes_together():
+    """Frames of a class that A lacks and the detector misses made a gap of no gap: their zeros diluted the floor."""
+    settings = replace(SETTINGS, permutations=400, bootstrap=100, block=0)
+    a, b = made(1, frames=40, classes=(1,)), made(2, frames=40, classes=(1,))
+    other = made(3, frames=60, classes=(7,))
+    other = replace(other, predictions=other.predictions.take(np.zeros(0, np.int64)))
+    alone, among = compare_pair(a, b, settings).numbers, compare_pair(a, join_sets([b, other]), settings).numbers
+    assert among["overall"]["mean_w1"] == alone["overall"]["mean_w1"]
+    assert among["overall"]["floor_mean"] == pytest.approx(alone["overall"]["floor_mean"], rel=0.05)
+    assert abs(among["overall"]["p_value"] - alone["overall"]["p_value"]) < 0.1
+    assert among["overall"]["p_value"] == among["by_class"]["1"]["p_value"]
+    assert among["overall"]["verdict"] == among["by_class"]["1"]["verdict"]
 
 
 def test_one_frame_tells_nothing():

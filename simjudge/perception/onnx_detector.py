@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
+from simjudge.core.text import one_line
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, check_answer, check_scores
 from simjudge.perception.detector_summary import ShownDetector
 from simjudge.perception.letterbox import GREY, Letterbox
@@ -68,10 +69,13 @@ class OnnxDetector(ShownDetector):
             SimjudgeError: it is no ONNX model, or not one with a YOLO detection head.
         """
         session = _session(path)
-        metadata = dict(session.get_modelmeta().custom_metadata_map)
+        try:
+            metadata = dict(session.get_modelmeta().custom_metadata_map)
+        except UnicodeDecodeError as error:
+            raise SimjudgeError(f"{path}: its metadata is no UTF-8 text; the file is damaged: export it again") from error
         task = metadata.get("task", "detect")
         if task != "detect":
-            raise SimjudgeError(f"{path}: the model's task is {task!r}; a detection model is needed")
+            raise SimjudgeError(f"{path}: the model's task is {one_line(task)!r}; a detection model is needed")
         names = _names(path, metadata)
         size = _input_size(path, session, metadata, imgsz)
         detector = cls(path.stem, names, session, "classes", size, min_score, iou)

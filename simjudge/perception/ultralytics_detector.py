@@ -68,7 +68,7 @@ class UltralyticsDetector(ShownDetector):
             first = (str(error).strip().splitlines() or [""])[0][:200]
             raise SimjudgeError(f"{path}: not a readable ultralytics checkpoint: {first}") from error
         if task != "detect":
-            raise SimjudgeError(f"{path}: the model's task is {task!r}; a detection model is needed")
+            raise SimjudgeError(f"{path}: the model's task is {one_line(task)!r}; a detection model is needed")
         _watch_scores(model.model, path.stem)
         return cls(path.stem, names, model, int(size), min_score, iou, device)
 

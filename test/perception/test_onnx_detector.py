@@ -228,3 +228,17 @@ def test_an_output_whose_batch_is_fixed_within(tmp_path):
     onnx.save(model, str(path))
     with pytest.raises(SimjudgeError, match=r"for 1 images the net gives an output of shape \(4, 6, 50\)"):
         load_detector(path)
+
+
+def test_metadata_that_is_no_text(tmp_path):
+    path = constant_model(tmp_path / "x.onnx", classes_head([]), metadata={"author": "damagedhere"})
+    path.write_bytes(path.read_bytes().replace(b"damagedhere", b"\xf3amagedhere"))
+    with pytest.raises(SimjudgeError, match="metadata is no UTF-8 text"):
+        OnnxDetector.load(path)
+
+
+def test_a_task_of_any_length_is_one_short_line(tmp_path):
+    path = constant_model(tmp_path / "x.onnx", classes_head([]), metadata={"task": "x" * 5000})
+    with pytest.raises(SimjudgeError, match="the model's task is 'x{57}") as error:
+        OnnxDetector.load(path)
+    assert len(str(error.value)) < 500

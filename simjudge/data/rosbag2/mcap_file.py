@@ -26,6 +26,8 @@ from simjudge.data.rosbag2.mcap_records import (
 from simjudge.data.rosbag2.storage import ZSTD_MAGIC, MessageLocation, StoredMessage, StoredTopic, format_seconds
 
 _KEPT_CHUNKS = 4
+_LARGEST_MESSAGE = 2**30
+"""Bytes of a decompressed message at most."""
 _END_OF_TIME = 2**63
 """Nanoseconds; recorders write them as 64 bits with a sign."""
 _FORMATS = {
@@ -210,11 +212,16 @@ def decompress_message(data: bytes | memoryview) -> bytes | memoryview:
         data: the stored bytes. CDR never starts as Zstandard's frames do.
 
     Returns:
-        CDR bytes; the same where they were not compressed, empty where they are damaged.
+        CDR bytes; the same where they were not compressed, empty where they are damaged or no message can be so large.
     """
-    if bytes(data[:4]) == ZSTD_MAGIC:
-        try:
-            return zstandard.ZstdDecompressor().decompressobj().decompress(bytes(data))
-        except zstandard.ZstdError:
-            return b""
-    return data
+    if bytes(data[:4]) != ZSTD_MAGIC:
+        return data
+    out = bytearray()
+    try:
+        for block in zstandard.ZstdDecompressor().read_to_iter(bytes(data)):
+            out += block
+            if len(out) > _LARGEST_MESSAGE:
+                return b""
+    except zstandard.ZstdError:
+        return b""
+    return bytes(out)

@@ -22,7 +22,7 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StorageP
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import encode_png
-from simjudge.data.rosbag2 import describe_recording, read_recording, write_recording
+from simjudge.data.rosbag2 import describe_recording, mcap_file, read_recording, write_recording
 from simjudge.data.rosbag2.interfaces import standard_types
 
 FRAMES = sample(24, (200, 150))
@@ -435,3 +435,11 @@ def test_an_image_whose_header_claims_a_gigantic_one(tmp_path: Path) -> None:
     frames = read_recording(tmp_path / "x.mcap")
     assert len(frames) == 1
     assert frames.losses.counts["images that cannot be read"] == 1
+
+
+def test_a_message_that_grows_without_end_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcap_file, "_LARGEST_MESSAGE", 10_000_000)
+    packed = zstandard.ZstdCompressor().compress(bytes(50_000_000))
+    assert len(packed) < 10_000
+    assert mcap_file.decompress_message(packed) == b""
+    assert mcap_file.decompress_message(zstandard.ZstdCompressor().compress(b"12345")) == b"12345"

@@ -72,7 +72,7 @@ class OnnxDetector(ShownDetector):
         try:
             metadata = dict(session.get_modelmeta().custom_metadata_map)
         except UnicodeDecodeError as error:
-            raise SimjudgeError(f"{path}: its metadata is no UTF-8 text; the file is damaged: export it again") from error
+            raise SimjudgeError(f"{path}: its metadata is no UTF-8 text; export it again") from error
         task = metadata.get("task", "detect")
         if task != "detect":
             raise SimjudgeError(f"{path}: the model's task is {one_line(task)!r}; a detection model is needed")

@@ -95,7 +95,9 @@ def test_what_is_recorded_is_waited_for(bag):
     found = processes(bag=bag("/odom", "/cam"), out="there", record="both")
     assert list(found) == ["play_node", "replay_node", "record_node"]
     topics = ["camera/image_raw", "camera/image_raw/compressed", "camera/ground_truth", "camera/camera_info"]
-    assert found["record_node"].parameters == {"out": "there", "topics": topics, "use_sim_time": True}
+    assert found["record_node"].parameters == {
+        "out": "there", "topics": topics, "use_sim_time": True, "ends_after": ["play_node", "replay_node"],
+    }  # fmt: skip
     assert {f"record_node {topic}" for topic in topics} <= set(found["play_node"].parameters["wait_for"])
 
 

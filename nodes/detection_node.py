@@ -26,6 +26,7 @@ from .image_input import ImageInput
 from .image_messages import image_message, to_rgb
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
+from .subscription_wait import wait_for_subscriptions
 
 _LIVE_DEPTH = 5
 """Images that the middleware keeps in live work."""
@@ -175,6 +176,11 @@ class DetectionNode(SimjudgeNode):
             self._lose("images lost on the way here", topic, count)
 
     def _work(self) -> None:
+        try:
+            wait_for_subscriptions(self, self.settings["wait_for"], self.settings["wait_timeout"])
+        except SimjudgeError as error:
+            self.fail(error)
+            return
         while (item := self._queue.take()) is not None:
             detector = self._detector
             try:

@@ -34,6 +34,7 @@ from .parameters import settings_parameters
 from .pose_input import PoseInput
 from .runtime import SimjudgeNode, run_node
 from .simulated_camera import SimulatedCamera
+from .subscription_wait import wait_for_subscriptions
 
 _DEPTH = 100
 """Images that the middleware keeps."""
@@ -158,6 +159,7 @@ class ReplayNode(SimjudgeNode):
 
     def _work(self) -> None:
         try:
+            wait_for_subscriptions(self, self.settings["wait_for"], self.settings["wait_timeout"])
             while not self._stopped:
                 found = self._next()
                 if found is not None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from simjudge.core.errors import UsageError
+from simjudge.graph.node_interfaces import NODES
 
 Value: TypeAlias = "bool | int | float | str | list[str]"
 CLOSING = 15.0
@@ -126,7 +127,9 @@ class Graph:
 
 
 def _in_turn(processes: tuple[Process, ...]) -> tuple[Process, ...]:
-    """The programs, each of which knows after which ones it ends and has the time to wait for them."""
+    """The programs, each of which knows whom it waits for: at the start its subscribers, at the end who feeds it."""
+    lists = [process.parameters.get("wait_for") for process in processes if process.makes_data]
+    awaited = [pair for each in lists if isinstance(each, list) for pair in each]
     out: list[Process] = []
     names: list[str] = []
     total = 0.0
@@ -135,9 +138,19 @@ def _in_turn(processes: tuple[Process, ...]) -> tuple[Process, ...]:
         own = process.package == Process.package
         if own and names and not process.makes_data:
             process = replace(process, parameters={**process.parameters, "ends_after": list(names)})  # noqa: PLW2901
+        if process.parameters.get("every_frame") and (takers := _takers(process, awaited)):
+            # Who makes the data sees all subscriptions, but this program may not see them yet.
+            process = replace(process, parameters={**process.parameters, "wait_for": takers})  # noqa: PLW2901
         names += [process.name] if own else []
         out.append(replace(process, patience=total))
     return tuple(out)
+
+
+def _takers(process: Process, awaited: Sequence[str]) -> list[str]:
+    """The subscriptions, each as `NODE TOPIC`, to what a program publishes."""
+    names = dict(process.remappings)
+    topics = {names.get(each.topic, each.topic) for each in NODES[process.executable].publishes}
+    return [pair for pair in awaited if pair.partition(" ")[2] in topics]
 
 
 def parse_arguments(words: Iterable[str]) -> dict[str, str]:

@@ -54,6 +54,16 @@ class StageSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PublishingStageSettings(StageSettings):
+    """The settings of a stage whose subscribers must miss nothing."""
+
+    wait_for: tuple[str, ...] = setting(
+        (), "Subscriptions that must exist before the first message is published, each as `NODE TOPIC`."
+    )
+    wait_timeout: float = setting(120.0, "Time to wait for them before giving up.", unit="s", low=0)
+
+
+@dataclass(frozen=True, kw_only=True)
 class CameraBridgeSettings(StageSettings):
     """The settings of camera_bridge_node."""
 
@@ -83,7 +93,7 @@ class CameraBridgeSettings(StageSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DetectionSettings(StageSettings):
+class DetectionSettings(PublishingStageSettings):
     """The settings of detection_node."""
 
     model: str = setting(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.engines.registry import ENGINES
-from simjudge.graph.node_settings import RELIABILITIES, StageSettings, reliability, transport
+from simjudge.graph.node_settings import RELIABILITIES, PublishingStageSettings, reliability, transport
 from simjudge.vehicle.vehicle_messages import INPUT_TYPE
 
 POSE_TYPES = {
@@ -71,7 +71,7 @@ class SimSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoseSettings(StageSettings):
+class PoseSettings(PublishingStageSettings):
     """The settings of a node that subscribes to poses of one body."""
 
     pose_type: str = setting(

@@ -128,6 +128,7 @@ def test_a_recording_is_played_whole_and_detected_on_whole():
     assert play.parameters["reliability"] == "reliable"
     assert play.leads
     assert not detection.leads
+    assert detection.parameters["wait_for"] == ["validation_node camera/detections"]
     assert detection.parameters["every_frame"] is True
     assert detection.parameters["use_sim_time"] is True
     assert detection.patience > detection.parameters["drain"] > 600

@@ -27,5 +27,7 @@ def paint(root: Path, count: int, *, split: str = "train", size: int = 96, seed:
         stem = f"{split}{i // 2}_png.rf.{i}"
         cv2.imwrite(str(root / split / "images" / f"{stem}.png"), picture)
         (root / split / "labels" / f"{stem}.txt").write_text("".join(rows))
-    (root / "data.yaml").write_text("train: ../train/images\nval: ../valid/images\nnames: ['red', 'green']\n")
+    parts = {"train": "train", "val": "valid"}
+    lines = [f"{part}: ../{folder}/images\n" for part, folder in parts.items() if (root / folder).is_dir()]
+    (root / "data.yaml").write_text("".join([*lines, "names: ['red', 'green']\n"]))
     return root

@@ -159,7 +159,7 @@ def slow_detector(folder):
     """A detector of very many colours."""
     path = folder / "slow.yaml"
     each = "{name: red, hue: [345, 15], saturation: [0.5, 1], value: [0.5, 1], closing: 25}"
-    path.write_text("classes:\n" + "".join(f"  {number}: {each}\n" for number in range(30)))
+    path.write_text("classes:\n" + "".join(f"  {number}: {each}\n" for number in range(400)))
     return path
 
 

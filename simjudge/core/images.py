@@ -33,9 +33,13 @@ warnings.simplefilter("ignore", Image.DecompressionBombWarning)
 
 DAMAGED_IMAGE = (
     OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, EOFError, struct.error,
-    Image.DecompressionBombError,
+    Image.DecompressionBombError, ImportError,
 )  # fmt: skip
-"""What Pillow raises for bytes that are no whole image; the last for a header that claims a gigantic one."""
+"""What Pillow raises for bytes that are no whole image.
+
+`DecompressionBombError` is of a header that claims a gigantic one. `ImportError` is of programs that imported
+ultralytics before: it replaces `Image.open` by a function that imports a package for HEIC at every damaged image.
+"""
 
 _PNG_BIT_DEPTH = 24
 """Offset of the bit depth in a PNG file: byte 8 of IHDR's data (PNG specification, 11.2.2)."""

@@ -446,6 +446,9 @@ def _onnx_metadata(folder: Path) -> Path:
 
 def _checkpoint(folder: Path) -> Path:
     import torch
+    from simjudge.perception.ultralytics_setup import import_ultralytics
+
+    import_ultralytics()  # a bare import leaves Pillow changed for every test after this one
     from ultralytics.nn.tasks import DetectionModel
 
     net = {"nc": 2, "backbone": [[-1, 1, "Conv", [8, 3, 2]]] * 1, "head": [[[0], 1, "Detect", ["nc"]]]}

@@ -106,6 +106,7 @@ def test_code_in_the_file_runs_only_when_trusted(tmp_path, place, trust):
 
 def calls_of_allowed_classes(made):
     """What is built of nothing but classes that a checkpoint needs, and would run code all the same."""
+    import_ultralytics()
     from ultralytics.nn.tasks import DetectionModel  # noqa: PLC0415
 
     evil = f"__import__('os').mkdir({str(made)!r})"

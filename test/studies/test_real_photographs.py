@@ -26,8 +26,8 @@ from simjudge.studies.pair import PairResult, compare_pair
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / ".." / "shared" / "data"
 MODEL = ROOT / "models" / "real_signals_yolo11n.onnx"
-SETTINGS = CompareSettings(theta=0.7, patch=(100, 100), bootstrap=0, permutations=200)
-DEFAULTS = CompareSettings(bootstrap=0, permutations=200)
+SETTINGS = CompareSettings(theta=0.7, patch=(100, 100), bootstrap=200, permutations=200)
+DEFAULTS = CompareSettings(bootstrap=200, permutations=200)
 DEGRADED = {
     "blurred": Step("gaussian_blur", {"sigma": 2}),
     "tinted": Step("white_balance", {"red": 0.65, "green": 1.0, "blue": 1.4}),
@@ -90,10 +90,10 @@ def test_halves_of_the_photographs_are_no_gap(seen):
 
 
 @pytest.mark.parametrize("paired", [False, True])
-@pytest.mark.parametrize("name", DEGRADED)
-def test_degraded_copies_are_gaps(seen, name, paired):
+@pytest.mark.parametrize(("name", "verdict"), [("blurred", "gap"), ("tinted", "large gap"), ("noisy", "gap")])
+def test_degraded_copies_are_gaps(seen, name, verdict, paired):
     result = judge(seen["photographs"], seen[name], paired=paired).numbers["overall"]
-    assert result["verdict"] == "gap"
+    assert result["verdict"] == verdict
     assert result["p_value"] <= 0.05
     assert result["excess_w1"] > 0.02
     assert result["mean_performance_b"] < result["mean_performance_a"] - 0.05
@@ -143,7 +143,7 @@ def test_real_cones_and_painted_ones_overlap_in_part_and_differ(hallway):
         entry = result.numbers["by_class"][key]
         assert 0.3 < entry["overlap_a"] < 0.9
         assert 0.2 < entry["overlap_b"] < 0.9
-        assert entry["verdict"] == "gap"
+        assert entry["verdict"] == "large gap"
         assert all(entry[name] is not None for name in ("mean_w1", "floor_mean", "p_value", "mean_abs_mean_diff"))
         # The labels of the photographs are drawn with a margin, the painted ones are exact: no box of the
         # photographs is hit well, however well the cone is found.

@@ -446,6 +446,7 @@ def _onnx_metadata(folder: Path) -> Path:
 
 def _checkpoint(folder: Path) -> Path:
     import torch
+
     from simjudge.perception.ultralytics_setup import import_ultralytics
 
     import_ultralytics()  # a bare import leaves Pillow changed for every test after this one

@@ -286,22 +286,39 @@ class Label(FieldType):
 
 @dataclass(frozen=True)
 class NumberList(FieldType):
-    """Any number of finite numbers."""
+    """A list of finite numbers, as a tuple.
+
+    Attributes:
+        ge, le: limits of each that are included.
+        most: how many there may be; None: any number.
+    """
+
+    ge: float | None = None
+    le: float | None = None
+    most: int | None = None
 
     @property
     def needed(self) -> str:
-        """The phrase."""
-        return "a list of numbers"
+        """The phrase with the limits."""
+        limits = Number(self.ge, self.le).needed.removeprefix("a number")
+        return f"a list of numbers{limits}" + (f" (at most {self.most})" if self.most is not None else "")
 
     def _read(self, value: Any) -> Any:
         """The numbers."""
-        if not isinstance(value, list | tuple) or not all(is_number(each) for each in value):
+        if not isinstance(value, list | tuple) or (self.most is not None and len(value) > self.most):
+            raise refusal(self.needed)
+        if not all(is_number(each) and self._inside(each) for each in value):
             raise refusal(self.needed)
         return tuple(float(each) for each in value)
 
+    def _inside(self, value: float) -> bool:
+        return (self.ge is None or value >= self.ge) and (self.le is None or value <= self.le)
+
     def schema(self) -> JsonSchemaValue:
         """A list of numbers."""
-        return {"type": "array", "items": {"type": "number"}}
+        limits = {"minimum": self.ge, "maximum": self.le}
+        items = {"type": "number", **{name: value for name, value in limits.items() if value is not None}}
+        return {"type": "array", "items": items, **({} if self.most is None else {"maxItems": self.most})}
 
 
 @dataclass(frozen=True)

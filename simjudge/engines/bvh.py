@@ -19,9 +19,9 @@ from simjudge.scene.model import Mesh
 Links = npt.NDArray[np.int64]
 _LEAF = 4
 """Items in a leaf, at most."""
-_DEPTH = 64
+DEPTH = 64
 """Nodes that wait, at most: enough for halves of 2^62 items."""
-_FAR = np.inf
+FAR = np.inf
 """Distance of what is not hit."""
 _SLACK = 1e-9
 """Weights may be this far outside a triangle: rays do not slip through between two."""
@@ -109,7 +109,7 @@ def _grow(low, high):  # type: ignore[no-untyped-def]
     middle = (low + high) / 2
     order = np.arange(count)
     boxes, links = np.empty((2 * count, 6)), np.zeros((2 * count, 2), np.int64)
-    begins, ends, nodes = np.empty(_DEPTH, np.int64), np.empty(_DEPTH, np.int64), np.empty(_DEPTH, np.int64)
+    begins, ends, nodes = np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64)
     begins[0], ends[0], nodes[0] = 0, count, 0
     waiting, used = 1, 1
     while waiting:
@@ -132,9 +132,9 @@ def _grow(low, high):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _ray(ox, oy, oz, wx, wy, wz):  # type: ignore[no-untyped-def]
+def make_ray(ox, oy, oz, wx, wy, wz):  # type: ignore[no-untyped-def]
     """A ray as nine numbers: origin, direction, and the direction's inverse."""
-    ix, iy, iz = 1 / wx if wx != 0 else _FAR, 1 / wy if wy != 0 else _FAR, 1 / wz if wz != 0 else _FAR
+    ix, iy, iz = 1 / wx if wx != 0 else FAR, 1 / wy if wy != 0 else FAR, 1 / wz if wz != 0 else FAR
     return ox, oy, oz, wx, wy, wz, ix, iy, iz
 
 
@@ -145,14 +145,14 @@ def _moved(rotations, positions, thing, x, y, z, u, v, w):  # type: ignore[no-un
     a, b, c = rotations[thing, 0, 0], rotations[thing, 1, 0], rotations[thing, 2, 0]
     d, e, f = rotations[thing, 0, 1], rotations[thing, 1, 1], rotations[thing, 2, 1]
     g, h, i = rotations[thing, 0, 2], rotations[thing, 1, 2], rotations[thing, 2, 2]
-    return _ray(
+    return make_ray(
         a * x + b * y + c * z, d * x + e * y + f * z, g * x + h * y + i * z,
         a * u + b * v + c * w, d * u + e * v + f * w, g * u + h * v + i * w,
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
-def _enters(boxes, node, ray, limit):  # type: ignore[no-untyped-def]
+def enters(boxes, node, ray, limit):  # type: ignore[no-untyped-def]
     """Whether a ray enters a node's box within the limit."""
     near, far = 0.0, limit
     for k in range(3):
@@ -169,7 +169,7 @@ def _enters(boxes, node, ray, limit):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _meets(corners, at, ray, limit):  # type: ignore[no-untyped-def]
-    """Distance and weights of a triangle's second and third corner where a ray meets it; _FAR where it does not.
+    """Distance and weights of a triangle's second and third corner where a ray meets it; FAR where it does not.
 
     Moeller and Trumbore, "Fast, minimum storage ray/triangle intersection", 1997.
     """
@@ -178,26 +178,26 @@ def _meets(corners, at, ray, limit):  # type: ignore[no-untyped-def]
     px, py, pz = ray[4] * vz - ray[5] * vy, ray[5] * vx - ray[3] * vz, ray[3] * vy - ray[4] * vx
     scale = ux * px + uy * py + uz * pz
     if scale == 0:
-        return _FAR, 0.0, 0.0
+        return FAR, 0.0, 0.0
     sx, sy, sz = ray[0] - corners[at, 0, 0], ray[1] - corners[at, 0, 1], ray[2] - corners[at, 0, 2]
     first = (sx * px + sy * py + sz * pz) / scale
     qx, qy, qz = sy * uz - sz * uy, sz * ux - sx * uz, sx * uy - sy * ux
     second = (ray[3] * qx + ray[4] * qy + ray[5] * qz) / scale
     distance = (vx * qx + vy * qy + vz * qz) / scale
     if first < -_SLACK or second < -_SLACK or first + second > 1 + _SLACK or not 0 < distance < limit:
-        return _FAR, 0.0, 0.0
+        return FAR, 0.0, 0.0
     return distance, first, second
 
 
 @njit(cache=True, nogil=True)
-def _search_thing(boxes, links, root, corners, ray, best, nearest, stack):  # type: ignore[no-untyped-def]
+def search_thing(boxes, links, root, corners, ray, best, nearest, stack):  # type: ignore[no-untyped-def]
     """What a ray hits of one thing, in its frame, closer than `best`: distance, row of the triangle (-1), weights."""
     stack[0], waiting = root, 1
     found, first, second = -1, 0.0, 0.0
     while waiting:
         waiting -= 1
         node = stack[waiting]
-        if not _enters(boxes, node, ray, best):
+        if not enters(boxes, node, ray, best):
             continue
         begin, count = links[node, 0], links[node, 1]
         if count == 0:
@@ -227,20 +227,20 @@ def search(origins, directions, limits, active, nearest, top, below, rotations, 
     """
     top_boxes, top_links, order = top
     boxes, links, roots, corners = below
-    stack, stack_below = np.empty(_DEPTH, np.int64), np.empty(_DEPTH, np.int64)
+    stack, stack_below = np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64)
     for n in range(origins.shape[1]):
-        out[0][n] = _FAR
+        out[0][n] = FAR
         if not active[n]:
             continue
         x, y, z = origins[0, n], origins[1, n], origins[2, n]
         u, v, w = directions[0, n], directions[1, n], directions[2, n]
-        ray = _ray(x, y, z, u, v, w)
+        ray = make_ray(x, y, z, u, v, w)
         best, done = limits[n], False
         stack[0], waiting = 0, 1
         while waiting and not done:
             waiting -= 1
             node = stack[waiting]
-            if not _enters(top_boxes, node, ray, best):
+            if not enters(top_boxes, node, ray, best):
                 continue
             begin, count = top_links[node, 0], top_links[node, 1]
             if count == 0:
@@ -249,7 +249,7 @@ def search(origins, directions, limits, active, nearest, top, below, rotations, 
             for at in range(begin, begin + count):
                 thing = order[at]
                 ray_there = _moved(rotations, positions, thing, x, y, z, u, v, w)
-                distance, row, b1, b2 = _search_thing(
+                distance, row, b1, b2 = search_thing(
                     boxes, links, roots[thing], corners, ray_there, best, nearest, stack_below
                 )
                 if row >= 0:

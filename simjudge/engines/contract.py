@@ -14,9 +14,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FloatArray
+from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Scene
+from simjudge.scene.model import Scene, Thing
 from simjudge.sensors.camera.lens import Lens
 from simjudge.vehicle.vehicle import Command, VehicleState
 
@@ -66,17 +68,36 @@ class Hits(NamedTuple):
     normal: FloatArray
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class BodyMotion(ShortRepr):
+    """How bodies move while rays are cast. Bodies that are not named stand where the scene has them.
+
+    Attributes:
+        names: of the bodies, in the keyframes' order.
+        keyframes: their poses in the world.
+    """
+
+    names: tuple[str, ...]
+    keyframes: Keyframes
+
+
+STANDING = BodyMotion((), Keyframes(np.zeros(1), np.zeros((1, 0, 3)), np.zeros((1, 0, 4))))
+"""Everything stands where the scene has it."""
+
+
 class Engine(Protocol):
     """A scene, perhaps with a car in it, that can be moved, rendered and probed by rays.
 
     Attributes:
         name: "default", "chrono".
         scene: the scene as it was read.
-        names: everything that rays can hit: the scene's things in their order, then the car's parts.
+        things: everything that rays can hit: the scene's things in their order, then the car's parts.
+        names: of the things, in their order.
     """
 
     name: str
     scene: Scene
+    things: tuple[Thing, ...]
     names: tuple[str, ...]
 
     @property
@@ -185,6 +206,25 @@ class Engine(Protocol):
 
         Raises:
             UsageError: origins and directions differ in number, are not finite or not unit vectors.
+        """
+
+    def cast_timed_rays(
+        self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
+    ) -> Hits:
+        """What rays hit first, each at its own time, while bodies move.
+
+        Args:
+            origins: float64 (N, 3), metres, world.
+            directions: float64 (N, 3), unit, world.
+            times: float64 (N,), or (N / S,) where S rays in a row share each; seconds on the clock of the motion's
+                keyframes.
+            motion: how bodies move.
+
+        Returns:
+            Distance, thing and face normal of each ray.
+
+        Raises:
+            UsageError: the motion names something that cannot move.
         """
 
     def close(self) -> None:

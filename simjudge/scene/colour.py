@@ -92,3 +92,16 @@ def temperature_to_linear(kelvin: float) -> FloatArray:
 
 def _is_share(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def luminance(linear: npt.ArrayLike) -> FloatArray:
+    """Luminance (Y) of linear RGB with Rec. 709 primaries.
+
+    Args:
+        linear: (..., 3).
+
+    Returns:
+        (...).
+    """
+    out: FloatArray = np.asarray(linear, np.float64) @ _LUMINANCE
+    return out

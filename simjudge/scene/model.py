@@ -53,12 +53,14 @@ class Surface(ShortRepr):
         texture: float32 (H, W, 3), linear RGB, row 0 at v = 1; None for plain colour.
         roughness: 0 (mirror) to 1; GGX alpha is its square.
         metallic: 0 to 1.
+        reflectance: of a lidar's light, 0 to 1; None: that of visible light, see `lidar_reflectance`.
     """
 
     colour: Colour = (0.8, 0.8, 0.8)
     texture: npt.NDArray[np.float32] | None = None
     roughness: float = 0.7
     metallic: float = 0.0
+    reflectance: float | None = None
 
 
 @dataclass(frozen=True)

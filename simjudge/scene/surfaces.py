@@ -21,7 +21,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.images import check_image_size, image_size
 from simjudge.core.input_files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.text import nearest_name, one_line
-from simjudge.scene.colour import image_to_linear
+from simjudge.scene.colour import image_to_linear, luminance
 from simjudge.scene.model import Surface
 from simjudge.scene.scene_file import SceneDocument
 from simjudge.scene.textures import make_texture
@@ -30,6 +30,21 @@ from simjudge.scene.thing_fields import SurfaceFields, TextureFields
 Repeat = tuple[float, float]
 _PLAIN = Surface()
 """One object: parts of one surface are joined."""
+
+
+def lidar_reflectance(surface: Surface) -> float:
+    """The share of a lidar's light that a surface sends back straight, facing the beam.
+
+    Args:
+        surface: its own reflectance, else the luminance of its colour times the mean luminance of its texture.
+
+    Returns:
+        0 to 1.
+    """
+    if surface.reflectance is not None:
+        return surface.reflectance
+    texture = 1.0 if surface.texture is None else float(luminance(surface.texture).mean())
+    return min(float(luminance(surface.colour)) * texture, 1.0)
 
 
 class Surfaces:
@@ -71,7 +86,7 @@ class Surfaces:
     def _new(self, fields: SurfaceFields, location: Location) -> tuple[Surface, Repeat]:
         texture = self._texture(fields.texture, location) if fields.texture is not None else None
         plain = (1.0, 1.0, 1.0) if texture is not None else Surface.colour
-        surface = Surface(fields.colour or plain, texture, fields.roughness, fields.metallic)
+        surface = Surface(fields.colour or plain, texture, fields.roughness, fields.metallic, fields.reflectance)
         return surface, fields.repeat or (1.0, 1.0)
 
     def _texture(self, fields: TextureFields, location: Location) -> npt.NDArray[np.float32]:

@@ -106,6 +106,8 @@ class SurfaceFields(Fields):
     """0 (mirror) to 1."""
     metallic: Share = Surface.metallic
     """0 to 1."""
+    reflectance: Share | None = None
+    """Of a lidar's light, 0 to 1; that of visible light (the luminance of colour and texture), if left out."""
 
     @model_validator(mode="after")
     def _check_repeat(self) -> SurfaceFields:

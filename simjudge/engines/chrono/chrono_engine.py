@@ -9,17 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
+from simjudge.core.frames import FloatArray
 from simjudge.engines.chrono.bodies import ChronoBodies, whole_steps
 from simjudge.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
 from simjudge.engines.chrono.car import STEP
 from simjudge.engines.chrono.modules import Modules, load_modules
 from simjudge.engines.chrono.probe import probe
-from simjudge.engines.chrono.rays import MeshRays
+from simjudge.engines.chrono.rays import MeshRays, still_rays
 from simjudge.engines.chrono.scenes import ScenePlan, plan_body, plan_scene
 from simjudge.engines.chrono.sensor_file import SensorSpec
 from simjudge.engines.chrono.stage import ChronoScene
 from simjudge.engines.chrono.versions import identify_release
-from simjudge.engines.contract import Hits, Labels, Poses, SceneState
+from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
+from simjudge.engines.timed_rays import TimedRays
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Thing
 from simjudge.sensors.camera.camera import Camera
@@ -56,13 +58,14 @@ class ChronoEngine:
         plan = plan_scene(scene, self.release.age)
         self._bodies: ChronoBodies | None = ChronoBodies(self._modules, self.release, scene, plan, vehicle, start)
         looks = car_things(vehicle, start) if vehicle is not None else ()
-        self._things: tuple[Thing, ...] = (*scene.things, *looks)
+        self.things: tuple[Thing, ...] = (*scene.things, *looks)
         self._plan = ScenePlan(
             (*plan.bodies, *(plan_body(thing) for thing in looks)), plan.lights, plan.ambient, plan.background
         )
-        self.names = tuple(thing.name for thing in self._things)
+        self.names = tuple(thing.name for thing in self.things)
         self._mesh_rays: MeshRays | None = None
-        self._home = {thing.name: thing.pose for thing in self._things}
+        self._timed_rays: TimedRays | None = None
+        self._home = {thing.name: thing.pose for thing in self.things}
         self._stage: ChronoScene | None = None
         self._cameras: ChronoCameras | None = None
         self._watcher: Callable[[], None] | None = None
@@ -168,8 +171,16 @@ class ChronoEngine:
         if len(start) != len(ahead) or not (np.isfinite(start).all() and np.isfinite(ahead).all()):
             raise UsageError("rays: as many finite origins as directions are needed")
         if self._mesh_rays is None:
-            self._mesh_rays = MeshRays([thing.mesh for thing in self._things])
-        return self._mesh_rays.cast(start, ahead, [poses[thing.name] for thing in self._things])
+            self._mesh_rays = MeshRays([thing.mesh for thing in self.things])
+        return self._mesh_rays.cast(start, ahead, [poses[thing.name] for thing in self.things])
+
+    def cast_timed_rays(
+        self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
+    ) -> Hits:
+        """What rays hit first, each at its own time: see `Engine.cast_timed_rays`."""
+        if self._timed_rays is None:
+            self._timed_rays = TimedRays(self.things, still_rays(self.things))
+        return self._timed_rays.cast(origins, directions, times, motion)
 
     def scan(self, spec: SensorSpec, pose: Pose) -> npt.NDArray[np.float32]:
         """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities.

@@ -13,8 +13,9 @@ import numpy as np
 from simjudge.core.frames import FloatArray
 from simjudge.engines.bvh import grow, grow_forest, search
 from simjudge.engines.contract import Hits
+from simjudge.engines.timed_rays import CastStill
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Mesh
+from simjudge.scene.model import Mesh, Thing
 
 _BOX_MARGIN = 1e-9
 """Metres around a body's box: rounding of its corners must not hide the body."""
@@ -61,6 +62,23 @@ class MeshRays:
         own = self._normals[self._forest.faces[row[hit]]]
         normal[hit] = np.einsum("nij,nj->ni", rotations[thing[hit]], own)
         return Hits(distance, np.where(hit, thing, -1), normal)
+
+
+def still_rays(things: Sequence[Thing]) -> CastStill:
+    """A search among the things that never move.
+
+    Args:
+        things: all of them; hits name their indices here.
+    """
+    still = np.array([index for index, thing in enumerate(things) if thing.motion == "static"], np.int64)
+    rays, poses = MeshRays([things[index].mesh for index in still]), [things[index].pose for index in still]
+    number = np.append(still, -1)
+
+    def cast(origins: FloatArray, directions: FloatArray) -> Hits:
+        hits = rays.cast(origins, directions, poses)
+        return Hits(hits.distance, number[hits.thing], hits.normal)
+
+    return cast
 
 
 def _box(mesh: Mesh, pose: Pose) -> tuple[FloatArray, FloatArray]:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
-from simjudge.engines.contract import Hits, Labels, Poses, SceneState
+from simjudge.core.frames import FloatArray
+from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
 from simjudge.engines.default.bodies import Bodies
 from simjudge.engines.default.variant import choose_variant, describe_variant
 from simjudge.geometry.poses import Pose
@@ -21,6 +22,8 @@ from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
 if TYPE_CHECKING:
     from simjudge.engines.default.light import Light
+    from simjudge.engines.default.still_rays import StillRays
+    from simjudge.engines.timed_rays import TimedRays
 
 
 class DefaultEngine:
@@ -42,8 +45,11 @@ class DefaultEngine:
         self.scene = scene
         self._bodies: Bodies | None = Bodies(scene, vehicle, start)
         self._car = car_things(vehicle, self._bodies.start) if vehicle is not None else ()
-        self.names = (*(thing.name for thing in scene.things), *(thing.name for thing in self._car))
+        self.things = (*scene.things, *self._car)
+        self.names = tuple(thing.name for thing in self.things)
         self._light: Light | None = None
+        self._still: StillRays | None = None
+        self._timed: TimedRays | None = None
 
     @property
     def variant(self) -> str:
@@ -102,11 +108,25 @@ class DefaultEngine:
         """What rays hit first: see `Engine.cast_rays`."""
         return self._seen().cast_rays(origins, directions, self.poses() if bodies is None else bodies)
 
+    def cast_timed_rays(
+        self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
+    ) -> Hits:
+        """What rays hit first, each at its own time: see `Engine.cast_timed_rays`."""
+        self._moved()
+        if self._timed is None:
+            from simjudge.engines.default.still_rays import StillRays  # noqa: PLC0415 - as Light below
+            from simjudge.engines.timed_rays import TimedRays  # noqa: PLC0415 - compiles its loops
+
+            self._still = StillRays(self.things)
+            self._timed = TimedRays(self.things, self._still.cast)
+        return self._timed.cast(origins, directions, times, motion)
+
     def close(self) -> None:
         """Give back what it holds."""
-        if self._light is not None:
-            self._light.close()
-        self._bodies = self._light = None
+        for held in (self._light, self._still):
+            if held is not None:
+                held.close()
+        self._bodies = self._light = self._still = self._timed = None
 
     def _moved(self) -> Bodies:
         if self._bodies is None:

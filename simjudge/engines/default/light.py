@@ -14,7 +14,7 @@ from simjudge.core.errors import UsageError
 from simjudge.engines.contract import Hits, Labels, Poses, SceneState
 from simjudge.engines.default.grain import grain, grain_shift
 from simjudge.engines.default.integrator import Integrator, Rays, View
-from simjudge.engines.default.packed import Floats, Packed, pack, world_vertices
+from simjudge.engines.default.packed import Floats, Integers, pack, world_vertices
 from simjudge.engines.default.tracer import Tracer
 from simjudge.engines.default.variant import choose_variant, describe_variant, load_mitsuba
 from simjudge.geometry.poses import Pose
@@ -59,7 +59,7 @@ class Light:
         self._at = [thing.pose for thing in self._things]
         self._rotations = np.array([pose.rotation_matrix() for pose in self._at]).reshape(-1, 3, 3)
         self._positions = np.array([pose.position for pose in self._at]).reshape(-1, 3)
-        self._tracer = make_tracer(self._things, packed)
+        self._tracer = make_tracer(self._things, packed.first_face)
         self._integrator = Integrator(self._tracer, packed)
         self._tracer.move({}, self._rotations, self._positions)
         self._integrator.set_rotations(self._rotations)
@@ -200,12 +200,12 @@ def _dealt(rays: int, scene_states: int, number: int) -> tuple[int, ...]:
     return (number % rays,)
 
 
-def make_tracer(things: Sequence[Thing], packed: Packed) -> Tracer:
+def make_tracer(things: Sequence[Thing], first_face: Integers) -> Tracer:
     """The tracer that can run here, with things where the scene has them.
 
     Args:
         things: of the scene and the car.
-        packed: the same as flat arrays.
+        first_face: int32 (T,), each thing's first among the faces of all things.
 
     Returns:
         Mitsuba's tracer, or the one in NumPy where Mitsuba cannot run.
@@ -221,7 +221,7 @@ def make_tracer(things: Sequence[Thing], packed: Packed) -> Tracer:
     load_mitsuba()
     from simjudge.engines.default.mitsuba_tracer import MitsubaTracer  # noqa: PLC0415 - needs its variant set
 
-    return MitsubaTracer(vertices, [thing.mesh.faces for thing in things], packed.first_face)
+    return MitsubaTracer(vertices, [thing.mesh.faces for thing in things], first_face)
 
 
 def _view(lens: Lens, camera: Pose, n: int) -> View:

@@ -1,0 +1,135 @@
+"""A lidar in a scene: from an engine to clouds with the truth beside them, by one way for all users."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.display import ShortRepr
+from simjudge.core.frames import FloatArray
+from simjudge.engines.contract import STANDING, BodyMotion, Engine, Hits
+from simjudge.geometry.keyframes import Keyframes
+from simjudge.scene.model import NO_CLASS, Thing
+from simjudge.scene.surfaces import lidar_reflectance
+from simjudge.sensors.lidar.lidar import Lidar
+from simjudge.sensors.lidar.rays import turn_rays
+from simjudge.sensors.lidar.scan import RayHits, Scan, measure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ObjectBoxes(ShortRepr):
+    """3-D boxes of K labelled things that have a point in a scan, in the sensor's frame at the scan's stamp.
+
+    Attributes:
+        class_id, instance: int64 (K,).
+        centre: (K, 3), metres.
+        rotation: (K, 3, 3), the box's axes to the sensor's.
+        size: (K, 3), along the box's own axes, metres: the smallest box along the thing's axes around its mesh.
+        points: int64 (K,), number of the scan's points on it.
+    """
+
+    class_id: npt.NDArray[np.int64]
+    instance: npt.NDArray[np.int64]
+    centre: FloatArray
+    rotation: FloatArray
+    size: FloatArray
+    points: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """The number of boxes."""
+        return len(self.class_id)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CapturedScan(ShortRepr):
+    """A scan and the truth beside it.
+
+    Attributes:
+        lidar: what measured it.
+        stamp: end of the turn, nanoseconds.
+        scan: the points.
+        class_id, instance: int64 (P,), of each point; 0 where it lies on nothing labelled.
+        boxes: of the labelled things that have a point.
+    """
+
+    lidar: Lidar
+    stamp: int
+    scan: Scan
+    class_id: npt.NDArray[np.int64]
+    instance: npt.NDArray[np.int64]
+    boxes: ObjectBoxes
+
+
+class LidarCapture:
+    """A lidar before an engine.
+
+    Attributes:
+        engine: has the scene.
+        lidar: what measures.
+    """
+
+    def __init__(self, engine: Engine, lidar: Lidar, seed: int = 0) -> None:
+        """Put a lidar before an engine.
+
+        Args:
+            engine: has the scene, and perhaps a car.
+            lidar: what measures.
+            seed: of the noise, 0 or more.
+        """
+        self.engine, self.lidar, self._seed = engine, lidar, seed
+        things = engine.things
+        # The row behind the last, index -1, is for rays that hit nothing.
+        self._reflectance = np.array([*(lidar_reflectance(thing.surface) for thing in things), 0.0])
+        self._class_id = np.array([*(thing.class_id for thing in things), NO_CLASS], np.int64)
+        self._instance = np.array([*(thing.instance for thing in things), 0], np.int64)
+
+    def capture(self, stamp: int, sensor: Keyframes, motion: BodyMotion = STANDING) -> CapturedScan:
+        """Make one scan.
+
+        Args:
+            stamp: end of the turn, nanoseconds; the noise follows from it, the seed and the lidar's name.
+            sensor: poses of the sensor's frame in the world during the turn, seconds from the stamp.
+            motion: how bodies move meanwhile, on the same clock.
+
+        Raises:
+            UsageError: the motion names something that cannot move.
+        """
+        rays = turn_rays(self.lidar, sensor)
+        hits = self.engine.cast_timed_rays(rays.origin, rays.direction, rays.time, motion)
+        random = np.random.default_rng((self._seed, zlib.crc32(self.lidar.name.encode()), stamp))
+        scan = measure(self.lidar, self._reflected(hits, rays.direction), sensor, random)
+        class_id, instance = self._class_id[scan.thing], self._instance[scan.thing]
+        return CapturedScan(self.lidar, stamp, scan, class_id, instance, self._boxes(scan, sensor, motion))
+
+    def _reflected(self, hits: Hits, direction: FloatArray) -> RayHits:
+        """The share of each ray's light that comes back: rho |n . d|."""
+        cosine = np.abs(np.einsum("ni,ni->n", hits.normal, direction))
+        return RayHits(hits.distance, hits.thing, np.where(hits.thing < 0, 0.0, self._reflectance[hits.thing] * cosine))
+
+    def _boxes(self, scan: Scan, sensor: Keyframes, motion: BodyMotion) -> ObjectBoxes:
+        seen, points = np.unique(scan.thing, return_counts=True)
+        labelled = self._class_id[seen] != NO_CLASS
+        seen, points = seen[labelled], points[labelled]
+        (own_rotation,), (own_position,) = sensor.at(np.zeros(1))
+        things = [self.engine.things[index] for index in seen]
+        low = np.array([thing.mesh.vertices.min(0) for thing in things]).reshape(-1, 3)
+        high = np.array([thing.mesh.vertices.max(0) for thing in things]).reshape(-1, 3)
+        poses = [_pose_at_stamp(thing, motion) for thing in things]
+        rotation = np.array([each[0] for each in poses]).reshape(-1, 3, 3)
+        position = np.array([each[1] for each in poses]).reshape(-1, 3)
+        centre = np.einsum("nij,nj->ni", rotation, (low + high) / 2) + position
+        return ObjectBoxes(
+            self._class_id[seen], self._instance[seen], (centre - own_position) @ own_rotation,
+            own_rotation.T @ rotation, high - low, points,
+        )  # fmt: skip
+
+
+def _pose_at_stamp(thing: Thing, motion: BodyMotion) -> tuple[FloatArray, FloatArray]:
+    """Rotation and position of a thing at the end of the turn."""
+    if thing.name in motion.names:
+        (rotation,), (position,) = motion.keyframes.at(np.zeros(1), motion.names.index(thing.name))
+        return rotation, position
+    return thing.pose.rotation_matrix(), np.array(thing.pose.position)

@@ -1,0 +1,153 @@
+"""Rays that start at different times, against things some of which move meanwhile: what a turning lidar needs.
+
+What never moves is searched by whatever the engine searches with. What can move is searched here, each ray in each
+thing's own frame at the ray's own time: no pose is rounded to a common instant.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numba import njit
+
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FloatArray
+from simjudge.engines.bvh import DEPTH, enters, grow, grow_forest, make_ray, search_thing
+from simjudge.engines.contract import STANDING, BodyMotion, Hits
+from simjudge.geometry.keyframes import Keyframes, place_body
+from simjudge.scene.model import Thing
+
+_NEAREST = True
+"""What `search_thing` is asked for."""
+_BATCH = 1 << 13
+"""Rays that one thread searches at a time."""
+
+CastStill = Callable[[FloatArray, FloatArray], Hits]
+"""From origins and directions (N, 3) to the first hits among what never moves, with its index among all things."""
+
+
+class TimedRays:
+    """Casts timed rays at the things of a scene."""
+
+    def __init__(self, things: Sequence[Thing], cast_still: CastStill) -> None:
+        """Take the things; those whose motion is "static" are left to `cast_still`.
+
+        Args:
+            things: all of them, in the order of the engine's `names`.
+            cast_still: searches what never moves.
+        """
+        self._cast_still = cast_still
+        self._index = {thing.name: index for index, thing in enumerate(things)}
+        self._moving = [index for index, thing in enumerate(things) if thing.motion != "static"]
+        self._things = [things[index] for index in self._moving]
+        self._below = grow_forest([thing.mesh for thing in self._things]).below
+        # A sphere about its origin holds a thing however it is turned.
+        vertices = [thing.mesh.vertices for thing in self._things]
+        self._radius = np.array([np.linalg.norm(each, axis=1).max(initial=0.0) for each in vertices])
+
+    def cast(
+        self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
+    ) -> Hits:
+        """What rays hit first, each at its own time.
+
+        Args:
+            origins, directions: (N, 3), world, metres and unit.
+            times: (N,), or (N / S,) where S rays in a row share each; seconds, on the clock of the motion's keyframes.
+            motion: how things move.
+
+        Returns:
+            The hits; normals are those of the faces.
+
+        Raises:
+            UsageError: the motion names something that cannot move.
+        """
+        hits = self._cast_still(origins, directions)
+        if not self._moving or not len(origins):
+            return hits
+        keyframes = self._all_keyframes(motion)
+        margin = self._radius * (1 + 1e-9)
+        low = keyframes.position.min(0) - margin[:, None]
+        high = keyframes.position.max(0) + margin[:, None]
+        shared = len(origins) // len(times)
+        work = (tuple(grow(low, high)), self._below, keyframes.arrays())
+        moving = np.array(self._moving, np.int64)
+
+        def search(begin: int) -> None:
+            rows = slice(begin, begin + _BATCH)
+            _search_timed(
+                origins[rows], directions[rows], times, shared, begin, *work, moving,
+                hits.distance[rows], hits.thing[rows], hits.normal[rows],
+            )  # fmt: skip
+
+        begins = range(0, len(origins), _BATCH)
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            list(pool.map(search, begins))
+        return hits
+
+    def _all_keyframes(self, motion: BodyMotion) -> Keyframes:
+        """Poses of everything that can move, in the order of `self._things`."""
+        given = motion.keyframes
+        row = {name: number for number, name in enumerate(motion.names)}
+        unknown = [name for name in motion.names if self._index.get(name) not in self._moving]
+        if unknown:
+            what = "stands for ever" if unknown[0] in self._index else "is not in the scene"
+            raise UsageError(f"body {unknown[0]!r} {what}: it cannot move")
+        count = len(given.time)
+        position, orientation = np.empty((count, len(self._things), 3)), np.empty((count, len(self._things), 4))
+        for number, thing in enumerate(self._things):
+            if thing.name in row:
+                position[:, number] = given.position[:, row[thing.name]]
+                orientation[:, number] = given.orientation[:, row[thing.name]]
+            else:
+                position[:, number], orientation[:, number] = thing.pose.position, thing.pose.orientation
+        return Keyframes(given.time, position, orientation)
+
+
+@njit(cache=True, nogil=True)
+def _search_timed(  # type: ignore[no-untyped-def]
+    origins, directions, times, shared, begin, top, below, keyframes, numbers, distance, hit, normal
+):
+    """Put whatever moves and is nearer than `distance` into distance, hit and normal."""
+    top_boxes, top_links, order = top
+    boxes, links, roots, corners = below
+    stack, stack_below = np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64)
+    rotation, position = np.empty((3, 3)), np.empty(3)
+    o, d = np.empty(3), np.empty(3)
+    for n in range(len(origins)):
+        u, v, w = directions[n, 0], directions[n, 1], directions[n, 2]
+        ray = make_ray(origins[n, 0], origins[n, 1], origins[n, 2], u, v, w)
+        best = distance[n]
+        stack[0], waiting = 0, 1
+        while waiting:
+            waiting -= 1
+            node = stack[waiting]
+            if not enters(top_boxes, node, ray, best):
+                continue
+            first, count = top_links[node, 0], top_links[node, 1]
+            if count == 0:
+                stack[waiting], stack[waiting + 1] = first, first + 1
+                waiting += 2
+            for at in range(first, first + count):
+                thing = order[at]
+                place_body(keyframes, thing, times[(begin + n) // shared], rotation, position)
+                for k in range(3):
+                    o[k] = d[k] = 0.0
+                    for j in range(3):
+                        o[k] += rotation[j, k] * (origins[n, j] - position[j])
+                        d[k] += rotation[j, k] * directions[n, j]
+                there = make_ray(o[0], o[1], o[2], d[0], d[1], d[2])
+                found, row, _, _ = search_thing(boxes, links, roots[thing], corners, there, best, _NEAREST, stack_below)
+                if row < 0:
+                    continue
+                best = distance[n] = found
+                hit[n] = numbers[thing]
+                side, other = corners[row, 1], corners[row, 2]
+                x = side[1] * other[2] - side[2] * other[1]
+                y = side[2] * other[0] - side[0] * other[2]
+                z = side[0] * other[1] - side[1] * other[0]
+                length = max(np.sqrt(x * x + y * y + z * z), 1e-300)
+                for k in range(3):
+                    normal[n, k] = (rotation[k, 0] * x + rotation[k, 1] * y + rotation[k, 2] * z) / length

@@ -1,0 +1,1 @@
+"""Lidar: beams, their motion during a turn, divergence, returns, noise, and the cloud that comes of it."""

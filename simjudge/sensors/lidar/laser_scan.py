@@ -1,0 +1,49 @@
+"""A scan of one ring as sensor_msgs/LaserScan, as drivers of 2-D scanners publish it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.errors import UsageError
+from simjudge.sensors.lidar.lidar import Lidar
+from simjudge.sensors.lidar.scan import Scan
+
+SCAN_TYPE = "sensor_msgs/msg/LaserScan"
+
+
+def scan_message(find: Callable[[str], Any], header: Any, lidar: Lidar, scan: Scan) -> Any:
+    """Make a LaserScan.
+
+    REP 117: beams with nothing in reach read +inf. The header's stamp should be that of the first beam
+    (sensor_msgs/LaserScan): the end of the turn less the window.
+
+    Args:
+        find: the class of a message type by its name.
+        header: the message's header.
+        lidar: of one ring, whose beams lie in a plane.
+        scan: of this lidar.
+
+    Returns:
+        The message; ranges in metres, counter-clockwise (angle_increment is below 0 where the head turns clockwise).
+
+    Raises:
+        UsageError: the lidar has several rings, is tilted, or gives two returns.
+    """
+    if len(lidar.elevation) != 1 or lidar.elevation[0] != 0 or lidar.returns == "dual":
+        raise UsageError(f"{lidar.name}: a LaserScan needs one ring at elevation 0 and one return a beam")
+    sense = -1.0 if lidar.clockwise else 1.0
+    parts = lidar.columns if lidar.full_turn else max(lidar.columns - 1, 1)
+    increment = sense * lidar.field_of_view / parts
+    start = lidar.start if lidar.start is not None else -sense * lidar.field_of_view / 2
+    ranges = np.full(lidar.columns, math.inf, np.float32)
+    intensities = np.zeros(lidar.columns, np.float32)
+    ranges[scan.column], intensities[scan.column] = scan.range, scan.intensity
+    return find(SCAN_TYPE)(
+        header=header, angle_min=start, angle_max=start + increment * (lidar.columns - 1), angle_increment=increment,
+        time_increment=lidar.window / lidar.columns, scan_time=1 / lidar.rate, range_min=lidar.range[0],
+        range_max=lidar.range[1], ranges=ranges, intensities=intensities,
+    )  # fmt: skip

@@ -17,11 +17,12 @@ from std_msgs.msg import Header
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.engines.chrono.feed import Reading
-from simjudge.engines.chrono.sensor_file import SensorSpec, read_sensors
-from simjudge.engines.chrono.sensor_topics import sensor_topics
 from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
 from simjudge.graph.node_interfaces import RIDING_SENSORS
+from simjudge.sensors.sensor_file import read_sensors
+from simjudge.sensors.sensor_spec import SensorSpec
+from simjudge.sensors.sensor_topics import sensor_topics
 
 from .endpoints import create_publisher
 from .runtime import SimjudgeNode

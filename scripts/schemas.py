@@ -11,12 +11,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from simjudge.engines.chrono.sensor_file import SensorsFile
 from simjudge.graph.robot_file import RobotFile
 from simjudge.perception.colour_file import ColourFile
 from simjudge.scene.scene_file import SceneFile
 from simjudge.sensors.camera.calibration_file import CalibrationFile
 from simjudge.sensors.camera.camera_file import CameraFile
+from simjudge.sensors.sensor_file import SensorsFile
 from simjudge.vehicle.vehicle_file import VehicleFile
 
 FOLDER = Path(__file__).resolve().parents[1] / "config/schema"

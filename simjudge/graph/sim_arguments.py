@@ -150,7 +150,7 @@ def _recorded(values: Values) -> list[str]:
 
 
 def _sensor_topics(given: str) -> list[str]:
-    from simjudge.engines.chrono.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
-    from simjudge.engines.chrono.sensor_topics import sensor_topics  # noqa: PLC0415
+    from simjudge.sensors.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
+    from simjudge.sensors.sensor_topics import sensor_topics  # noqa: PLC0415
 
     return sorted(set(sensor_topics(read_sensors(given)).values()))

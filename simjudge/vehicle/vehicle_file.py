@@ -13,7 +13,7 @@ from typing import Annotated
 from simjudge.core.documents import Document, Fields, read_document
 from simjudge.core.field_types import Number, Text, Vector
 from simjudge.core.installed import VEHICLE, find_file
-from simjudge.geometry.poses import Pose
+from simjudge.geometry.mount_fields import MountFields
 from simjudge.vehicle.vehicle import Vehicle
 
 _LARGEST = 1e6
@@ -97,24 +97,6 @@ class BrakeFields(Fields):
 
     torque: NotNegative
     """N m on each wheel, at full braking."""
-
-
-class MountFields(Fields):
-    """Where a sensor sits, in base_link (x ahead, y left, z up)."""
-
-    position: Triple
-    """x, y, z, metres."""
-    yaw: Amount = 0.0
-    """Degrees to the left."""
-    pitch: Amount = 0.0
-    """Degrees nose down."""
-    roll: Amount = 0.0
-    """Degrees to the right."""
-
-    def pose(self) -> Pose:
-        """The sensor's frame in base_link."""
-        yaw, pitch, roll = (math.radians(angle) for angle in (self.yaw, self.pitch, self.roll))
-        return Pose.from_euler(*self.position, yaw=yaw, pitch=pitch, roll=roll)
 
 
 class VehicleFile(Fields):

@@ -506,7 +506,7 @@ TARGETS: dict[str, Target] = {
         Target("vehicle", _text("vehicle.yaml", ROOT / "config/vehicles/art1.yaml"), "", "yaml",
                _use_yaml("simjudge.vehicle.vehicle_file", "read_vehicle")),
         Target("sensors", _text("sensors.yaml", ROOT / "config/sensors/art1.yaml"), "", "yaml",
-               _use_yaml("simjudge.engines.chrono.sensor_file", "read_sensors")),
+               _use_yaml("simjudge.sensors.sensor_file", "read_sensors")),
         Target("robot", _text("robot.yaml", ROOT / "config/art1.yaml"), "", "yaml",
                _use_yaml("simjudge.graph.robot_file", "read_robot")),
         Target("colours", _text("colours.yaml", ROOT / "config/detectors/cones_red_green.yaml"), "", "yaml",

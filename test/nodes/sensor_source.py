@@ -6,9 +6,9 @@ import time
 import numpy as np
 
 from simjudge.engines.chrono.feed import Reading
-from simjudge.engines.chrono.sensor_file import read_sensors
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 from simjudge.nodes.sim_sensors import SensorTopics
+from simjudge.sensors.sensor_file import read_sensors
 
 OFFSET = 5_000_000_000
 READINGS = (

@@ -11,13 +11,13 @@ import sensor_source as source  # noqa: E402
 from sensor_msgs.msg import Imu, MagneticField, NavSatFix, PointCloud2  # noqa: E402
 
 from simjudge.core.errors import SimjudgeError, UsageError  # noqa: E402
-from simjudge.engines.chrono.sensor_file import read_sensors  # noqa: E402
-from simjudge.engines.chrono.sensor_topics import sensor_topics  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
 from simjudge.graph.node_interfaces import NODES  # noqa: E402
 from simjudge.nodes.headers import message_stamp  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
 from simjudge.nodes.sim_sensors import SimSensors  # noqa: E402
+from simjudge.sensors.sensor_file import read_sensors  # noqa: E402
+from simjudge.sensors.sensor_topics import sensor_topics  # noqa: E402
 
 TOPICS = {"imu/data": Imu, "imu/mag": MagneticField, "gps/fix": NavSatFix, "scan/points": PointCloud2}
 FIRST, SECOND = source.OFFSET + 1_000_000, source.OFFSET + 11_000_000

@@ -17,7 +17,6 @@ from simjudge.engines.chrono.modules import Modules, load_modules
 from simjudge.engines.chrono.probe import probe
 from simjudge.engines.chrono.rays import MeshRays, still_rays
 from simjudge.engines.chrono.scenes import ScenePlan, plan_body, plan_scene
-from simjudge.engines.chrono.sensor_file import SensorSpec
 from simjudge.engines.chrono.stage import ChronoScene
 from simjudge.engines.chrono.versions import identify_release
 from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
@@ -26,6 +25,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Thing
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.lens import Lens
+from simjudge.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.vehicle.car_appearance import car_things
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
@@ -182,7 +182,7 @@ class ChronoEngine:
             self._timed_rays = TimedRays(self.things, still_rays(self.things))
         return self._timed_rays.cast(origins, directions, times, motion)
 
-    def scan(self, spec: SensorSpec, pose: Pose) -> npt.NDArray[np.float32]:
+    def scan(self, spec: LidarSpec, pose: Pose) -> npt.NDArray[np.float32]:
         """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities.
 
         Args:

@@ -28,12 +28,19 @@ from simjudge.engines.chrono.bodies import GRAVITY, body_pose
 from simjudge.engines.chrono.car import STEP
 from simjudge.engines.chrono.chrono_engine import ChronoEngine
 from simjudge.engines.chrono.feed import Reading, ReadingDelay, ReadingSchedule
-from simjudge.engines.chrono.sensor_file import SensorSpec
+from simjudge.sensors.inertial.inertial_fields import InertialSpec
+from simjudge.sensors.inertial.noise import NoiseSource
+from simjudge.sensors.inertial.position_fields import IDENTITY, GpsSpec, MagnetometerSpec
+from simjudge.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sensors.sensor_spec import CAR, SensorSpec
 
 GAUSS = 1e-4
 """Tesla."""
 EARTH = 6371e3
 """Metres: the earth's radius, as Chrono has it."""
+SHORTEST = 0.005
+"""Seconds: the shortest window of an accelerometer. ARTcar's tyres push and pull in turn, about every 2 ms: read at one
+instant, a standing car is 5 m/s^2 off, in the mean too, and a driving one 10; over 10 ms, within 0.002."""
 _READ = {
     "accelerometer": ("GetMostRecentAccelBuffer", "GetAccelData", "ChFilterAccelAccess"),
     "gyroscope": ("GetMostRecentGyroBuffer", "GetGyroData", "ChFilterGyroAccess"),
@@ -51,7 +58,7 @@ class CarSensors:
         seed: of the noise.
 
     Raises:
-        UsageError: there is no car.
+        UsageError: there is no car, or Chrono cannot make one of the sensors.
         SimjudgeError: this PyChrono has no sensor module.
     """
 
@@ -62,6 +69,8 @@ class CarSensors:
         if engine.modules.sensor is None:
             raise SimjudgeError("this PyChrono has no sensor module: build CH_ENABLE_MODULE_SENSOR")
         self._engine, self._specs, self._seed = engine, tuple(specs), seed
+        for spec in self._specs:
+            _check(spec)
         self._ready: list[Reading] = []
         self._system: Any = None
         self._begin()
@@ -87,7 +96,12 @@ class CarSensors:
     def _begin(self) -> None:
         """As at time 0: nothing waits, the same noise comes again."""
         self._before = 0.0
-        self._random = np.random.default_rng(self._seed)
+        self._random = {spec.name: np.random.default_rng(spec.entropy(self._seed)) for spec in self._specs}
+        self._noise = {
+            spec.name: NoiseSource(spec.noise, spec.rate, spec.entropy(self._seed))
+            for spec in self._specs
+            if isinstance(spec, InertialSpec)
+        }
         self._lags = {spec.name: ReadingDelay(spec.lag) for spec in self._specs}
         self._scans = {spec.name: ReadingSchedule(spec.rate) for spec in self._specs if spec.kind == "lidar"}
 
@@ -102,7 +116,7 @@ class CarSensors:
             self._mount()
             self._sample(now)
         for spec in self._specs:
-            if spec.kind == "lidar" and self._scans[spec.name].take(now):
+            if isinstance(spec, LidarSpec) and self._scans[spec.name].take(now):
                 self._keep(spec, now, self._scan(spec))
         self._ready += sorted((r for lag in self._lags.values() for r in lag.ready(now)), key=lambda r: r.time)
 
@@ -116,11 +130,12 @@ class CarSensors:
                 self._keep(spec, round(now, 9), self._read(spec, sensor))
 
     def _keep(self, spec: SensorSpec, time: float, values: FloatArray) -> None:
-        if any(spec.deviation):
-            noise = self._random.normal(size=(*values.shape[:-1], 3)) * spec.deviation
-            if spec.kind == "gps":
-                noise = to_degrees(noise, latitude=float(values[0]))
-            values = np.concatenate([values[..., :3] + noise, values[..., 3:]], -1)
+        if spec.name in self._noise:
+            noise = self._noise[spec.name].draw(1)[0]
+            values = values + (to_degrees(noise, latitude=float(values[0])) if spec.kind == "gps" else noise)
+        elif any(spec.deviation):
+            noise = self._random[spec.name].normal(size=(len(values), 3)) * spec.deviation
+            values = np.concatenate([values[:, :3] + noise, values[:, 3:]], -1)
         self._lags[spec.name].put(Reading(spec.name, spec.kind, time, values))
 
     def _mount(self) -> None:
@@ -170,9 +185,24 @@ class CarSensors:
             return rates
         return straight_field(raw, mounted)
 
-    def _scan(self, spec: SensorSpec) -> FloatArray:
+    def _scan(self, spec: LidarSpec) -> FloatArray:
         pose = self._engine.poses()["vehicle"] @ spec.mount
         return points(self._engine.scan(spec, pose), spec)
+
+
+def _check(spec: SensorSpec) -> None:
+    """Refuse what Chrono's own sensors cannot do."""
+    where = f"engine chrono: {spec.name}"
+    if spec.kind not in (*_READ, "lidar"):
+        raise UsageError(f"{where}: it has no sensor of kind {spec.kind}")
+    if spec.body != CAR:
+        raise UsageError(f"{where}: its own sensors ride on the car's chassis; remove mount.body {spec.body}")
+    if spec.filters:
+        raise UsageError(f"{where}: its own sensors take no filters; remove them")
+    if isinstance(spec, MagnetometerSpec) and (any(spec.hard_iron) or spec.soft_iron != IDENTITY):
+        raise UsageError(f"{where}: its magnetometer knows no hard_iron and soft_iron; remove them")
+    if spec.kind == "accelerometer" and spec.window < SHORTEST:
+        raise UsageError(f"{where}: its accelerometer needs a window of {SHORTEST:g} s or more; it has {spec.window:g}")
 
 
 def to_degrees(metres: FloatArray, latitude: float) -> FloatArray:
@@ -224,7 +254,7 @@ def straight_field(raw: FloatArray, mounted: FloatArray) -> FloatArray:
     return field
 
 
-def beams(spec: SensorSpec) -> FloatArray:
+def beams(spec: LidarSpec) -> FloatArray:
     """Unit directions (rings, beams, 3) of a lidar's beams in its own axes: right to left, lowest ring first.
 
     Args:
@@ -241,7 +271,7 @@ def beams(spec: SensorSpec) -> FloatArray:
     return np.stack([np.cos(phi) * np.cos(theta), np.cos(phi) * np.sin(theta), np.sin(phi)], -1)
 
 
-def points(returns: npt.NDArray[np.float32], spec: SensorSpec) -> FloatArray:
+def points(returns: npt.NDArray[np.float32], spec: LidarSpec) -> FloatArray:
     """Points (N, 4), x, y, z and intensity, of a lidar's returns (rings, beams, 2), but for beams that met nothing.
 
     Args:
@@ -262,7 +292,9 @@ def _make(sensors: Any, core: Any, spec: SensorSpec, parent: Any, frame: Any) ->
         return sensors.ChAccelerometerSensor(parent, spec.rate, frame, quiet)
     if spec.kind == "gyroscope":
         return sensors.ChGyroscopeSensor(parent, spec.rate, frame, quiet)
+    if not isinstance(spec, GpsSpec | MagnetometerSpec):
+        raise UsageError(f"engine chrono: {spec.name}: it has no sensor of kind {spec.kind}")
     reference = core.ChVector3d(*spec.reference)
-    if spec.kind == "gps":
+    if isinstance(spec, GpsSpec):
         return sensors.ChGPSSensor(parent, spec.rate, frame, reference, quiet)
     return sensors.ChMagnetometerSensor(parent, spec.rate, frame, quiet, reference)

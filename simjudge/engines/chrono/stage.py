@@ -26,11 +26,11 @@ from simjudge.engines.chrono.modules import Modules
 from simjudge.engines.chrono.own_noise import noise_filter
 from simjudge.engines.chrono.phys_camera import PhysCamera, make_deep_camera, make_phys_camera, saved_values
 from simjudge.engines.chrono.scenes import PlannedBody, PlannedMaterial, ScenePlan, dim_lights, wavefront
-from simjudge.engines.chrono.sensor_file import SensorSpec
 from simjudge.engines.chrono.versions import Release, camera_arguments
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.sensors.camera.chrono_camera import ChronoNoise
 from simjudge.sensors.camera.lens import Lens
+from simjudge.sensors.lidar.lidar_fields import LidarSpec
 
 FARTHEST = 10_000.0
 """Metres: what the depth camera says where nothing is hit."""
@@ -72,7 +72,7 @@ class Physical(NamedTuple):
     side: int
 
 
-What = SensorRequest | SensorSpec | Noisy | Physical
+What = SensorRequest | LidarSpec | Noisy | Physical
 
 
 class _View(NamedTuple):
@@ -189,7 +189,7 @@ class ChronoScene:
         """
         return buffers.ranges(self._taken("depth", asked).sensor.GetMostRecentDepthBuffer())
 
-    def scan(self, spec: SensorSpec) -> npt.NDArray[np.float32]:
+    def scan(self, spec: LidarSpec) -> npt.NDArray[np.float32]:
         """Ranges and intensities (rings, beams, 2) of a lidar at the camera's place; range 0 where nothing is met.
 
         Args:
@@ -253,7 +253,7 @@ class ChronoScene:
         manager = self._core_manager(light)
         if isinstance(asked, SensorRequest):
             sensor = self._deep(asked) if kind == "deep" else self._camera(kind, asked)
-        elif isinstance(asked, SensorSpec):
+        elif isinstance(asked, LidarSpec):
             sensor = self._lidar(asked)
         elif isinstance(asked, Noisy):
             sensor = self._camera("camera", asked.asked, asked.side)
@@ -320,7 +320,7 @@ class ChronoScene:
     def _deep(self, asked: SensorRequest) -> Any:
         return make_deep_camera(self._sensor, self._core, asked, self._rig)
 
-    def _lidar(self, spec: SensorSpec) -> Any:
+    def _lidar(self, spec: LidarSpec) -> Any:
         width, height = spec.size
         low, high = spec.vertical
         frame = self._core.ChFramed()

@@ -35,8 +35,7 @@ def chrono_names(path):
             yield node.value
 
 
-# A sensor file is read without Chrono.
-ASKING = sorted(path for path in FOLDER.glob("*.py") if path.stem != "sensor_file")
+ASKING = sorted(FOLDER.glob("*.py"))
 
 
 @pytest.mark.parametrize("path", ASKING, ids=lambda path: path.stem)

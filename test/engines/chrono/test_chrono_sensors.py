@@ -1,16 +1,25 @@
-"""Readings that are due, what Chrono's own formulas make of a motion, and sensors from YAML."""
+"""Readings that are due, what Chrono's own formulas make of a motion, and sensors that Chrono does not have."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.errors import UsageError
 from simjudge.engines.chrono.bodies import GRAVITY
 from simjudge.engines.chrono.feed import Reading, ReadingDelay, ReadingSchedule
-from simjudge.engines.chrono.other_sensors import beams, points, straight_acceleration, straight_field, to_degrees
-from simjudge.engines.chrono.sensor_file import SensorSpec, read_sensors
+from simjudge.engines.chrono.other_sensors import (
+    CarSensors,
+    beams,
+    points,
+    straight_acceleration,
+    straight_field,
+    to_degrees,
+)
 from simjudge.geometry.poses import Pose
+from simjudge.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sensors.sensor_file import read_sensors
 
 
 @pytest.mark.parametrize("rate", [1.0, 7.0, 10.0, 30.0, 100.0, 333.0])
@@ -60,7 +69,7 @@ def test_a_compass_points_north():
 
 
 def test_a_scan_of_a_wall():
-    spec = SensorSpec("scan", "lidar", 10, size=(5, 3), around=math.radians(80), vertical=(-0.2, 0.2), range=20)
+    spec = LidarSpec("scan", "lidar", 10, size=(5, 3), around=math.radians(80), vertical=(-0.2, 0.2), range=20)
     directions = beams(spec)
     assert directions[0, 0] == pytest.approx(
         [math.cos(-0.2) * math.cos(math.radians(-40)), math.cos(-0.2) * math.sin(math.radians(-40)), math.sin(-0.2)]
@@ -74,56 +83,28 @@ def test_a_scan_of_a_wall():
     assert set(cloud[:, 3]) == {0.5}
 
 
-def test_the_shipped_sensors():
-    sensors = read_sensors("art1")
-    assert {spec.kind for spec in sensors} == {"lidar", "gps", "accelerometer", "gyroscope", "magnetometer"}
-    assert next(spec for spec in sensors if spec.kind == "accelerometer").window > 0
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("[]", "no set of sensors"),
-        ("{a: 1}", "a: fields are needed"),
-        ("{a: {kind: sonar}}", "kind: one of"),
-        ("{a: {kind: gps}}", "rate: a number"),
-        ("{a: {kind: gps, rate: .nan}}", "rate: a finite number"),
-        ("{a: {kind: gps, rate: 10, range: 3}}", "a\\.range: no such field"),
-        ("{a: {kind: gps, rate: 10, reference: [1, 2]}}", "3 numbers"),
-        ("{a: {kind: gyroscope, rate: 10, window: 0.2}}", "window: a number from 0 to 0.1"),
-        ("{a: {kind: accelerometer, rate: 10, window: 0}}", "window: a number from 0.005 to 0.1"),
-        ("{a: {kind: accelerometer, rate: 400}}", "200 times a second at most"),
-        ("{a: {kind: gyroscope, rate: 10, mount: {place: 1}}}", "a\\.mount\\.place: no such field"),
-        ("{a: {kind: gyroscope, rate: 10, noise: 3}}", "noise"),
-        ("{a: {kind: lidar, rate: 10, size: [0, 4]}}", "size"),
-        ("{a: {kind: lidar, rate: 10, vertical: [10, -10]}}", "lowest ring comes first"),
-        ("{a: {kind: [", "not valid YAML"),
-    ],
-)
-def test_bad_sensors_are_named(tmp_path, text, says):
-    path = tmp_path / "sensors.yaml"
-    path.write_text(text)
-    with pytest.raises(SimjudgeError, match=says) as caught:
-        read_sensors(path)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(("rate", "window"), [(10, 0.01), (200, 0.005)])
-def test_an_accelerometer_has_a_window(tmp_path, rate, window):
-    path = tmp_path / "sensors.yaml"
-    path.write_text(f"{{a: {{kind: accelerometer, rate: {rate}}}}}")
-    assert read_sensors(path)[0].window == window
-
-
-def test_no_such_sensors():
-    with pytest.raises(UsageError, match="nowhere"):
-        read_sensors("nowhere")
-
-
 def test_metres_of_a_gps_are_degrees_by_chronos_sphere():
     """utils/ChGPSUtils.h: latitude = y / R, longitude = x / (R cos(latitude)), degrees, R = 6371 km."""
     latitude, longitude, up = to_degrees(np.array([100.0, -50.0, 3.0]), latitude=60.0)
     assert latitude == pytest.approx(-50.0 / 111_194.93, rel=1e-6)
     assert longitude == pytest.approx(2 * 100.0 / 111_194.93, rel=1e-6)
     assert up == 3.0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{a: {kind: imu, rate: 100}}", "a: it has no sensor of kind imu"),
+        ("{a: {kind: encoders, rate: 100, ticks: 100}}", "a: it has no sensor of kind encoders"),
+        ("{a: {kind: gyroscope, rate: 100, mount: {body: crate}}}", "car's chassis; remove mount.body crate"),
+        ("{a: {kind: gyroscope, rate: 100, filters: [{scale: {factor: 2}}]}}", "no filters; remove them"),
+        ("{a: {kind: magnetometer, rate: 9, field: [0, 2e-5, 0], hard_iron: 1e-6}}", "no hard_iron"),
+        ("{a: {kind: accelerometer, rate: 400}}", "a window of 0.005 s or more; it has 0.0025"),
+    ],
+)
+def test_what_chrono_cannot_do_is_refused(tmp_path, text, says):
+    path = tmp_path / "sensors.yaml"
+    path.write_text(text)
+    engine = SimpleNamespace(bodies=SimpleNamespace(chassis=1), modules=SimpleNamespace(sensor=1))
+    with pytest.raises(UsageError, match=says):
+        CarSensors(engine, read_sensors(path))

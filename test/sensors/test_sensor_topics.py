@@ -2,9 +2,9 @@
 
 import pytest
 
-from simjudge.engines.chrono.sensor_file import SensorSpec
-from simjudge.engines.chrono.sensor_topics import sensor_topics
 from simjudge.geometry.poses import Pose
+from simjudge.sensors.sensor_spec import SensorSpec
+from simjudge.sensors.sensor_topics import sensor_topics
 
 
 def spec(name, kind, x=0.0):

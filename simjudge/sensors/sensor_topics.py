@@ -1,22 +1,25 @@
-"""The topics of a car's other sensors.
+"""The topics of a car's sensors beside the camera.
 
-Where there is one sensor of a kind, its topic is the usual one: imu/data, imu/mag, gps/fix, scan/points; where there
-are several, each has its own name in front of the slash. One accelerometer and one gyroscope at the same place share
-imu/data.
+Where there is one sensor of a kind, its topic is the usual one: imu/data, imu/mag, gps/fix, scan/points,
+wheels/joint_states;
+where there are several, each has its own name in front of the slash. One accelerometer and one gyroscope at the same
+place share imu/data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .sensor_file import SensorSpec
+from simjudge.sensors.sensor_spec import SensorSpec
 
 _INERTIAL = "imu/data"
 _USUAL = {
     "accelerometer": _INERTIAL,
     "gyroscope": _INERTIAL,
+    "imu": _INERTIAL,
     "magnetometer": "imu/mag",
     "gps": "gps/fix",
+    "encoders": "wheels/joint_states",
     "lidar": "scan/points",
 }
 
@@ -42,5 +45,5 @@ def sensor_topics(specs: Sequence[SensorSpec]) -> dict[str, str]:
 
 def _are_one(inertial: Sequence[SensorSpec]) -> bool:
     """Whether they are an accelerometer and a gyroscope at one place."""
-    mounts = {(spec.mount.position, spec.mount.orientation) for spec in inertial}
+    mounts = {(spec.body, spec.mount.position, spec.mount.orientation) for spec in inertial}
     return sorted(spec.kind for spec in inertial) == ["accelerometer", "gyroscope"] and len(mounts) == 1

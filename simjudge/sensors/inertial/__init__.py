@@ -1,0 +1,1 @@
+"""Gyroscopes, accelerometers, magnetometers, GPS receivers and wheel encoders, computed from motion."""

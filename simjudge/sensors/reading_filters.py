@@ -1,0 +1,277 @@
+"""Filters of readings by name: what a device, its driver or its network does to what was measured.
+
+A filter is a function decorated with `reading_filter`. It takes a reading and keyword parameters and returns another
+reading, or None for one that is lost. With a parameter `random` it gets the sensor's own seeded generator for this
+filter; with a parameter `memory` it gets a dictionary that it keeps from reading to reading. A package of one's own
+names modules with such functions in the entry point group `simjudge.filters`; they are loaded when a file asks for a
+filter that is not known yet.
+
+A filter acts at one of three stages: on the truth before noise ("generate"), on the noisy reading ("filter"), or on
+what is handed over when its lag is over ("access").
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.metadata import entry_points
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import UsageError
+from simjudge.core.text import nearest_name, one_line
+
+ENTRY_POINTS = "simjudge.filters"
+Stage = Literal["generate", "filter", "access"]
+STAGES: tuple[Stage, ...] = ("generate", "filter", "access")
+_GIVEN = ("reading", "random", "memory")
+"""Parameters that are not the file's."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SensorReading(ShortRepr):
+    """One reading of one sensor.
+
+    Attributes:
+        sensor, kind: its name, and what it is.
+        stamp: nanoseconds, the end of its window.
+        available: nanoseconds from which on it can be read.
+        values: what the sensor says; its shape and units depend on the kind.
+        truth: the same without noise and filters.
+    """
+
+    sensor: str
+    kind: str
+    stamp: int
+    available: int
+    values: npt.NDArray[Any]
+    truth: npt.NDArray[Any]
+
+
+ReadingFilter = Callable[..., SensorReading | None]
+AnyFilter = TypeVar("AnyFilter", bound=ReadingFilter)
+READING_FILTERS: dict[str, ReadingFilter] = {}
+"""All filters that are loaded, by name."""
+
+
+def reading_filter(function: AnyFilter) -> AnyFilter:
+    """Register a filter under its function's name.
+
+    Args:
+        function: takes a reading and keyword parameters; see the module.
+
+    Returns:
+        The function itself.
+    """
+    READING_FILTERS[function.__name__] = function
+    return function
+
+
+def load_filters(module: str) -> None:
+    """Import a module with filters of one's own.
+
+    Args:
+        module: its name, as in an import statement.
+
+    Raises:
+        UsageError: it cannot be imported.
+    """
+    try:
+        importlib.import_module(module)
+    except Exception as error:
+        why = one_line(error) or type(error).__name__
+        raise UsageError(f"plugin {one_line(module)}: cannot be imported ({why})") from error
+
+
+def named_reading_filter(name: str) -> ReadingFilter:
+    """The filter of a name, from simjudge or from a package that has an entry point.
+
+    Args:
+        name: a function's name.
+
+    Returns:
+        The function.
+
+    Raises:
+        UsageError: there is none of that name, or a package with filters cannot be imported.
+    """
+    if name not in READING_FILTERS:
+        for entry in entry_points(group=ENTRY_POINTS):
+            load_filters(entry.module)
+    if name not in READING_FILTERS:
+        raise UsageError(f"no filter of readings is called {one_line(name)!r}{nearest_name(name, READING_FILTERS)}")
+    return READING_FILTERS[name]
+
+
+def filter_parameters(function: ReadingFilter) -> dict[str, inspect.Parameter]:
+    """The parameters of a filter that a file can give.
+
+    Args:
+        function: the filter.
+
+    Returns:
+        Parameters by name.
+    """
+    return {name: each for name, each in inspect.signature(function).parameters.items() if name not in _GIVEN}
+
+
+@dataclass(frozen=True)
+class FilterStep:
+    """One filter of a sensor.
+
+    Attributes:
+        name: of the filter.
+        parameters: those of the file.
+        stage: where it acts.
+
+    Raises:
+        UsageError: there is no such filter, or it has other parameters.
+    """
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    stage: Stage = "filter"
+
+    def __post_init__(self) -> None:
+        """Check that the filter exists and has these parameters."""
+        known = filter_parameters(named_reading_filter(self.name))
+        unknown = [name for name in self.parameters if name not in known]
+        if unknown:
+            has = ", ".join(known) or "none"
+            raise UsageError(f"filter {self.name}: no parameter {one_line(unknown[0])!r}; it has {has}")
+        missing = [name for name, each in known.items() if each.default is each.empty and name not in self.parameters]
+        if missing:
+            raise UsageError(f"filter {self.name}: {missing[0]} must be given")
+
+
+class FilterChain:
+    """The filters of one stage of one sensor, with what they keep from reading to reading."""
+
+    def __init__(self, steps: tuple[FilterStep, ...], stage: Stage, seed: tuple[int, ...]) -> None:
+        """Prepare the filters.
+
+        Args:
+            steps: all filters of the sensor.
+            stage: those of this stage are run.
+            seed: of the sensor; each filter draws numbers of its own.
+        """
+        self._steps: list[tuple[ReadingFilter, dict[str, Any]]] = []
+        for number, step in enumerate(steps):
+            function = named_reading_filter(step.name)
+            given: dict[str, Any] = dict(step.parameters)
+            wanted = inspect.signature(function).parameters
+            if "random" in wanted:
+                given["random"] = np.random.default_rng((*seed, number))
+            if "memory" in wanted:
+                given["memory"] = {}
+            if step.stage == stage:
+                self._steps.append((function, given))
+
+    def __bool__(self) -> bool:
+        """Whether there is any filter."""
+        return bool(self._steps)
+
+    def run(self, reading: SensorReading) -> SensorReading | None:
+        """Send a reading through the filters.
+
+        Args:
+            reading: as it comes in.
+
+        Returns:
+            As it comes out; None where it is lost.
+        """
+        current: SensorReading | None = reading
+        for function, given in self._steps:
+            if current is None:
+                return None
+            current = function(current, **given)
+        return current
+
+
+@reading_filter
+def saturate(reading: SensorReading, *, limit: float) -> SensorReading:
+    """Keep each component within plus and minus a limit, as a device of limited range does.
+
+    Args:
+        reading: of numbers.
+        limit: in the reading's unit, above 0.
+
+    Raises:
+        UsageError: the limit is not above 0.
+    """
+    _require_positive("saturate", "limit", limit)
+    return replace(reading, values=np.clip(reading.values, -limit, limit))
+
+
+@reading_filter
+def quantize(reading: SensorReading, *, step: float) -> SensorReading:
+    """Round each component to a multiple of the device's resolution.
+
+    Args:
+        reading: of numbers.
+        step: in the reading's unit, above 0.
+
+    Raises:
+        UsageError: the step is not above 0.
+    """
+    _require_positive("quantize", "step", step)
+    return replace(reading, values=np.rint(reading.values / step) * step)
+
+
+@reading_filter
+def low_pass(reading: SensorReading, *, cutoff: float, memory: dict[str, Any]) -> SensorReading:
+    """Smooth as a first-order filter does: each reading moves towards the new value by 1 - exp(-2 pi cutoff dt).
+
+    Args:
+        reading: of numbers.
+        cutoff: Hz, above 0: the frequency that is weakened by 3 dB.
+        memory: the value and the stamp of the reading before.
+
+    Raises:
+        UsageError: the cutoff is not above 0.
+    """
+    _require_positive("low_pass", "cutoff", cutoff)
+    values = reading.values
+    if memory:
+        share = -np.expm1(-2 * np.pi * cutoff * (reading.stamp - memory["stamp"]) * 1e-9)
+        values = memory["values"] + share * (values - memory["values"])
+    memory.update(values=values, stamp=reading.stamp)
+    return replace(reading, values=values)
+
+
+@reading_filter
+def scale(reading: SensorReading, *, factor: float) -> SensorReading:
+    """Multiply each component, as a wrong scale factor does.
+
+    Args:
+        reading: of numbers.
+        factor: no unit.
+    """
+    return replace(reading, values=reading.values * factor)
+
+
+@reading_filter
+def drop(reading: SensorReading, *, probability: float, random: np.random.Generator) -> SensorReading | None:
+    """Lose readings at random, each on its own.
+
+    Args:
+        reading: of any kind.
+        probability: 0 to 1, of losing a reading.
+        random: the seeded generator.
+
+    Raises:
+        UsageError: the probability is not from 0 to 1.
+    """
+    if not 0 <= probability <= 1:
+        raise UsageError(f"filter drop: probability {probability}; a number from 0 to 1 is needed")
+    return None if random.random() < probability else reading
+
+
+def _require_positive(name: str, parameter: str, value: float) -> None:
+    if not value > 0:
+        raise UsageError(f"filter {name}: {parameter} {value}; a number above 0 is needed")

@@ -1,7 +1,11 @@
 """A live session without ROS: what counts once, what is forgotten, what a journal brings back, what is left out."""
 
 import json
+import subprocess
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -286,3 +290,52 @@ def test_apart_says_why_it_failed(side):
     stopped.stop()
     assert stopped.done
     assert stopped.numbers is None
+
+
+HOLDER = """
+import sys, time
+from simjudge.data.sets import read_set
+from simjudge.studies.background import BackgroundComparison, ComparisonJob
+from simjudge.studies.compare_settings import CompareSettings
+
+if __name__ == "__main__":
+    frames = read_set(sys.argv[1])
+    job = ComparisonJob(frames, frames, CompareSettings(theta=0.3, bootstrap=0, permutations=10_000_000), both=True)
+    apart = BackgroundComparison(job)
+    time.sleep(600)
+"""
+
+
+def workers(parent):
+    """The processes that do jobs for a process: its children at low priority."""
+    out = []
+    for each in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = each.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        # See proc(5): the state is the third field, the parent the fourth, the niceness the nineteenth.
+        if fields[0] != "Z" and int(fields[1]) == parent and int(fields[16]) > 0:
+            out.append(each.parent)
+    return out
+
+
+def until(condition, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked for in /proc")
+def test_apart_ends_with_the_process_that_started_it(tmp_path):
+    write_set(made(1), tmp_path / "set.json")
+    (tmp_path / "holder.py").write_text(HOLDER)
+    holder = subprocess.Popen([sys.executable, tmp_path / "holder.py", tmp_path / "set.json"])
+    try:
+        until(lambda: workers(holder.pid) or holder.poll() is not None)
+        (worker,) = workers(holder.pid)
+    finally:
+        holder.kill()
+        holder.wait()
+    until(lambda: not worker.exists())

@@ -66,7 +66,6 @@ class LiveComparison:
         self._certainty_frames = 0
         # A computation of certainty that runs in another process, and the frames that it is of.
         self._running: tuple[BackgroundComparison, int] | None = None
-        self._unjudged = 0
         self._contexts = declared_publisher(node, "validation/contexts")
         self.throughput, self.counts, self.changed = ThroughputCounter(), dict[str, object](), False
 
@@ -124,7 +123,7 @@ class LiveComparison:
             received: when they were matched, seconds of `time.monotonic`.
         """
         if self._session is None:
-            self._unjudged += 1
+            self._node.losses.add("frames that came while no reference was loaded", describe_message(match.first))
             return
         if self._node.hurried:
             self._node.losses.add("frames that still waited when the node was ended", describe_message(match.first))
@@ -226,7 +225,7 @@ class LiveComparison:
         self.publish_summary()
 
     def finish(self) -> None:
-        """Write and publish the plain numbers, then add certainty; say what was left out, whatever else happens.
+        """Write and publish the plain numbers, then add certainty; count what was left out, whatever else happens.
 
         Raises:
             SimjudgeError: the result cannot be written; the journal stays.
@@ -234,10 +233,6 @@ class LiveComparison:
         self._drop_certainty()
         session, node = self._session, self._node
         if session is None:
-            if self._unjudged:
-                node.get_logger().warning(
-                    f"no reference was loaded: {self._unjudged} frames were not judged, there is no result"
-                )
             return
         finished = False
         try:
@@ -249,8 +244,7 @@ class LiveComparison:
                 )
                 finished = session.judge.seen == 0
         finally:
-            for line in session.losses().lines():
-                node.get_logger().warning(f"left out {line}")
+            node.losses.extend(session.losses())
             session.close(finished=finished)
 
     def _write_result(self, session: LiveSession) -> bool:

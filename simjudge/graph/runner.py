@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.exit_codes import DONE, EXIT_LOST, EXIT_OK
+from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_LOST, EXIT_OK
 from simjudge.graph.command_line import command_line
 from simjudge.graph.description import CLOSING, Process
 
@@ -214,13 +214,16 @@ class Runner:
             each.settle()
         if died is not None:
             self._report(died, "while the others ran")
-            return 1
+            return EXIT_FAILED
         late = [each for each in self._running if each.has_failed]
         for each in late:
             self._report(each, "at the end")
         if late:
-            return 1
-        return EXIT_LOST if any(each.code == EXIT_LOST for each in self._running) else EXIT_OK
+            return EXIT_FAILED
+        lost = [each.process.name for each in self._running if each.code == EXIT_LOST]
+        if lost:
+            self._tell(f"input was left out; the warnings of {', '.join(lost)} count it")
+        return EXIT_LOST if lost else EXIT_OK
 
     def _report(self, each: RunningProcess, when: str) -> None:
         code = each.code or 0

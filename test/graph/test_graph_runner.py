@@ -75,6 +75,7 @@ def test_the_end_of_the_work_ends_the_others(run, make):
 
 def test_what_was_left_out_is_exit_code_3(run, make):
     assert run(make("loses", leads=True), make("serves")) == 3
+    assert run.told == ["input was left out; the warnings of loses count it"]
 
 
 @pytest.mark.parametrize(

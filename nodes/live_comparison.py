@@ -291,7 +291,8 @@ class LiveComparison:
     ) -> None:
         names = {str(k): name for k, name in session.judge.class_names.items()}
         about = {"parameters": session.parameters(), "inputs": inputs, "class_names": names}
-        self._output.publish(self._head, numbers, reverse, about, session.losses().lines(), certainty_frames)
+        losses = session.losses().lines()
+        self._overlay.lines = self._output.publish(self._head, numbers, reverse, about, losses, certainty_frames)
 
     def _drop_certainty(self) -> None:
         running, self._running = self._running, None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simjudge_msgs.msg import (
@@ -18,9 +18,8 @@ from simjudge_msgs.msg import (
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from simjudge.context.verdicts import NOT_TESTED, verdict_words
 from simjudge.core.version import version
-from simjudge.reports.context_overlay import w1_colour
+from simjudge.reports.context_overlay import SummaryLine
 from simjudge.studies.live.judge import JudgedFrame
 
 _NAN = math.nan
@@ -79,30 +78,23 @@ def contexts_message(head: Header, judged: JudgedFrame, *, live_is_a: bool) -> C
     return out
 
 
-def marker_message(head: Header, numbers: Mapping[str, Any], names: Mapping[str, str]) -> MarkerArray:
-    """A line of text for each class and one for all, for RViz: in front of the camera, in its optical frame.
+def marker_message(head: Header, lines: Sequence[SummaryLine]) -> MarkerArray:
+    """Lines of text for RViz: in front of the camera, in its optical frame.
 
     Args:
         head: stamp and frame of the message.
-        numbers: "by_class" and "overall" of result.json.
-        names: of classes, by the number as text.
+        lines: one for each class and one for all.
     """
-    entries = [("all classes", numbers["overall"])]
-    if len(numbers["by_class"]) > 1:
-        entries += [(names.get(key, key), entry) for key, entry in numbers["by_class"].items()]
     out = MarkerArray(markers=[Marker(header=head, ns="validation", action=Marker.DELETEALL)])
-    for number, (name, entry) in enumerate(entries):
+    for number, (text, colour) in enumerate(lines):
         marker = Marker(header=head, ns="validation", id=number, type=Marker.TEXT_VIEW_FACING, action=Marker.ADD)
         marker.pose.orientation.w = 1.0
         marker.pose.position.y = -0.4 + 1.4 * _MARKER_HEIGHT * number
         marker.pose.position.z = _MARKER_DISTANCE
         marker.scale.z = _MARKER_HEIGHT
-        w1 = entry["mean_w1"]
-        red, green, blue = w1_colour(_NAN if w1 is None else w1)
+        red, green, blue = colour
         marker.color = ColorRGBA(r=red / 255, g=green / 255, b=blue / 255, a=1.0)
-        verdict = "" if entry["verdict"] == NOT_TESTED else f", {verdict_words(entry['verdict'], entry['margin'])}"
-        overlap = f"overlap {_shown(entry['overlap_a'])} / {_shown(entry['overlap_b'])}"
-        marker.text = f"{name}: W1 {_shown(w1)}, {overlap}{verdict}"
+        marker.text = text
         out.markers.append(marker)
     return out
 
@@ -182,7 +174,3 @@ def _box(edges: list[float]) -> Box:
 
 def _number(value: Any) -> float:
     return _NAN if value is None else float(value)
-
-
-def _shown(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"

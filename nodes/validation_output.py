@@ -12,6 +12,7 @@ from rclpy.duration import Duration
 from std_msgs.msg import Header
 
 from simjudge.core.progress import Advance
+from simjudge.reports.context_overlay import SummaryLine, summary_lines
 from simjudge.reports.page import write_report
 from simjudge.results.result_folder import check_result_folder
 from simjudge.studies.comparison import Comparison
@@ -59,7 +60,7 @@ class ValidationOutput:
         about: Mapping[str, Any],
         losses: list[str],
         certainty_frames: int,
-    ) -> None:
+    ) -> list[SummaryLine]:
         """Publish a summary, and its numbers for RViz.
 
         Args:
@@ -69,9 +70,14 @@ class ValidationOutput:
             about: "parameters", "inputs" and "class_names" of result.json.
             losses: what was left out, a line each.
             certainty_frames: live frames (or frames of both sets) that the certainty is computed from.
+
+        Returns:
+            The lines that RViz shows.
         """
         self._summary.publish(summary_message(head, numbers, reverse, about, losses, certainty_frames))
-        self._markers.publish(marker_message(head, numbers, about["class_names"]))
+        lines = summary_lines(numbers, about["class_names"])
+        self._markers.publish(marker_message(head, lines))
+        return lines
 
     def save(self, compared: Comparison, folder: Path) -> None:
         """Write a result folder, with the report where the parameter `report` asks for it.

@@ -1,8 +1,8 @@
-"""The camera image with the boxes coloured by their context's W1; made only while somebody looks at it."""
+"""The camera image with boxes coloured by their context's W1, and the numbers so far; made while somebody looks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -11,7 +11,7 @@ from rclpy.clock_type import ClockType
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
-from simjudge.reports.context_overlay import draw_contexts
+from simjudge.reports.context_overlay import SummaryLine, draw_contexts
 from simjudge.studies.live.judge import JudgedFrame
 
 from .endpoints import declared_publisher
@@ -29,7 +29,11 @@ _KEPT_FRAMES = 120
 
 
 class ValidationOverlay:
-    """Images and judged frames, brought together by stamp."""
+    """Images and judged frames, brought together by stamp.
+
+    Attributes:
+        lines: the numbers so far, which stand on every image.
+    """
 
     def __init__(self, node: SimjudgeNode, post: Callable[[Callable[[], None]], None]) -> None:
         """Publish `validation/overlay`.
@@ -44,6 +48,7 @@ class ValidationOverlay:
         self._images: dict[int, Any] = {}
         self._frames: dict[int, JudgedFrame] = {}
         self._lock = Lock()
+        self.lines: Sequence[SummaryLine] = ()
         node.create_timer(_CHECK_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     @property
@@ -89,7 +94,7 @@ class ValidationOverlay:
         except (ImageError, SimjudgeError) as error:
             self._node.get_logger().warning(f"no overlay: {error}")
             return
-        self._publisher.publish(image_message(draw_contexts(image, judged), message.header))
+        self._publisher.publish(image_message(draw_contexts(image, judged, self.lines), message.header))
 
 
 def _keep(kept: dict[int, Any], stamp: int, item: Any, most: int) -> None:

@@ -1,4 +1,4 @@
-"""Bounding boxes with labels, drawn on an image."""
+"""Bounding boxes with labels, and lines of text, drawn on an image."""
 
 from __future__ import annotations
 
@@ -80,6 +80,25 @@ def draw_boxes(
     return out
 
 
+def draw_lines(image: RgbImage, lines: Sequence[str], colours: Sequence[Colour]) -> None:
+    """Write lines of text, each on its colour, one above the other in the lower left corner of an image.
+
+    Args:
+        image: (H, W, 3) uint8, RGB; it is written on.
+        lines: N texts. Those that do not fit into the lower half are left out, and the last line counts them.
+        colours: N colours, RGB, 0-255.
+    """
+    height, width = image.shape[:2]
+    _, line_height, _ = _text_size("W", _text_scale(image))
+    room = max(1, height // 2 // line_height)
+    shown = list(zip(lines, colours, strict=True))
+    if len(shown) > room:
+        shown = [*shown[: room - 1], (f"and {len(shown) - room + 1} more", (255, 255, 255))]
+    for number, (text, colour) in enumerate(reversed(shown)):
+        bottom = height - number * line_height
+        _label(image, text, (0, bottom, bottom), colour, 0)
+
+
 def _dashed_rectangle(
     out: RgbImage, first: tuple[int, int], last: tuple[int, int], paint: Sequence[float], thickness: int
 ) -> None:
@@ -97,9 +116,8 @@ def _label(
 ) -> None:
     """A text on its box's colour: above the box, below it where there is no room above, always inside the image."""
     height, width = out.shape[:2]
-    scale = max(0.4, min(height, width) / 1200)
-    (text_width, text_height), below = cv2.getTextSize(text, _FONT, scale, 1)
-    text_height += below + 2
+    scale = _text_scale(out)
+    text_width, text_height, below = _text_size(text, scale)
     x0, y0, y1 = where
     left = min(max(x0, 0), max(width - text_width, 0))
     top = y0 - text_height if y0 >= text_height else y1 + thickness
@@ -108,3 +126,14 @@ def _label(
     bright = 0.299 * paint[0] + 0.587 * paint[1] + 0.114 * paint[2] > _BRIGHT_LUMA
     ink = (0, 0, 0) if bright else (255, 255, 255)
     cv2.putText(out, text, (left, top + text_height - below - 1), _FONT, scale, ink, 1, cv2.LINE_AA)
+
+
+def _text_scale(image: RgbImage) -> float:
+    """The size of text on an image, as OpenCV counts it."""
+    return max(0.4, min(image.shape[:2]) / 1200)
+
+
+def _text_size(text: str, scale: float) -> tuple[int, int, int]:
+    """Width of a text, height of its line, and what of the height is below the baseline, pixels."""
+    (width, height), below = cv2.getTextSize(text, _FONT, scale, 1)
+    return width, height + below + 2, below

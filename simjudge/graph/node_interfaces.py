@@ -193,7 +193,8 @@ NODES: dict[str, NodeInterface] = {
     ),
     "validation_node": NodeInterface(
         (_SUMMARY._replace(depth=1), _CONTEXTS._replace(when="live"),
-         Endpoint("validation/overlay", _IMAGE, CAMERA, "the image, boxes coloured by W1", "live", depth=2),
+         Endpoint("validation/overlay", _IMAGE, CAMERA, "the image, boxes coloured by W1, the numbers so far", "live",
+                  depth=2),
          Endpoint("validation/markers", "visualization_msgs/msg/MarkerArray", LATCHED, "the numbers, for RViz",
                   depth=1)),
         (_LABELS._replace(when="live", depth=1000, type_parameter="ground_truth_type",

@@ -1,14 +1,18 @@
-"""Live contexts drawn on the camera's image: boxes coloured by W1, and a legend of the colours."""
+"""Live contexts drawn on the camera's image: boxes coloured by W1, a legend, and the numbers of each class."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.box_drawing import Colour, draw_boxes
+from simjudge.context.verdicts import NOT_TESTED, verdict_words
+from simjudge.core.box_drawing import Colour, draw_boxes, draw_lines
 from simjudge.core.images import RgbImage
+from simjudge.reports.palette import verdict_colour
 from simjudge.studies.live.judge import JudgedFrame
 
 LARGEST_W1 = 0.5
@@ -23,6 +27,29 @@ _LEGEND_WIDTH = 0.25
 """Width of the colour scale as a share of the image's width."""
 _LEGEND_STEPS = 64
 """Steps of colour in the legend."""
+
+
+class SummaryLine(NamedTuple):
+    """A line of text with its colour, RGB, 0-255."""
+
+    text: str
+    colour: Colour
+
+
+def summary_lines(numbers: Mapping[str, Any], names: Mapping[str, str]) -> list[SummaryLine]:
+    """The numbers so far: a line for all classes together and, where there are several, one for each class.
+
+    Args:
+        numbers: "by_class" and "overall" of result.json.
+        names: of classes, by the number as text.
+
+    Returns:
+        W1, overlaps and verdict, in the colour of the verdict; before there is one, in the colour of W1.
+    """
+    entries = [("all classes", numbers["overall"])]
+    if len(numbers["by_class"]) > 1:
+        entries += [(names.get(key, key), entry) for key, entry in numbers["by_class"].items()]
+    return [_summary_line(name, entry) for name, entry in entries]
 
 
 def w1_colour(w1: float) -> Colour:
@@ -58,12 +85,13 @@ def context_colours(judged: JudgedFrame) -> npt.NDArray[np.int64]:
     return np.array(colours, np.int64).reshape(-1, 3)
 
 
-def draw_contexts(image: RgbImage, judged: JudgedFrame) -> RgbImage:
+def draw_contexts(image: RgbImage, judged: JudgedFrame, lines: Sequence[SummaryLine] = ()) -> RgbImage:
     """Draw a frame's labelled boxes: coloured by W1, dashed outside the overlap, with a legend.
 
     Args:
         image: (H, W, 3) uint8, RGB; boxes are scaled where the labels were made on another size.
         judged: the frame.
+        lines: the numbers so far, for the lower left corner.
 
     Returns:
         (H, W, 3) uint8, RGB, a copy.
@@ -72,7 +100,21 @@ def draw_contexts(image: RgbImage, judged: JudgedFrame) -> RgbImage:
     scale = np.tile(np.array([width, height]) / judged.frames.size[0], 2)
     texts = ["" if np.isnan(w1) else f"{w1:.2f}" for w1 in judged.w1]
     boxes = judged.frames.objects.box * scale
-    return _with_legend(draw_boxes(image, boxes, context_colours(judged), texts, dashed=~judged.in_overlap))
+    drawn = _with_legend(draw_boxes(image, boxes, context_colours(judged), texts, dashed=~judged.in_overlap))
+    draw_lines(drawn, [line.text for line in lines], [line.colour for line in lines])
+    return drawn
+
+
+def _summary_line(name: str, entry: Mapping[str, Any]) -> SummaryLine:
+    w1, verdict = entry["mean_w1"], entry["verdict"]
+    text = f"{name}: W1 {_number(w1)}, overlap {_number(entry['overlap_a'])} / {_number(entry['overlap_b'])}"
+    if verdict == NOT_TESTED:
+        return SummaryLine(text, w1_colour(math.nan if w1 is None else w1))
+    return SummaryLine(f"{text}, {verdict_words(verdict, entry['margin'])}", verdict_colour(verdict))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _with_legend(image: RgbImage) -> RgbImage:

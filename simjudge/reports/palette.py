@@ -58,6 +58,20 @@ VERDICT_COLOURS = {
 """Verdict to the name of its colour."""
 
 
+def verdict_colour(verdict: str) -> tuple[int, int, int]:
+    """The colour of a verdict on images and in RViz: that of the report on a dark ground.
+
+    Args:
+        verdict: one of `simjudge.context.verdicts.VERDICTS`.
+
+    Returns:
+        Red, green and blue, 0-255.
+    """
+    digits = DARK[VERDICT_COLOURS[verdict]].removeprefix("#")
+    red, green, blue = bytes.fromhex(digits)
+    return red, green, blue
+
+
 def css_variables(palette: dict[str, str]) -> str:
     """Declare the colours of a palette as CSS custom properties.
 

@@ -14,6 +14,7 @@ from simjudge_msgs.msg import ClassSummary, ComparisonParameters, SetSummary
 from simjudge.context.method import PRESETS, Method
 from simjudge.nodes.headers import make_header
 from simjudge.nodes.validation_messages import contexts_message, marker_message, summary_message
+from simjudge.reports.context_overlay import summary_lines
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.live.judge import LiveJudge
 from simjudge.studies.pair import compare_pair
@@ -112,7 +113,7 @@ def test_contexts_of_live_frames(live_is_a):
 
 def test_markers_say_w1_and_overlap():
     numbers = compare_pair(made(1), made(2, far=True), CompareSettings(bootstrap=0, permutations=0)).numbers
-    markers = marker_message(HEAD, numbers, {"0": "cone", "1": "post"}).markers
+    markers = marker_message(HEAD, summary_lines(numbers, {"0": "cone", "1": "post"})).markers
     assert markers[0].action == markers[0].DELETEALL
     assert [m.text for m in markers[1:]] == [
         f"{name}: W1 -, overlap 0.000 / 0.000, no overlap" for name in ("all classes", "cone", "post")

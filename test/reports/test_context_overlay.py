@@ -4,10 +4,20 @@ import dataclasses
 import math
 
 import numpy as np
+import pytest
 from random_frames import made
 
 from simjudge.context.method import Method
-from simjudge.reports.context_overlay import NO_W1_COLOUR, OUTSIDE_COLOUR, context_colours, draw_contexts, w1_colour
+from simjudge.context.verdicts import NOT_TESTED, VERDICTS, verdict_words
+from simjudge.reports.context_overlay import (
+    NO_W1_COLOUR,
+    OUTSIDE_COLOUR,
+    context_colours,
+    draw_contexts,
+    summary_lines,
+    w1_colour,
+)
+from simjudge.reports.palette import DARK, VERDICT_COLOURS
 from simjudge.studies.live.judge import LiveJudge
 
 
@@ -28,3 +38,37 @@ def test_colours_are_fixed_and_differ():
     assert tuple(image[bottom - 1, left]) == (213, 94, 0)
     small = draw_contexts(np.zeros((240, 320, 3), np.uint8), judged)
     assert small.shape == (240, 320, 3)
+
+
+def entry(verdict, w1=0.25):
+    return {"mean_w1": w1, "overlap_a": 1.0, "overlap_b": 0.5, "verdict": verdict, "margin": 0.05}
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_an_image_says_the_verdict_in_the_words_and_the_colour_of_the_report(verdict):
+    (line,) = summary_lines({"overall": entry(verdict), "by_class": {"0": entry(verdict)}}, {"0": "cone"})
+    said = "" if verdict == NOT_TESTED else f", {verdict_words(verdict, 0.05)}"
+    assert line.text == f"all classes: W1 0.250, overlap 1.000 / 0.500{said}"
+    red, green, blue = line.colour
+    known = "#f0e442" if verdict == NOT_TESTED else DARK[VERDICT_COLOURS[verdict]]
+    assert f"#{red:02x}{green:02x}{blue:02x}" == known
+    judged = LiveJudge(made(1), Method(theta=0.3)).add_frame(made(2, frames=1))
+    plain, drawn = (draw_contexts(np.zeros((480, 640, 3), np.uint8), judged, lines) for lines in ([], [line]))
+    changed = np.argwhere((plain != drawn).any(2))
+    assert tuple(drawn[-1, 0]) == line.colour
+    assert changed[:, 0].min() > 450
+
+
+def test_each_class_has_a_line_and_many_are_cut():
+    numbers = {"overall": entry("gap"), "by_class": {str(k): entry("too few", None) for k in range(40)}}
+    lines = summary_lines(numbers, {"0": "cone"})
+    assert [each.text for each in lines[:3]] == [
+        "all classes: W1 0.250, overlap 1.000 / 0.500, gap",
+        "cone: W1 -, overlap 1.000 / 0.500, too few",
+        "1: W1 -, overlap 1.000 / 0.500, too few",
+    ]
+    judged = LiveJudge(made(1), Method(theta=0.3)).add_frame(made(2, frames=1))
+    plain, drawn = (draw_contexts(np.zeros((240, 320, 3), np.uint8), judged, cut) for cut in ([], lines))
+    changed = np.flatnonzero((plain != drawn).any((1, 2)))
+    assert 120 <= changed.min() < 140
+    assert tuple(drawn[-1, 0]) == (255, 255, 255), "the last line counts the classes that are not shown"

@@ -9,6 +9,10 @@ from numba import njit, prange
 from simjudge.context.bits import count_blocks, set_run
 
 
+PATCHES_TO_SPLIT = 1024
+"""Patches from which all cores paint; see `simjudge.context.similarity_join.PAIRS_TO_SPLIT`."""
+
+
 @njit(cache=True, nogil=True)
 def _shown_part(shown, origin, window, i, o):
     """The columns and rows of patch i that object o's clipped box covers, cut to the kept window."""
@@ -28,6 +32,13 @@ def _mark_planes(frame, first_row, shown, plane, origin, window, i, present):
             present[plane[o]] = True
 
 
+@njit(cache=True, nogil=True)
+def _count_planes_of(frame, first_row, shown, plane, plane_count, origin, window, i):
+    present = np.zeros(plane_count, np.bool_)
+    _mark_planes(frame, first_row, shown, plane, origin, window, i, present)
+    return present.sum()
+
+
 @njit(cache=True, nogil=True, parallel=True)
 def count_planes(frame, first_row, shown, plane, plane_count, origin, window):
     """Count the planes in which something may be set.
@@ -44,12 +55,46 @@ def count_planes(frame, first_row, shown, plane, plane_count, origin, window):
     Returns:
         int64 (N,).
     """
-    counts = np.zeros(len(frame), np.int64)
-    for i in prange(len(frame)):
-        present = np.zeros(plane_count, np.bool_)
-        _mark_planes(frame, first_row, shown, plane, origin, window, i, present)
-        counts[i] = present.sum()
+    counts = np.empty(len(frame), np.int64)
+    if len(frame) < PATCHES_TO_SPLIT:
+        for i in range(len(frame)):
+            counts[i] = _count_planes_of(frame, first_row, shown, plane, plane_count, origin, window, i)
+    else:
+        for i in prange(len(frame)):
+            counts[i] = _count_planes_of(frame, first_row, shown, plane, plane_count, origin, window, i)
     return counts
+
+
+@njit(cache=True, nogil=True)
+def _fill_planes_of(
+    frame, first_row, shown, plane, plane_count, origin, window, height, width,
+    mask_origin, mask_shape, mask_bits, mask_start,
+    start, plane_class, words, blocks, plane_area, i,
+):  # fmt: skip
+    """`fill_planes` for patch i."""
+    present = np.zeros(plane_count, np.bool_)
+    _mark_planes(frame, first_row, shown, plane, origin, window, i, present)
+    slot = np.zeros(plane_count, np.int64)
+    row = start[i]
+    for k in range(plane_count):
+        if present[k]:
+            slot[k] = row
+            plane_class[row] = k
+            row += 1
+    for o in range(first_row[frame[i]], first_row[frame[i] + 1]):
+        c0, r0, c1, r1 = _shown_part(shown, origin, window, i, o)
+        if c0 >= c1 or r0 >= r1:
+            continue
+        target = words[slot[plane[o]]]
+        if mask_shape[o, 0] > 0:
+            left, top = mask_origin[o, 0] - origin[i, 0], mask_origin[o, 1] - origin[i, 1]
+            crop = (left, top, mask_shape[o, 0], mask_shape[o, 1])
+            _paint_mask(target, width, c0, r0, c1, r1, crop, mask_bits[mask_start[o] : mask_start[o + 1]])
+        else:
+            for r in range(r0, r1):
+                set_run(target, r * width + c0, r * width + c1)
+    for p in range(start[i], start[i + 1]):
+        plane_area[p] = count_blocks(words[p], height, width, blocks[p])
 
 
 @njit(cache=True, nogil=True, parallel=True)
@@ -69,30 +114,18 @@ def fill_planes(
         plane_class: int64 (P,), out: the number of each plane.
         words, blocks, plane_area: out, see `simjudge.context.patches.Contexts`.
     """
-    for i in prange(len(frame)):
-        present = np.zeros(plane_count, np.bool_)
-        _mark_planes(frame, first_row, shown, plane, origin, window, i, present)
-        slot = np.zeros(plane_count, np.int64)
-        row = start[i]
-        for k in range(plane_count):
-            if present[k]:
-                slot[k] = row
-                plane_class[row] = k
-                row += 1
-        for o in range(first_row[frame[i]], first_row[frame[i] + 1]):
-            c0, r0, c1, r1 = _shown_part(shown, origin, window, i, o)
-            if c0 >= c1 or r0 >= r1:
-                continue
-            target = words[slot[plane[o]]]
-            if mask_shape[o, 0] > 0:
-                left, top = mask_origin[o, 0] - origin[i, 0], mask_origin[o, 1] - origin[i, 1]
-                crop = (left, top, mask_shape[o, 0], mask_shape[o, 1])
-                _paint_mask(target, width, c0, r0, c1, r1, crop, mask_bits[mask_start[o] : mask_start[o + 1]])
-            else:
-                for r in range(r0, r1):
-                    set_run(target, r * width + c0, r * width + c1)
-        for p in range(start[i], start[i + 1]):
-            plane_area[p] = count_blocks(words[p], height, width, blocks[p])
+    if len(frame) < PATCHES_TO_SPLIT:
+        for i in range(len(frame)):
+            _fill_planes_of(
+                frame, first_row, shown, plane, plane_count, origin, window, height, width,
+                mask_origin, mask_shape, mask_bits, mask_start, start, plane_class, words, blocks, plane_area, i,
+            )  # fmt: skip
+    else:
+        for i in prange(len(frame)):
+            _fill_planes_of(
+                frame, first_row, shown, plane, plane_count, origin, window, height, width,
+                mask_origin, mask_shape, mask_bits, mask_start, start, plane_class, words, blocks, plane_area, i,
+            )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)

@@ -20,6 +20,8 @@ from simjudge.core.frames import FloatArray, IntArray
 
 CHUNKS = 16
 """Partial sums a block, added in order: the result does not depend on the number of threads."""
+STEPS_TO_SPLIT = 1 << 22
+"""Neighbours times resamples from which all cores work; see `simjudge.context.similarity_join.PAIRS_TO_SPLIT`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,71 +184,101 @@ def _integrate(area, a, n_a, b_known, whole, step):
         area[p] += abs(a[p] * whole[p] - b_known[p] * n_a[p]) * step
 
 
+@njit(cache=True, nogil=True)
+def _relabelled_chunk(chunk, start, rank, frame_of_row, frame, performance, labels, min_batch, sums, counts):
+    """`_relabelled` for a part of the rows."""
+    tries = labels.shape[1]
+    rows = len(start) - 1
+    a, n_a, area = np.empty(tries), np.empty(tries), np.empty(tries)
+    seen, whole = np.empty(tries), np.empty(tries)
+    for r in range(chunk * rows // CHUNKS, (chunk + 1) * rows // CHUNKS):
+        first, last = start[r], start[r + 1]
+        if last - first < 2:
+            continue
+        a[:] = 0
+        n_a[:] = 0
+        area[:] = 0
+        whole[:] = last - first
+        for k in range(first, last):
+            _add_row(n_a, labels[frame[rank[k]]])
+        for k in range(first, last - 1):
+            _add_row(a, labels[frame[rank[k]]])
+            step = performance[rank[k + 1]] - performance[rank[k]]
+            if step > 0:
+                seen[:] = k + 1 - first
+                _integrate(area, a, n_a, seen, whole, step)
+        own = labels[frame_of_row[r]]
+        for p in range(tries):
+            n_b = whole[p] - n_a[p]
+            if own[p] and n_a[p] >= min_batch and n_b >= min_batch:
+                sums[chunk, p] += area[p] / (n_a[p] * n_b)
+                counts[chunk, p] += 1
+
+
 @njit(cache=True, nogil=True, parallel=True)
 def _relabelled(start, rank, frame_of_row, frame, performance, labels, min_batch, sums, counts):
     """Add each row's W1 under every relabelling in which the row itself counts for A."""
-    tries = labels.shape[1]
+    if len(rank) * labels.shape[1] < STEPS_TO_SPLIT:
+        for chunk in range(CHUNKS):
+            _relabelled_chunk(
+                chunk, start, rank, frame_of_row, frame, performance, labels, min_batch, sums, counts
+            )  # fmt: skip
+    else:
+        for chunk in prange(CHUNKS):
+            _relabelled_chunk(
+                chunk, start, rank, frame_of_row, frame, performance, labels, min_batch, sums, counts
+            )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _reweighted_chunk(
+    chunk, start, rank, frame_of_row, frame, performance, frame_count_a, weights, min_batch, sums, counts
+):  # fmt: skip
+    """`_reweighted` for a part of the rows."""
+    draws = weights.shape[1]
     rows = len(start) - 1
-    for chunk in prange(CHUNKS):
-        a, n_a, area = np.empty(tries), np.empty(tries), np.empty(tries)
-        seen, whole = np.empty(tries), np.empty(tries)
-        for r in range(chunk * rows // CHUNKS, (chunk + 1) * rows // CHUNKS):
-            first, last = start[r], start[r + 1]
-            if last - first < 2:
-                continue
-            a[:] = 0
-            n_a[:] = 0
-            area[:] = 0
-            whole[:] = last - first
-            for k in range(first, last):
-                _add_row(n_a, labels[frame[rank[k]]])
-            for k in range(first, last - 1):
-                _add_row(a, labels[frame[rank[k]]])
-                step = performance[rank[k + 1]] - performance[rank[k]]
-                if step > 0:
-                    seen[:] = k + 1 - first
-                    _integrate(area, a, n_a, seen, whole, step)
-            own = labels[frame_of_row[r]]
-            for p in range(tries):
-                n_b = whole[p] - n_a[p]
-                if own[p] and n_a[p] >= min_batch and n_b >= min_batch:
-                    sums[chunk, p] += area[p] / (n_a[p] * n_b)
-                    counts[chunk, p] += 1
+    a, n_a, area = np.empty(draws), np.empty(draws), np.empty(draws)
+    seen, whole = np.empty(draws), np.empty(draws)
+    for r in range(chunk * rows // CHUNKS, (chunk + 1) * rows // CHUNKS):
+        first, last = start[r], start[r + 1]
+        if last - first < 2 or frame_of_row[r] >= frame_count_a:
+            continue
+        a[:] = 0
+        n_a[:] = 0
+        area[:] = 0
+        seen[:] = 0
+        whole[:] = 0
+        for k in range(first, last):
+            f = frame[rank[k]]
+            _add_row(whole, weights[f])
+            if f < frame_count_a:
+                _add_row(n_a, weights[f])
+        for k in range(first, last - 1):
+            f = frame[rank[k]]
+            _add_row(seen, weights[f])
+            if f < frame_count_a:
+                _add_row(a, weights[f])
+            step = performance[rank[k + 1]] - performance[rank[k]]
+            if step > 0:
+                _integrate(area, a, n_a, seen, whole, step)
+        own = weights[frame_of_row[r]]
+        for p in range(draws):
+            n_b = whole[p] - n_a[p]
+            if own[p] and n_a[p] >= min_batch and n_b >= min_batch:
+                sums[chunk, p] += own[p] * area[p] / (n_a[p] * n_b)
+                counts[chunk, p] += own[p]
 
 
 @njit(cache=True, nogil=True, parallel=True)
 def _reweighted(start, rank, frame_of_row, frame, performance, frame_count_a, weights, min_batch, sums, counts):
     """Add each row of A's W1 under every reweighting, as often as the row was drawn."""
-    draws = weights.shape[1]
-    rows = len(start) - 1
-    for chunk in prange(CHUNKS):
-        a, n_a, area = np.empty(draws), np.empty(draws), np.empty(draws)
-        seen, whole = np.empty(draws), np.empty(draws)
-        for r in range(chunk * rows // CHUNKS, (chunk + 1) * rows // CHUNKS):
-            first, last = start[r], start[r + 1]
-            if last - first < 2 or frame_of_row[r] >= frame_count_a:
-                continue
-            a[:] = 0
-            n_a[:] = 0
-            area[:] = 0
-            seen[:] = 0
-            whole[:] = 0
-            for k in range(first, last):
-                f = frame[rank[k]]
-                _add_row(whole, weights[f])
-                if f < frame_count_a:
-                    _add_row(n_a, weights[f])
-            for k in range(first, last - 1):
-                f = frame[rank[k]]
-                _add_row(seen, weights[f])
-                if f < frame_count_a:
-                    _add_row(a, weights[f])
-                step = performance[rank[k + 1]] - performance[rank[k]]
-                if step > 0:
-                    _integrate(area, a, n_a, seen, whole, step)
-            own = weights[frame_of_row[r]]
-            for p in range(draws):
-                n_b = whole[p] - n_a[p]
-                if own[p] and n_a[p] >= min_batch and n_b >= min_batch:
-                    sums[chunk, p] += own[p] * area[p] / (n_a[p] * n_b)
-                    counts[chunk, p] += own[p]
+    if len(rank) * weights.shape[1] < STEPS_TO_SPLIT:
+        for chunk in range(CHUNKS):
+            _reweighted_chunk(
+                chunk, start, rank, frame_of_row, frame, performance, frame_count_a, weights, min_batch, sums, counts
+            )  # fmt: skip
+    else:
+        for chunk in prange(CHUNKS):
+            _reweighted_chunk(
+                chunk, start, rank, frame_of_row, frame, performance, frame_count_a, weights, min_batch, sums, counts
+            )  # fmt: skip

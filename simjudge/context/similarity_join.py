@@ -31,6 +31,9 @@ LEVEL_BYTES = 64 << 20
 """Memory for one block of rows against all contexts, one byte a pair."""
 ROWS_AT_ONCE = 16
 COLUMN_TILE = 64
+PAIRS_TO_SPLIT = 1 << 19
+"""Pairs from which a join uses all cores. Below it the work of a core (some ms) is less than the time that it may wait
+for another core that something else keeps busy."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,7 +163,9 @@ def _arrays(contexts: Contexts) -> tuple[npt.NDArray[np.generic], ...]:
 
 
 def _listed(rows: IntArray, levels: npt.NDArray[np.uint8]) -> Neighbours:
-    start = np.concatenate([[0], np.cumsum(_count(levels))]).astype(np.int64)
+    start = np.zeros(len(rows) + 1, np.int64)
+    _count(levels, start[1:])
+    np.cumsum(start, out=start)
     rank, level = np.empty(start[-1], np.int32), np.empty(start[-1], np.uint8)
     _list(levels, start, rank, level)
     return Neighbours(rows, start, rank, level)
@@ -235,6 +240,43 @@ def _intersection_bounded(  # type: ignore[no-untyped-def]
     return inter
 
 
+@njit(cache=True, nogil=True)
+def _fill_group(  # type: ignore[no-untyped-def]
+    group, start, plane_class, words, blocks, area, start_j, plane_class_j, words_j, blocks_j, area_j,
+    order, rows, rank_of, thetas, strict, levels, side, best_index, best_similarity,
+):  # fmt: skip
+    """`_fill_levels` for a group of rows."""
+    lowest = thetas[0]
+    row_from, row_to = group * ROWS_AT_ONCE, min((group + 1) * ROWS_AT_ONCE, len(rows))
+    first, last = np.empty(ROWS_AT_ONCE, np.int64), np.empty(ROWS_AT_ONCE, np.int64)
+    for r in range(row_from, row_to):
+        first[r - row_from], last[r - row_from] = _window(area_j, order, area[rows[r]], lowest)
+    group_first, group_last = first[: row_to - row_from].min(), last[: row_to - row_from].max()
+    for tile in range(group_first, group_last, COLUMN_TILE):
+        for r in range(row_from, row_to):
+            i = rows[r]
+            for column in range(max(tile, first[r - row_from]), min(tile + COLUMN_TILE, last[r - row_from])):
+                j = order[column]
+                inter = _intersection_bounded(
+                    start, plane_class, words, blocks, area,
+                    start_j, plane_class_j, words_j, blocks_j, area_j, i, j, lowest,
+                )  # fmt: skip
+                if inter < 0:
+                    continue
+                union = area[i] + area_j[j] - inter
+                level = 0
+                while level < len(thetas) and _reaches(inter, union, thetas[level], strict):
+                    level += 1
+                if level == 0:
+                    continue
+                levels[r, rank_of[j]] = level
+                if len(best_index) > 0 and side[i] != side[j]:
+                    similarity = inter / union if union > 0 else 0.0
+                    known = best_index[i]
+                    if known < 0 or (similarity, -j) > (best_similarity[i], -known):
+                        best_index[i], best_similarity[i] = j, similarity
+
+
 @njit(cache=True, nogil=True, parallel=True)
 def _fill_levels(  # type: ignore[no-untyped-def]
     start, plane_class, words, blocks, area, start_j, plane_class_j, words_j, blocks_j, area_j,
@@ -242,56 +284,56 @@ def _fill_levels(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """levels[r, rank_of[j]] = how many thetas the pair (rows[r], j) passes."""
     groups = (len(rows) + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
-    lowest = thetas[0]
-    for group in prange(groups):
-        row_from, row_to = group * ROWS_AT_ONCE, min((group + 1) * ROWS_AT_ONCE, len(rows))
-        first, last = np.empty(ROWS_AT_ONCE, np.int64), np.empty(ROWS_AT_ONCE, np.int64)
-        for r in range(row_from, row_to):
-            first[r - row_from], last[r - row_from] = _window(area_j, order, area[rows[r]], lowest)
-        group_first, group_last = first[: row_to - row_from].min(), last[: row_to - row_from].max()
-        for tile in range(group_first, group_last, COLUMN_TILE):
-            for r in range(row_from, row_to):
-                i = rows[r]
-                for column in range(max(tile, first[r - row_from]), min(tile + COLUMN_TILE, last[r - row_from])):
-                    j = order[column]
-                    inter = _intersection_bounded(
-                        start, plane_class, words, blocks, area,
-                        start_j, plane_class_j, words_j, blocks_j, area_j, i, j, lowest,
-                    )  # fmt: skip
-                    if inter < 0:
-                        continue
-                    union = area[i] + area_j[j] - inter
-                    level = 0
-                    while level < len(thetas) and _reaches(inter, union, thetas[level], strict):
-                        level += 1
-                    if level == 0:
-                        continue
-                    levels[r, rank_of[j]] = level
-                    if len(best_index) > 0 and side[i] != side[j]:
-                        similarity = inter / union if union > 0 else 0.0
-                        known = best_index[i]
-                        if known < 0 or (similarity, -j) > (best_similarity[i], -known):
-                            best_index[i], best_similarity[i] = j, similarity
+    if levels.size < PAIRS_TO_SPLIT:
+        for group in range(groups):
+            _fill_group(
+                group, start, plane_class, words, blocks, area, start_j, plane_class_j, words_j, blocks_j, area_j,
+                order, rows, rank_of, thetas, strict, levels, side, best_index, best_similarity,
+            )  # fmt: skip
+    else:
+        for group in prange(groups):
+            _fill_group(
+                group, start, plane_class, words, blocks, area, start_j, plane_class_j, words_j, blocks_j, area_j,
+                order, rows, rank_of, thetas, strict, levels, side, best_index, best_similarity,
+            )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _count_row(levels, r):  # type: ignore[no-untyped-def]
+    """How many entries of a row are not 0."""
+    count = 0
+    for k in range(levels.shape[1]):
+        count += levels[r, k] != 0
+    return count
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _count(levels):  # type: ignore[no-untyped-def]
+def _count(levels, out):  # type: ignore[no-untyped-def]
     """How many entries of each row are not 0."""
-    out = np.zeros(levels.shape[0], np.int64)
-    for r in prange(levels.shape[0]):
-        count = 0
-        for k in range(levels.shape[1]):
-            count += levels[r, k] != 0
-        out[r] = count
-    return out
+    if levels.size < PAIRS_TO_SPLIT:
+        for r in range(levels.shape[0]):
+            out[r] = _count_row(levels, r)
+    else:
+        for r in prange(levels.shape[0]):
+            out[r] = _count_row(levels, r)
+
+
+@njit(cache=True, nogil=True)
+def _list_row(levels, start, rank, level, r):  # type: ignore[no-untyped-def]
+    """List the entries of a row that are not 0."""
+    at = start[r]
+    for k in range(levels.shape[1]):
+        if levels[r, k]:
+            rank[at], level[at] = k, levels[r, k]
+            at += 1
 
 
 @njit(cache=True, nogil=True, parallel=True)
 def _list(levels, start, rank, level):  # type: ignore[no-untyped-def]
     """List the entries of each row that are not 0."""
-    for r in prange(levels.shape[0]):
-        at = start[r]
-        for k in range(levels.shape[1]):
-            if levels[r, k]:
-                rank[at], level[at] = k, levels[r, k]
-                at += 1
+    if levels.size < PAIRS_TO_SPLIT:
+        for r in range(levels.shape[0]):
+            _list_row(levels, start, rank, level, r)
+    else:
+        for r in prange(levels.shape[0]):
+            _list_row(levels, start, rank, level, r)

@@ -11,6 +11,9 @@ from numba import njit, prange
 
 from simjudge.core.frames import FloatArray
 
+NEIGHBOURS_TO_SPLIT = 1 << 19
+"""Neighbours from which all cores compare; see `simjudge.context.similarity_join.PAIRS_TO_SPLIT`."""
+
 
 def wasserstein_distance(a: FloatArray, b: FloatArray) -> float:
     """The 1-Wasserstein distance of two empirical distributions, unweighted (arXiv 2208.01022, Algorithm 1).
@@ -39,6 +42,32 @@ def _merge(values, from_a, n_a, n_b):  # type: ignore[no-untyped-def]
     return total / (n_a * n_b)
 
 
+@njit(cache=True, nogil=True)
+def _compare_row(r, start, rank, level, performance, from_a, theta_count, min_batch, w1, difference, batch):  # type: ignore[no-untyped-def]
+    """`compare_rows` for one row."""
+    count = start[r + 1] - start[r]
+    values, labels = np.empty(count, np.float64), np.empty(count, np.bool_)
+    for t in range(theta_count):
+        kept, n_a, sum_a, sum_b = 0, 0, 0.0, 0.0
+        for k in range(start[r], start[r + 1]):
+            if level[k] > t:
+                value = performance[rank[k]]
+                values[kept], labels[kept] = value, from_a[rank[k]]
+                kept += 1
+                if from_a[rank[k]]:
+                    n_a += 1
+                    sum_a += value
+                else:
+                    sum_b += value
+        n_b = kept - n_a
+        batch[r, t, 0], batch[r, t, 1] = n_a, n_b
+        if n_a >= min_batch and n_b >= min_batch:
+            w1[r, t] = _merge(values[:kept], labels[:kept], n_a, n_b)
+            difference[r, t] = sum_a / n_a - sum_b / n_b
+        else:
+            w1[r, t] = difference[r, t] = np.nan
+
+
 @njit(cache=True, nogil=True, parallel=True)
 def compare_rows(start, rank, level, performance, from_a, theta_count, min_batch, w1, difference, batch):  # type: ignore[no-untyped-def]
     """W1, difference of means and batch sizes of every row at every theta.
@@ -51,28 +80,12 @@ def compare_rows(start, rank, level, performance, from_a, theta_count, min_batch
         w1, difference: (R, T) out, NaN where a row is not compared; difference is mean A - mean B.
         batch: (R, T, 2) out.
     """
-    for r in prange(len(start) - 1):
-        count = start[r + 1] - start[r]
-        values, labels = np.empty(count, np.float64), np.empty(count, np.bool_)
-        for t in range(theta_count):
-            kept, n_a, sum_a, sum_b = 0, 0, 0.0, 0.0
-            for k in range(start[r], start[r + 1]):
-                if level[k] > t:
-                    value = performance[rank[k]]
-                    values[kept], labels[kept] = value, from_a[rank[k]]
-                    kept += 1
-                    if from_a[rank[k]]:
-                        n_a += 1
-                        sum_a += value
-                    else:
-                        sum_b += value
-            n_b = kept - n_a
-            batch[r, t, 0], batch[r, t, 1] = n_a, n_b
-            if n_a >= min_batch and n_b >= min_batch:
-                w1[r, t] = _merge(values[:kept], labels[:kept], n_a, n_b)
-                difference[r, t] = sum_a / n_a - sum_b / n_b
-            else:
-                w1[r, t] = difference[r, t] = np.nan
+    if len(rank) * theta_count < NEIGHBOURS_TO_SPLIT:
+        for r in range(len(start) - 1):
+            _compare_row(r, start, rank, level, performance, from_a, theta_count, min_batch, w1, difference, batch)
+    else:
+        for r in prange(len(start) - 1):
+            _compare_row(r, start, rank, level, performance, from_a, theta_count, min_batch, w1, difference, batch)
 
 
 @njit(cache=True, nogil=True)

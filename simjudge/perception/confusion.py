@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simjudge.core.frames import FrameSet
-from simjudge.perception.assignment import overlapping_pairs, participants
+from simjudge.perception.assignment import participants
+from simjudge.perception.overlapping_pairs import overlapping_pairs
 
 SAME_PLACE = 0.5
 """A prediction has landed on an object where their IoU is at least this: the threshold of mAP50."""

@@ -20,9 +20,9 @@ from simjudge.perception.assignment import (
     assign,
     assign_cpd,
     metrics,
-    overlapping_pairs,
 )
 from simjudge.perception.iou import pair_iou
+from simjudge.perception.overlapping_pairs import overlapping_pairs
 
 GOLDEN = Path(__file__).parents[2] / ".." / "shared" / "golden"
 

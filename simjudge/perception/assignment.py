@@ -74,12 +74,13 @@ def assign(frames: FrameSet, min_score: float, metric: str = "iou") -> Assignmen
 
     Raises:
         UsageError: there is no such metric.
+        CrowdedFrameError: too many boxes of a frame lie above each other.
     """
     if metric not in metrics:
         raise UsageError(f"metric {metric!r}: choose one of {', '.join(metrics)}")
     taking_part, chosen, predictions = participants(frames, min_score)
     objects = frames.objects
-    rows, columns, iou = overlapping_pairs(objects, predictions, np.flatnonzero(taking_part), chosen, by_class=True)
+    rows, columns, iou = overlapping_pairs(frames, np.flatnonzero(taking_part), chosen, by_class=True)
     partner, fit = _best_one_to_one(rows, columns, iou, len(objects), len(predictions))
     performance = metrics[metric](frames, partner, fit)
     return Assignment(performance, partner, taking_part, _left_over(frames, predictions, chosen, partner))
@@ -94,19 +95,21 @@ def assign_cpd(frames: FrameSet, min_score: float) -> Assignment:
     Args:
         frames: a set with labels and predictions.
         min_score: predictions with a lower score do not take part.
+
+    Raises:
+        CrowdedFrameError: too many boxes of a frame lie above each other.
     """
     taking_part, chosen, predictions = participants(frames, min_score)
     objects = frames.objects
     boxes = (t.box for t in (objects, predictions))
     sizes = (frames.size[t.frame] for t in (objects, predictions))
     snapped = [whole_pixel_boxes(box, size).astype(np.float64) for box, size in zip(boxes, sizes, strict=True)]
-    rows, columns, iou = overlapping_pairs(
-        replace(objects, box=snapped[0], masks=None),
-        replace(predictions, box=snapped[1], masks=None),
-        np.flatnonzero(taking_part),
-        chosen,
-        by_class=False,
+    whole = replace(
+        frames,
+        objects=replace(objects, box=snapped[0], masks=None),
+        predictions=replace(predictions, box=snapped[1], masks=None),
     )
+    rows, columns, iou = overlapping_pairs(whole, np.flatnonzero(taking_part), chosen, by_class=False)
     partner = np.full(len(objects), -1, np.int64)
     performance = np.zeros(len(objects))
     free_rows, free_columns = np.ones(len(objects), np.bool_), np.ones(len(predictions), np.bool_)

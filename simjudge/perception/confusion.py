@@ -46,11 +46,14 @@ def confusion(frames: FrameSet, min_score: float) -> Confusion:
     Args:
         frames: a set with labels and predictions; frames that lack either do not count.
         min_score: predictions with a lower score do not count.
+
+    Raises:
+        CrowdedFrameError: too many boxes of a frame lie above each other.
     """
     taking_part, chosen, predictions = participants(frames, min_score)
     objects = frames.objects
     taken = np.flatnonzero(taking_part)
-    rows, columns, iou = overlapping_pairs(objects, predictions, taken, chosen, by_class=False)
+    rows, columns, iou = overlapping_pairs(frames, taken, chosen, by_class=False)
     near = iou >= SAME_PLACE
     rows, columns, iou = rows[near], columns[near], iou[near]
     unlike = objects.class_id[rows] != predictions.class_id[columns]

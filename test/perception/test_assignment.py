@@ -21,8 +21,9 @@ from simjudge.perception.assignment import (
     assign_cpd,
     metrics,
 )
+from simjudge.perception.confusion import confusion
 from simjudge.perception.iou import pair_iou
-from simjudge.perception.overlapping_pairs import overlapping_pairs
+from simjudge.perception.overlapping_pairs import MOST_PAIRS, CrowdedFrameError, overlapping_pairs
 
 GOLDEN = Path(__file__).parents[2] / ".." / "shared" / "golden"
 
@@ -268,8 +269,9 @@ def test_the_pairs_that_overlap_are_those_of_a_plain_loop(seed):
     predictions = Predictions.build(
         rng.integers(0, 3, m), rng.integers(0, 2, m), boxes_anywhere(rng, m, whole=seed % 2), np.ones(m)
     )
+    frames = FrameSet.build("made", [[100, 100]] * 3, objects, predictions)
     for by_class in (True, False):
-        found = overlapping_pairs(objects, predictions, np.arange(n), np.arange(m), by_class=by_class)
+        found = overlapping_pairs(frames, np.arange(n), np.arange(m), by_class=by_class)
         expected = []
         for i in range(n):
             for j in range(m):
@@ -303,3 +305,37 @@ def test_thousands_of_boxes_in_one_frame():
         table[row] = pair_iou(frames.objects, frames.predictions, np.full(3000, row), np.arange(3000))
     best = table[linear_sum_assignment(table, maximize=True)].sum()
     assert assign(frames, 0.25).performance.sum() == pytest.approx(best, rel=1e-12)
+
+
+def one_frame(boxes, found):
+    return FrameSet.build("road", [[640, 360]], Objects.build(np.zeros(len(boxes)), np.zeros(len(boxes)), boxes),
+                          Predictions.build(np.zeros(len(found)), np.zeros(len(found)), found, np.ones(len(found))),
+                          frame_name=["crossing"])  # fmt: skip
+
+
+@pytest.mark.parametrize("how", [lambda frames: assign(frames, 0.25), lambda frames: assign_cpd(frames, 0.25),
+                                 lambda frames: confusion(frames, 0.25)])  # fmt: skip
+def test_too_many_boxes_above_each_other_are_refused_by_name_at_once(how):
+    boxes = np.tile([100.0, 100, 300, 200], (20_000, 1)) + np.random.default_rng(0).uniform(0, 20, (20_000, 4))
+    begin = time.process_time()
+    with pytest.raises(CrowdedFrameError, match=r"^road: frame crossing: .* 400000000 pairs .* more than 20000000; "):
+        how(one_frame(boxes, boxes))
+    assert time.process_time() - begin < 10
+
+
+def test_a_few_large_boxes_do_not_make_it_all_pairs():
+    """Twenty thousand small boxes, three as large as the image: all pairs are 4e8, and three times 20,000 overlap."""
+    rng = np.random.default_rng(0)
+    corner = rng.uniform(0, 1, (20_000, 2)) * [620, 340]
+    boxes = np.concatenate([corner, corner + rng.uniform(2, 4, (20_000, 2))], 1)
+    large = np.tile([0.0, 0, 640, 360], (3, 1))
+    frames = one_frame(boxes, np.concatenate([large[:2], boxes, large[2:]]))
+    assert len(boxes) ** 2 > MOST_PAIRS
+    rows, columns, iou = overlapping_pairs(frames, np.arange(20_000), np.arange(20_003), by_class=True)
+    for column in (0, 1, 20_002):
+        assert (columns == column).sum() == 20_000
+    assert iou[(rows == columns - 2)].tolist() == [1.0] * 20_000
+    for row in rng.integers(0, 20_000, 20).tolist():
+        every = pair_iou(frames.objects, frames.predictions, np.full(20_003, row), np.arange(20_003))
+        assert columns[rows == row].tolist() == np.flatnonzero(every > 0).tolist()
+        assert iou[rows == row].tolist() == every[every > 0].tolist()

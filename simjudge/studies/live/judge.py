@@ -178,12 +178,13 @@ class LiveJudge:
 
         Raises:
             SimjudgeError: it is not one frame, or has no labels or predictions.
+            CrowdedFrameError: too many of its boxes lie above each other; nothing has changed then.
         """
         if len(frame) != 1 or not frame.labelled[0] or not frame.predicted[0] or frame.predictions is None:
             raise SimjudgeError(f"{frame.name}: a live frame must be one frame with labels and predictions")
         numbered = replace(self._numbers.apply(frame), images=None)
-        self._settle_masks(numbered)
         assignment = object_performance(numbered, self.method, self.metric)
+        self._settle_masks(numbered)
         drawn = self._remember(numbered, assignment)
         w1 = np.full(len(numbered.objects), np.nan)
         difference, shown = w1.copy(), np.zeros(len(w1), np.bool_)

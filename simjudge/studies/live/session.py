@@ -16,6 +16,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance, Log, ProgressBar
 from simjudge.data.rosbag2.storage import format_seconds
+from simjudge.perception.overlapping_pairs import CrowdedFrameError
 from simjudge.studies.background import ComparisonJob
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Comparison, detect_input
@@ -290,9 +291,14 @@ class LiveSession:
         losses.add(f"frames with more than {limit} boxes", f"{format_seconds(int(frame.stamp[0]))}: {count}")
         return None
 
-    def _judge(self, key: FrameKey, frame: FrameSet, losses: Losses) -> JudgedFrame:
+    def _judge(self, key: FrameKey, frame: FrameSet, losses: Losses) -> JudgedFrame | None:
         share = self.judge.share
-        judged = self.judge.add_frame(frame)
+        try:
+            judged = self.judge.add_frame(frame)
+        except CrowdedFrameError:
+            losses.add("frames in which too many boxes lie above each other", format_seconds(int(frame.stamp[0])))
+            self.tally.add_lost_frame(key, losses)
+            return None
         if self.judge.share < share:
             self._log(
                 f"more than {self.options.memory.keep} live objects after {self.judge.seen} frames: from here on a"

@@ -195,6 +195,21 @@ def test_a_frame_of_very_many_boxes_is_left_out_and_drives_nobody_out(side):
     assert live.compared().inputs["b"]["frames"] == 3
 
 
+def test_a_frame_whose_boxes_lie_above_each_other_is_left_out_also_after_a_kill(side, tmp_path, monkeypatch):
+    journal = tmp_path / "x.journal"
+    first = session(side, journal=journal)
+    first.add(match(0))
+    monkeypatch.setattr("simjudge.perception.overlapping_pairs.MOST_PAIRS", 0)
+    assert first.add(match(1)) is None
+    said = ["1 frames in which too many boxes lie above each other: 2.000 s"]
+    assert (first.losses().lines(), first.judge.frame_count, first.judge.seen) == (said, 1, 1)
+    first.close(finished=False)
+    again = session(side, journal=journal)
+    assert again.judge.frame_count == 0
+    assert again.losses().lines()[0].startswith("2 frames in which too many boxes")
+    again.close(finished=True)
+
+
 def replace_stamps(frames):
     return replace(frames, stamp=np.array([99 * 10**9]))
 

@@ -44,7 +44,7 @@ def installation(prefix):
     programs = prefix / "lib/simjudge"
     programs.mkdir(parents=True)
     for name in NODES:
-        (programs / name).write_text(f"#!{sys.executable}\nfrom simjudge.nodes.{name} import main\nmain()\n")
+        (programs / name).write_text(f"#!{sys.executable}\nfrom simjudge.nodes.programs import {name}\n{name}()\n")
         (programs / name).chmod(0o755)
     return prefix
 

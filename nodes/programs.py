@@ -1,0 +1,47 @@
+"""The nodes as programs, as pyproject.toml names them. Ctrl-C ends each quietly, also before the node listens to it.
+
+Little is imported here: what a node needs takes seconds to load, and Python would answer Ctrl-C meanwhile with a
+traceback. `simjudge.nodes.runtime` takes the signals over as soon as the node can end properly.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from importlib import import_module
+from types import FrameType
+
+from simjudge.core.exit_codes import EXIT_STOPPED
+
+
+def _program(name: str) -> Callable[[], None]:
+    """The program of a node.
+
+    Args:
+        name: of its module.
+    """
+
+    def main() -> None:
+        # Who starts a program with Ctrl-C ignored, as `simjudge run` does, has it ignored until the node listens.
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _leave)
+        import_module(f"simjudge.nodes.{name}").main()
+
+    return main
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    """End at once: nothing is open yet, and an exception may be lost in the libraries that are being loaded."""
+    os._exit(EXIT_STOPPED)
+
+
+camera_bridge_node = _program("camera_bridge_node")
+detection_node = _program("detection_node")
+drive_node = _program("drive_node")
+play_node = _program("play_node")
+record_node = _program("record_node")
+replay_node = _program("replay_node")
+sim_node = _program("sim_node")
+validation_node = _program("validation_node")
+watch_node = _program("watch_node")

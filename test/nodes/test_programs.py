@@ -1,0 +1,35 @@
+"""The nodes as programs: each has its name, and Ctrl-C while it loads its libraries ends it quietly."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from simjudge.graph.node_interfaces import NODES
+from simjudge.nodes import programs
+
+pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
+pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: make setup-ros")
+
+
+@pytest.mark.parametrize("name", sorted(NODES))
+def test_each_node_is_a_program_of_its_name(name, repository):
+    assert callable(getattr(programs, name))
+    assert f'\n{name} = "simjudge.nodes.programs:{name}"\n' in (repository / "pyproject.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["play_node", "validation_node"])
+def test_ctrl_c_while_the_libraries_are_loaded_ends_it_quietly(name):
+    program = f"from simjudge.nodes.programs import {name}; {name}()"
+    process = subprocess.Popen(
+        [sys.executable, "-X", "importtime", "-c", program], stderr=subprocess.PIPE, text=True
+    )  # fmt: skip
+    # Python tells every module that it has loaded: numpy is an early one.
+    for line in process.stderr:
+        if line.endswith("| numpy\n"):
+            break
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Traceback" not in rest

@@ -37,18 +37,20 @@ def test_after_every_frame_equals_the_batch(made_reference, made_live, method, l
         _same(live.comparison(), compare_class(a, b, method)[0][0])
 
 
+def stream(random, count):
+    """Frames of four similar boxes each, and a performance for each box."""
+    corner = random.integers(0, 30, (count * 4, 2))
+    box = np.concatenate([corner, corner + random.integers(6, 12, (count * 4, 2))], axis=1)
+    objects = Objects.build(np.repeat(np.arange(count), 4), np.ones(count * 4), box)
+    return FrameSet.build("made", [[60, 60]] * count, objects), random.random(count * 4)
+
+
 @pytest.mark.parametrize("live_is_a", [False, True])
 def test_long_streams_move_and_seal_their_lists(live_is_a, monkeypatch):
     monkeypatch.setattr("simjudge.context.live_comparison.SEALED_SIZE", 50)
     method, random = Method(patch=(24, 24), theta=0.6), np.random.default_rng(0)
-    streams = []
-    for count in (60, 120):
-        corner = random.integers(0, 30, (count * 4, 2))
-        box = np.concatenate([corner, corner + random.integers(6, 12, (count * 4, 2))], axis=1)
-        objects = Objects.build(np.repeat(np.arange(count), 4), np.ones(count * 4), box)
-        streams.append((FrameSet.build("made", [[60, 60]] * count, objects), random.random(count * 4)))
-    reference = samples_of(*streams[0], method)
-    frames, performance = streams[1]
+    reference = samples_of(*stream(random, 60), method)
+    frames, performance = stream(random, 120)
     live = LiveClassComparison(reference, method, live_is_a=live_is_a)
     for number in range(len(frames)):
         new = samples_of(frames, performance, method, np.arange(4 * number, 4 * number + 4))
@@ -90,10 +92,7 @@ def test_what_is_forgotten_had_never_come(made_reference, made_live, method, liv
 def test_a_window_over_a_long_stream_has_bounded_lists(live_is_a, monkeypatch):
     monkeypatch.setattr("simjudge.context.live_comparison.SEALED_SIZE", 50)
     method, random = Method(patch=(24, 24), theta=0.6), np.random.default_rng(0)
-    corner = random.integers(0, 30, (1200, 2))
-    box = np.concatenate([corner, corner + random.integers(6, 12, (1200, 2))], axis=1)
-    objects = Objects.build(np.repeat(np.arange(300), 4), np.ones(1200), box)
-    frames, performance = FrameSet.build("made", [[60, 60]] * 300, objects), random.random(1200)
+    frames, performance = stream(random, 300)
     reference = samples_of(frames, performance, method, np.arange(200))
     live = LiveClassComparison(reference, method, live_is_a=live_is_a)
     used = []

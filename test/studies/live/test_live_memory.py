@@ -2,29 +2,14 @@
 
 import numpy as np
 import pytest
+from random_frames import made
 
-from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.live.judge import LiveJudge, LiveMemory
 from simjudge.studies.live.stamp_table import StampTable
 from simjudge.studies.pair import compare_pair
 
 SETTINGS = CompareSettings(theta=0.3, bootstrap=0, permutations=0)
-SECOND = 10**9
-
-
-def made(seed, frames, per_frame=4, stamps=None):
-    random = np.random.default_rng(seed)
-    count = frames * per_frame
-    corner = random.uniform(0, 90, (count, 2))
-    box = np.hstack([corner, corner + random.uniform(20, 30, (count, 2))])
-    frame, kind = np.repeat(np.arange(frames), per_frame), random.integers(0, 2, count)
-    return FrameSet.build(
-        "live", np.tile([640, 480], (frames, 1)), Objects.build(frame, kind, box),
-        Predictions.build(frame, kind, box + random.normal(0, 4, box.shape), random.uniform(0.3, 1, count)),
-        stamp=(1 + np.arange(frames)) * SECOND if stamps is None else stamps, class_names={0: "cone", 1: "post"},
-    )  # fmt: skip
-
 
 REFERENCE, LIVE = made(1, 6), made(2, 120)
 
@@ -96,7 +81,7 @@ def test_every_frame_has_an_answer_whether_it_is_kept_or_not():
 def test_the_share_of_kept_frames_is_that_which_is_said():
     stamps = np.arange(1, 601) * 33_333_333
     shares = [
-        (live := judge(LiveMemory(keep=100, seed=seed), made(5, 600, 1, stamps))).frame_count / 600 / live.share
+        (live := judge(LiveMemory(keep=100, seed=seed), made(5, 600, per_frame=1, stamps=stamps))).frame_count / 600 / live.share
         for seed in range(3)
     ]
     assert np.mean(shares) == pytest.approx(1, abs=0.25)

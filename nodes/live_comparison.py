@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from simjudge.context.certainty import Certainty
 from simjudge.core.errors import SimjudgeError
@@ -28,6 +28,16 @@ from .worker import WorkAbandonedError
 
 _CERTAINTY_NAMES = [each.name for each in fields(Certainty)] + ["map50_a", "map50_b", "map50_95_a", "map50_95_b"]
 """Entries of result.json that take long, and are computed beside the live work."""
+
+
+class _Frames(NamedTuple):
+    """How many live frames are kept, and how many have come in: with a window the first alone stays the same."""
+
+    kept: int
+    seen: int
+
+
+_NO_FRAMES = _Frames(0, 0)
 
 
 class LiveComparison:
@@ -63,9 +73,10 @@ class LiveComparison:
         self._session: LiveSession | None = None
         self._head = make_header(0, node.settings["frame_id"])
         self._certainty: DirectionNumbers | None = None
-        self._certainty_frames = 0
+        # The frames that certainty is of: how many are kept, and how many had come in.
+        self._certainty_of = _NO_FRAMES
         # A computation of certainty that runs in another process, and the frames that it is of.
-        self._running: tuple[BackgroundComparison, int] | None = None
+        self._running: tuple[BackgroundComparison, _Frames] | None = None
         self._contexts = declared_publisher(node, "validation/contexts")
         self.throughput, self.counts, self.changed = ThroughputCounter(), dict[str, object](), False
 
@@ -200,16 +211,16 @@ class LiveComparison:
             for entry, of_snapshot in entries:
                 entry.update({name: of_snapshot[name] for name in _CERTAINTY_NAMES})
         reverse = None if certainty is None else certainty.backward
-        self._publish(session, numbers, reverse, session.inputs(), self._certainty_frames)
+        self._publish(session, numbers, reverse, session.inputs(), self._certainty_of.kept)
 
     def start_certainty(self) -> None:
         """Start to compute certainty of the frames so far, in another process, unless it is known already."""
         session = self._session
-        frames = 0 if session is None else session.judge.frame_count
-        if session is None or frames == 0 or (self._certainty is not None and self._certainty_frames == frames):
+        if session is None or self._running is not None or not session.has_objects:
             return
-        if self._running is None and session.inputs()["a" if self._options.live_is_a else "b"]["objects"]:
-            self._running = BackgroundComparison(session.job(both=self._node.settings["both_directions"])), frames
+        if self._certainty is None or self._certainty_of.seen != session.judge.seen:
+            job = session.job(both=self._node.settings["both_directions"])
+            self._running = BackgroundComparison(job), _Frames(session.judge.frame_count, session.judge.seen)
 
     def take_certainty(self) -> None:
         """Take over a computation of certainty that has ended, and publish it."""
@@ -220,8 +231,8 @@ class LiveComparison:
         if process.numbers is None:
             diagnostics.set_state("certainty", WARN, f"certainty could not be computed: {process.problem}")
             return
-        diagnostics.set_state("certainty", OK, f"computed after {frames} frames")
-        self._certainty, self._certainty_frames = process.numbers, frames
+        diagnostics.set_state("certainty", OK, f"computed after {frames.seen} frames")
+        self._certainty, self._certainty_of = process.numbers, frames
         self.publish_summary()
 
     def finish(self) -> None:
@@ -296,6 +307,6 @@ class LiveComparison:
 
     def _drop_certainty(self) -> None:
         running, self._running = self._running, None
-        self._certainty, self._certainty_frames = None, 0
+        self._certainty, self._certainty_of = None, _NO_FRAMES
         if running is not None:
             running[0].stop()

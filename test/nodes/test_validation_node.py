@@ -310,6 +310,22 @@ def test_certainty_that_is_cut_short_is_added_from_the_journal(graph, sets, mess
     assert not (tmp_path / "out.journal").exists()
 
 
+def test_certainty_follows_the_frames_of_the_window(graph, sets, messages):
+    """With a window the number of kept frames stays the same while the frames change."""
+    graph.start("validation_node", reference=sets[0], window=0.0, summary_period=0.2, certainty_period=0.3,
+                both_directions=False, **FEW)  # fmt: skip
+    ears, feed = Ears(graph), Feed(graph, messages)
+    feed.wait()
+    real, simulated = (read_set(path) for path in sets)
+    for index in (3, 4):
+        feed.send_both([index])
+        known = compare_pair(real, simulated.take([index]), CompareSettings(bootstrap=50, permutations=50)).numbers
+        floor = known["overall"]["floor_mean"]
+        assert floor is not None
+        assert graph.until(lambda floor=floor: ears.summaries and ears.summaries[-1].overall.floor_mean == floor)
+        assert (ears.summaries[-1].b.frames, ears.summaries[-1].certainty_frames) == (1, 1)
+
+
 def test_what_is_lost_is_said_without_a_result_too(graph, sets, messages, tmp_path):
     node = graph.start("validation_node", reference=sets[0], out=tmp_path / "out", wait=0.3, **FEW)
     feed = Feed(graph, messages)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 from simjudge.core.frames import NO_STAMP, FrameSet
@@ -18,9 +17,6 @@ from .validation_live import LiveValidation
 from .validation_output import ValidationOutput
 from .validation_settings import VALIDATION_PARAMETERS, compare_settings, is_live
 from .worker import WorkAbandonedError, Worker
-
-_SETTLE = 0.2
-"""Seconds between the summary and the end of a node that ends by itself."""
 
 
 class ValidationNode(SimjudgeNode):
@@ -52,11 +48,10 @@ class ValidationNode(SimjudgeNode):
             self._worker.post(lambda: self._compare(compared_with))
 
     def close(self) -> None:
-        """Write the result of a live comparison; wait until the last summary has arrived."""
+        """Write the result of a live comparison."""
         if self._live is not None:
             self._live.finish()
         self._worker.finish()
-        self._output.wait_until_arrived()
         if self._error is not None:
             raise self._error
 
@@ -100,7 +95,6 @@ class ValidationNode(SimjudgeNode):
         output.publish(head, result.numbers, reverse, about, compared.losses.lines(), frames)
         self._state = "compared"
         if self.settings["once"]:
-            time.sleep(_SETTLE)
             self.finish()
 
 

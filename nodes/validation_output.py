@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rclpy.duration import Duration
 from std_msgs.msg import Header
 
 from simjudge.core.progress import Advance
@@ -23,8 +22,6 @@ from .validation_messages import marker_message, summary_message
 from .validation_settings import optional_path
 from .worker import WorkAbandonedError
 
-_ACKNOWLEDGE = 2
-"""Seconds that the last summary may take to arrive."""
 _PROGRESS_PERIOD = 5
 """Seconds between lines about the progress of long work."""
 
@@ -123,7 +120,3 @@ class ValidationOutput:
                 self.log(f"{task}: {done} of {total}")
 
         yield advance
-
-    def wait_until_arrived(self) -> None:
-        """Wait until the last summary has arrived at its subscribers."""
-        self._summary.wait_for_all_acked(Duration(seconds=_ACKNOWLEDGE))

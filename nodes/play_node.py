@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Thread
@@ -27,11 +26,10 @@ from .parameters import settings_parameters
 from .qos import publisher_events
 from .recorded_qos import playback_qos
 from .runtime import SimjudgeNode, message_class, run_node
+from .subscription_wait import wait_for_subscriptions
 
 _WAKE = 0.1
 """Seconds between looks whether the node ends."""
-_SETTLE = 0.5
-"""Seconds that discovery may lag behind: a publisher may know of a subscriber before that knows of it."""
 
 
 class PlayNode(SimjudgeNode):
@@ -168,30 +166,8 @@ class PlayNode(SimjudgeNode):
         for name in wanted:
             if name not in self._played:
                 raise SimjudgeError(f"wait_for_subscribers: {name} is not played; played: {', '.join(self._played)}")
-        pairs = [_pair(text) for text in self.settings["wait_for"]]
-        if not wanted and not pairs:
-            return
-        end = time.monotonic() + self.settings["wait_timeout"]
-        while not self.ended:
-            wanted = [name for name in wanted if self._played[name].get_subscription_count() == 0]
-            pairs = [pair for pair in pairs if not self._subscribes(*pair)]
-            if not wanted and not pairs:
-                # A publisher may know of a subscriber before that knows of the publisher.
-                time.sleep(_SETTLE)
-                return
-            if time.monotonic() > end:
-                lacking = [*(f"nobody subscribed to {name}" for name in wanted),
-                           *(f"{node} did not subscribe to {topic}" for node, topic in pairs)]  # fmt: skip
-                raise SimjudgeError(
-                    f"{', '.join(lacking)} within {self.settings['wait_timeout']:g} s; start the subscriber, or play"
-                    f" without {'wait_for_subscribers' if wanted else 'wait_for'}"
-                )
-            time.sleep(_WAKE / 2)
-
-    def _subscribes(self, node: str, topic: str) -> bool:
-        """Whether a node of that name takes a topic."""
-        infos = self.get_subscriptions_info_by_topic(self._recorded(topic))
-        return any(each.node_name == node for each in infos)
+        publishers = [self._played[name] for name in wanted]
+        wait_for_subscriptions(self, self.settings["wait_for"], self.settings["wait_timeout"], publishers)
 
     def _pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._playback.pause(on=request.data)
@@ -202,14 +178,6 @@ class PlayNode(SimjudgeNode):
     def _report(self) -> TaskState:
         state = "paused" if self._playback.paused else "playing"
         return TaskState(OK, f"{state} {self._path}", {"messages": self._count, "time (ns)": self._playback.now()})
-
-
-def _pair(text: str) -> tuple[str, str]:
-    """Node and topic of an item of `wait_for`."""
-    node, _, topic = text.partition(" ")
-    if not node or not topic.strip():
-        raise SimjudgeError(f"parameter wait_for: {text!r}: write each item as `NODE TOPIC`")
-    return node, topic.strip()
 
 
 def _trouble(topic: StoredTopic) -> str | None:

@@ -16,7 +16,8 @@ class MessageGaps:
             publisher_count: says how many publishers the topic has; asked where a message does not name its publisher.
         """
         self._publisher_count = publisher_count
-        self._last: dict[bytes | None, int] = {}
+        # By publisher: the number of its newest message, and when it was sent.
+        self._last: dict[bytes | None, tuple[int, int]] = {}
 
     def missing_before(self, info: Any) -> int:
         """How many messages are missing between the last one of a publisher and this one.
@@ -31,8 +32,12 @@ class MessageGaps:
         # Before Kilted rclpy does not tell publishers apart.
         if number is None or (publisher is None and self._publisher_count() != 1):
             return 0
-        who = publisher and bytes(publisher["data"])
-        missing: int = number - self._last.get(who, number - 1) - 1
+        who, sent = publisher and bytes(publisher["data"]), info.get("source_timestamp", 0)
+        last, last_sent = self._last.get(who, (number - 1, sent))
+        if number <= last and sent > last_sent:
+            # Another publisher, which has taken the place of the last one: a driver was started again.
+            last = number - 1
+        missing: int = number - last - 1
         if missing >= 0:
-            self._last[who] = number
+            self._last[who] = number, sent
         return missing

@@ -52,14 +52,29 @@ class News(ShortRepr):
     batch: IntArray
 
     @classmethod
-    def not_compared(cls, w1: FloatArray, shown: BoolArray) -> News:
+    def not_compared(cls, w1: FloatArray, to_reference: Neighbours) -> News:
         """For samples that are not themselves compared.
 
         Args:
             w1: (N,), see `w1`.
-            shown: bool (N,), see `shown`.
+            to_reference: the samples' neighbours in the reference.
         """
-        return cls(w1, shown, np.full(len(w1), np.nan), np.zeros((len(w1), 2), np.int64))
+        nothing = (np.zeros(len(w1), np.int64),) * 2
+        return cls.compared(w1, to_reference, np.full(len(w1), np.nan), nothing)
+
+    @classmethod
+    def compared(
+        cls, w1: FloatArray, to_reference: Neighbours, difference: FloatArray, lengths: tuple[IntArray, IntArray]
+    ) -> News:
+        """For samples of A.
+
+        Args:
+            w1, difference: (N,), NaN where a sample is not compared.
+            to_reference: the samples' neighbours in the reference.
+            lengths: (N,) and (N,), the sizes of A_c and B_c, of samples that are not compared too.
+        """
+        batch = np.where(np.isnan(w1)[:, None], 0, np.column_stack(lengths))
+        return cls(w1, np.diff(to_reference.start) > 0, difference, batch.astype(np.int64))
 
 
 class LiveClassComparison:
@@ -88,8 +103,9 @@ class LiveClassComparison:
         if not live_is_a:
             self._add_rows(len(reference.performance))
             self._overlap_a = np.zeros(len(reference.performance), np.bool_)
-            for first in range(0, len(reference.performance), 256):
-                rows = _some(reference.contexts, first, min(first + 256, len(reference.performance)))
+            every = np.arange(len(reference.performance))
+            for first in range(0, len(every), 256):
+                rows = reference.contexts.take(every[first : first + 256])
                 _enter(self._in_a, self._join(rows, self.reference), first, 0)
         else:
             self._overlap_b = np.zeros(len(reference.performance), np.bool_)
@@ -110,8 +126,6 @@ class LiveClassComparison:
             What is known of them now.
         """
         count = len(performance)
-        if count == 0:
-            return News.not_compared(np.zeros(0), np.zeros(0, np.bool_))
         first = self.live_count
         self._remember(performance)
         to_reference = self._join(contexts, self.reference)
@@ -122,7 +136,7 @@ class LiveClassComparison:
             self._in_b.append(rows, new)
             self._dirty[rows] = True
             self._refresh(np.unique(rows[np.isnan(self._w1[rows])]))
-            return News.not_compared(_mean_known(self._w1[rows], to_reference.start), np.diff(to_reference.start) > 0)
+            return News.not_compared(_mean_known(self._w1[rows], to_reference.start), to_reference)
         self._overlap_a = np.concatenate([self._overlap_a, np.zeros(count, np.bool_)])
         self._add_rows(count)
         _enter(self._in_b, to_reference, first, 0)
@@ -136,14 +150,8 @@ class LiveClassComparison:
             self._in_a.append(others[earlier], new_rows[earlier].astype(np.int32))
             self._dirty[others] = True
         self._refresh(np.arange(first, first + count))
-        w1 = self._w1[first:].copy()
-        batch = np.column_stack([self._in_a.length, self._in_b.length])[first:]
-        return News(
-            w1,
-            np.diff(to_reference.start) > 0,
-            self._difference[first:].copy(),
-            np.where(np.isnan(w1)[:, None], 0, batch).astype(np.int64),
-        )
+        lengths = (self._in_a.length[first:], self._in_b.length[first:])
+        return News.compared(self._w1[first:].copy(), to_reference, self._difference[first:].copy(), lengths)
 
     def preview(self, contexts: Contexts, performance: FloatArray) -> News:
         """What is known of samples that are not taken in.
@@ -157,11 +165,10 @@ class LiveClassComparison:
         """
         count = len(performance)
         to_reference = self._join(contexts, self.reference)
-        shown = np.diff(to_reference.start) > 0
         if not self.live_is_a:
             rows = to_reference.rank.astype(np.int64)
             self._refresh(np.unique(rows[np.isnan(self._w1[rows])]))
-            return News.not_compared(_mean_known(self._w1[rows], to_reference.start), shown)
+            return News.not_compared(_mean_known(self._w1[rows], to_reference.start), to_reference)
         in_a, in_b = NeighbourLists(), NeighbourLists()
         of_a = np.concatenate([self.live_performance, performance])
         for lists in (in_a, in_b):
@@ -178,8 +185,7 @@ class LiveClassComparison:
             every, in_a.items, in_a.start, in_a.length, of_a, in_b.items, in_b.start, in_b.length, of_b,
             self.method.min_batch_size, w1, difference, np.zeros(len(of_a), np.bool_), np.zeros(len(of_b), np.bool_),
         )  # fmt: skip
-        batch = np.column_stack([in_a.length, in_b.length])
-        return News(w1, shown, difference, np.where(np.isnan(w1)[:, None], 0, batch).astype(np.int64))
+        return News.compared(w1, to_reference, difference, (in_a.length, in_b.length))
 
     def keep(self, kept: BoolArray) -> None:
         """Forget live samples: afterwards all is as if they had never come.
@@ -301,15 +307,3 @@ def _mean_known(w1: FloatArray, start: IntArray) -> FloatArray:
         if len(known):
             out[row] = known.mean()
     return out
-
-
-def _some(contexts: Contexts, first: int, last: int) -> Contexts:
-    planes = slice(contexts.start[first], contexts.start[last])
-    return Contexts(
-        contexts.start[first : last + 1] - contexts.start[first],
-        contexts.plane_class[planes],
-        contexts.words[planes],
-        contexts.blocks[planes],
-        contexts.plane_area[planes],
-        contexts.area[first:last],
-    )

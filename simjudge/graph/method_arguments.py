@@ -31,7 +31,7 @@ def live_judge(values: Values, given: dict[str, Value]) -> Process:
         UsageError: a text is no value of its setting.
     """
     live = given_parameters(LIVE_ROWS, values)
-    patience = PATIENCE + float(live.get("certainty_time", 0.0))  # type: ignore[arg-type]
+    patience = PATIENCE + float(live.get("certainty_time", ValidationSettings.certainty_time))  # type: ignore[arg-type]
     made = {**given, **parameters(values), **live}
     return Process("validation_node", "validation_node", patience=patience, parameters=made)
 

@@ -49,6 +49,15 @@ class Graph:
         code = process.wait(timeout)
         return code, self.output(process)
 
+    def refusal(self, module, *arguments, **parameters):
+        """Start a node that must refuse to run: the one line that it says itself, among those of DDS."""
+        code, output = self.run(module, *arguments, **parameters)
+        assert code == 1, output
+        assert "Traceback" not in output
+        (line,) = (line for line in output.splitlines() if line.startswith("error: "))
+        assert line.startswith(f"error: {module}: ")
+        return line
+
     def run_serving(self, module, timeout=120, **parameters):
         """The same, with the test's own node served meanwhile."""
         process = self.start(module, **parameters)

@@ -33,7 +33,7 @@ _LIVE_DEPTH = 5
 _BAG_DEPTH = 100
 """Images that the middleware keeps with every_frame."""
 _RECENT = 10.0
-"""Seconds for which a loss is a warning in diagnostics."""
+"""Seconds for which a full queue is a warning in diagnostics."""
 _POLL = 0.002
 """Seconds between looks at other work while one waits."""
 _LARGEST_DELAY = 3600.0
@@ -61,7 +61,7 @@ class DetectionNode(SimjudgeNode):
         self._queue = ImageQueue(round(self.settings["queue_mb"] * 1e6) if self._every else None)
         self._throughput = ThroughputCounter()
         self._skipped = 0
-        self._last_loss = self._last_full = float("-inf")
+        self._last_full = float("-inf")
         self._delays: deque[float] = deque(maxlen=100)
         self._detections = declared_publisher(self, "camera/detections")
         self._vision = vision_types()
@@ -208,11 +208,8 @@ class DetectionNode(SimjudgeNode):
             self._overlay.publish(image_message(_drawn(image, found, names), header))
 
     def _lose(self, kind: str, where: str, count: int = 1) -> None:
-        self.losses.add(kind, where, count)
+        self.lose(kind, where, count)
         self._throughput.dropped += count
-        self._last_loss = time.monotonic()
-        if self.losses.counts[kind] == count:
-            self.get_logger().warning(f"{kind}, the first one: {where}")
 
     def _report(self) -> TaskState:
         values = self._throughput.diagnostic_values()
@@ -224,8 +221,8 @@ class DetectionNode(SimjudgeNode):
             values[kind] = count
         detector = self._detector
         values.update(model=self.settings["model"], min_score=self.settings["min_score"], every_frame=self._every)
-        if time.monotonic() - self._last_loss < _RECENT:
-            return TaskState(WARN, "; ".join(f"{n} {kind}" for kind, n in list(self.losses.counts.items())), values)
+        if lost := self.recent_losses:
+            return TaskState(WARN, lost, values)
         if time.monotonic() - self._last_full < _RECENT:
             text = (
                 f"images come faster than {detector.name} works: queue_mb is used up, and newer ones wait in the "

@@ -38,8 +38,6 @@ from .subscription_wait import wait_for_subscriptions
 
 _DEPTH = 100
 """Images that the middleware keeps."""
-_RECENT = 10.0
-"""Seconds for which a loss is a warning in diagnostics."""
 _DROP_PERIOD = 1.0
 """Seconds between drops of old poses."""
 _POLL = 0.02
@@ -85,7 +83,6 @@ class ReplayNode(SimjudgeNode):
         self._offset, self._around = round(given["time_offset"] * 1e9), exposure_span(self._camera)
         self._throughput = ThroughputCounter()
         self._skipped = 0
-        self._last_loss = float("-inf")
         self._waiting: deque[_PendingFrame] = deque()
         self._every, self._stopped = bool(given["every_frame"]), False
         self._forgot = time.monotonic()
@@ -207,11 +204,8 @@ class ReplayNode(SimjudgeNode):
         self._throughput.add(time.monotonic() - item.arrived)
 
     def _lose(self, kind: str, where: str, count: int = 1) -> None:
-        self.losses.add(kind, where, count)
+        self.lose(kind, where, count)
         self._throughput.dropped += count
-        self._last_loss = time.monotonic()
-        if self.losses.counts[kind] == count:
-            self.get_logger().warning(f"{kind}, the first one: {where}")
 
     def _report(self) -> TaskState:
         newest = self._poses.newest_stamp()
@@ -224,8 +218,8 @@ class ReplayNode(SimjudgeNode):
             values[kind] = count
         if newest is None and self._throughput.received:
             return TaskState(WARN, self._without_poses(), values)
-        if time.monotonic() - self._last_loss < _RECENT:
-            return TaskState(WARN, "; ".join(f"{n} {kind}" for kind, n in list(self.losses.counts.items())), values)
+        if lost := self.recent_losses:
+            return TaskState(WARN, lost, values)
         return TaskState(OK, f"replaying {self._out.published} images so far", values)
 
     def _without_poses(self) -> str:

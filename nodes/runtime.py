@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -31,6 +32,8 @@ from .qos import PROFILE_VARIABLES
 
 _WAKE = 0.1
 """Seconds between looks whether the node ends."""
+_RECENT = 10.0
+"""Seconds for which a loss is a warning in diagnostics."""
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where POSIX puts shared memory
 _LEAST_SHARED_MEMORY = 256 << 20
 """Bytes that must be free there for the profile with large shared memory."""
@@ -63,6 +66,7 @@ class SimjudgeNode(EndingNode):
         """
         super().__init__(self.NAME)
         self.losses = Losses()
+        self._last_loss = float("-inf")
         self.settings = ParameterValues(self, self.PARAMETERS, self.on_parameter_change)
         self.diagnostics = Diagnostics(self)
 
@@ -76,6 +80,26 @@ class SimjudgeNode(EndingNode):
         Raises:
             SimjudgeError: the value is refused.
         """
+
+    def lose(self, kind: str, where: str, count: int = 1) -> None:
+        """Count input that is left out; the log names the first piece of each kind.
+
+        Args:
+            kind: a short plural phrase, as in `Losses.add`.
+            where: names one of the pieces.
+            count: how many.
+        """
+        self.losses.add(kind, where, count)
+        self._last_loss = time.monotonic()
+        if self.losses.counts[kind] == count:
+            self.get_logger().warning(f"{kind}, the first one: {where}")
+
+    @property
+    def recent_losses(self) -> str:
+        """The counts of all losses, for diagnostics; empty where the last one was long ago."""
+        if time.monotonic() - self._last_loss > _RECENT:
+            return ""
+        return "; ".join(f"{count} {kind}" for kind, count in list(self.losses.counts.items()))
 
     @property
     def is_source(self) -> bool:

@@ -39,8 +39,6 @@ from .vehicle_input import VehicleInputs
 
 _WAKE = 0.1
 """Seconds between looks whether the node ends."""
-_RECENT = 10.0
-"""Seconds for which a loss is a warning in diagnostics."""
 _LATE_NS = 200_000_000
 """Nanoseconds that a free-running simulation may lag behind, and then catch up."""
 
@@ -82,7 +80,6 @@ class SimNode(SimjudgeNode):
         self._offset = 0
         self._resets = self._resets_done = 0
         self._state, self._unanswered = "waiting", 0
-        self._last_loss = float("-inf")
         self._progress: deque[tuple[float, int]] = deque(maxlen=200)
         declared_service(self, "~/reset", self._reset)
         declared_service(self, "~/pause", self._pause)
@@ -157,7 +154,7 @@ class SimNode(SimjudgeNode):
             f" {outcome.mean_offset:.3f} m beside the line on average, {outcome.max_offset:.3f} m at most"
         )
         if referee.end_reason and not outcome.finished:
-            self._lose("drives that did not finish", f"{setup.scene.name}, seed {setup.scene.seed}: {outcome.reason}")
+            self.lose("drives that did not finish", f"{setup.scene.name}, seed {setup.scene.seed}: {outcome.reason}")
         # Time never goes back: the next drive begins where this one ended.
         self._offset += round(self._engine.time * 1e9) + round(1e9 / setup.camera.rate)
         self._engine.reset()
@@ -182,7 +179,7 @@ class SimNode(SimjudgeNode):
             self._engine.drive(command)
         elif not self.ended:
             self._unanswered += 1
-            self._lose("frames that nobody answered in time", f"the frame at {stamp / 1e9:.3f} s")
+            self.lose("frames that nobody answered in time", f"the frame at {stamp / 1e9:.3f} s")
 
     def _truth_as_detections(self, stamp: int, frame: CapturedFrame) -> DetectionArray:
         names = dict(self._setup.scene.class_names)
@@ -205,11 +202,6 @@ class SimNode(SimjudgeNode):
             if self._playback.paused:
                 time.sleep(_WAKE / 10)
         return False
-
-    def _lose(self, kind: str, where: str) -> None:
-        self.losses.add(kind, where)
-        self._last_loss = time.monotonic()
-        self.get_logger().warning(f"{kind}: {where}")
 
     def _reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         del request
@@ -242,8 +234,8 @@ class SimNode(SimjudgeNode):
             "lock_step": self._lock_step,
         }
         state = "paused" if self._playback.paused else self._state
-        if time.monotonic() - self._last_loss < _RECENT:
-            return TaskState(WARN, "; ".join(self.losses.lines()), values)
+        if lost := self.recent_losses:
+            return TaskState(WARN, lost, values)
         return TaskState(OK, state, values)
 
 

@@ -8,7 +8,6 @@ from numba import njit, prange
 
 from simjudge.context.bits import count_blocks, set_run
 
-
 PATCHES_TO_SPLIT = 1024
 """Patches from which all cores paint; see `simjudge.context.similarity_join.PAIRS_TO_SPLIT`."""
 

@@ -88,7 +88,7 @@ def draw_lines(image: RgbImage, lines: Sequence[str], colours: Sequence[Colour])
         lines: N texts. Those that do not fit into the lower half are left out, and the last line counts them.
         colours: N colours, RGB, 0-255.
     """
-    height, width = image.shape[:2]
+    height = len(image)
     _, line_height, _ = _text_size("W", _text_scale(image))
     room = max(1, height // 2 // line_height)
     shown = list(zip(lines, colours, strict=True))

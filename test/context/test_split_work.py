@@ -55,23 +55,21 @@ def test_neighbours(joined):
         np.testing.assert_array_equal(part.level, found.level[mine])
 
 
-def test_w1(joined):
-    _, performance, _, found = joined
-    order = np.argsort(performance)
-    level = np.repeat(found.level, 1 + NEIGHBOURS_TO_SPLIT // len(found.rank))
-    rank = np.sort(np.resize(found.rank, len(level)))
-    start = found.start * (len(level) // len(found.rank))
-    assert len(rank) >= NEIGHBOURS_TO_SPLIT > len(rank) // 4
+def test_w1():
+    random = np.random.default_rng(0)
+    rank = np.sort(random.integers(0, 1600, (1600, 400)), axis=1).astype(np.int32).ravel()
+    start, level = np.arange(1601) * 400, random.integers(1, 3, len(rank)).astype(np.uint8)
+    samples = np.sort(random.random(1600)), random.random(1600) < 0.5
+    assert len(rank) * 2 >= NEIGHBOURS_TO_SPLIT > len(rank) // 4
 
     def compared(first, last):
         mine = slice(start[first], start[last])
-        out = np.empty((last - first, 1)), np.empty((last - first, 1)), np.empty((last - first, 1, 2), np.int64)
-        own = (start[first : last + 1] - start[first], rank[mine], level[mine])
-        compare_rows(*own, performance[order], order < 800, 1, 1, *out)
+        out = np.empty((last - first, 2)), np.empty((last - first, 2)), np.empty((last - first, 2, 2), np.int64)
+        compare_rows(start[first : last + 1] - start[first], rank[mine], level[mine], *samples, 2, 1, *out)
         return out
 
     whole, parts = compared(0, 1600), [compared(first, first + 200) for first in range(0, 1600, 200)]
-    assert np.isfinite(whole[0]).any()
+    assert np.isfinite(whole[0]).all()
     for number in range(3):
         np.testing.assert_array_equal(np.concatenate([part[number] for part in parts]), whole[number])
 

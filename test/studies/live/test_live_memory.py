@@ -79,10 +79,9 @@ def test_every_frame_has_an_answer_whether_it_is_kept_or_not():
 
 
 def test_the_share_of_kept_frames_is_that_which_is_said():
-    stamps = np.arange(1, 601) * 33_333_333
+    frames = made(5, 600, per_frame=1, stamps=np.arange(1, 601) * 33_333_333)
     shares = [
-        (live := judge(LiveMemory(keep=100, seed=seed), made(5, 600, per_frame=1, stamps=stamps))).frame_count / 600 / live.share
-        for seed in range(3)
+        (live := judge(LiveMemory(keep=100, seed=seed), frames)).frame_count / 600 / live.share for seed in range(3)
     ]
     assert np.mean(shares) == pytest.approx(1, abs=0.25)
 

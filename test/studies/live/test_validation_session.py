@@ -1,6 +1,7 @@
 """A live session without ROS: what counts once, what is forgotten, what a journal brings back, what is left out."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -91,7 +92,7 @@ def test_repeats_count_once_or_again_as_asked(side):
     assert (once.judge.frame_count, once.tally.repeated, once.tally.changed) == (6, 6, 0)
     assert (again.judge.frame_count, again.tally.repeated) == (12, 0)
     assert again.compared().result.numbers["overall"]["n_b"] == 48
-    once.add(match(0, made(7)))
+    once.add(match(0, made(7, stamps=LIVE.stamp)))
     assert (once.tally.repeated, once.tally.changed) == (7, 1)
     assert (once.reset(), once.judge.frame_count) == (6, 0)
     once.add(match(0))
@@ -185,14 +186,13 @@ def test_a_frame_whose_boxes_lie_above_each_other_is_left_out_also_after_a_kill(
     journal = tmp_path / "x.journal"
     first = session(side, journal=journal)
     first.add(match(0))
-    monkeypatch.setattr("simjudge.perception.overlapping_pairs.MOST_PAIRS", 0)
-    assert first.add(match(1)) is None
+    monkeypatch.setattr("simjudge.perception.overlapping_pairs.MOST_PAIRS", 100)
+    assert first.add(match(1, made(2, per_frame=30))) is None
     said = ["1 frames in which too many boxes lie above each other: 1.000 s"]
     assert (first.losses().lines(), first.judge.frame_count, first.judge.seen) == (said, 1, 1)
     first.close(finished=False)
     again = session(side, journal=journal)
-    assert again.judge.frame_count == 0
-    assert again.losses().lines()[0].startswith("2 frames in which too many boxes")
+    assert (again.losses().lines(), again.judge.frame_count, again.judge.seen) == (said, 1, 1)
     again.close(finished=True)
 
 
@@ -301,14 +301,14 @@ from simjudge.studies.compare_settings import CompareSettings
 
 if __name__ == "__main__":
     frames = read_set(sys.argv[1])
-    job = ComparisonJob(frames, frames, CompareSettings(theta=0.3, bootstrap=0, permutations=10_000_000), both=True)
+    job = ComparisonJob(frames, frames, CompareSettings(theta=0.3, bootstrap=0, permutations=100_000), both=True)
     apart = BackgroundComparison(job)
     time.sleep(600)
 """
 
 
 def workers(parent):
-    """The processes that do jobs for a process: its children at low priority."""
+    """The processes that do jobs for a process: its children at lower priority."""
     out = []
     for each in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -316,7 +316,7 @@ def workers(parent):
         except OSError:
             continue
         # See proc(5): the state is the third field, the parent the fourth, the niceness the nineteenth.
-        if fields[0] != "Z" and int(fields[1]) == parent and int(fields[16]) > 0:
+        if fields[0] != "Z" and int(fields[1]) == parent and int(fields[16]) > os.nice(0):
             out.append(each.parent)
     return out
 
@@ -330,7 +330,7 @@ def until(condition, seconds=120):
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked for in /proc")
 def test_apart_ends_with_the_process_that_started_it(tmp_path):
-    write_set(made(1), tmp_path / "set.json")
+    write_set(made(1, frames=200), tmp_path / "set.json")
     (tmp_path / "holder.py").write_text(HOLDER)
     holder = subprocess.Popen([sys.executable, tmp_path / "holder.py", tmp_path / "set.json"])
     try:

@@ -130,7 +130,7 @@ def _label(
 
 def _text_scale(image: RgbImage) -> float:
     """The size of text on an image, as OpenCV counts it."""
-    return max(0.4, min(image.shape[:2]) / 1200)
+    return max(0.4, float(min(image.shape[:2])) / 1200)
 
 
 def _text_size(text: str, scale: float) -> tuple[int, int, int]:

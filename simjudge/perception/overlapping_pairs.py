@@ -63,11 +63,11 @@ def overlapping_pairs(
 
 
 class _Candidates(NamedTuple):
-    """Pairs that may overlap: object rows[i] with each of columns[begin[i]] .. columns[begin[i] + count[i]]."""
+    """Pairs that may overlap: object rows[i] with each of columns[begin[i]] .. columns[begin[i] + length[i]]."""
 
     rows: IntArray
     begin: IntArray
-    count: IntArray
+    length: IntArray
     columns: IntArray
 
 
@@ -109,9 +109,9 @@ def _larger_half(predictions: Predictions, columns: IntArray) -> BoolArray:
 
 def _refuse_crowd(frames: FrameSet, candidates: _Candidates) -> None:
     """Refuse a frame with more than MOST_PAIRS candidates."""
-    if candidates.count.sum() <= MOST_PAIRS:
+    if candidates.length.sum() <= MOST_PAIRS:
         return
-    of_frame = np.bincount(frames.objects.frame[candidates.rows], candidates.count, len(frames))
+    of_frame = np.bincount(frames.objects.frame[candidates.rows], candidates.length, len(frames))
     crowded = int(of_frame.argmax())
     if of_frame[crowded] > MOST_PAIRS:
         raise CrowdedFrameError(
@@ -169,7 +169,7 @@ def _first_not_before(keys: IntArray, places: FloatArray, key: IntArray, place: 
 
 def _blocks(candidates: _Candidates) -> Iterator[tuple[IntArray, IntArray]]:
     """Rows and columns of the pairs, about `_PAIRS_AT_ONCE` at once, so that memory stays bounded."""
-    count = candidates.count
+    count = candidates.length
     total = np.cumsum(count)
     begin = 0
     while begin < len(count):

@@ -133,15 +133,18 @@ class SimulatedCamera:
         width, height = self._size
         out = LabelledObjectArray(header=header, frame_name=frame_name, image_width=width, image_height=height)
         out.class_names = self._classes
-        rows = zip(objects.class_id.tolist(), objects.box.tolist(), objects.instance.tolist(), strict=True)
+        columns = (objects.class_id, objects.box, objects.instance, objects.distance, objects.visible)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
         out.objects = [
             LabelledObject(
                 class_id=number,
                 class_name=self._names.get(number, ""),
                 box=Box(x0=x0, y0=y0, x1=x1, y1=y1),
                 instance_id=instance,
+                distance=distance,
+                visible=visible,
             )
-            for number, (x0, y0, x1, y1), instance in rows
+            for number, (x0, y0, x1, y1), instance, distance, visible in rows
         ]
         return out
 

@@ -30,7 +30,12 @@ def sample(count: int = 12, size: tuple[int, int] = (64, 48), *, stamped: bool =
     box = np.hstack([corner, corner + rng.uniform(1, 20, (len(frame), 2))])
     crops = [rng.integers(0, 2, (5, 7)).astype(bool) if i % 3 else None for i in range(len(frame))]
     masks = Masks.from_crops(crops, rng.integers(0, 9, (len(frame), 2)))
-    objects = Objects.build(frame, 1 + np.arange(len(frame)) % 2, box, np.arange(len(frame)) - 1, masks)
+    truth = rng.uniform(0.1, 1, (2, len(frame)))
+    truth[:, ::3] = np.nan
+    objects = Objects.build(
+        frame, 1 + np.arange(len(frame)) % 2, box, np.arange(len(frame)) - 1, masks, distance=30 * truth[0],
+        visible=truth[1],
+    )  # fmt: skip
     found = np.flatnonzero(predicted)
     box = np.hstack([np.full((len(found), 2), 3.125), rng.uniform(5, 40, (len(found), 2))])
     predictions = Predictions.build(found, np.ones(len(found)), box, rng.uniform(0, 1, len(found)))
@@ -55,16 +60,22 @@ def frame_content(frames: FrameSet, index: int) -> tuple[Any, ...]:
     for table in tables:
         rows = [] if table is None else np.flatnonzero(table.frame == index).tolist()
         for row in rows:
-            extra = table.instance[row] if isinstance(table, Objects) else table.score[row]
+            extra = (float(table.score[row]),) if isinstance(table, Predictions) else _known_of(table, row)
             mask = None
             if table.masks is not None and table.masks.has(row):
                 mask = (table.masks.origin[row].tolist(), table.masks.crop(row).tolist())
-            out.append((int(table.class_id[row]), table.box[row].tolist(), float(extra), mask))
+            out.append((int(table.class_id[row]), table.box[row].tolist(), *extra, mask))
         out.append(len(rows))
     if frames.images is not None and frames.images.has(index):
         encoded = frames.images.read_encoded(index)
         out.append(frames.images.read(index).tobytes() if encoded is None else (encoded.data, encoded.suffix))
     return tuple(out)
+
+
+def _known_of(table: Objects, row: int) -> tuple[float | None, ...]:
+    """Instance, distance and visible share; None for NaN, which equals nothing."""
+    values = (float(column[row]) for column in (table.instance, table.distance, table.visible))
+    return tuple(None if np.isnan(value) else value for value in values)
 
 
 def contents(frames: FrameSet) -> dict[str, tuple[Any, ...]]:
@@ -93,7 +104,7 @@ def labels(stamp: int, class_id: int = 1, size: tuple[int, int] = (8, 6), name: 
     new = TYPES.types
     mask = new["simjudge_msgs/msg/InstanceMask"](0, 0, 0, 0, np.empty(0, np.uint8))
     box = new["simjudge_msgs/msg/Box"](0.0, 0.0, float(class_id), 2.0)
-    item = new["simjudge_msgs/msg/LabelledObject"](class_id, name, box, -1, mask)
+    item = new["simjudge_msgs/msg/LabelledObject"](class_id, name, box, -1, np.nan, np.nan, mask)
     return new["simjudge_msgs/msg/LabelledObjectArray"](header(stamp), "", size[0], size[1], [], [item])
 
 

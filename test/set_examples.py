@@ -18,6 +18,9 @@ CLASS_NAMES = st.one_of(
 )
 
 
+UNKNOWN = st.just(float("nan"))
+
+
 def coordinates(low, high):
     """Pixel coordinates to a millionth."""
     return st.integers(int(low * 1e6), int(high * 1e6)).map(lambda v: v / 1e6)
@@ -96,7 +99,9 @@ def _columns(rows):
 
 def _objects(rows, draw):
     frame, class_id, box, masks = _columns(rows)
-    return Objects.build(frame, class_id, box, [draw(st.integers(-1, 2**40)) for _ in rows], masks)
+    instance = [draw(st.integers(-1, 2**40)) for _ in rows]
+    distance, visible = ([draw(UNKNOWN | st.floats(low, high)) for _ in rows] for low, high in ((1e-3, 1e9), (0, 1)))
+    return Objects.build(frame, class_id, box, instance, masks, distance=distance, visible=visible)
 
 
 def _predictions(rows, draw):
@@ -123,7 +128,8 @@ def assert_same_set(a, b):
 
 def assert_same_table(a, b, size):
     """Two tables of objects or predictions are the same."""
-    for column in ("frame", "class_id", "box", "instance" if isinstance(a, Objects) else "score"):
+    others = ("instance", "distance", "visible") if isinstance(a, Objects) else ("score",)
+    for column in ("frame", "class_id", "box", *others):
         np.testing.assert_array_equal(getattr(a, column), getattr(b, column), column)
     for i in range(len(a)):
         images = [_mask_image(t, i, size) for t in (a, b)]

@@ -51,7 +51,7 @@ class CapturedFrame:
         exposure: where the camera and the bodies were.
         image: what the camera made of the light; None where no image was wanted.
         labels: class (semantic), instance and depth images, (H, W) each, in the middle of the exposure.
-        truth: the labelled objects, with their visible pixels and shares.
+        truth: the labelled objects, with their visible pixels.
     """
 
     exposure: FrameExposure

@@ -106,6 +106,8 @@ class FrameStore:
             "class_id": objects.class_id.tolist(),
             "box": objects.box.tolist(),
             "instance": objects.instance.tolist(),
+            "distance": objects.distance.tolist(),
+            "visible": objects.visible.tolist(),
             "about": dict(about or {}),
         }
         held = {"plan": self.plan_digest, "frame": _digest_of(rows)}
@@ -173,11 +175,19 @@ class FrameStore:
         """
         rows = [self._row(index) for index in range(len(frame_name))]
         frame = np.repeat(np.arange(len(rows)), [len(row["class_id"]) for row in rows])
-        class_id, box, instance = ([v for row in rows for v in row[key]] for key in ("class_id", "box", "instance"))
+        names = ("class_id", "box", "instance", "distance", "visible")
+        columns = {name: [value for row in rows for value in row[name]] for name in names}
         return FrameSet.build(
             name,
             np.tile(size, (len(rows), 1)),
-            Objects.build(frame, class_id, box, instance),
+            Objects.build(
+                frame,
+                columns["class_id"],
+                columns["box"],
+                columns["instance"],
+                distance=columns["distance"],
+                visible=columns["visible"],
+            ),
             frame_name=frame_name,
             stamp=stamp,
             class_names=class_names,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +13,11 @@ from scipy import ndimage
 from simjudge.capture.silhouette import pixels_alone
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray, IntArray, Objects
+from simjudge.core.frames import IntArray, Objects
 from simjudge.core.masks import Masks
 from simjudge.engines.contract import Labels, SceneState
-from simjudge.scene.model import Scene, Thing
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Mesh, Scene, Thing
 from simjudge.sensors.camera.lens import Lens
 
 
@@ -46,15 +49,14 @@ class GroundTruth(ShortRepr):
     """The labelled objects in one image, by instance.
 
     Attributes:
-        objects: N rows, all of frame 0: class, instance, and the box tight around the visible pixels (edges whole).
+        objects: N rows, all of frame 0: class, instance, the box tight around the visible pixels (edges whole), the
+            distance, and the visible share in (0, 1]: visible pixels over the pixels that the object would cover
+            alone, unhidden and on an image without edges (`silhouette.pixels_alone`).
         pixels: int64 (N,), visible pixels.
-        visible: float64 (N,), visible pixels over the pixels that the object would cover alone, unhidden and on an
-            image without edges (`silhouette.pixels_alone`); in (0, 1].
     """
 
     objects: Objects
     pixels: IntArray
-    visible: FloatArray
 
     def __len__(self) -> int:
         """The number of objects."""
@@ -83,7 +85,7 @@ def ground_truth(
     limits = labelling or Labelling()
     size = np.bincount(labels.instance.ravel())
     regions = ndimage.find_objects(labels.instance.astype(np.int32))
-    rows: list[tuple[int, int, tuple[float, float, float, float], int, float]] = []
+    rows: list[_Row] = []
     parts: dict[int, list[Thing]] = {}
     for thing in scene.labelled():
         parts.setdefault(thing.instance, []).append(thing)
@@ -99,17 +101,52 @@ def ground_truth(
         # Rays along an edge may be decided differently by the two ray casters.
         visible = visible_pixels / max(visible_pixels, alone)
         if visible >= limits.min_visible:
-            rows.append((instance, things[0].class_id, (x.start, y.start, x.stop, y.stop), visible_pixels, visible))
-    crops = _crops(labels.instance, rows) if masks else None
+            box = (x.start, y.start, x.stop, y.stop)
+            distance = distance_to(meshes, scene_state.camera)
+            rows.append(_Row(instance, things[0].class_id, box, visible_pixels, distance, visible))
     objects = Objects.build(
-        np.zeros(len(rows)), [r[1] for r in rows], [r[2] for r in rows], [r[0] for r in rows], crops
+        np.zeros(len(rows)),
+        [row.class_id for row in rows],
+        [row.box for row in rows],
+        [row.instance for row in rows],
+        _crops(labels.instance, rows) if masks else None,
+        distance=[row.distance for row in rows],
+        visible=[row.visible for row in rows],
     )
-    return GroundTruth(objects, np.array([r[3] for r in rows], np.int64), np.array([r[4] for r in rows], np.float64))
+    return GroundTruth(objects, np.array([row.pixels for row in rows], np.int64))
 
 
-def _crops(
-    instance: npt.NDArray[np.uint16], rows: list[tuple[int, int, tuple[float, float, float, float], int, float]]
-) -> Masks:
-    boxes = [tuple(int(edge) for edge in row[2]) for row in rows]
-    crops = [instance[y0:y1, x0:x1] == row[0] for row, (x0, y0, x1, y1) in zip(rows, boxes, strict=True)]
-    return Masks.from_crops(crops, np.array([box[:2] for box in boxes]).reshape(-1, 2))
+def distance_to(parts: Sequence[tuple[Mesh, Pose]], camera: Pose) -> float:
+    """The distance from a camera straight to the centre of a thing's bounding box.
+
+    The box is that of the thing's own frame, so that turning the thing about its centre changes nothing. The frame of
+    several parts is that of the first.
+
+    Args:
+        parts: the thing's meshes with their poses in the world.
+        camera: pose of the optical frame in the world.
+
+    Returns:
+        Metres from the optical centre, along the ray: not the depth along the optical axis.
+    """
+    own = parts[0][1]
+    vertices = [parts[0][0].vertices, *(own.to_body(pose.to_world(mesh.vertices)) for mesh, pose in parts[1:])]
+    low, high = np.min([each.min(0) for each in vertices], 0), np.max([each.max(0) for each in vertices], 0)
+    centre = own.to_world((low + high) / 2)
+    return float(np.linalg.norm(centre - camera.position))
+
+
+class _Row(NamedTuple):
+    """One labelled object; `box` in whole pixels, `pixels` of it visible."""
+
+    instance: int
+    class_id: int
+    box: tuple[int, int, int, int]
+    pixels: int
+    distance: float
+    visible: float
+
+
+def _crops(instance: npt.NDArray[np.uint16], rows: list[_Row]) -> Masks:
+    crops = [instance[row.box[1] : row.box[3], row.box[0] : row.box[2]] == row.instance for row in rows]
+    return Masks.from_crops(crops, np.array([row.box[:2] for row in rows]).reshape(-1, 2))

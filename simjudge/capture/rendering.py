@@ -151,7 +151,7 @@ def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, adv
             about = {
                 "scene_seed": raw.scene.seed,
                 "camera": [*pose.position, *pose.orientation],
-                "visible": frame.truth.visible.round(4).tolist(),
+                "visible": frame.truth.objects.visible.round(4).tolist(),
             }
             store.add(index, frame.stored_image(), frame.truth.objects, about)
 

@@ -7,7 +7,7 @@ y down, continuous and half-open: pixel (column i, row j) covers [i, i + 1) x [j
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
 import numpy as np
@@ -42,6 +42,10 @@ class Objects(ShortRepr):
         class_id: int64 (N,).
         box: float64 (N, 4), x0, y0, x1, y1 in pixels; may reach over the image's edge.
         instance: int64 (N,), the same thing has the same number in all frames; NO_INSTANCE where unknown.
+        distance: float64 (N,), from the camera's optical centre straight to the centre of the object's bounding box in
+            space (of the object's own frame), metres, 0 or more; NaN where unknown.
+        visible: float64 (N,), share of the object's silhouette that the image shows, in [0, 1]: what other things hide
+            and what lies beyond the image's edge is not visible; NaN where unknown.
         masks: pixel masks, or None where the set has boxes only.
     """
 
@@ -49,6 +53,8 @@ class Objects(ShortRepr):
     class_id: IntArray
     box: FloatArray
     instance: IntArray
+    distance: FloatArray
+    visible: FloatArray
     masks: Masks | None = None
 
     def __len__(self) -> int:
@@ -56,13 +62,16 @@ class Objects(ShortRepr):
         return len(self.frame)
 
     @classmethod
-    def build(
+    def build(  # noqa: PLR0913 - one argument a column
         cls,
         frame: npt.ArrayLike,
         class_id: npt.ArrayLike,
         box: npt.ArrayLike,
         instance: npt.ArrayLike | None = None,
         masks: Masks | None = None,
+        *,
+        distance: npt.ArrayLike | None = None,
+        visible: npt.ArrayLike | None = None,
     ) -> Objects:
         """Make a table from anything array-like; the rows are ordered by frame, stably.
 
@@ -72,20 +81,25 @@ class Objects(ShortRepr):
             box: (N, 4), x0, y0, x1, y1 in pixels.
             instance: integers (N,), the same thing has the same number in all frames; None: unknown for all.
             masks: N pixel masks, or None.
+            distance: (N,), from the camera to each object, metres, NaN where unknown; None: unknown for all.
+            visible: (N,), share of each object that can be seen, in [0, 1], NaN where unknown; None: unknown for all.
 
         Returns:
             The table.
         """
         frames = np.asarray(frame, np.int64).reshape(-1)
         ids = np.full(len(frames), NO_INSTANCE) if instance is None else instance
+        unknown = np.full(len(frames), np.nan)
         table = cls(
             frames,
             np.asarray(class_id, np.int64).reshape(-1),
             np.asarray(box, np.float64).reshape(-1, 4),
             np.asarray(ids, np.int64).reshape(-1),
+            np.asarray(unknown if distance is None else distance, np.float64).reshape(-1),
+            np.asarray(unknown if visible is None else visible, np.float64).reshape(-1),
             masks,
         )
-        return _by_frame(table)
+        return order_by_frame(table)
 
     @classmethod
     def empty(cls) -> Objects:
@@ -102,7 +116,15 @@ class Objects(ShortRepr):
             The rows in the given order.
         """
         masks = None if self.masks is None else self.masks.take(rows)
-        return Objects(self.frame[rows], self.class_id[rows], self.box[rows], self.instance[rows], masks)
+        return Objects(
+            self.frame[rows],
+            self.class_id[rows],
+            self.box[rows],
+            self.instance[rows],
+            self.distance[rows],
+            self.visible[rows],
+            masks,
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,7 +174,7 @@ class Predictions(ShortRepr):
             np.asarray(score, np.float64).reshape(-1),
             masks,
         )
-        return _by_frame(table)
+        return order_by_frame(table)
 
     @classmethod
     def empty(cls) -> Predictions:
@@ -405,13 +427,39 @@ def row_offsets(frame: IntArray, frame_count: int) -> IntArray:
     return np.searchsorted(frame, np.arange(frame_count + 1)).astype(np.int64)
 
 
-def _by_frame(table: AnyTable) -> AnyTable:
+def order_by_frame(table: AnyTable) -> AnyTable:
+    """Put the rows of a table into the order of their frames.
+
+    Args:
+        table: objects or predictions.
+
+    Returns:
+        The table; rows of one frame keep their order.
+    """
     if np.all(np.diff(table.frame) >= 0):
         return table
     return table.take(np.argsort(table.frame, kind="stable"))
 
 
+def concatenate_tables(tables: Sequence[AnyTable]) -> AnyTable:
+    """Put the rows of several tables into one.
+
+    Args:
+        tables: one or more, all of objects or all of predictions.
+
+    Returns:
+        The table, ordered by frame; of one frame, the rows of earlier tables come first.
+    """
+    kind = type(tables[0])
+    names = [column.name for column in fields(kind) if column.name != "masks"]
+    masks = None
+    if any(table.masks is not None for table in tables):
+        masks = Masks.concatenate([Masks.none(len(t)) if t.masks is None else t.masks for t in tables])
+    columns = {name: np.concatenate([getattr(table, name) for table in tables]) for name in names}
+    return order_by_frame(kind(**columns, masks=masks))
+
+
 def _renumbered(table: AnyTable, number: IntArray) -> AnyTable:
     """The rows whose frame has a new number (not -1), under it."""
     kept = table.take(np.flatnonzero(number[table.frame] >= 0))
-    return _by_frame(replace(kept, frame=number[kept.frame]))
+    return order_by_frame(replace(kept, frame=number[kept.frame]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_STAMP, BoolArray, FrameSet, IntArray, Objects, Predictions
+from simjudge.core.frames import NO_STAMP, BoolArray, FrameSet, IntArray, Predictions, order_by_frame
 from simjudge.data.format_support.raw_rows import count_losses
 
 
@@ -36,10 +36,9 @@ def attach_predictions(source: FrameSet, target: FrameSet) -> FrameSet:
     predictions = source.predictions.take(np.flatnonzero(match[source.predictions.frame] >= 0))
     moved = replace(predictions, frame=match[predictions.frame], class_id=_mapped(predictions.class_id, ids))
     known = _with_known_class(moved, target)
-    table = Predictions.build(known.frame, known.class_id, known.box, known.score, known.masks)
     predicted = np.zeros(len(target), np.bool_)
     predicted[match[match >= 0]] = True
-    return target.with_predictions(table, predicted, source.detector)
+    return target.with_predictions(order_by_frame(known), predicted, source.detector)
 
 
 def attach_labels(labels: FrameSet, target: FrameSet, tolerance_ns: int = 0) -> FrameSet:
@@ -71,9 +70,7 @@ def attach_labels(labels: FrameSet, target: FrameSet, tolerance_ns: int = 0) -> 
         )
     ids = class_map(labels, target)
     kept = labels.objects.take(np.flatnonzero(match[labels.objects.frame] >= 0))
-    objects = Objects.build(
-        match[kept.frame], _mapped(kept.class_id, ids), kept.box, kept.instance, kept.masks
-    )
+    objects = order_by_frame(replace(kept, frame=match[kept.frame], class_id=_mapped(kept.class_id, ids)))
     labelled = np.zeros(len(target), np.bool_)
     labelled[match[match >= 0]] = True
     names = dict(target.class_names)

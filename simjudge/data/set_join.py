@@ -12,9 +12,8 @@ import numpy as np
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.frames import FrameSet, IntArray, Objects, Predictions
+from simjudge.core.frames import AnyTable, FrameSet, IntArray, Predictions, concatenate_tables
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
-from simjudge.core.masks import Masks
 from simjudge.data.attach import class_map
 from simjudge.data.sources import as_frames, write_where_asked
 
@@ -49,7 +48,7 @@ def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
         size=np.concatenate([s.size for s in same]),
         stamp=np.concatenate([s.stamp for s in same]),
         labelled=np.concatenate([s.labelled for s in same]),
-        objects=_objects(same, start),
+        objects=_together([s.objects for s in same], start),
         predictions=_predictions(same, start),
         predicted=np.concatenate([s.predicted for s in same]),
         class_names=names,
@@ -190,37 +189,19 @@ def _frame_names(sets: Sequence[FrameSet]) -> list[str]:
     return out
 
 
-def _objects(sets: Sequence[FrameSet], start: IntArray) -> Objects:
-    tables = [s.objects for s in sets]
-    return Objects(
-        np.concatenate([t.frame + first for t, first in zip(tables, start[:-1], strict=True)]),
-        np.concatenate([t.class_id for t in tables]),
-        np.concatenate([t.box for t in tables]),
-        np.concatenate([t.instance for t in tables]),
-        _masks([(t.masks, len(t)) for t in tables]),
-    )
+def _together(tables: Sequence[AnyTable], start: IntArray) -> AnyTable:
+    """The tables of all sets as one, their frames numbered from `start` on."""
+    numbered = [replace(t, frame=t.frame + first) for t, first in zip(tables, start[:-1], strict=True)]
+    return concatenate_tables(numbered)
 
 
 def _predictions(sets: Sequence[FrameSet], start: IntArray) -> Predictions | None:
     if all(s.predictions is None for s in sets):
         return None
-    tables = [Predictions.empty() if s.predictions is None else s.predictions for s in sets]
-    return Predictions(
-        np.concatenate([t.frame + first for t, first in zip(tables, start[:-1], strict=True)]),
-        np.concatenate([t.class_id for t in tables]),
-        np.concatenate([t.box for t in tables]),
-        np.concatenate([t.score for t in tables]),
-        _masks([(t.masks, len(t)) for t in tables]),
-    )
+    return _together([Predictions.empty() if s.predictions is None else s.predictions for s in sets], start)
 
 
 def _detector(sets: Sequence[FrameSet]) -> DetectorRecord | None:
     """The detector of all sets that have predictions; None where they are of several, or one is not known."""
     found = [each.detector for each in sets if each.predictions is not None]
     return found[0] if found and all(each == found[0] for each in found) else None
-
-
-def _masks(parts: Sequence[tuple[Masks | None, int]]) -> Masks | None:
-    if all(masks is None for masks, _ in parts):
-        return None
-    return Masks.concatenate([Masks.none(count) if masks is None else masks for masks, count in parts])

@@ -8,7 +8,7 @@ import numpy as np
 
 from simjudge.capture.exposure import CapturedImage
 from simjudge.capture.lock_step import MotionSample
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet, Predictions
 from simjudge.core.images import EncodedImage, RgbImage
 from simjudge.data.rosbag2.interfaces import DETECTIONS, LABELS, standard_types
 from simjudge.data.rosbag2.message_recording import MessageRecording
@@ -75,11 +75,11 @@ def single_frame_set(driven: DrivenFrame, loop: ClosedLoop) -> FrameSet:
         driven: the frame.
         loop: the drive.
     """
-    found, objects = driven.detections, driven.captured.truth.objects
+    found = driven.detections
     return FrameSet.build(
         loop.engine.scene.name,
         [loop.camera.lens.size],
-        Objects.build(objects.frame, objects.class_id, objects.box, objects.instance),
+        driven.captured.truth.objects,
         Predictions.build(np.zeros(len(found)), found.class_id, found.box, found.score),
         stamp=[driven.event.stamp],
         class_names=dict(loop.engine.scene.class_names),

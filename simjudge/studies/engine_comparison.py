@@ -7,7 +7,7 @@ less than a pixel, and no thing above 12 pixels is labelled by one engine alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import FrameExposure, exposure_at
 from simjudge.capture.ground_truth import Labelling
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet, Objects
+from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet, Objects, concatenate_tables
 from simjudge.core.images import ArrayImages, RgbImage
 from simjudge.core.progress import Advance
 from simjudge.engines.contract import Engine, Poses
@@ -157,18 +157,12 @@ def views_as_frames(
         class_names: names of the scene's classes, by class id.
         labelling: boxes below its `min_size` are left out.
     """
-    frame, rows = [], []
+    tables = []
     for number, view in enumerate(views):
-        for row, box in enumerate(view.objects.box):
-            if min(box[2] - box[0], box[3] - box[1]) >= labelling.min_size:
-                frame.append(number)
-                rows.append((view.objects, row))
-    objects = Objects.build(
-        frame,
-        [table.class_id[row] for table, row in rows],
-        [table.box[row] for table, row in rows],
-        [table.instance[row] for table, row in rows],
-    )
+        box = view.objects.box
+        large = np.flatnonzero((box[:, 2:] - box[:, :2]).min(1) >= labelling.min_size)
+        tables.append(replace(view.objects.take(large), frame=np.full(len(large), number, np.int64)))
+    objects = concatenate_tables(tables)
     count = len(views)
     height, width = views[0].image.shape[:2]
     return FrameSet(

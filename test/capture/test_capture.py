@@ -100,7 +100,7 @@ def compared(scene, camera, pose, folder):
 def test_all_users_get_the_same_frame_of_an_instant(world, expected, tmp_path, user, bodies):
     image, objects = user(*world, tmp_path)
     np.testing.assert_array_equal(image, expected[bodies].pixels())
-    for name in ("box", "class_id", "instance"):
+    for name in ("box", "class_id", "instance", "distance", "visible"):
         np.testing.assert_array_equal(getattr(objects, name), getattr(expected[bodies].truth.objects, name))
 
 
@@ -136,7 +136,7 @@ def test_masks_and_visible_shares_come_with_the_frame(world, expected):
     engine = make_engine("default", read_scene(scene, SEED))
     frame = Capture(engine, camera, EVERYTHING, SEED, masks=True).capture(expected["scene"].exposure, image=False)
     engine.close()
-    assert frame.truth.visible.tolist() == expected["scene"].truth.visible.tolist()
+    assert frame.truth.objects.visible.tolist() == expected["scene"].truth.objects.visible.tolist()
     areas = [int(frame.truth.objects.masks.crop(row).sum()) for row in range(len(frame.truth))]
     assert areas == frame.truth.pixels.tolist()
     assert (frame.frame_name, frame.stamp) == (NAME, STAMP)

@@ -17,7 +17,8 @@ PICTURES = [np.full((6, 8, 3), 40 * index, np.uint8) for index in range(4)]
 
 
 def objects(index):
-    return Objects.build([0] * index, [1] * index, [[i, 0, i + 2, 3] for i in range(index)], list(range(index)))
+    box, numbers = [[i, 0, i + 2, 3] for i in range(index)], np.arange(index)
+    return Objects.build([0] * index, [1] * index, box, numbers, distance=numbers / 3, visible=numbers / 7)
 
 
 def add(store, index):
@@ -35,7 +36,8 @@ def test_frames_are_what_was_added_in_whatever_order(tmp_path):
     assert found.labelled.all()
     assert found.objects.frame.tolist() == [1, 2, 2, 3, 3, 3]
     np.testing.assert_array_equal(found.objects.box[3:], objects(3).box)
-    np.testing.assert_array_equal(found.objects.instance[3:], objects(3).instance)
+    for name in ("instance", "distance", "visible"):
+        np.testing.assert_array_equal(getattr(found.objects, name)[3:], getattr(objects(3), name))
     for index, picture in enumerate(PICTURES):
         np.testing.assert_array_equal(found.images.read(index), picture)
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 from solid_scenes import AT_ORIGIN, LENSES, box, cast, cone, grid, labels_of, random_scene, scene_of
 
-from simjudge.capture.ground_truth import Labelling, ground_truth
+from simjudge.capture.ground_truth import Labelling, distance_to, ground_truth
 from simjudge.capture.silhouette import pixels_alone
 from simjudge.core.errors import UsageError
 from simjudge.engines.contract import Labels, SceneState
@@ -39,7 +40,7 @@ def test_random_scenes_against_trimesh(model, seed):
         count = np.count_nonzero(alone == 0)
         cut = (alone[0] == 0).any() or (alone[-1] == 0).any() or (alone[:, [0, -1]] == 0).any()
         if not cut:  # trimesh has seen all of it
-            assert truth.visible[row] == pytest.approx(len(x) / max(count, len(x)), abs=1.5 / max(count, 1))
+            assert truth.objects.visible[row] == pytest.approx(len(x) / max(count, len(x)), abs=1.5 / max(count, 1))
 
 
 @given(
@@ -78,21 +79,21 @@ def test_a_panel_covers_the_pixels_that_it_is_long():
     # y is to the left: from 1 m left to 2 m right, from 1.5 m up to the horizon.
     assert truth.objects.box.tolist() == [[40, 35, 70, 50]]
     assert truth.pixels.tolist() == [30 * 15]
-    assert truth.visible.tolist() == [1.0]
+    assert truth.objects.visible.tolist() == [1.0]
 
 
 def test_half_hidden_is_half_visible():
     hidden = scene_of(panel("p", -2, 2, -1, 1), panel("before it", -1, 0, -1, 1, 2.5, instance=0))
     truth = truth_of(hidden, SQUARE)  # seen from the origin, the nearer one hides twice its own width
     assert truth.pixels.tolist() == [20 * 20]
-    assert truth.visible.tolist() == [0.5]
+    assert truth.objects.visible.tolist() == [0.5]
     assert truth.objects.box.tolist() == [[30, 40, 50, 60]]
 
 
 def test_cut_by_the_picture_s_edge_is_partly_visible():
     truth = truth_of(scene_of(panel("p", 3, 7, 0, 1)), SQUARE)  # of 4 m, 2 m are within the view
     assert truth.objects.box.tolist() == [[0, 40, 20, 50]]
-    assert truth.visible.tolist() == [0.5]
+    assert truth.objects.visible.tolist() == [0.5]
 
 
 def test_pieces_of_one_thing_are_one_object():
@@ -100,7 +101,32 @@ def test_pieces_of_one_thing_are_one_object():
     truth = truth_of(scene_of(left, right, panel("before it", 0.4, 1.1, -1, 1, 2.5, instance=0)), SQUARE)
     assert truth.objects.instance.tolist() == [1]
     assert truth.objects.box.tolist() == [[60, 40, 70, 50]]
-    assert truth.visible.tolist() == [0.5]
+    assert truth.objects.visible.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_distances_are_those_of_the_poses(seed):
+    random = np.random.default_rng(seed)
+    height, (place, eye) = random.uniform(0.2, 2), random.uniform(-5, 5, (2, 3))
+    turn, camera_turn = random.normal(size=(2, 4))
+    thing = cone("c", 0.3, height, Pose(tuple(place), tuple(turn)), 1, 1)  # its frame is in the middle of its foot
+    centre = place + Rotation.from_quat(turn).apply([0, 0, height / 2])
+    found = distance_to([(thing.mesh, thing.pose)], Pose(tuple(eye), tuple(camera_turn)))
+    assert found == pytest.approx(np.sqrt(((centre - eye) ** 2).sum()), rel=1e-9)
+
+
+def test_the_middle_of_several_pieces_is_that_of_the_whole():
+    turned = Pose.from_euler(1, 2, 3, yaw=0.7)
+    left = box("p", (0.2, 1, 0.4), turned, 1, 1)
+    right = box("p/2", (0.2, 1, 0.4), turned @ Pose((0, 3, 0.6)), 1, 1)
+    centre = turned.position + Rotation.from_euler("z", 0.7).apply([0, 1.5, 0.3])
+    found = distance_to([(left.mesh, left.pose), (right.mesh, right.pose)], AT_ORIGIN)
+    assert found == pytest.approx(np.linalg.norm(centre), rel=1e-9)
+
+
+def test_the_distance_is_along_the_ray_and_not_the_depth():
+    truth = truth_of(scene_of(panel("p", 3, 4, -1, 1)), SQUARE)
+    assert truth.objects.distance == pytest.approx([np.hypot(5.0005, 3.5)], rel=1e-9)
 
 
 def test_what_is_worth_a_label():
@@ -109,7 +135,7 @@ def test_what_is_worth_a_label():
     )
     everything = truth_of(scene, SQUARE)
     assert everything.objects.instance.tolist() == [1, 2, 3]
-    assert everything.visible.tolist() == [1, 1, 0.2]
+    assert everything.objects.visible.tolist() == [1, 1, 0.2]
     kept = [(Labelling(3, 0), [1, 2, 3]), (Labelling(3.5, 0), [2, 3]), (Labelling(0, 0.21), [1, 2]), (Labelling(), [2])]
     for labelling, instances in kept:
         assert truth_of(scene, SQUARE, labelling).objects.instance.tolist() == instances
@@ -125,7 +151,7 @@ def test_moved_things_are_looked_for_where_they_are():
     truth = ground_truth(
         scene_of(thing), SQUARE, SceneState(AT_ORIGIN, {"p": there}), labels_of(moved, SQUARE), EVERYTHING
     )
-    assert truth.visible.tolist() == [0.75]
+    assert truth.objects.visible.tolist() == [0.75]
 
 
 @pytest.mark.parametrize("model", LENSES)
@@ -166,4 +192,4 @@ def test_alone_nothing_hides_a_thing(seed, model):
     pose = Pose((x, random.uniform(-0.4, 0.4) * x, random.uniform(-0.2, 0.2) * x), tuple(random.normal(size=4)))
     scene = scene_of(cone("c", 0.2, 0.4, pose, 2, 5))
     truth = truth_of(scene, lens)
-    assert truth.visible[0] >= 1 - 1.01 / truth.pixels[0]
+    assert truth.objects.visible[0] >= 1 - 1.01 / truth.pixels[0]

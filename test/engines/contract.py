@@ -11,6 +11,7 @@ import pytest
 from contract_scene import CAMERA, CAMERA_HEIGHT, CONE_HEIGHT, GREEN, LENS, RED, WALL, contract_scene
 from scipy.spatial.transform import Rotation
 
+from simjudge.capture.ground_truth import Labelling, ground_truth
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.engines.contract import BodyMotion, SceneState
 from simjudge.engines.registry import ENGINES
@@ -432,6 +433,30 @@ class EngineContract:
         ]
         each = np.mean([engine.render(LENS, [scene_state]) for scene_state in scene_states], axis=0)
         assert engine.render(LENS, scene_states) == pytest.approx(each, abs=2e-3)
+
+    def test_the_visible_share_is_that_of_two_label_pictures(self, engine):
+        """One with the crate before a part of the green cone, one with nothing before it."""
+        hidden = SceneState(CAMERA, {"crate": Pose((1.0, 0.4, 0.17))})
+        labels = engine.labels(LENS, hidden)
+        truth = ground_truth(engine.scene, LENS, hidden, labels, Labelling(0, 0)).objects
+        together, alone = (np.bincount(each.instance.ravel(), minlength=8) for each in (labels, engine.labels(LENS, AT)))
+        assert truth.instance.tolist() == [3, 7]
+        assert truth.visible == pytest.approx(together[[3, 7]] / alone[[3, 7]], abs=1.5 / alone[7])
+        assert truth.visible[0] > 0.98
+        assert 0.3 < truth.visible[1] < 0.8
+
+    @pytest.mark.parametrize(
+        ("pose", "centre"),
+        [
+            (Pose((2, 0.6, 0)), (2, 0.6, CONE_HEIGHT / 2)),
+            (Pose.from_euler(2.5, 0.6, 0.12, roll=math.pi / 2), (2.5, 0.6 - CONE_HEIGHT / 2, 0.12)),
+        ],
+    )
+    def test_the_distance_is_to_the_middle_of_a_thing_where_it_is_now(self, engine, pose, centre):
+        state = SceneState(CAMERA, {"green": pose})
+        truth = ground_truth(engine.scene, LENS, state, engine.labels(LENS, state), Labelling(0, 0)).objects
+        expected = math.dist(centre, (0, 0, CAMERA_HEIGHT))
+        assert truth.distance[truth.instance.tolist().index(7)] == pytest.approx(expected, abs=1e-6)
 
     def test_what_cannot_be_seen_is_refused(self, engine):
         nobody = SceneState(CAMERA, {"nobody": Pose()})

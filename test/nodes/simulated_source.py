@@ -21,7 +21,8 @@ LABELS = Labels(
     (np.arange(720 * 1280) % 60_001).astype(np.uint16).reshape(720, 1280),
     np.ones((720, 1280), np.float32),
 )
-OBJECTS = Objects.build([0, 0], [1, 2], [[10, 20, 30.5, 40], [-3, 0, 5, 6]], [7, 65_535])
+BOXES = [[10, 20, 30.5, 40], [-3, 0, 5, 6]]
+OBJECTS = Objects.build([0, 0], [1, 2], BOXES, [7, 65_535], distance=[2.3, np.nan], visible=[np.nan, 0.7])
 
 
 class SimulatedSource(SimjudgeNode):

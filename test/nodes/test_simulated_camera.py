@@ -66,6 +66,8 @@ def test_every_topic_of_a_frame(graph):
     assert [(each.id, each.name) for each in truth.class_names] == [(1, "red cone"), (2, "green cone")]
     found = [(o.class_id, o.class_name, o.instance_id, o.box.x0, o.box.y0, o.box.x1, o.box.y1) for o in truth.objects]
     assert found == [(1, "red cone", 7, 10, 20, 30.5, 40), (2, "green cone", 65_535, -3, 0, 5, 6)]
+    known = [value for each in truth.objects for value in (each.distance, each.visible)]
+    np.testing.assert_array_equal(known, [2.3, np.nan, np.nan, 0.7])
     assert (heard["ground_truth"][SECOND].frame_name, heard["ground_truth"][SECOND].objects) == ("2_000000000", [])
 
     images = {"semantic": ("8UC1", source.LABELS.class_id), "instance": ("16UC1", source.LABELS.instance)}

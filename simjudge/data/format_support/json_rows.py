@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from simjudge.core.errors import Losses
 from simjudge.core.frames import NO_INSTANCE, FrameSet, IntArray, Objects, Predictions
 from simjudge.core.text import one_line
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList, mask_from_rle, mask_to_rle
-from simjudge.data.format_support.raw_rows import RawRows, parse_class_ids
+from simjudge.data.format_support.raw_rows import OPTIONAL_COLUMNS, RawRows, parse_numbers
 
 RowName = Callable[[int, int], str]
 """Names row `row` of frame `frame` to a person."""
@@ -26,12 +27,14 @@ def rows_to_json(table: Objects | Predictions, frames: FrameSet, chosen: IntArra
         chosen: int64 (K,), the frames.
 
     Returns:
-        K lists of dictionaries with class and box, and with score, instance and mask where the table has them.
+        K lists of dictionaries with class and box, and with score, instance, distance, visible and mask where the table
+        has them.
     """
     bounds = np.searchsorted(table.frame, np.stack([chosen, chosen + 1]))
     class_id, box = table.class_id.tolist(), table.box.tolist()
     score = table.score.tolist() if isinstance(table, Predictions) else None
     instance = table.instance.tolist() if isinstance(table, Objects) else None
+    optional = {name: getattr(table, name).tolist() for name in OPTIONAL_COLUMNS} if isinstance(table, Objects) else {}
     lists = []
     for frame, start, end in zip(chosen.tolist(), *bounds.tolist(), strict=True):
         rows = []
@@ -41,6 +44,7 @@ def rows_to_json(table: Objects | Predictions, frames: FrameSet, chosen: IntArra
                 row["score"] = score[i]
             if instance is not None and instance[i] != NO_INSTANCE:
                 row["instance"] = instance[i]
+            row |= {name: values[i] for name, values in optional.items() if not math.isnan(values[i])}
             if table.masks is not None and table.masks.has(i):
                 width, height = (int(v) for v in frames.size[frame])
                 row["mask"] = mask_to_rle(table.masks, i, width, height)
@@ -65,7 +69,7 @@ def rows_from_json(
     Returns:
         The rows of all lists.
     """
-    columns: list[tuple[int, int, Any, list[float], float, int]] = []
+    columns: list[tuple[int, int, Any, list[float], float, int, Any, Any]] = []
     masks = MaskList()
     for number, rows in zip(frame, lists, strict=True):
         width, height = (int(v) for v in size[number])
@@ -74,21 +78,26 @@ def rows_from_json(
                 x0, y0, x1, y1 = row["box"]
                 box = [float(x0), float(y0), float(x1), float(y1)]
                 score = float(row["score"]) if scored else 1.0
-                entry = (number, index, row["class"], box, score, _instance(row))
+                optional = row.get("distance"), row.get("visible")
+                entry = (number, index, row["class"], box, score, _instance(row), *optional)
             except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
                 losses.add("malformed rows", f"{where(number, index)} ({one_line(row)})")
                 continue
             columns.append(entry)
             masks.append(_mask(row.get("mask"), width, height, f"{where(number, index)}", losses))
-    frames, indices, classes, boxes, scores, instances = zip(*columns, strict=True) if columns else ((),) * 6
+    frames, indices, classes, boxes, scores, instances, distance, visible = (
+        zip(*columns, strict=True) if columns else ((),) * 8
+    )
     return RawRows(
         np.array(frames, np.int64),
-        parse_class_ids(list(classes)),
+        parse_numbers(list(classes)),
         np.array(boxes, np.float64).reshape(-1, 4),
         lambda i: where(frames[i], indices[i]),
         np.array(scores, np.float64) if scored else None,
         np.array(instances, np.int64),
         masks.masks(),
+        distance,
+        visible,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,12 @@ from simjudge.core.text import one_line, parse_number
 
 FARTHEST_PX = 1e9
 """Pixels. What lies further off is a slip, and would overflow where pixels are counted."""
+OPTIONAL_COLUMNS = {"distance": 1e9, "visible": 1.0}
+"""Columns of objects whose values a file may leave out, and their largest values; the smallest are 0."""
+_UNUSABLE = {
+    "distance": "distances outside [0, 1e9] m (the box is kept)",
+    "visible": "visible shares outside [0, 1] (the box is kept)",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,6 +37,7 @@ class RawRows(ShortRepr):
         score: float64 (N,) for predictions, None for objects.
         instance: int64 (N,) or None.
         masks: masks or None.
+        distance, visible: N values of objects as the file holds them, None where it says nothing; None for all.
     """
 
     frame: IntArray
@@ -40,6 +47,8 @@ class RawRows(ShortRepr):
     score: FloatArray | None = None
     instance: IntArray | None = None
     masks: Masks | None = None
+    distance: Sequence[Any] | None = None
+    visible: Sequence[Any] | None = None
 
 
 def build_objects(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> Objects:
@@ -57,7 +66,15 @@ def build_objects(raw: RawRows, size: IntArray, class_names: dict[int, str], los
     rows = _usable(raw, size, class_names, losses)
     instance = None if raw.instance is None else raw.instance[rows]
     masks = None if raw.masks is None else raw.masks.take(rows)
-    return Objects.build(raw.frame[rows], raw.class_id[rows].astype(np.int64), raw.box[rows], instance, masks)
+    return Objects.build(
+        raw.frame[rows],
+        raw.class_id[rows].astype(np.int64),
+        raw.box[rows],
+        instance,
+        masks,
+        distance=_optional("distance", raw.distance, rows, raw.where, losses),
+        visible=_optional("visible", raw.visible, rows, raw.where, losses),
+    )
 
 
 def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> Predictions:
@@ -78,6 +95,28 @@ def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str],
     return Predictions.build(
         raw.frame[rows], raw.class_id[rows].astype(np.int64), raw.box[rows], score[rows], masks
     )
+
+
+def usable_values(column: str, values: Sequence[Any], where: Callable[[int], str], losses: Losses) -> FloatArray:
+    """Read values that a file may leave out; those that cannot be are counted, and unknown.
+
+    Args:
+        column: "distance" or "visible".
+        values: N values as a file holds them, None where it says nothing.
+        where: names value i to a person: file and row.
+        losses: takes the values that are no number or out of range.
+
+    Returns:
+        float64 (N,), NaN where unknown.
+    """
+    stated = np.array([value is not None for value in values], np.bool_)
+    if not stated.any():
+        return np.full(len(values), np.nan)
+    numbers = parse_numbers(values)
+    usable = (numbers >= 0) & (numbers <= OPTIONAL_COLUMNS[column])
+    wrong = np.flatnonzero(stated & ~usable)
+    count_losses(losses, _UNUSABLE[column], wrong, lambda i: f"{where(i)} ({one_line(values[i])})")
+    return np.where(usable, numbers, np.nan)
 
 
 def used_class_ids(table: Objects | Predictions | None) -> set[int]:
@@ -108,8 +147,8 @@ def count_losses(losses: Losses, kind: str, rows: npt.NDArray[np.int64], where: 
         losses.add(kind, where(int(rows[-1])), len(rows) - len(shown))
 
 
-def parse_class_ids(values: list[Any]) -> FloatArray:
-    """Read anything as class ids.
+def parse_numbers(values: Sequence[Any]) -> FloatArray:
+    """Read anything as numbers.
 
     Args:
         values: N numbers or texts.
@@ -128,6 +167,15 @@ def parse_class_ids(values: list[Any]) -> FloatArray:
     # One of them is no number, perhaps a list.
     each = (parse_number(value) for value in values)
     return np.array([np.nan if value is None else value for value in each], np.float64)
+
+
+def _optional(
+    column: str, values: Sequence[Any] | None, rows: IntArray, where: Callable[[int], str], losses: Losses
+) -> FloatArray | None:
+    """The values of the usable rows; None where the file has none."""
+    if values is None:
+        return None
+    return usable_values(column, [values[i] for i in rows.tolist()], lambda i: where(int(rows[i])), losses)
 
 
 def _usable(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: Losses) -> IntArray:

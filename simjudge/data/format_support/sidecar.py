@@ -3,8 +3,8 @@
 The files of the format always win: what the sidecar says about a frame's objects counts only while the files still
 hold what they held when both were written (a fingerprint of each frame tells), so labels edited by hand are never
 overruled. Unknown to most formats are stamps that the names do not carry, frame order, sizes without images,
-instance ids, exact masks, which detector made the predictions, and whether somebody labelled (a detector ran on) a
-frame in which there is nothing.
+instance ids, distances, visible shares, exact masks, which detector made the predictions, and whether somebody labelled
+(a detector ran on) a frame in which there is nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import SimjudgeError
@@ -26,14 +27,14 @@ from simjudge.core.frames import (
     FrameSet,
     Objects,
     Predictions,
+    concatenate_tables,
     row_offsets,
 )
 from simjudge.core.images import FileImages
-from simjudge.core.masks import Masks
 from simjudge.core.text import load_json
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX
 from simjudge.data.format_support.json_rows import rows_from_json
-from simjudge.data.format_support.raw_rows import build_objects, build_predictions
+from simjudge.data.format_support.raw_rows import OPTIONAL_COLUMNS, build_objects, build_predictions, usable_values
 
 log = logging.getLogger(__name__)
 
@@ -193,7 +194,11 @@ def fingerprints(table: Objects | Predictions | None, count: int) -> list[str]:
     start = row_offsets(table.frame, count)
     # A tiny offset keeps values that a text file ends exactly between two roundings from falling either way.
     box = np.floor(table.box * 1e6 + 0.25).astype(np.int64)
-    score = np.floor(table.score * 1e9 + 0.25).astype(np.int64) if isinstance(table, Predictions) else None
+    others: list[npt.NDArray[Any]]
+    if isinstance(table, Predictions):
+        others = [np.floor(table.score * 1e9 + 0.25).astype(np.int64)]
+    else:
+        others = [getattr(table, name) for name in exact_columns(table)]
     prints = []
     for first, end in zip(start[:-1].tolist(), start[1:].tolist(), strict=True):
         if first == end:
@@ -201,8 +206,8 @@ def fingerprints(table: Objects | Predictions | None, count: int) -> list[str]:
             continue
         digest = hashlib.sha1(table.class_id[first:end].tobytes(), usedforsecurity=False)
         digest.update(box[first:end].tobytes())
-        if score is not None:
-            digest.update(score[first:end].tobytes())
+        for column in others:
+            digest.update(column[first:end].tobytes())
         if table.masks is not None:
             digest.update(table.masks.origin[first:end].tobytes() + table.masks.shape[first:end].tobytes())
             digest.update(table.masks.bits[table.masks.start[first] : table.masks.start[end]].tobytes())
@@ -262,14 +267,8 @@ def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: Fram
     """`table` with the sidecar's rows in the frames whose files are as they were when the sidecar was written."""
     prints = fingerprints(table, len(frames))
     fresh = [i for i, k in enumerate(known) if what in k and k[what]["of"] == prints[i]]
-    alike = [i for i in fresh if "rows" not in known[i][what]]
-    if alike:
-        extra = "score" if isinstance(table, Predictions) else "instance"
-        column = getattr(table, extra).copy()
-        start = row_offsets(table.frame, len(frames))
-        for i in alike:
-            column[start[i] : start[i + 1]] = np.array(known[i][what][extra]).reshape(start[i + 1] - start[i])
-        table = replace(table, **{extra: column})
+    alike = {i: known[i][what] for i in fresh if "rows" not in known[i][what]}
+    table = replace(table, **{name: _exact_column(name, table, alike, frames, sidecar) for name in exact_columns(table)})
     fresh = [i for i in fresh if "rows" in known[i][what]]
     if not fresh:
         return table
@@ -281,22 +280,33 @@ def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: Fram
     make = build_predictions if scored else build_objects
     exact = make(raw, frames.size, {}, frames.losses)
     kept = table.take(np.flatnonzero(~np.isin(table.frame, fresh)))
-    return concatenate_tables(kept, exact)
+    return concatenate_tables([kept, exact])
 
 
-def concatenate_tables(first: Any, second: Any) -> Any:
-    """Put the rows of two tables into one.
+def exact_columns(table: Objects | Predictions) -> tuple[str, ...]:
+    """Name the columns that the sidecar holds for rows whose boxes, classes and masks the files have as they were.
 
     Args:
-        first: objects or predictions.
-        second: the same kind.
+        table: objects or predictions.
 
     Returns:
-        The table, ordered by frame; within a frame the rows of `first` come first.
+        Names of columns of numbers (N,).
     """
-    masks = None
-    if first.masks is not None or second.masks is not None:
-        masks = Masks.concatenate([t.masks if t.masks is not None else Masks.none(len(t)) for t in (first, second)])
-    names = ["frame", "class_id", "box", "instance" if isinstance(first, Objects) else "score"]
-    columns = [np.concatenate([getattr(first, name), getattr(second, name)]) for name in names]
-    return type(first).build(*columns, masks)
+    return ("score",) if isinstance(table, Predictions) else ("instance", *OPTIONAL_COLUMNS)
+
+
+def _exact_column(
+    name: str, table: Any, alike: dict[int, dict[str, Any]], frames: FrameSet, sidecar: Sidecar
+) -> npt.NDArray[Any]:
+    """A column with the sidecar's values for the frames in which it has them."""
+    column: npt.NDArray[Any] = getattr(table, name).copy()
+    start = row_offsets(table.frame, len(frames))
+    for i, entry in alike.items():
+        if name not in entry:
+            continue
+        values = entry[name]
+        if name in OPTIONAL_COLUMNS:
+            of_frame = f"{sidecar.path}: {frames.frame_name[i]}"
+            values = usable_values(name, values, lambda row, of=of_frame: f"{of} object {row}", frames.losses)
+        column[start[i] : start[i + 1]] = np.array(values).reshape(start[i + 1] - start[i])
+    return column

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from simjudge.core.frames import FrameSet, IntArray, Objects, Predictions, row_offsets
 from simjudge.core.masks import Masks
 from simjudge.data.format_support.json_rows import rows_to_json
-from simjudge.data.format_support.sidecar import FILE, fingerprints
+from simjudge.data.format_support.sidecar import FILE, exact_columns, fingerprints
 
 _TOLERANCE = 1e-9
 """Pixels. A format that holds a box to less than this needs no help."""
@@ -91,7 +93,7 @@ def _exact(
     mine = row_offsets(wanted.frame, len(frames))
     theirs = row_offsets(held.frame if held is not None else np.empty(0, np.int64), len(plain))
     different, alike = [], {}
-    extra = "score" if isinstance(wanted, Predictions) else "instance"
+    extras = exact_columns(wanted)
     for i in np.flatnonzero((np.diff(mine) > 0) | (row_of >= 0)).tolist():
         first, end = (theirs[row_of[i]], theirs[row_of[i] + 1]) if row_of[i] >= 0 else (0, 0)
         ours = wanted.take(np.arange(mine[i], mine[i + 1]))
@@ -99,14 +101,23 @@ def _exact(
             continue
         if held is None or len(ours) != end - first or not _same(ours, held.take(np.arange(first, end))):
             different.append(i)
-        elif not np.array_equal(getattr(ours, extra), getattr(held, extra)[first:end]):
-            alike[i] = {"of": prints[row_of[i]], extra: getattr(ours, extra).tolist()}
+        else:
+            other = [
+                name for name in extras
+                if not np.array_equal(getattr(ours, name), getattr(held, name)[first:end], equal_nan=True)
+            ]  # fmt: skip
+            if other:
+                alike[i] = {"of": prints[row_of[i]], **{name: _column_to_json(getattr(ours, name)) for name in other}}
     chosen = np.array(different, np.int64)
     lists = rows_to_json(wanted, frames, chosen)
     return alike | {
         i: {"of": prints[row_of[i]] if row_of[i] >= 0 else "", "rows": rows}
         for i, rows in zip(different, lists, strict=True)
     }
+
+
+def _column_to_json(column: npt.NDArray[Any]) -> list[float | int | None]:
+    return [None if math.isnan(value) else value for value in column.tolist()]
 
 
 def _same(mine: Objects | Predictions, theirs: Objects | Predictions) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import NO_INSTANCE
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.masks import Masks
+from simjudge.data.format_support.raw_rows import OPTIONAL_COLUMNS
 from simjudge.data.rosbag2.storage import format_seconds
 
 ClassNames = dict[int, str]
@@ -37,7 +39,8 @@ class BoxColumns:
         where: how to name the topic to a person.
         messages: a head for each message.
         message, number: the message each row is from, and which of its boxes it is.
-        class_id, box, score, instance, mask: the rows; a class that is known by name only has a string.
+        class_id, box, score, instance, distance, visible, mask: the rows; a class that is known by name only has a
+            string, distance and visible share are None where unknown.
         class_names: what the messages say of class numbers.
         names_are_all: whether some message lists all classes, so that a number without a name is a mistake.
     """
@@ -51,6 +54,8 @@ class BoxColumns:
     box: list[tuple[float, float, float, float]] = field(default_factory=list)
     score: list[float] = field(default_factory=list)
     instance: list[int] = field(default_factory=list)
+    distance: list[float | None] = field(default_factory=list)
+    visible: list[float | None] = field(default_factory=list)
     mask: list[Any] = field(default_factory=list)
     class_names: ClassNames = field(default_factory=dict)
     names_are_all: bool = False
@@ -81,9 +86,7 @@ class BoxColumns:
                 where = f"{self.where} at {format_seconds(stamp)}, box {number}"
                 self.losses.add("objects whose mask does not fit its size", where)
                 continue
-            score = float(getattr(item, "score", 1.0))
-            instance = int(getattr(item, "instance_id", NO_INSTANCE))
-            self._row(number, int(item.class_id), box, score, instance, mask)
+            self._row(number, int(item.class_id), box, float(getattr(item, "score", 1.0)), item)
 
     def add_vision(self, message: Any, stamp: int, time: int) -> None:
         """Take in a vision_msgs/Detection2DArray: the best hypothesis of each detection.
@@ -112,7 +115,7 @@ class BoxColumns:
             x, y = float(at.x), float(at.y)
             box = (x - half[0], y - half[1], x + half[0], y + half[1])
             kind = int(label) if label.isdecimal() and len(label) <= _MOST_DIGITS else label
-            self._row(number, kind, box, float(best.score), NO_INSTANCE, None)
+            self._row(number, kind, box, float(best.score), item)
 
     def masks(self, rows: npt.NDArray[np.int64]) -> Masks | None:
         """Give the masks of some rows.
@@ -150,14 +153,19 @@ class BoxColumns:
         """
         return f"{self.where} at {format_seconds(self.messages[self.message[row]].stamp)}, box {self.number[row]}"
 
-    def _row(self, number: int, kind: int | str, box: Any, score: float, instance: int, mask: Any) -> None:
+    def _row(self, number: int, kind: int | str, box: Any, score: float, item: Any) -> None:
+        """Add a row; what the message of the box does not have is unknown."""
         self.message.append(len(self.messages) - 1)
         self.number.append(number)
         self.class_id.append(kind)
         self.box.append(box)
         self.score.append(score)
-        self.instance.append(instance)
-        self.mask.append(mask)
+        self.instance.append(int(getattr(item, "instance_id", NO_INSTANCE)))
+        distance, visible = (float(getattr(item, name, math.nan)) for name in OPTIONAL_COLUMNS)
+        unfilled = distance == visible == 0  # as ROS makes a message; nothing can be so
+        self.distance.append(None if unfilled or math.isnan(distance) else distance)
+        self.visible.append(None if unfilled or math.isnan(visible) else visible)
+        self.mask.append(getattr(item, "mask", None))
 
     def _name(self, number: int, name: str) -> None:
         have = self.class_names.setdefault(number, name)

@@ -17,6 +17,8 @@ LABELS = "simjudge_msgs/msg/LabelledObjectArray"
 DETECTIONS = "simjudge_msgs/msg/DetectionArray"
 FRAME_INFO = "simjudge_msgs/msg/FrameInfo"
 VISION_BOXES = "vision_msgs/msg/Detection2DArray"
+_MAY_LACK = {"simjudge_msgs/msg/LabelledObject": {"distance", "visible"}}
+"""Fields that a recording's own definitions may lack: what only a simulator knows is then unknown."""
 
 # What the interface of vision_msgs 4 (ROS 2 Humble and later) holds, for recordings that carry no definitions.
 _VISION = {
@@ -69,7 +71,8 @@ def recorded_types(definitions: tuple[tuple[str, MessageDefinition], ...]) -> Ty
     # A definition that lacks fields is damaged, or older than this program; vision_msgs and CameraInfo did change.
     for name in embedded.keys() & standard.fielddefs.keys():
         may_differ = name == CAMERA_INFO or name.startswith("vision_msgs/")
-        if not may_differ and not _fields(standard.fielddefs[name]) <= _fields(embedded[name]):
+        lacks = {field for field, _ in _fields(standard.fielddefs[name]) - _fields(embedded[name])}
+        if not may_differ and lacks - _MAY_LACK.get(name, set()):
             del embedded[name]
     store = Typestore()
     # Taken over as they are: only what the recording defines needs to be made.

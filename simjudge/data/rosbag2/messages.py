@@ -95,6 +95,8 @@ class MessageMaker:
                 "simjudge_msgs/msg/LabelledObject",
                 **self._thing(table, row),
                 instance_id=int(table.instance[row]),
+                distance=float(table.distance[row]),
+                visible=float(table.visible[row]),
             )
             for row in range(first, end)
         ]

@@ -16,7 +16,7 @@ from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import NO_STAMP, FrameSet, stamp_to_name
 from simjudge.core.text import one_line
-from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_class_ids
+from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_numbers
 from simjudge.data.pairing import pair_stamps
 from simjudge.data.rosbag2.box_messages import BoxColumns, settle_classes
 from simjudge.data.rosbag2.collect import NO_SIZE, RecordingContents, Size, collect_messages
@@ -262,12 +262,14 @@ def _raw(columns: BoxColumns, numbers: list[int], *, scored: bool) -> RawRows:
     rows = np.array([row for row, m in enumerate(columns.message) if m in frame_of], np.int64)
     return RawRows(
         np.array([frame_of[columns.message[row]] for row in rows.tolist()], np.int64),
-        parse_class_ids([columns.class_id[row] for row in rows.tolist()]),
+        parse_numbers([columns.class_id[row] for row in rows.tolist()]),
         np.array([columns.box[row] for row in rows.tolist()], np.float64).reshape(-1, 4),
         lambda row: columns.row_name(int(rows[row])),
         np.array([columns.score[row] for row in rows.tolist()], np.float64) if scored else None,
         np.array([columns.instance[row] for row in rows.tolist()], np.int64),
         columns.masks(rows),
+        [columns.distance[row] for row in rows.tolist()],
+        [columns.visible[row] for row in rows.tolist()],
     )
 
 

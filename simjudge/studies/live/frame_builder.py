@@ -9,7 +9,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, stamp_to_name
-from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_class_ids
+from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_numbers
 from simjudge.data.rosbag2.box_messages import BoxColumns, settle_classes
 from simjudge.data.rosbag2.storage import format_seconds
 
@@ -81,10 +81,12 @@ def _rows(columns: BoxColumns, *, scored: bool) -> RawRows:
     ids: Sequence[Any] = columns.class_id
     return RawRows(
         np.zeros(count, np.int64),
-        parse_class_ids(list(ids)),
+        parse_numbers(list(ids)),
         np.array(columns.box, np.float64).reshape(-1, 4),
         columns.row_name,
         np.array(columns.score, np.float64) if scored else None,
         np.array(columns.instance, np.int64),
         columns.masks(np.arange(count)),
+        columns.distance,
+        columns.visible,
     )

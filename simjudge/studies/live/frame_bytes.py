@@ -11,7 +11,10 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.masks import Masks
 
-_COLUMNS = {"frame": np.int64, "class_id": np.int64, "box": np.float64, "instance": np.int64, "score": np.float64}
+_COLUMNS = {
+    "frame": np.int64, "class_id": np.int64, "box": np.float64, "instance": np.int64, "distance": np.float64,
+    "visible": np.float64, "score": np.float64,
+}  # fmt: skip
 _MASK_COLUMNS = {"origin": np.int32, "shape": np.int32, "bits": np.uint8, "start": np.int64}
 _WIDE = {"box": 4, "origin": 2, "shape": 2}
 

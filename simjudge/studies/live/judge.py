@@ -13,8 +13,7 @@ from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import BoolArray, FloatArray, FrameSet, IntArray, Objects, Predictions
-from simjudge.core.masks import Masks
+from simjudge.core.frames import BoolArray, FloatArray, FrameSet, IntArray, Predictions, concatenate_tables
 from simjudge.perception.assignment import Assignment
 from simjudge.studies.class_numbering import ClassNumbering
 from simjudge.studies.compare_settings import AUTO_MASKS, IGNORE_MASKS, USE_MASKS
@@ -302,10 +301,9 @@ def _together(parts: list[FrameSet], names: dict[int, str]) -> FrameSet:
     stamps = np.concatenate([part.stamp for part in parts])
     order = np.argsort(stamps, kind="stable")
     parts = [parts[i] for i in order]
-    objects = [part.objects for part in parts]
-    predictions = [part.predictions for part in parts if part.predictions is not None]
-    of_objects = np.repeat(np.arange(len(parts)), [len(table) for table in objects])
-    of_predictions = np.repeat(np.arange(len(parts)), [len(table) for table in predictions])
+    objects = [replace(part.objects, frame=part.objects.frame + i) for i, part in enumerate(parts)]
+    found = [Predictions.empty() if part.predictions is None else part.predictions for part in parts]
+    predictions = [replace(table, frame=table.frame + i) for i, table in enumerate(found)]
     taken: dict[str, int] = {}
     frame_names = []
     for part in parts:
@@ -315,27 +313,9 @@ def _together(parts: list[FrameSet], names: dict[int, str]) -> FrameSet:
     return FrameSet.build(
         "live",
         np.concatenate([part.size for part in parts]),
-        Objects.build(
-            of_objects,
-            np.concatenate([table.class_id for table in objects]),
-            np.concatenate([table.box for table in objects]),
-            np.concatenate([table.instance for table in objects]),
-            _masks([table.masks for table in objects], [len(table) for table in objects]),
-        ),
-        Predictions.build(
-            of_predictions,
-            np.concatenate([table.class_id for table in predictions]),
-            np.concatenate([table.box for table in predictions]),
-            np.concatenate([table.score for table in predictions]),
-            _masks([table.masks for table in predictions], [len(table) for table in predictions]),
-        ),
+        concatenate_tables(objects),
+        concatenate_tables(predictions),
         frame_name=frame_names,
         stamp=stamps[order],
         class_names=names,
     )
-
-
-def _masks(parts: list[Masks | None], counts: list[int]) -> Masks | None:
-    if all(part is None for part in parts):
-        return None
-    return Masks.concatenate([Masks.none(n) if part is None else part for part, n in zip(parts, counts, strict=True)])

@@ -269,14 +269,39 @@ def test_unusable_boxes_are_counted(tmp_path: Path) -> None:
     new = TYPES.types
     for box in ((np.nan, 0, 1, 1), (4, 0, 2, 1), (1, 1, 1, 5), (90, 90, 99, 99)):
         sent.objects.append(
-            new["simjudge_msgs/msg/LabelledObject"](1, "", new["simjudge_msgs/msg/Box"](*box), -1, first.mask)
+            new["simjudge_msgs/msg/LabelledObject"](1, "", new["simjudge_msgs/msg/Box"](*box), -1, 2.5, 1.0, first.mask)
         )
     wrong = new["simjudge_msgs/msg/InstanceMask"](0, 0, 9, 9, np.zeros(3, np.uint8))
-    sent.objects.append(new["simjudge_msgs/msg/LabelledObject"](1, "", first.box, -1, wrong))
+    sent.objects.append(new["simjudge_msgs/msg/LabelledObject"](1, "", first.box, -1, 2.5, 1.0, wrong))
     frames = read_recording(recording(tmp_path, [("/gt", sent)]))
     assert len(frames.objects) == 1
     assert sum(frames.losses.counts.values()) == 5
     assert any("x.mcap: /gt at 0.000 s, box 2" in line for line in frames.losses.lines())
+
+
+def test_unusable_distances_and_visible_shares_are_counted_and_their_boxes_kept(tmp_path: Path) -> None:
+    sent = labels(5, 1)
+    first = sent.objects[0]
+    new = TYPES.types["simjudge_msgs/msg/LabelledObject"]
+    values = ((-0.5, 0.5), (np.inf, 1.0), (3.5, 1.25), (2.5, np.nan), (0.0, 0.5), (0.0, 0.0))
+    sent.objects = [new(1, "", first.box, -1, distance, visible, first.mask) for distance, visible in values]
+    frames = read_recording(recording(tmp_path, [("/gt", sent)]))
+    np.testing.assert_array_equal(frames.objects.distance, [np.nan, np.nan, 3.5, 2.5, 0.0, np.nan])
+    np.testing.assert_array_equal(frames.objects.visible, [0.5, 1.0, np.nan, np.nan, 0.5, np.nan])
+    distances, shares = (f"{what} (the box is kept)" for what in ("distances outside [0, 1e9] m",
+                                                                   "visible shares outside [0, 1]"))  # fmt: skip
+    assert dict(frames.losses.counts) == {distances: 2, shares: 1}
+    assert "x.mcap: /gt at 0.000 s, box 0 (-0.5)" in frames.losses.examples[distances][0]
+    assert "x.mcap: /gt at 0.000 s, box 2 (1.25)" in frames.losses.examples[shares][0]
+
+
+def test_a_recording_whose_labels_have_no_distance(tmp_path: Path) -> None:
+    """As others record them: their own definition of LabelledObject lacks what only a simulator knows."""
+    back = read_recording(Path(__file__).parents[3] / "bags" / "sim.mcap")
+    assert len(back.objects) > 100
+    assert not back.losses
+    assert np.isnan(back.objects.distance).all()
+    assert np.isnan(back.objects.visible).all()
 
 
 def test_a_real_robots_recording() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,10 +19,11 @@ from simjudge.data.format_support.annotated_frames import AnnotatedFrames, find_
 from simjudge.data.format_support.image_files import file_stems, write_images
 from simjudge.data.format_support.mask_codec import DECIMALS, MaskList, mask_to_rle
 from simjudge.data.format_support.raw_rows import (
+    OPTIONAL_COLUMNS,
     RawRows,
     build_objects,
     build_predictions,
-    parse_class_ids,
+    parse_numbers,
     used_class_ids,
 )
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
@@ -136,6 +138,7 @@ def write_coco(frames: FrameSet, path: str | Path) -> Losses:
 def _rows(table: Objects | Predictions, size: IntArray) -> list[dict[str, Any]]:
     box = np.round(np.concatenate([table.box[:, :2], table.box[:, 2:] - table.box[:, :2]], 1), DECIMALS).tolist()
     frame, class_id = table.frame.tolist(), table.class_id.tolist()
+    optional = {name: getattr(table, name).tolist() for name in OPTIONAL_COLUMNS} if isinstance(table, Objects) else {}
     rows: list[dict[str, Any]] = []
     for i in range(len(table)):
         row: dict[str, Any] = {"image_id": frame[i] + 1, "category_id": class_id[i], "bbox": box[i]}
@@ -143,6 +146,7 @@ def _rows(table: Objects | Predictions, size: IntArray) -> list[dict[str, Any]]:
             row["segmentation"] = mask_to_rle(table.masks, i, int(size[frame[i], 0]), int(size[frame[i], 1]))
         if isinstance(table, Predictions):
             row["score"] = float(table.score[i])
+        row |= {name: values[i] for name, values in optional.items() if not math.isnan(values[i])}
         rows.append(row)
     return rows
 
@@ -267,6 +271,7 @@ def _annotation_rows(
     index: list[int] = []
     classes: list[Any] = []
     boxes: list[list[float]] = []
+    optional: dict[str, list[Any]] = {name: [] for name in OPTIONAL_COLUMNS}
     masks = MaskList()
     for i, row in enumerate(rows):
         where = f"{path}: annotation {i}"
@@ -286,10 +291,12 @@ def _annotation_rows(
             frame.append(of)
             index.append(i)
             classes.append(row["category_id"])
+            for name, values in optional.items():
+                values.append(row.get(name))
             boxes.append(shape[0])
             masks.append(shape[1])
     box = np.array(boxes, np.float64).reshape(-1, 4)
     return RawRows(
-        np.array(frame, np.int64), parse_class_ids(classes), box, lambda i: f"{path}: annotation {index[i]}",
-        masks=masks.masks(),
+        np.array(frame, np.int64), parse_numbers(classes), box, lambda i: f"{path}: annotation {index[i]}",
+        masks=masks.masks(), distance=optional["distance"], visible=optional["visible"],
     )

@@ -11,7 +11,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, IntArray, Predictions
 from simjudge.core.text import load_json, one_line, parse_number
 from simjudge.data.format_support.mask_codec import MaskList
-from simjudge.data.format_support.raw_rows import RawRows, build_predictions, parse_class_ids
+from simjudge.data.format_support.raw_rows import RawRows, build_predictions, parse_numbers
 from simjudge.data.formats.coco.regions import parse_region
 
 
@@ -74,7 +74,7 @@ def parse_results(
             masks.append(shape[1])
     return RawRows(
         np.array(frame, np.int64),
-        parse_class_ids(classes),
+        parse_numbers(classes),
         np.array(boxes, np.float64).reshape(-1, 4),
         lambda i: f"{path}: result {index[i]}",
         np.array(scores, np.float64),

@@ -16,7 +16,12 @@ from simjudge.core.frames import FrameSet, name_to_stamp
 from simjudge.core.text import load_xml, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import find_images
 from simjudge.data.format_support.image_files import file_stems, list_images, write_images
-from simjudge.data.format_support.raw_rows import build_objects, build_predictions, used_class_ids
+from simjudge.data.format_support.raw_rows import (
+    OPTIONAL_COLUMNS,
+    build_objects,
+    build_predictions,
+    used_class_ids,
+)
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
 from simjudge.data.format_support.sidecar_writing import write_sidecar
 from simjudge.data.formats.cvat.shapes import add_shapes, read_shapes
@@ -240,10 +245,12 @@ def _document(labels: dict[int, str]) -> Element:
         label = SubElement(listed, "label")
         for tag, content in (("name", text), ("type", "any"), ("class_id", str(class_id))):
             SubElement(label, tag).text = content
-        attribute = SubElement(SubElement(label, "attributes"), "attribute")
-        parts = {"name": "instance", "mutable": "False", "input_type": "text", "default_value": "", "values": ""}
-        for tag, content in parts.items():
-            SubElement(attribute, tag).text = content
+        attributes = SubElement(label, "attributes")
+        for name in ("instance", *OPTIONAL_COLUMNS):
+            attribute = SubElement(attributes, "attribute")
+            parts = {"name": name, "mutable": "False", "input_type": "text", "default_value": "", "values": ""}
+            for tag, content in parts.items():
+                SubElement(attribute, tag).text = content
     return root
 
 

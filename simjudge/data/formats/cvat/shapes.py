@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +23,7 @@ from simjudge.data.format_support.mask_codec import (
     crop_mask,
     mask_from_polygons,
 )
-from simjudge.data.format_support.raw_rows import RawRows
+from simjudge.data.format_support.raw_rows import OPTIONAL_COLUMNS, RawRows
 
 Shape = tuple[list[float], MaskCrop]
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
@@ -53,7 +54,7 @@ def read_shapes(
     """
     frames: list[int] = []
     row_names: list[str] = []
-    columns: list[tuple[float, list[float], float, int]] = []
+    columns: list[tuple[float, list[float], float, int, str | None, str | None]] = []
     masks = MaskList()
     for image in images:
         name = image.attrib["name"]
@@ -74,9 +75,9 @@ def read_shapes(
                 continue
             frames.append(of)
             row_names.append(where)
-            columns.append((float(ids[label]), shape[0], score, _instance(element)))
+            columns.append((float(ids[label]), shape[0], score, *_attributes(element)))
             masks.append(shape[1])
-    classes, boxes, scores, instances = zip(*columns, strict=True) if columns else ((),) * 4
+    classes, boxes, scores, instances, distance, visible = zip(*columns, strict=True) if columns else ((),) * 6
     return RawRows(
         np.array(frames, np.int64),
         np.array(classes, np.float64),
@@ -85,6 +86,8 @@ def read_shapes(
         np.array(scores, np.float64) if scored else None,
         np.array(instances, np.int64),
         masks.masks(),
+        distance,
+        visible,
     )
 
 
@@ -120,16 +123,21 @@ def add_shapes(
                 element = SubElement(image, "box", attributes | {key: repr(value) for key, value in corners})
             if isinstance(table, Predictions):
                 element.set("score", repr(float(table.score[row])))
-            elif table.instance[row] != NO_INSTANCE:
+                continue
+            if table.instance[row] != NO_INSTANCE:
                 SubElement(element, "attribute", name="instance").text = str(int(table.instance[row]))
+            for attribute in OPTIONAL_COLUMNS:
+                value = float(getattr(table, attribute)[row])
+                if not math.isnan(value):
+                    SubElement(element, "attribute", name=attribute).text = repr(value)
 
 
-def _instance(element: Element) -> int:
-    for attribute in element.iterfind("attribute"):
-        text = str(attribute.text).strip()
-        if attribute.get("name") == "instance" and _WHOLE_NUMBER.fullmatch(text):
-            return int(text)
-    return NO_INSTANCE
+def _attributes(element: Element) -> tuple[int, str | None, str | None]:
+    """Instance, distance and visible share; a text that is no number belongs to somebody else's attribute."""
+    texts = {each.get("name"): str(each.text).strip() for each in element.iterfind("attribute")}
+    instance = texts.get("instance", "")
+    distance, visible = (text if parse_number(text) is not None else None for text in map(texts.get, OPTIONAL_COLUMNS))
+    return int(instance) if _WHOLE_NUMBER.fullmatch(instance) else NO_INSTANCE, distance, visible
 
 
 def _shape(element: Element, width: int, height: int, where: str, losses: Losses) -> Shape | None:

@@ -186,6 +186,8 @@ def _side(which: str, frames: FrameSet) -> dict[str, list]:
         "class_id": objects.class_id.tolist(),
         "class_name": [str(c) for c in objects.class_id],
         "instance": [None] * len(objects),
+        "distance": [None if np.isnan(value) else value for value in objects.distance.tolist()],
+        "visible": [None if np.isnan(value) else value for value in objects.visible.tolist()],
     }
     best = np.full(len(objects), -1)
     iou = np.zeros(len(objects))

@@ -62,7 +62,7 @@ class Objects(ShortRepr):
         return len(self.frame)
 
     @classmethod
-    def build(  # noqa: PLR0913 - one argument a column
+    def build(
         cls,
         frame: npt.ArrayLike,
         class_id: npt.ArrayLike,

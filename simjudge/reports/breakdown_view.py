@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from simjudge.reports.breakdowns import BreakdownRow, breakdowns
+import numpy as np
+
+from simjudge.reports.breakdowns import BreakdownRow, breakdowns, is_known
 from simjudge.reports.number_format import format_count, format_number, format_percent
 from simjudge.reports.sentences import SetNames
+from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import Result
 
 NOTHING = "none"
@@ -72,10 +75,12 @@ class BreakdownView:
 
     Attributes:
         rows: the cells of the table, in the order of its columns.
+        sources: sentences that say what distance and occlusion are in this table.
         confusion: one for A and one for B; empty where the result does not hold it.
     """
 
     rows: list[list[SortableCell]]
+    sources: list[str]
     confusion: list[ConfusionTable]
 
 
@@ -95,7 +100,40 @@ def breakdown_view(result: Result, keys: Sequence[str], names: SetNames) -> Brea
         for which, name in (("a", names.a), ("b", names.b))
         if which in counts
     ]
-    return BreakdownView([_cells(row) for row in breakdowns(result, keys)], tables)
+    return BreakdownView([_cells(row) for row in breakdowns(result, keys)], _sources(result.contexts, names), tables)
+
+
+def _sources(contexts: ContextTable | None, names: SetNames) -> list[str]:
+    """What the table takes for distance and occlusion, and why it does not take the true values where it does not."""
+    if contexts is None:
+        return []
+    if is_known(contexts, "distance"):
+        distance = "Distances are true: metres from the camera to the centre of the object."
+    else:
+        distance = f"The height of the box stands in for distance: {_unknown(contexts, 'distance', names)}."
+    if is_known(contexts, "visible"):
+        visible = (
+            "Visible shares are true: the share of the object's silhouette that is neither hidden by other things nor"
+            " beyond the edge of the image."
+        )
+    else:
+        visible = (
+            "The share of a box that other labelled boxes cover, whichever of them is in front, stands in for"
+            f" occlusion: {_unknown(contexts, 'visible', names)}."
+        )
+    return [distance, visible]
+
+
+def _unknown(contexts: ContextTable, column: str, names: SetNames) -> str:
+    """Such as "12 of 40 objects of A and 7 of 9 objects of B have no visible share"."""
+    what = {"distance": "distance", "visible": "visible share"}[column]
+    unknown = np.isnan(contexts[column])
+    parts = [
+        f"{format_count(int((unknown & side).sum()))} of {format_count(int(side.sum()))} objects of {name}"
+        for side, name in ((contexts.is_a, names.a), (~contexts.is_a, names.b))
+        if (unknown & side).any()
+    ]
+    return f"{' and '.join(parts)} have no {what}"
 
 
 def _cells(row: BreakdownRow) -> list[SortableCell]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,9 +17,15 @@ EDGE = 0.5
 """A box that ends at most this far from the edge of the image is truncated, pixels."""
 COVERED_SHARES = (0.0, 0.05, 0.25, 1.0)
 """Edges of the groups by how much of a box other labelled boxes cover."""
-DISTANCE = "distance (box height)"
+VISIBLE_SHARES = (0.0, 0.5, 0.75, 0.95, 1.0)
+"""Edges of the groups by visible share."""
+DISTANCE = "distance"
+HEIGHT = "distance (box height)"
 TRUNCATION = "truncation"
-OCCLUSION = "occlusion (labelled boxes)"
+VISIBLE = "visible share"
+COVER = "occlusion (labelled boxes)"
+_DISTANCE_BINS = 6
+"""Groups by distance, at most."""
 _PAIRS_AT_ONCE = 1_000_000
 """Pairs of boxes that are held in memory together."""
 
@@ -29,7 +36,7 @@ class BreakdownRow:
 
     Attributes:
         label: what the class is called.
-        by: the property that the contexts are grouped by: DISTANCE, TRUNCATION or OCCLUSION.
+        by: the property that the contexts are grouped by: DISTANCE or HEIGHT, TRUNCATION, VISIBLE or COVER.
         group: which of its groups this is, such as "at the image's edge".
         n_a, n_b: the number of contexts of A and of B.
         performance_a, performance_b: their mean performance, None without contexts.
@@ -59,9 +66,9 @@ class BreakdownRow:
 def breakdowns(result: Result, keys: Sequence[str] | None = None) -> list[BreakdownRow]:
     """Group the contexts of a result by distance, truncation and occlusion.
 
-    The table of contexts knows boxes, no distances: the box height stands in for the distance of things of one size. A
-    box at the edge of the image is truncated. What hides what is not known either: the share of a box that other
-    labelled boxes of its frame cover stands in for occlusion.
+    Distance and visible share are those of the labelled objects, where all objects of both sets have them. Else the
+    height of the box stands in for the distance of things of one size, and the share of a box that other labelled boxes
+    of its frame cover stands in for occlusion. A box at the edge of the image is truncated.
 
     Args:
         result: a saved or a fresh result.
@@ -73,21 +80,38 @@ def breakdowns(result: Result, keys: Sequence[str] | None = None) -> list[Breakd
     contexts = result.contexts
     if contexts is None:
         return []
-    truncated, covered = is_truncated(contexts), covered_share(contexts)
+    truncated = is_truncated(contexts)
+    distances = _by_distance(contexts) if is_known(contexts, "distance") else None
+    shares = [(VISIBLE, *group) for group in _by_share(contexts)] if is_known(contexts, "visible") else None
+    if shares is None:
+        shares = [(COVER, *group) for group in _by_cover(covered_share(contexts))]
     rows: list[BreakdownRow] = []
     for entry in result.entries if len(result.classes) > 1 else result.classes:
         if keys is not None and entry.key not in keys:
             continue
         of_class = contexts.class_mask(entry.key)
-        groups = [(DISTANCE, *group) for group in _by_height(result, entry.key)]
+        if distances is None:
+            groups = [(HEIGHT, *group) for group in _by_height(result, entry.key)]
+        else:
+            groups = [(DISTANCE, *group) for group in distances]
         groups += [
             (TRUNCATION, "inside the image", truncated == 0),
             (TRUNCATION, "at the image's edge", truncated == 1),
         ]
-        groups += [(OCCLUSION, *group) for group in _by_cover(covered)]
+        groups += shares
         made = [_row(contexts, entry.label, by, group, of_class & inside) for by, group, inside in groups]
         rows += [row for row in made if row.n_a or row.n_b]
     return rows
+
+
+def is_known(contexts: ContextTable, column: str) -> bool:
+    """Tell whether all contexts of both sets have a value.
+
+    Args:
+        contexts: the table of the result.
+        column: such as "distance".
+    """
+    return len(contexts) > 0 and not np.isnan(contexts[column]).any()
 
 
 def is_truncated(contexts: ContextTable) -> FloatArray:
@@ -158,6 +182,44 @@ def _union_area(boxes: FloatArray) -> float:
     inside_y = (boxes[:, 1:2] <= ys[:-1]) & (ys[:-1] < boxes[:, 3:])
     cells = (inside_y[:, :, None] & inside_x[:, None, :]).any(0)
     return float(np.diff(ys) @ cells @ np.diff(xs))
+
+
+def distance_edges(distance: FloatArray) -> FloatArray:
+    """Choose where groups by distance begin and end: round numbers with about equally many contexts between them.
+
+    Args:
+        distance: metres, float64 (N,), N > 0, without NaN.
+
+    Returns:
+        Rising, float64 (K + 1,), K at most 6: multiples of the second digit of the largest distance (0.1 m up to 9.9 m,
+        1 m up to 99 m); the first is at or below the smallest, the last above the largest distance.
+    """
+    largest = float(distance.max())
+    digits = 1 - math.floor(math.log10(largest)) if largest > 0 else 0
+    step = 10.0**-digits
+    low, *inner, high = np.round(np.quantile(distance, np.linspace(0, 1, _DISTANCE_BINS + 1)), digits)
+    low -= step * (low > distance.min())
+    high += step * (high <= largest)
+    edges: FloatArray = np.unique(np.round([low, *inner, high], digits))
+    return edges
+
+
+def _by_distance(contexts: ContextTable) -> list[tuple[str, BoolArray]]:
+    distance = contexts["distance"]
+    return [
+        (f"{low:g} to {high:g} m away", (distance >= low) & (distance < high))
+        for low, high in pairwise(distance_edges(distance).tolist())
+    ]
+
+
+def _by_share(contexts: ContextTable) -> list[tuple[str, BoolArray]]:
+    visible = contexts["visible"]
+    out = []
+    for low, high in reversed(list(pairwise(VISIBLE_SHARES))):
+        below = visible <= high if high == VISIBLE_SHARES[-1] else visible < high
+        name = f"{low:.0%} to {high:.0%} visible" if low else f"under {high:.0%} visible"
+        out.append((name.replace("%", " %"), (visible >= low) & below))
+    return out
 
 
 def _by_height(result: Result, key: str) -> list[tuple[str, BoolArray]]:

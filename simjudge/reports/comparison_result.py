@@ -204,7 +204,10 @@ class ComparisonResult(ShownResult):
         return self.saved.contexts
 
     def breakdowns(self) -> list[BreakdownRow]:
-        """Performance, misses and W1 by distance (box height), truncation and occlusion, for every class."""
+        """Performance, misses and W1 by distance, truncation and visible share, for every class.
+
+        Where not all objects have a distance or a visible share, box height or cover by other boxes stands in for it.
+        """
         return breakdowns(self.saved)
 
     @property

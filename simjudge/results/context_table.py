@@ -22,13 +22,13 @@ SHOWN_ROWS = 5
 """Contexts that a notebook shows of the table."""
 _TEXT_COLUMNS = ("set", "frame", "class_name")
 _NUMBER_COLUMNS = (
-    "object", "width", "height", "class_id", "x0", "y0", "x1", "y1", "predicted_x0", "predicted_y0", "predicted_x1",
-    "predicted_y1", "score", "performance", "in_overlap", "w1", "mean_difference", "batch_a", "batch_b", "match_row",
-    "match_similarity",
+    "object", "width", "height", "class_id", "distance", "visible", "x0", "y0", "x1", "y1", "predicted_x0",
+    "predicted_y0", "predicted_x1", "predicted_y1", "score", "performance", "in_overlap", "w1", "mean_difference",
+    "batch_a", "batch_b", "match_row", "match_similarity",
 )  # fmt: skip
 _MAY_BE_EMPTY = (
-    "predicted_x0", "predicted_y0", "predicted_x1", "predicted_y1", "score", "w1", "mean_difference", "batch_a",
-    "batch_b", "match_row", "match_similarity",
+    "distance", "visible", "predicted_x0", "predicted_y0", "predicted_x1", "predicted_y1", "score", "w1",
+    "mean_difference", "batch_a", "batch_b", "match_row", "match_similarity",
 )  # fmt: skip
 _LARGEST_NUMBER = 2**32
 """Of rows, objects and pixels: boxes reach to a billion pixels at most."""

@@ -71,6 +71,8 @@ def _set_columns(side: str, judged_set: JudgedSet) -> dict[str, pa.Array]:
         "class_id": number_column(objects.class_id),
         "class_name": class_names.take(number_column(number.reshape(-1))),
         "instance": number_column(objects.instance, mask=objects.instance == NO_INSTANCE),
+        "distance": number_column(objects.distance, mask=np.isnan(objects.distance)),
+        "visible": number_column(objects.visible, mask=np.isnan(objects.visible)),
     }
     columns |= {name: number_column(objects.box[:, i]) for i, name in enumerate(EDGES)}
     assigned = judged_set.assignment.prediction

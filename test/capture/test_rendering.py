@@ -75,6 +75,20 @@ def test_a_data_set_that_can_be_trained_on(place):
     assert not list(place.glob(".*"))
 
 
+@pytest.mark.parametrize("name", ["set", "set.mcap", "set.db3"])
+def test_distances_and_visible_shares_are_written(place, name):
+    assert run(place, "tiny", "--poses", "random", "-n", 4, "--out", place / name).returncode == 0
+    objects = read_set(place / name).objects
+    done = about(place / name)["frames"]
+    assert len(objects) > 3
+    # Frames of a data set come in the order of their names, those of a recording in that of their stamps: one order.
+    assert objects.visible.round(4).tolist() == [share for frame in done for share in frame["visible"]]
+    assert (objects.distance > 0).all()
+    whole = objects.visible > 0.99
+    height = objects.box[whole, 3] - objects.box[whole, 1]
+    assert np.corrcoef(np.log(height), np.log(objects.distance[whole]))[0, 1] < -0.9, "cones of one height"
+
+
 def test_what_was_done_is_written_down(place):
     out = place / "set"
     run(place, "tiny", "--poses", "random", "-n", 6, "--seed", 3, "--out", out)

@@ -116,6 +116,10 @@ def test_boxes_lie_on_the_cones_as_the_lens_sees_them(folder):
         thing = things[int(frames.objects.instance[row])]
         assert thing.class_id == frames.objects.class_id[row]
         camera = along_the_course(0.4 * frame) @ mount
+        ends = thing.mesh.vertices.min(0), thing.mesh.vertices.max(0)
+        away = np.linalg.norm(thing.pose.to_world(np.mean(ends, 0)) - camera.position)
+        assert frames.objects.distance[row] == pytest.approx(away, abs=1e-6)
+        assert 0.25 <= frames.objects.visible[row] <= 1
         # Box coordinates have a pixel's centre at a half.
         corners = lens.project(camera.to_body(thing.pose.to_world(thing.mesh.vertices))) + 0.5
         around = np.r_[corners.min(0), corners.max(0)]

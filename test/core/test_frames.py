@@ -6,18 +6,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_STAMP, FrameSet, Objects, Predictions, name_to_stamp, row_offsets, stamp_to_name
+from simjudge.core.frames import (
+    NO_INSTANCE,
+    NO_STAMP,
+    FrameSet,
+    Objects,
+    Predictions,
+    concatenate_tables,
+    name_to_stamp,
+    row_offsets,
+    stamp_to_name,
+)
 from simjudge.core.images import ArrayImages
 from simjudge.core.masks import Masks
 
 
 @given(st.lists(st.integers(0, 5), max_size=30))
 def test_rows_are_ordered_by_frame_and_keep_their_order_within(frames):
-    table = Objects.build(frames, range(len(frames)), np.zeros((len(frames), 4)))
+    count = np.arange(len(frames))
+    table = Objects.build(frames, count, np.zeros((len(frames), 4)), distance=count / 3, visible=count / 99)
     expected = sorted(range(len(frames)), key=lambda i: frames[i])  # Python's sort is stable
     assert table.class_id.tolist() == expected
+    assert table.distance.tolist() == [i / 3 for i in expected]
+    assert table.visible.tolist() == [i / 99 for i in expected]
     start = row_offsets(table.frame, 6)
     assert np.diff(start).tolist() == [frames.count(i) for i in range(6)]
+
+
+def test_tables_are_joined_with_all_their_columns():
+    first = Objects.build([1, 3], [5, 6], np.ones((2, 4)), [7, 8], distance=[0.5, np.nan], visible=[1, 0.25])
+    second = Objects.build([1], [9], np.zeros((1, 4)), masks=Masks.from_crops([np.ones((2, 2), bool)], [(3, 4)]))
+    both = concatenate_tables([first, second])
+    assert both.class_id.tolist() == [5, 9, 6]
+    assert both.instance.tolist() == [7, NO_INSTANCE, 8]
+    np.testing.assert_array_equal(both.distance, [0.5, np.nan, np.nan])
+    np.testing.assert_array_equal(both.visible, [1, np.nan, 0.25])
+    assert [both.masks.has(row) for row in range(3)] == [False, True, False]
 
 
 def test_masks_and_scores_move_with_their_rows():

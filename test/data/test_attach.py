@@ -14,7 +14,8 @@ BOX = [1, 2, 3, 4]
 
 def labelled(names, stamps=None, classes=None, class_names=None, size=(40, 30), **more):
     count = len(names)
-    objects = Objects.build(range(count), classes or [1] * count, [BOX] * count)
+    truth = {"distance": np.arange(count) + 0.5, "visible": np.arange(count) / 8}
+    objects = Objects.build(range(count), classes or [1] * count, [BOX] * count, **truth)
     return FrameSet.build(
         "labels", [size] * count, objects, frame_name=names, stamp=stamps, class_names=class_names, **more
     )
@@ -26,6 +27,8 @@ def test_labels_by_name_then_by_stamp():
     joined = attach_labels(source, onto, tolerance_ns=2)
     assert joined.labelled.tolist() == [False, True, True, False]
     assert joined.objects.frame.tolist() == [1, 2]
+    assert joined.objects.distance.tolist() == [0.5, 1.5]
+    assert joined.objects.visible.tolist() == [0, 0.125]
     assert dict(joined.losses.counts) == {"labelled frames that match no frame": 1}
     assert not onto.losses
     exact = attach_labels(source, onto, tolerance_ns=0)

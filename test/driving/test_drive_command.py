@@ -43,6 +43,9 @@ def test_a_drive_is_summed_up_and_recorded(tmp_path):
     frames = read_set(out)
     assert len(frames) == about["outcome"]["frames"]
     assert frames.images.has(0)
+    assert len(frames.objects)
+    assert (frames.objects.distance > 0.1).all()
+    assert (frames.objects.visible >= 0.25).all()
     # The same command again would write over it.
     again = run(tmp_path, "--out", str(out))
     assert again.returncode == 1

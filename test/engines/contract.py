@@ -436,10 +436,11 @@ class EngineContract:
 
     def test_the_visible_share_is_that_of_two_label_pictures(self, engine):
         """One with the crate before a part of the green cone, one with nothing before it."""
-        hidden = SceneState(CAMERA, {"crate": Pose((1.0, 0.4, 0.17))})
+        hidden = SceneState(CAMERA, {"crate": Pose((1.0, 0.44, 0.17))})
         labels = engine.labels(LENS, hidden)
         truth = ground_truth(engine.scene, LENS, hidden, labels, Labelling(0, 0)).objects
-        together, alone = (np.bincount(each.instance.ravel(), minlength=8) for each in (labels, engine.labels(LENS, AT)))
+        both = (labels, engine.labels(LENS, AT))
+        together, alone = (np.bincount(each.instance.ravel(), minlength=8) for each in both)
         assert truth.instance.tolist() == [3, 7]
         assert truth.visible == pytest.approx(together[[3, 7]] / alone[[3, 7]], abs=1.5 / alone[7])
         assert truth.visible[0] > 0.98

@@ -106,6 +106,9 @@ def test_in_lock_step_time_stands_still_until_a_frame_is_answered(graph, heard, 
         answers.publish(late)
         assert graph.until(lambda n=number: len(heard.truth) == n + 2), graph.output(sim)
     assert [message_stamp(message) for message in heard.truth] == [10**8 * (k + 1) for k in range(6)]
+    things = [each for message in heard.truth for each in message.objects]
+    assert things
+    assert all(each.distance > 0.1 and 0.25 <= each.visible <= 1 for each in things)
     assert heard.odometry[-1].pose.pose.position.x > heard.odometry[0].pose.pose.position.x
     assert graph.stop(sim) == 0
 

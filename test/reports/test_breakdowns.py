@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from made_results import made_contexts, made_set, write_result
 
 from simjudge.reports.breakdown_view import breakdown_view
-from simjudge.reports.breakdowns import breakdowns, covered_share, is_truncated
+from simjudge.reports.breakdowns import TRUNCATION, breakdowns, covered_share, distance_edges, is_truncated
 from simjudge.reports.sentences import SetNames
 from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import Result, load_result
@@ -100,6 +102,77 @@ def test_rows_hold_the_means_of_their_contexts(result: Result, table: pa.Table) 
     for label, count in (("all classes", len(table)), ("red", table["class_id"].to_pylist().count(1))):
         for by in {row.by for row in found}:
             assert sum(r.n_a + r.n_b for r in found if (r.label, r.by) == (label, by)) == count
+
+
+def with_truth(table: pa.Table, unknown: int | None = None) -> pa.Table:
+    """The table with distances and visible shares, all of them known but row `unknown`."""
+    rng = np.random.default_rng(5)
+    visible = np.where(rng.random(len(table)) < 0.3, 1.0, rng.uniform(0.25, 1, len(table)))
+    for name, values in (("distance", rng.lognormal(1, 0.6, len(table))), ("visible", visible)):
+        cells = [None if row == unknown else value for row, value in enumerate(values.tolist())]
+        table = table.set_column(table.column_names.index(name), name, pa.array(cells, pa.float64()))
+    return table
+
+
+def test_true_distances_and_visible_shares_are_grouped(tmp_path: Path, table: pa.Table) -> None:
+    made = with_truth(table)
+    found = [r for r in breakdowns(load_result(write_result(tmp_path / "r", made))) if r.by != TRUNCATION]
+    assert {row.by for row in found} == {"distance", "visible share"}
+    limits = {"95 % to 100 % visible": (0.95, 1.01), "75 % to 95 % visible": (0.75, 0.95),
+              "50 % to 75 % visible": (0.5, 0.75), "under 50 % visible": (0, 0.5)}  # fmt: skip
+    rows = made.to_pylist()
+    for row in found:
+        if row.by == "distance":
+            low, _, high, unit, _ = row.group.split()
+            low, high, column = float(low), float(high), "distance"
+            assert unit == "m"
+        else:
+            (low, high), column = limits[row.group], "visible"
+        kinds = {"all classes": (1, 2), "red": (1,), "green": (2,)}[row.label]
+        chosen = [r for r in rows if low <= r[column] < high and r["class_id"] in kinds]
+        for which, count, mean in (("a", row.n_a, row.performance_a), ("b", row.n_b, row.performance_b)):
+            values = [r["performance"] for r in chosen if r["set"] == which]
+            assert count == len(values)
+            assert mean == (pytest.approx(np.mean(values)) if values else None)
+    for by in ("distance", "visible share"):
+        assert sum(r.n_a + r.n_b for r in found if (r.label, r.by) == ("all classes", by)) == len(table)
+
+
+def test_one_unknown_value_and_the_stand_ins_are_taken_which_the_page_says(tmp_path: Path, table: pa.Table) -> None:
+    names = SetNames("A (hall)", "B")
+    for unknown, expected in ((None, {"distance", "visible share"}),
+                              (0, {"distance (box height)", "occlusion (labelled boxes)"})):  # fmt: skip
+        result = load_result(write_result(tmp_path / str(unknown), with_truth(table, unknown)))
+        assert {row.by for row in breakdowns(result)} - {TRUNCATION} == expected
+        said = breakdown_view(result, [], names).sources
+        if unknown is None:
+            assert [each.split(" are true")[0] for each in said] == ["Distances", "Visible shares"]
+        else:
+            of_a = sum(which == "a" for which in table["set"].to_pylist())
+            lacking = f"1 of {of_a} objects of A (hall) have no"
+            assert said[0] == f"The height of the box stands in for distance: {lacking} distance."
+            assert said[1].endswith(f"stands in for occlusion: {lacking} visible share.")
+
+
+@pytest.mark.parametrize(
+    ("distance", "expected"),
+    [
+        ([0.31, 0.95, 1.52, 2.28, 3.02, 3.94], [0.3, 0.8, 1.3, 1.9, 2.5, 3.2, 4.0]),
+        ([8.0, 20.0, 31.0, 55.0, 79.9], None),
+        ([2.0, 2.0, 2.0], [2.0, 2.1]),
+        ([0.0, 0.0], [0.0, 1.0]),
+        ([100.0], [100.0, 110.0]),
+    ],
+)
+def test_edges_of_distances_are_round_and_hold_all(distance: list[float], expected: list[float] | None) -> None:
+    edges = distance_edges(np.array(distance))
+    assert edges[0] <= min(distance)
+    assert max(distance) < edges[-1]
+    assert (np.diff(edges) > 0).all()
+    assert 2 <= len(edges) <= 7
+    if expected is not None:
+        assert edges.tolist() == pytest.approx(expected)
+    assert [f"{edge:g}" for edge in edges] == [f"{float(f'{edge:.2g}'):g}" for edge in edges]
 
 
 def test_shares_of_the_confusion_are_of_the_labelled_objects(result: Result) -> None:

@@ -156,6 +156,7 @@ def many(count: int, classes: int) -> pa.Table:
         "set": np.where(a, "a", "b"), "frame": [f"{i // 8:06d}" for i in range(count)], "object": np.arange(count) % 8,
         "stamp": pa.nulls(count, pa.int64()), "width": np.full(count, 1280), "height": np.full(count, 720),
         "class_id": class_id, "class_name": class_id.astype(str), "instance": pa.nulls(count, pa.int64()),
+        "distance": some(rng.uniform(0.5, 30, count), rng.random(count) > 0.1), "visible": rng.random(count),
         "x0": x, "y0": y, "x1": x + size, "y1": y + size, "predicted_x0": x + 1, "predicted_y0": y,
         "predicted_x1": x + size, "predicted_y1": y + size, "score": rng.random(count),
         "performance": rng.random(count), "in_overlap": inside, "w1": some(rng.random(count), inside & a),

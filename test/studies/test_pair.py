@@ -73,6 +73,16 @@ def test_numbers_and_table_tell_the_same_story():
     assert overall["false_positives_a"] >= 1
 
 
+def test_the_table_holds_distances_and_visible_shares_where_they_are_known():
+    a, b = made(1), made(2)
+    known = np.arange(len(a.objects)) % 3 > 0
+    distance, visible = np.arange(len(known)) / 7, np.where(known, 0.5, np.nan)
+    a = replace(a, objects=replace(a.objects, distance=distance, visible=visible))
+    table = context_table(compare_pair(a, b, SETTINGS)).to_pydict()
+    assert table["distance"] == [*distance.tolist(), *[None] * len(b.objects)]
+    assert table["visible"] == [*(0.5 if each else None for each in known), *[None] * len(b.objects)]
+
+
 def test_the_reverse_direction_is_another_question():
     a, b = made(1), made(2, frames=5, shift=6)
     forth = compare_pair(a, b, SETTINGS).numbers["overall"]

@@ -268,7 +268,8 @@ def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: Fram
     prints = fingerprints(table, len(frames))
     fresh = [i for i, k in enumerate(known) if what in k and k[what]["of"] == prints[i]]
     alike = {i: known[i][what] for i in fresh if "rows" not in known[i][what]}
-    table = replace(table, **{name: _exact_column(name, table, alike, frames, sidecar) for name in exact_columns(table)})
+    columns = {name: _exact_column(name, table, alike, frames, sidecar) for name in exact_columns(table)}
+    table = replace(table, **columns)
     fresh = [i for i in fresh if "rows" in known[i][what]]
     if not fresh:
         return table
@@ -306,7 +307,7 @@ def _exact_column(
             continue
         values = entry[name]
         if name in OPTIONAL_COLUMNS:
-            of_frame = f"{sidecar.path}: {frames.frame_name[i]}"
-            values = usable_values(name, values, lambda row, of=of_frame: f"{of} object {row}", frames.losses)
+            rows = [f"{sidecar.path}: {frames.frame_name[i]} object {row}" for row in range(len(values))]
+            values = usable_values(name, values, rows.__getitem__, frames.losses)
         column[start[i] : start[i + 1]] = np.array(values).reshape(start[i + 1] - start[i])
     return column

@@ -28,7 +28,8 @@ def frames():
         [0, 0, 1], [1, 1, 1], box, [11, 12, 13], distance=[12.5, np.nan, 4.0], visible=[1.0, 0.625, np.nan]
     )
     images = ArrayImages([np.zeros((30, 40, 3), np.uint8)] * 2)
-    return FrameSet.build("x", [(40, 30)] * 2, objects, frame_name=["one", "two"], class_names={1: "red"}, images=images)
+    names = {"frame_name": ["one", "two"], "class_names": {1: "red"}}
+    return FrameSet.build("x", [(40, 30)] * 2, objects, images=images, **names)
 
 
 def written(frames, kind, folder):

@@ -295,7 +295,7 @@ def test_unusable_distances_and_visible_shares_are_counted_and_their_boxes_kept(
     assert "x.mcap: /gt at 0.000 s, box 2 (1.25)" in frames.losses.examples[shares][0]
 
 
-def test_a_recording_whose_labels_have_no_distance(tmp_path: Path) -> None:
+def test_a_recording_whose_labels_have_no_distance() -> None:
     """As others record them: their own definition of LabelledObject lacks what only a simulator knows."""
     back = read_recording(Path(__file__).parents[3] / "bags" / "sim.mcap")
     assert len(back.objects) > 100

@@ -114,14 +114,21 @@ def _label_points(axes: Axes, points: Sequence[OverlapPoint], named: Sequence[Ov
     low, high = axes.get_ylim()
     scale = height / (high - low)
 
-    def at(point: OverlapPoint, field: str = "mean_w1") -> tuple[float, float]:
-        value = point.entry.number(field)
-        return (point.entry.number("overlap_a") or 0.0) * width, ((value or 0.0) - low) * scale
+    def at(point: OverlapPoint, w1: float) -> tuple[float, float]:
+        return (point.entry.number("overlap_a") or 0.0) * width, (w1 - low) * scale
 
     labels = [plain_text(p.label, 40) for p in named]
-    marks = [mark for p in points for mark in _marks(at(p), at(p, "w1_low"), at(p, "w1_high"), p)]
+    spots = [at(p, p.entry.number("mean_w1") or 0.0) for p in named]
+    marks: list[Rectangle] = []
+    for point in points:
+        x, y = at(point, point.entry.number("mean_w1") or 0.0)
+        radius = ((SMALL_POINT_AREA if point.small else POINT_AREA) ** 0.5) / 2 + 1
+        marks.append((x - radius, y - radius, x + radius, y + radius))
+        interval = interval_on_w1(point.entry)
+        if interval is not None and not point.small:
+            marks.append((x - 1, at(point, interval[0])[1], x + 1, at(point, interval[1])[1]))
     room = (6.0, -low * scale, width, (high / (1 + CORNER_STRIP) - low) * scale - 8)
-    places = place_labels([at(p) for p in named], [CHARACTER_WIDTH * len(label) for label in labels], marks, room)
+    places = place_labels(spots, [CHARACTER_WIDTH * len(label) for label in labels], marks, room)
     for point, label, place in zip(named, labels, places, strict=True):
         x, y = place.x / width, place.y / scale + low
         end = x + (2 if place.on_left else -2) / width
@@ -131,17 +138,6 @@ def _label_points(axes: Axes, points: Sequence[OverlapPoint], named: Sequence[Ov
             x, y, label, ha="right" if place.on_left else "left", va="center_baseline", fontsize=12,
             bbox={"facecolor": LIGHT["panel"], "edgecolor": "none", "pad": 0.5, "alpha": 0.75},
         )  # fmt: skip
-
-
-def _marks(
-    spot: tuple[float, float], low: tuple[float, float], high: tuple[float, float], point: OverlapPoint
-) -> list[Rectangle]:
-    """What a point draws: its dot, and its interval where it shows one."""
-    radius = ((SMALL_POINT_AREA if point.small else POINT_AREA) ** 0.5) / 2 + 1
-    out = [(spot[0] - radius, spot[1] - radius, spot[0] + radius, spot[1] + radius)]
-    if not point.small and point.entry.number("w1_low") is not None and point.entry.number("w1_high") is not None:
-        out.append((low[0] - 1, low[1], low[0] + 1, high[1]))
-    return out
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from simjudge.reports import figures
 from simjudge.reports.chart_data import NothingToDrawError, OverlapPoint
 from simjudge.reports.class_figures import MAP_COLUMNS
 from simjudge.reports.figure_files import save_figures
+from simjudge.reports.number_format import interval_on_w1
 from simjudge.reports.palette import DARK, LIGHT, SERIES, series_colours
 from simjudge.reports.point_labels import spread_positions
 from simjudge.reports.report_figure import ReportFigure, plain_text
@@ -152,12 +153,13 @@ def test_w1_against_overlap_has_a_point_a_class(result: Result) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_names_cover_no_point(seed: int) -> None:
+def test_names_cover_no_point_and_no_interval(seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = []
     for number, colour in enumerate(SERIES):
         w1, overlap = float(rng.uniform(0.02, 0.4)), float(rng.choice([0.95, 0.85, 0.4]) + rng.uniform(-0.03, 0.03))
-        fields = {"mean_w1": w1, "w1_low": 0.9 * w1, "w1_high": 1.1 * w1, "overlap_a": overlap, "verdict": "gap"}
+        fields = {"mean_w1": w1, "floor_mean": 0.02, "excess_low": 0.9 * w1 - 0.02, "excess_high": 1.1 * w1 - 0.02,
+                  "overlap_a": overlap, "verdict": "gap"}  # fmt: skip
         label = f"class number {number}"
         points.append(OverlapPoint(ResultEntry(str(number), label, fields), label, colour))
     figure = figures.overlap_figure(points)
@@ -170,6 +172,10 @@ def test_names_cover_no_point(seed: int) -> None:
         frame = text.get_window_extent(canvas.get_renderer())
         for x, y in axes.transData.transform(dots(figure)):
             assert not (frame.x0 <= x <= frame.x1 and frame.y0 <= y <= frame.y1)
+        for point in points:
+            ends = [(point.entry.number("overlap_a"), end) for end in interval_on_w1(point.entry) or ()]
+            (x, low), (_, high) = axes.transData.transform(ends)
+            assert not (frame.x0 <= x <= frame.x1 and low < frame.y1 - 2 and frame.y0 + 2 < high)
     frames = [text.get_window_extent(canvas.get_renderer()).padded(-2) for text in names]
     assert not any(a.overlaps(b) for n, a in enumerate(frames) for b in frames[:n])
 

@@ -152,15 +152,16 @@ def write_sweep(folder: Path, contexts: pa.Table) -> Path:
     settings += [(0.8, [p, p]) for p in (80, 100, 140, 160, 180)]
     curves = []
     for theta, patch in settings:
-        by_class = {}
-        for c in (1, 2):
+        entries = {}
+        for c in (None, 1, 2):
             entry = made_entry(contexts, c)
-            entry |= {"mean_w1": 0.3 - 0.1 * theta + 0.05 * c, "overlap_b": 1.1 - 0.6 * theta}
-            entry |= {"overlap_a": 1.2 - 0.0045 * theta * patch[0], "mean_batch_a": 60 * (1 - theta) + c}
+            entry |= {"mean_w1": 0.3 - 0.1 * theta + 0.05 * (c or 0), "overlap_b": 1.1 - 0.6 * theta}
+            entry |= {"overlap_a": 1.2 - 0.0045 * theta * patch[0], "mean_batch_a": 60 * (1 - theta) + (c or 0)}
             entry |= {"mean_batch_b": 40 * (1 - theta)}
             untested = ("floor_mean", "floor_q95", "p_value", "p_adjusted", "excess_low", "excess_high")
-            by_class[str(c)] = {k: v for k, v in entry.items() if k not in untested}
-        curves.append({"theta": theta, "patch": patch, "by_class": by_class})
+            entries[c] = {k: v for k, v in entry.items() if k not in untested}
+        by_class = {str(c): entries[c] for c in (1, 2)}
+        curves.append({"theta": theta, "patch": patch, "by_class": by_class, "overall": entries[None]})
     content = {"version": "0.1.0", "parameters": {"theta": 0.8}, "inputs": {}, "curves": curves}
     content["class_names"] = {"1": "red", "2": "green"}
     (folder / "sweep.json").write_text(json.dumps(content), encoding="utf-8")

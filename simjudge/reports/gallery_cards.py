@@ -11,7 +11,6 @@ from pathlib import Path
 from markupsafe import Markup
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.text import load_json
 from simjudge.reports.number_format import format_number
 from simjudge.reports.sentences import SetNames
 from simjudge.reports.svg_elements import element
@@ -219,7 +218,7 @@ def _load(result: Result, contexts: ContextTable) -> tuple[list[GalleryItem], di
         patch = result.header.get("parameters", {}).get("patch") or (120, 120)
         items = select_items(contexts, PER_KIND)
         return items, {c.row: c for c in crops_without_images(contexts, items, (int(patch[0]), int(patch[1])))}
-    saved = read_gallery(load_json(path), path).content
+    saved = read_gallery(path)
     items = [GalleryItem(each.kind, each.class_id, each.row, each.match_row) for each in saved.items]
     crops = {each.row: _crop(each, path) for each in saved.crops}
     rows = [row for i in items for row in (i.row, i.match_row) if row is not None]

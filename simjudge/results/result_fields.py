@@ -1,12 +1,11 @@
 """What the files of a result folder hold (docs/results.md), as models that refuse anything else in one line.
 
-A field that no reader uses may hold anything: later versions add fields.
+Beside the numbers, a field that no reader uses may hold anything: later versions add fields.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,8 +13,10 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import JsonSchemaValue
 
-from simjudge.core.documents import Document, Fields, check_content
-from simjudge.core.field_types import FieldType, Number, Text, Vector, Whole, refusal
+from simjudge.context.verdicts import REASONS, VERDICTS
+from simjudge.core.documents import Fields, check_content
+from simjudge.core.field_types import Choice, FieldType, Number, Text, Vector, Whole, refusal
+from simjudge.core.text import load_json
 
 _MOST_ROWS = 2**53
 """Rows of a table, objects or frames at most: whole numbers up to here are exact in JSON."""
@@ -58,50 +59,23 @@ class _Open(Fields):
 
 
 class EntryFields(_Open):
-    """The numbers of one class, or of all classes together."""
+    """The numbers of one class, or of all classes together. Every field that is not named here is a number."""
 
+    __pydantic_extra__: dict[str, Annotated[float, Number()]]
     n_a: Count
     n_b: Count
     compared: Count
-    verdict: Annotated[str, Text()] | None = None
-    mean_w1: Value = None
-    median_w1: Value = None
-    max_w1: Value = None
-    weighted_w1: Value = None
-    w1_quantiles: dict[str, Value] | None = None
-    mean_abs_mean_diff: Value = None
-    overlap_a: Value = None
-    overlap_b: Value = None
     n_overlap_a: Count | None = None
     n_overlap_b: Count | None = None
-    mean_batch_a: Value = None
-    mean_batch_b: Value = None
-    mean_performance_a: Value = None
-    mean_performance_b: Value = None
-    mean_performance_outside_a: Value = None
-    mean_performance_outside_b: Value = None
-    std_performance_outside_a: Value = None
-    std_performance_outside_b: Value = None
     false_positives_a: Count | None = None
     false_positives_b: Count | None = None
-    map50_a: Value = None
-    map50_b: Value = None
-    map50_95_a: Value = None
-    map50_95_b: Value = None
-    floor_mean: Value = None
-    floor_q95: Value = None
-    excess_w1: Value = None
-    excess_low: Value = None
-    excess_high: Value = None
-    detectable_w1: Value = None
     permutations: Count | None = None
     bootstrap: Count | None = None
     units_a: Count | None = None
     units_b: Count | None = None
-    margin: Value = None
-    verdict_reason: str | None = None
-    p_value: Value = None
-    p_adjusted: Value = None
+    w1_quantiles: dict[str, Value] | None = None
+    verdict: Annotated[str, Choice(*VERDICTS)]
+    verdict_reason: Annotated[str, Choice(*REASONS)]
 
 
 class ParameterFields(_Open):
@@ -158,7 +132,7 @@ class CurveFields(_Open):
     theta: Annotated[float, Number()]
     patch: PatchSize
     by_class: dict[Annotated[str, ClassKey()], EntryFields]
-    overall: EntryFields | None = None
+    overall: EntryFields
 
 
 class SweepFile(_HeaderFields):
@@ -200,53 +174,64 @@ class GalleryFile(_Open):
     crops: list[CropFields]
 
 
-def check_result(content: Any, path: Path) -> None:
-    """Make sure that a file says what a result.json says.
+def read_result(path: Path) -> dict[str, Any]:
+    """Read a result.json.
 
     Args:
-        content: of the file.
-        path: of the file.
+        path: the file.
+
+    Returns:
+        What it says; numbers that JSON does not have, but Python reads (NaN), are None.
 
     Raises:
-        SimjudgeError: it says something else.
+        SimjudgeError: it cannot be read, or says something else.
     """
-    check_content(without_nan(content), ResultFile, "result of simjudge compare", path, ())
+    content = _checked(path, ResultFile, "result of simjudge compare")
+    return _without_empty_classes(content)
 
 
-def check_sweep(content: Any, path: Path) -> None:
-    """Make sure that a file says what a sweep.json says.
+def read_sweep(path: Path) -> dict[str, Any]:
+    """Read a sweep.json.
 
     Args:
-        content: of the file.
-        path: of the file.
+        path: the file.
+
+    Returns:
+        What it says, as `read_result` has it.
 
     Raises:
-        SimjudgeError: it says something else.
+        SimjudgeError: it cannot be read, or says something else.
     """
-    check_content(without_nan(content), SweepFile, "result of simjudge sweep", path, ())
+    content = _checked(path, SweepFile, "result of simjudge sweep")
+    return content | {"curves": [_without_empty_classes(point) for point in content["curves"]]}
 
 
-def read_gallery(content: Any, path: Path) -> Document[GalleryFile]:
-    """What a gallery.json says.
+def read_gallery(path: Path) -> GalleryFile:
+    """Read a gallery.json.
 
     Args:
-        content: of the file.
-        path: of the file.
+        path: the file.
 
     Raises:
-        SimjudgeError: it says something else.
+        SimjudgeError: it cannot be read, or says something else.
     """
-    return check_content(content, GalleryFile, "gallery of simjudge compare", path, ())
+    return check_content(load_json(path), GalleryFile, "gallery of simjudge compare", path, ()).content
 
 
-def without_nan(content: Any) -> Any:
-    """A copy in which numbers that JSON does not have, but Python reads, are undefined.
+def _checked(path: Path, model: type[Fields], noun: str) -> dict[str, Any]:
+    content = _without_nan(load_json(path))
+    check_content(content, model, noun, path, ())
+    return dict(content)
 
-    Args:
-        content: of a JSON file.
-    """
-    if isinstance(content, Mapping):
-        return {key: without_nan(value) for key, value in content.items()}
+
+def _without_empty_classes(numbers: dict[str, Any]) -> dict[str, Any]:
+    """A copy in which a class without a value is left out, as the check does."""
+    return numbers | {"by_class": {key: fields for key, fields in numbers["by_class"].items() if fields is not None}}
+
+
+def _without_nan(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _without_nan(value) for key, value in content.items()}
     if isinstance(content, list):
-        return [without_nan(value) for value in content]
+        return [_without_nan(value) for value in content]
     return None if isinstance(content, float) and not math.isfinite(content) else content

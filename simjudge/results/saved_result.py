@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.verdicts import REASONS, VERDICTS, verdict_words
+from simjudge.context.verdicts import verdict_words
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.text import load_json
 from simjudge.results.context_table import OVERALL, ContextTable, read_contexts
 from simjudge.results.result_folder import CONTEXTS, RESULT, SWEEP
 
@@ -139,7 +137,7 @@ def load_result(folder: Path, name: str | None = None) -> Result:
     Raises:
         SimjudgeError: the folder holds no result, or a file in it is damaged.
     """
-    from simjudge.results.result_fields import check_result  # noqa: PLC0415 - pydantic is slow to import
+    from simjudge.results.result_fields import read_result, read_sweep  # noqa: PLC0415 - pydantic is slow to import
 
     name = folder.resolve().name if name is None else name
     if not folder.is_dir():
@@ -147,23 +145,11 @@ def load_result(folder: Path, name: str | None = None) -> Result:
     result, sweep = folder / RESULT, folder / SWEEP
     if not result.exists() and not sweep.exists():
         raise SimjudgeError(f"{folder}: holds neither result.json nor sweep.json; run simjudge compare or sweep first")
-    if not result.exists():
-        return _load_sweep(sweep, name)
-    content = load_json(result)
-    check_result(content, result)
-    found = comparison_from_content(content, read_contexts(folder / CONTEXTS), name, folder)
-    if not sweep.exists():
-        return found
-    swept = _load_sweep(sweep, name)
-    return replace(found, curves=swept.curves, sweep_header=swept.sweep_header)
-
-
-def _load_sweep(path: Path, name: str) -> Result:
-    from simjudge.results.result_fields import check_sweep  # noqa: PLC0415 - pydantic is slow to import
-
-    content = load_json(path)
-    check_sweep(content, path)
-    return sweep_from_content(content, name, path.parent)
+    swept = sweep_from_content(read_sweep(sweep), name, folder) if sweep.exists() else None
+    if swept is not None and not result.exists():
+        return swept
+    found = comparison_from_content(read_result(result), read_contexts(folder / CONTEXTS), name, folder)
+    return found if swept is None else replace(found, curves=swept.curves, sweep_header=swept.sweep_header)
 
 
 def comparison_from_content(content: Mapping[str, Any], contexts: ContextTable, name: str, folder: Path) -> Result:
@@ -174,21 +160,9 @@ def comparison_from_content(content: Mapping[str, Any], contexts: ContextTable, 
         contexts: the table that goes with it.
         name: what to call the result.
         folder: where its gallery is.
-
-    Raises:
-        SimjudgeError: something is missing, or no number where one belongs.
     """
-    path = folder / RESULT
-    names = _mapping(content, "class_names", path)
-    by_class = _mapping(content, "by_class", path)
-    classes = tuple(_entry(key, fields, names, path) for key, fields in _by_id(by_class, path))
-    overall = _entry(OVERALL, content.get("overall"), names, path)
-    for entry in (overall, *classes):
-        for field_name, known in (("verdict", VERDICTS), ("verdict_reason", REASONS)):
-            value = entry.fields.get(field_name)
-            if value not in known:
-                raise SimjudgeError(f"{path}: {entry.key}: {field_name} is {value!r}; run compare again")
-    return Result(name, folder, content, overall, classes, contexts)
+    overall, *classes = _entries(content, content)
+    return Result(name, folder, content, overall, tuple(classes), contexts)
 
 
 def sweep_from_content(content: Mapping[str, Any], name: str, folder: Path) -> Result:
@@ -198,60 +172,16 @@ def sweep_from_content(content: Mapping[str, Any], name: str, folder: Path) -> R
         content: as docs/results.md has it.
         name: what to call the result.
         folder: where it is.
-
-    Raises:
-        SimjudgeError: it holds no curves, or a curve lacks something.
     """
-    curves = _curves(content, folder / SWEEP)
-    return Result(name, folder, content, None, (), None, curves, content)
-
-
-def _curves(header: Mapping[str, Any], path: Path) -> tuple[Curve, ...]:
-    names = _mapping(header, "class_names", path)
     curves = []
-    for number, given in enumerate(header.get("curves") or []):
-        try:
-            height, width = (int(v) for v in given["patch"])
-            theta, by_class = float(given["theta"]), given["by_class"]
-        except (KeyError, TypeError, ValueError) as error:
-            raise SimjudgeError(f"{path}: curve {number} has no theta, patch and by_class; run sweep again") from error
-        found = _by_id(by_class if isinstance(by_class, dict) else {}, path)
-        if given.get("overall"):
-            found.insert(0, (OVERALL, given["overall"]))
-        curves.append(Curve(theta, (height, width), tuple(_entry(k, f, names, path) for k, f in found)))
-    if not curves:
-        raise SimjudgeError(f"{path}: holds no curves; run simjudge sweep again")
-    return tuple(curves)
+    for point in content["curves"]:
+        height, width = point["patch"]
+        curves.append(Curve(float(point["theta"]), (int(height), int(width)), _entries(point, content)))
+    return Result(name, folder, content, None, (), None, tuple(curves), content)
 
 
-def _entry(key: str, fields: Any, names: Mapping[str, Any], path: Path) -> ResultEntry:
-    if not isinstance(fields, dict):
-        raise SimjudgeError(f"{path}: has no numbers for {key}; run simjudge compare again")
-    checked = {name: _checked(value, f"{path}: {key}: {name}") for name, value in fields.items()}
-    label = "all classes" if key == OVERALL else str(names.get(key, f"class {key}"))
-    return ResultEntry(key, label, checked)
-
-
-def _checked(value: Any, where: str) -> Any:
-    """A field's value; NaN and infinity, which JSON does not have but Python reads, are undefined."""
-    if isinstance(value, dict):
-        return {k: _checked(v, where) for k, v in value.items()}
-    if isinstance(value, str) and not where.endswith((": verdict", ": verdict_reason")):
-        raise SimjudgeError(f"{where} is {value!r}, not a number")
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-def _by_id(by_class: dict[str, Any], path: Path) -> list[tuple[str, Any]]:
-    try:
-        return sorted(by_class.items(), key=lambda item: int(item[0]))
-    except ValueError as error:
-        raise SimjudgeError(f"{path}: by_class holds a class id that is no number ({error})") from error
-
-
-def _mapping(header: Mapping[str, Any], name: str, path: Path) -> dict[str, Any]:
-    value = header.get(name, {} if name == "class_names" else None)
-    if not isinstance(value, dict):
-        raise SimjudgeError(f"{path}: has no {name}; run simjudge compare or sweep again")
-    return value
+def _entries(numbers: Mapping[str, Any], header: Mapping[str, Any]) -> tuple[ResultEntry, ...]:
+    """All classes together first, then class by class."""
+    names, by_class = header.get("class_names") or {}, numbers["by_class"]
+    classes = [ResultEntry(key, names.get(key) or f"class {key}", by_class[key]) for key in sorted(by_class, key=int)]
+    return (ResultEntry(OVERALL, "all classes", numbers["overall"]), *classes)

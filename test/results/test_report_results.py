@@ -76,7 +76,7 @@ BREAKS: dict[str, Callable[[Path], object]] = {
         lambda c: c["by_class"]["1"].update(mean_w1="much")
     ),
     "by_class.cone: the number of a class is needed": _rewrite(lambda c: c["by_class"].update(cone=c["overall"])),
-    "verdict is 'fine'": _rewrite(lambda c: c["overall"].update(verdict="fine")),
+    "result.json: overall.verdict: there is no 'fine'": _rewrite(lambda c: c["overall"].update(verdict="fine")),
     "result.json: overall.n_a: a whole number": _rewrite(lambda c: c["overall"].pop("n_a")),
     "result.json: overall.map50_a: a number is needed": _rewrite(lambda c: c["overall"].update(map50_a=[0.5])),
     "result.json: overall.w1_quantiles: fields are needed": _rewrite(lambda c: c["overall"].update(w1_quantiles=True)),

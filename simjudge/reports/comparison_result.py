@@ -16,6 +16,7 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.reports.breakdowns import BreakdownRow, breakdowns
 from simjudge.reports.latex import latex_table
+from simjudge.reports.report_settings import Report, ReportSettings
 from simjudge.reports.result_tables import comparison_table, sweep_table, table_text
 from simjudge.reports.sentences import SetNames, headline, verdict_sentence
 from simjudge.results.context_table import ContextTable
@@ -27,7 +28,6 @@ from simjudge.studies.comparison import Comparison, Source, compare_sets
 from simjudge.studies.sweep import Sweep, sweep_sets
 
 if TYPE_CHECKING:
-    from simjudge.reports.report import Report
     from simjudge.reports.report_figure import ReportFigure
 
 
@@ -115,38 +115,28 @@ class ShownResult(ABC):
         """
         return latex_table(self.table, caption)
 
-    def report(
-        self,
-        out: str | Path = "report.html",
-        *,
-        title: str = "",
-        labels: Mapping[str, str] | None = None,
-        csv: str | Path | None = None,
-        latex: str | Path | None = None,
-        figures: str | Path | None = None,
-    ) -> Report:
+    @takes_setting_keywords
+    def report(self, out: str | Path = "report.html", *, settings: ReportSettings) -> Report:
         """Write the report: one self-contained HTML page.
 
         Args:
-            out: the page.
-            title: its heading; by default the question that it answers.
-            labels: other names for sets and results, by "a", "b", the name of a set, or the name of a result.
-            csv: also writes the numbers to this file.
-            latex: also writes the table to this file.
-            figures: also writes every figure as SVG, PDF and PNG into this folder.
+            out: the page; an earlier page there is replaced.
+            settings: all settings at once; keywords change single ones.
+
+        Returns:
+            The report.
 
         Raises:
             SimjudgeError: something cannot be written.
         """
         from simjudge.reports.report import report  # noqa: PLC0415 - matplotlib is slow to import
 
-        chosen: dict[str, Any] = {"title": title, "labels": labels, "csv": csv, "latex": latex, "figures": figures}
         if self.folder is not None:
-            return report(self.folder, out, **chosen)
+            return report(self.folder, out, settings=settings)
         with TemporaryDirectory() as temporary:
             folder = Path(temporary) / self.name.replace("/", "_")
             self._write(folder)
-            return report(folder, out, **chosen)
+            return report(folder, out, settings=settings)
 
     def save(self, folder: str | Path) -> None:
         """Write the result folder; `load_result` reads it again.

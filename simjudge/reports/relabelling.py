@@ -12,31 +12,6 @@ from simjudge.results.saved_result import Result
 SETS = ("a", "b")
 
 
-def parse_labels(given: Sequence[str]) -> dict[str, str]:
-    """Read labels as a command line has them.
-
-    Args:
-        given: "OLD=NEW" each: OLD is a or b, the name of a set, or the name of a result.
-
-    Returns:
-        New name by old name.
-
-    Raises:
-        UsageError: one of them is not of this form, or names the same thing twice.
-    """
-    labels: dict[str, str] = {}
-    for text in given:
-        old, _, new = (part.strip() for part in text.partition("="))
-        if not (old and new):
-            raise UsageError(
-                f"--label {text}: write OLD=NEW, such as a='Lab, camera 2'; OLD is a, b, a set or a result"
-            )
-        if old in labels:
-            raise UsageError(f"--label {text}: {old} has a label already: {labels[old]}")
-        labels[old] = new
-    return labels
-
-
 def relabelled(results: Sequence[Result], labels: Mapping[str, str]) -> list[Result]:
     """Give sets and results the names that a person chose; the files keep theirs.
 
@@ -57,7 +32,7 @@ def relabelled(results: Sequence[Result], labels: Mapping[str, str]) -> list[Res
             raise UsageError(
                 f"--label {old}=...: there is no such set or result; there are a, b, {', '.join(sorted(known))}"
             )
-    return [_relabel(result, {**labels}, letters) for result in results]
+    return [_relabel(result, labels, letters) for result in results]
 
 
 def _relabel(result: Result, labels: Mapping[str, str], letters: Mapping[str, str]) -> Result:

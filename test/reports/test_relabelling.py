@@ -10,7 +10,8 @@ from made_results import made_contexts, made_set, write_result
 
 import simjudge as sj
 from simjudge.core.errors import UsageError
-from simjudge.reports.relabelling import parse_labels, relabelled
+from simjudge.reports.relabelling import relabelled
+from simjudge.reports.report_settings import parse_labels
 from simjudge.results.saved_result import load_results
 
 
@@ -50,7 +51,9 @@ def test_a_label_has_two_sides(text: str) -> None:
 
 
 def test_one_thing_has_one_label() -> None:
-    assert parse_labels(["a = Lab, camera=2"]) == {"a": "Lab, camera=2"}
+    expected = (("a", "Lab, camera=2"),)
+    for given in ("a = Lab, camera=2", ["a = Lab, camera=2"], {"a": "Lab, camera=2"}, expected):
+        assert parse_labels(given) == expected
     with pytest.raises(UsageError, match="a has a label already: x"):
         parse_labels(["a=x", "a=y"])
 
@@ -58,7 +61,7 @@ def test_one_thing_has_one_label() -> None:
 def test_title_and_labels_are_on_the_page_and_in_the_tables(folders, tmp_path: Path) -> None:
     before = (folders[0] / "result.json").read_bytes()
     sj.report(
-        folders[0], tmp_path / "p.html", title="Is <it> good?", labels={"a": "The lab"},
+        folders[0], tmp_path / "p.html", title="Is <it> good?", label={"a": "The lab"},
         csv=tmp_path / "t.csv", latex=tmp_path / "t.tex",
     )  # fmt: skip
     page = (tmp_path / "p.html").read_text(encoding="utf-8")

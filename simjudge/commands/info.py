@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from simjudge.commands.common import exit_if_lost, print_note
 from simjudge.commands.options import takes_settings
@@ -26,6 +24,7 @@ def info(
     if str(path) == "engines" and not path.exists():
         _print_engines()
         return
+    from simjudge.commands.tables import print_table
     from simjudge.core.display import SummaryTable, summary_line
     from simjudge.reports.contents import info as run
 
@@ -36,20 +35,10 @@ def info(
         print_note(note)
     for block in found.summary.blocks:
         if isinstance(block, SummaryTable):
-            out.print(_table(block.columns, block.rows, block.text_columns))
+            print_table(block)
         else:
             out.print(escape(summary_line(block)))
     exit_if_lost(found.losses)
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], text_columns: int) -> Table:
-    table = Table()
-    for number, column in enumerate(columns):
-        text = number < text_columns
-        table.add_column(column, justify="left" if text else "right", overflow="fold" if text else "ellipsis")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    return table
 
 
 def _print_engines() -> None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.verdicts import verdict_words
-from simjudge.core.display import Summary, SummaryTable
+from simjudge.core.display import Summary
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frame_summary import summarize_frames
 from simjudge.core.frames import FrameSet
@@ -20,9 +19,10 @@ from simjudge.data.frame_sequences import find_sequence
 from simjudge.data.rosbag2 import describe_recording
 from simjudge.data.sets import read_set, sniff_format
 from simjudge.perception.loading import load_detector
+from simjudge.reports.result_tables import comparison_table
+from simjudge.results.result_fields import read_result
 
 _DETECTOR_SUFFIXES = (".onnx", ".pt")
-_RESULT_COLUMNS = ("class", "contexts A / B", "compared", "mean W1", "overlap A", "overlap B", "verdict")
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,32 +130,11 @@ def _detector(path: Path) -> Contents:
 
 
 def _result(path: Path) -> Contents:
-    content = load_json(path)
-    if not isinstance(content, dict) or not isinstance(content.get("by_class"), dict):
-        raise SimjudgeError(f"{path}: not a result of simjudge; run 'simjudge compare' again")
-    inputs = content.get("inputs", {})
-    rows = [(side.upper(), _result_side(inputs.get(side) or {})) for side in ("a", "b")]
-    names = content.get("class_names", {})
-    table = SummaryTable(
-        _RESULT_COLUMNS,
-        [[str(names.get(key, key)), *_result_cells(entry)] for key, entry in content["by_class"].items()],
-    )
-    summary = Summary(str(path), f"result of simjudge {content.get('version', '?')}", [*rows, table])
-    return Contents(path, "result", summary, content)
+    content = read_result(path)
+    rows = [(side.upper(), _result_side(content["inputs"].get(side) or {})) for side in ("a", "b")]
+    kind = f"result of simjudge {content.get('version', '?')}"
+    return Contents(path, "result", Summary(str(path), kind, [*rows, comparison_table(content)]), content)
 
 
 def _result_side(held: Mapping[str, Any]) -> str:
     return f"{held.get('path')}, {held.get('frames')} frames, {held.get('objects')} objects"
-
-
-def _result_cells(entry: Mapping[str, Any]) -> list[str]:
-    figures = [_figure(entry.get(name)) for name in ("compared", "mean_w1", "overlap_a", "overlap_b")]
-    verdict, margin = str(entry.get("verdict", "-")), entry.get("margin")
-    verdict = verdict_words(verdict, margin) if isinstance(margin, float) else verdict
-    return [f"{entry.get('n_a')} / {entry.get('n_b')}", *figures, verdict]
-
-
-def _figure(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)

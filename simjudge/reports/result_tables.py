@@ -8,13 +8,14 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from simjudge.context.verdicts import NOT_TESTED, verdict_words
 from simjudge.core.display import SummaryTable
 
-TEXT_WIDTH = 160
-"""Characters of a line where no terminal says how many there are."""
+WIDEST = 10_000
+"""Characters of a line at most. A table is as wide as its cells: a number that is cut would be another number."""
 _COMPARISON_COLUMNS = (
     "class", "n A / B", "W1", "floor", "excess", "95 %", "p", "p corr.", "verdict", "overlap A / B", "perf. A / B",
     "mAP50 A / B",
@@ -43,7 +44,7 @@ def sweep_table(content: Mapping[str, Any]) -> SummaryTable:
     Args:
         content: "curves" of a sweep.json (docs/results.md).
     """
-    return SummaryTable(_SWEEP_COLUMNS, [_sweep_row(point) for point in content["curves"] if point.get("overall")])
+    return SummaryTable(_SWEEP_COLUMNS, [_sweep_row(point) for point in content["curves"]])
 
 
 def rich_table(table: SummaryTable) -> Table:
@@ -56,18 +57,18 @@ def rich_table(table: SummaryTable) -> Table:
     for number, heading in enumerate(table.columns):
         drawn.add_column(heading, justify="left" if number < table.text_columns else "right", no_wrap=True)
     for row in table.rows:
-        drawn.add_row(*row)
+        drawn.add_row(*map(escape, row))
     return drawn
 
 
 def table_text(table: SummaryTable) -> str:
-    """A table as lines of text, as a terminal of TEXT_WIDTH characters shows it.
+    """A table as lines of text, as a wide terminal shows it.
 
     Args:
         table: headings and cells.
     """
     out = io.StringIO()
-    Console(file=out, width=TEXT_WIDTH, highlight=False).print(rich_table(table))
+    Console(file=out, width=WIDEST, highlight=False).print(rich_table(table))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines() if line.strip())
 
 

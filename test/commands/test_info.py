@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_results import made_contexts, made_set, write_result
 
+import simjudge as sj
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.images import ArrayImages
 from simjudge.data.sets import write_set
@@ -51,7 +53,7 @@ def test_a_set(frames, tmp_path, name):
     assert "stamps 2 frames, 1.000 s to 3.500 s (2.500 s)" in text
     assert "objects 3, 0 with a mask, 2 instances" in text
     assert "predictions 1, scores 0.500 to 0.500" in text
-    assert "│ 2 │ [b]green[/b] │ 2 │ 1 │ 0 │" in text
+    assert " 2 [b]green[/b] 2 1 0 " in text
 
 
 def test_predictions_alone(frames, tmp_path):
@@ -64,17 +66,16 @@ def test_predictions_alone(frames, tmp_path):
 
 
 def test_a_result(tmp_path):
-    entry = {"n_a": 3, "n_b": 4, "compared": 2, "mean_w1": 0.125, "overlap_a": 0.5, "overlap_b": None, "verdict": "gap"}
-    inputs = {"a": {"path": "real", "frames": 5, "objects": 3}, "b": {"path": "sim", "frames": 6, "objects": 4}}
-    content = {"version": "0.1.0", "inputs": inputs, "class_names": {"1": "red"}, "by_class": {"1": entry}}
-    (tmp_path / "result.json").write_text(json.dumps(content))
-    for path in (tmp_path, tmp_path / "result.json"):
+    a, b = (made_set(name, seed, 6, pictures=False) for seed, name in enumerate("ab"))
+    folder = write_result(tmp_path / "r", made_contexts(a, b))
+    for path in (folder, folder / "result.json"):
         done = run(path)
         assert done.returncode == 0, done.stderr
-        assert "real, 5 frames, 3 objects" in done.stdout
-        assert "│ red │ 3 / 4 │ 2 │ 0.1250 │ 0.5000 │ - │ gap │" in " ".join(done.stdout.split())
-    (tmp_path / "result.json").write_text("{}")
-    assert "not a result of simjudge" in run(tmp_path).stderr
+        assert "data/hall, 40 frames, 160 objects" in done.stdout
+        for row in sj.load_result(folder).table.rows:
+            assert " ".join(row) in " ".join(done.stdout.split())
+    (folder / "result.json").write_text("{}")
+    assert "no result of simjudge compare" in run(folder).stderr
 
 
 def test_a_recording_without_pictures():

@@ -32,6 +32,8 @@ def reduce_comparisons(parts: Sequence[ClassComparison]) -> dict[str, Any]:
     performance_b = np.concatenate([part.performance_b for part in parts])
     overlap_a = np.concatenate([part.overlap_a for part in parts])
     overlap_b = np.concatenate([part.overlap_b for part in parts])
+    # Means over unlike classes say nothing about the sets: together, only the classes that both hold count.
+    in_both = [part for part in parts if len(part.performance_a) and len(part.performance_b)] or parts
     any_compared = len(w1) > 0
     return {
         "n_a": len(performance_a),
@@ -49,8 +51,8 @@ def reduce_comparisons(parts: Sequence[ClassComparison]) -> dict[str, Any]:
         "n_overlap_b": int(overlap_b.sum()),
         "mean_batch_a": _mean(batch[:, 0].astype(np.float64)),
         "mean_batch_b": _mean(batch[:, 1].astype(np.float64)),
-        "mean_performance_a": _mean(performance_a),
-        "mean_performance_b": _mean(performance_b),
+        "mean_performance_a": _mean(np.concatenate([part.performance_a for part in in_both])),
+        "mean_performance_b": _mean(np.concatenate([part.performance_b for part in in_both])),
         **_outside("a", performance_a[~overlap_a]),
         **_outside("b", performance_b[~overlap_b]),
     }

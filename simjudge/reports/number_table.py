@@ -85,8 +85,8 @@ GROUPS: tuple[tuple[str, tuple[NumberRow, ...]], ...] = (
         NumberRow("batch A, B", "mean number of similar contexts", ("mean_batch_a", "mean_batch_b"), "batch", "{}, {}"),
     )),
     ("The detector", (
-        NumberRow("performance A, B", "mean over all contexts", ("mean_performance_a", "mean_performance_b"),
-            pattern="{}, {}"),
+        NumberRow("performance A, B", "mean over all contexts; together, of the classes in both sets",
+            ("mean_performance_a", "mean_performance_b"), pattern="{}, {}"),
         NumberRow("outside the overlap, A", "mean ± standard deviation",
             ("mean_performance_outside_a", "std_performance_outside_a"), pattern="{} ± {}"),
         NumberRow("outside the overlap, B", "mean ± standard deviation",

@@ -129,6 +129,21 @@ def test_an_empty_set_compares_to_nothing():
     assert (numbers["n_b"], numbers["compared"], numbers["overlap_b"], numbers["mean_w1"]) == (0, 0, None, None)
 
 
+def test_together_only_the_classes_of_both_sets_enter_the_mean_performance():
+    frames, performance = _cluttered()
+    one, other = samples_of(frames, performance, PLAIN), samples_of(frames, performance / 2, PLAIN)
+    nothing = samples_of(frames, performance, PLAIN, np.arange(0))
+    both = compare_class(one, other, PLAIN)[0][0]
+    only_a, only_b = compare_class(other, nothing, PLAIN)[0][0], compare_class(nothing, one, PLAIN)[0][0]
+    numbers = reduce_comparisons([both, only_a, only_b])
+    assert (numbers["n_a"], numbers["n_b"]) == (2 * len(performance), 2 * len(performance))
+    assert numbers["mean_performance_a"] == performance.mean()
+    assert numbers["mean_performance_b"] == pytest.approx(performance.mean() / 2)
+    alone = reduce_comparisons([only_a])
+    assert alone["mean_performance_a"] == pytest.approx(performance.mean() / 2)
+    assert alone["mean_performance_b"] is None
+
+
 def test_several_blocks_equal_one(monkeypatch):
     random = np.random.default_rng(0)
     corner = random.integers(0, 30, (300, 2))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from simjudge.context.compiled import is_compiled
+from simjudge.context.patch_size import small_patch_note
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
@@ -166,10 +167,14 @@ def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple
 
 
 def _log_method(result: PairResult, settings: CompareSettings, log: Log) -> None:
-    """Tell what patches were painted from, and where more permutations were run than asked for."""
+    """Tell what patches were painted from, whether they are too small, and where more permutations were run."""
     for note in (result.painted.note, performance_note((result.a.frames, result.b.frames))):
         if note:
             log(note)
+    sets = (("A", result.a.frames), ("B", result.b.frames))
+    boxes = {f"{which} ({frames.name})": frames.objects.box for which, frames in sets}
+    if small := small_patch_note(boxes, settings.method.patch):
+        log(f"note: {small}")
     if settings.permutations and result.overall.permutations > settings.permutations:
         log(
             f"note: {result.overall.permutations} permutations in place of {settings.permutations}: with fewer, no "

@@ -25,5 +25,6 @@ def compare(
     result = run(a, b, out, settings=settings, log=print_note, progress=progress)
     print_table(result.table)
     print_note(result.meaning)
+    print_note(f"next: {result.next_step}")
     print_note(f"result in {out}; to look at it: simjudge report {out}")
     exit_if_lost(result.losses)

@@ -16,6 +16,7 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.reports.breakdowns import BreakdownRow, breakdowns
 from simjudge.reports.latex import latex_table
+from simjudge.reports.next_steps import next_step
 from simjudge.reports.report_settings import Report, ReportSettings
 from simjudge.reports.result_tables import comparison_table, sweep_table, table_text
 from simjudge.reports.sentences import SetNames, headline, verdict_sentence
@@ -185,6 +186,11 @@ class ComparisonResult(ShownResult):
         """What the verdict over all classes together means, and which numbers it rests on."""
         entry, names = self.saved.overall, SetNames.of_result(self.saved)
         return "" if entry is None else f"{headline(entry)}: {verdict_sentence(entry, names)}"
+
+    @property
+    def next_step(self) -> str:
+        """What to do after this verdict."""
+        return next_step(self.saved)
 
     @property
     def contexts(self) -> ContextTable:

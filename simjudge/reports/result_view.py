@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
+from simjudge.context.patch_size import small_patch_note
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses
 from simjudge.reports.breakdown_view import BreakdownView, breakdown_view
 from simjudge.reports.figures import sweep_panels, w1_vs_overlap
 from simjudge.reports.gallery_cards import BUDGET, Gallery, make_gallery
 from simjudge.reports.inline_svg import FigureEmbedder
+from simjudge.reports.next_steps import next_step
 from simjudge.reports.number_format import DASH
 from simjudge.reports.number_table import GROUPS, Footnotes, TableCell, format_cell
 from simjudge.reports.palette import entry_colours
@@ -27,7 +30,13 @@ from simjudge.reports.sections import (
     ordered_entries,
     sections,
 )
-from simjudge.reports.sentences import SetNames, correction_sentence, overlap_sentences, performance_sentence
+from simjudge.reports.sentences import (
+    SetNames,
+    capitalized,
+    correction_sentence,
+    overlap_sentences,
+    performance_sentence,
+)
 from simjudge.reports.sweep_lines import sweep_entries
 from simjudge.reports.verdict_rows import verdict_axis, w1_axis_end
 from simjudge.results.context_table import OVERALL
@@ -78,6 +87,8 @@ class ResultView:
         result, names: the result, and what its sets are called.
         verdicts, axis: the rows of the verdict table, and their axis.
         overlap: W1 against overlap.
+        next_step: what to do after the verdict.
+        patch_note: that the patch is smaller than the objects; empty where it is not.
         facts: what the numbers of all classes together mean.
         sections: class by class.
         unsectioned: how many classes have no section.
@@ -97,6 +108,8 @@ class ResultView:
     verdicts: list[ClassVerdict]
     axis: Markup
     overlap: Markup
+    next_step: str
+    patch_note: str
     facts: list[str]
     sections: list[Section]
     unsectioned: int
@@ -155,6 +168,8 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         verdicts=verdicts,
         axis=verdict_axis(end),
         overlap=embedder.embed(w1_vs_overlap(result)) if verdicts else Markup(""),
+        next_step=next_step(result),
+        patch_note=_patch_note(result, names),
         facts=_facts(result, names),
         sections=sections(result, sectioned, gallery, verdicts, charts),
         unsectioned=classes - sum(e.key != OVERALL for e in sectioned),
@@ -170,6 +185,15 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         losses=[str(line) for line in result.header.get("losses") or []],
         sweep=_sweep(result, embedder),
     )
+
+
+def _patch_note(result: Result, names: SetNames) -> str:
+    contexts, patch = result.contexts, (result.header.get("parameters") or {}).get("patch")
+    if contexts is None or not patch:
+        return ""
+    box = np.stack([contexts[edge] for edge in ("x0", "y0", "x1", "y1")], axis=1)
+    boxes = {names.a: box[contexts.is_a], names.b: box[~contexts.is_a]}
+    return capitalized(small_patch_note(boxes, (int(patch[0]), int(patch[1]))))
 
 
 def _sweep(result: Result, embedder: FigureEmbedder) -> SweepCharts | None:

@@ -23,11 +23,13 @@ from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.report_figure import ReportFigure
 from simjudge.reports.sentences import (
     SetNames,
+    capitalized,
     effect_size,
+    evidence,
     headline,
+    meaning,
     overlap_sentences,
     verdict_numbers,
-    verdict_sentence,
 )
 from simjudge.reports.verdict_rows import verdict_row
 from simjudge.results.context_table import OVERALL, ContextTable
@@ -50,7 +52,8 @@ class ClassVerdict:
         label: what the class is called.
         kind: the name of its colour, and of its CSS class.
         headline: the verdict as words.
-        sentence: what it rests on.
+        meaning: what it means.
+        evidence: the numbers that it rests on; empty where nothing was compared.
         size: how large the difference is, and for how much of A; empty without a floor.
         numbers: its numbers on a line.
         row: mean W1 and its interval over what chance gives.
@@ -62,7 +65,8 @@ class ClassVerdict:
     label: str
     kind: str
     headline: str
-    sentence: str
+    meaning: str
+    evidence: str
     size: str
     numbers: str
     row: Markup
@@ -160,9 +164,10 @@ def class_verdict(entry: ResultEntry, result: Result, axis_end: float) -> ClassV
         label=entry.label,
         kind=VERDICT_COLOURS[entry.verdict],
         headline=headline(entry),
-        sentence=verdict_sentence(entry, names),
+        meaning=capitalized(meaning(entry, names)),
+        evidence=evidence(entry),
         size=effect_size(entry),
-        numbers=verdict_numbers(entry, names),
+        numbers=capitalized(verdict_numbers(entry, names)),
         row=verdict_row(entry, axis_end),
         strong=entry.key == OVERALL,
         order=_order(entry),

@@ -30,6 +30,7 @@ from simjudge.reports.number_format import (
     format_p,
     format_percent,
 )
+from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
 
 _INTERVAL = ("excess_low", "excess_high", "detectable_w1")
@@ -74,7 +75,19 @@ def headline(entry: ResultEntry) -> str:
     Returns:
         Such as "Predicts within 0.05".
     """
-    return entry.verdict_words[:1].upper() + entry.verdict_words[1:]
+    return capitalized(entry.verdict_words)
+
+
+def capitalized(text: str) -> str:
+    """Begin a sentence.
+
+    Args:
+        text: that may begin in lower case.
+
+    Returns:
+        The text with a capital at its beginning, and otherwise as it is.
+    """
+    return text[:1].upper() + text[1:]
 
 
 def meaning(entry: ResultEntry, names: SetNames) -> str:
@@ -88,10 +101,10 @@ def meaning(entry: ResultEntry, names: SetNames) -> str:
         A sentence that begins in lower case, to stand behind the headline of the verdict.
     """
     m, a, b = f"{entry.margin:g}", names.a, names.b
+    if entry.verdict == NO_OVERLAP or entry.number("mean_w1") is None:
+        return _nothing_compared(entry, names)
     if entry.verdict == TOO_FEW:
         return _too_few(entry, names)
-    if entry.verdict == NO_OVERLAP:
-        return _nothing_compared(entry, names)
     return {
         LARGE_GAP: f"{b} does not predict {a}: in like contexts the detector's performance differs by {m} or more.",
         GAP: f"{b} and {a} differ beyond chance; whether by more or by less than {m}, more frames would tell.",
@@ -112,11 +125,23 @@ def verdict_sentence(entry: ResultEntry, names: SetNames) -> str:
     Returns:
         Sentences, to stand behind the headline of the verdict.
     """
+    return f"{meaning(entry, names)} {evidence(entry)}".rstrip()
+
+
+def evidence(entry: ResultEntry) -> str:
+    """Write the numbers that the verdict rests on.
+
+    Args:
+        entry: a class, or all classes together.
+
+    Returns:
+        A sentence or two; empty where nothing was compared.
+    """
     w1, floor, p = (entry.number(f) for f in ("mean_w1", "floor_mean", "p_value"))
-    if w1 is None or entry.verdict == NO_OVERLAP:
-        return _nothing_compared(entry, names)
+    if w1 is None:
+        return ""
     if floor is None or p is None:
-        return f"{meaning(entry, names)} Mean W1 is {format_number(w1)}."
+        return f"Mean W1 is {format_number(w1)}."
     spread = f" (95 % interval {format_interval(entry)})" if format_interval(entry) else ""
     excess = entry.number("excess_w1")
     where = _from_floor(w1 - floor if excess is None else excess)
@@ -124,8 +149,8 @@ def verdict_sentence(entry: ResultEntry, names: SetNames) -> str:
     smallest = permutations > 0 and p <= 1.0000001 / (1 + permutations)
     p_text = f"p = {format_p(p)}" + (f", the smallest that {permutations} permutations can show" if smallest else "")
     return (
-        f"{meaning(entry, names)} Mean W1 {format_number(w1)} is {where} the floor of {format_number(floor)} to expect "
-        f"if the sets did not differ{spread}; {p_text}{corrected_p(entry)}.{_detectable(entry)}"
+        f"Mean W1 {format_number(w1)} is {where} the floor of {format_number(floor)} to expect if the sets did not "
+        f"differ{spread}; {p_text}{corrected_p(entry)}.{_detectable(entry)}"
     )
 
 
@@ -256,7 +281,8 @@ def performance_sentence(entry: ResultEntry, names: SetNames) -> str:
     if a is None or b is None:
         return ""
     means = f"{format_number(a, 2)} in {names.a} and {format_number(b, 2)} in {names.b}"
-    return f"Over all contexts the detector's mean performance is {means}."
+    which = "all contexts of the classes that both sets hold" if entry.key == OVERALL else "all contexts"
+    return f"Over {which}, the detector's mean performance is {means}."
 
 
 def correction_sentence(entries: Sequence[ResultEntry]) -> str:

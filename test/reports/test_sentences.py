@@ -13,6 +13,7 @@ from simjudge.reports.sentences import (
     correction_sentence,
     meaning,
     overlap_sentences,
+    performance_sentence,
     undefined_reason,
     verdict_numbers,
     verdict_sentence,
@@ -129,6 +130,12 @@ def test_overlap_says_what_is_missing() -> None:
     assert "B (sim) shows 82\u00a0% of the contexts of A (hall) (96 of 117); 21 have nothing similar there" in in_a
     assert in_b.endswith("(108 of 108) occur in A (hall).")
     assert "undefined" in overlap_sentences(entry(n_a=0, overlap_a=None, n_overlap_a=0), NAMES)[0]
+
+
+def test_means_of_all_classes_are_of_the_classes_that_both_sets_hold() -> None:
+    assert performance_sentence(entry(), NAMES).startswith("Over all contexts, the detector's mean performance is 0.90")
+    together = ResultEntry("overall", "all classes", entry().fields)
+    assert "Over all contexts of the classes that both sets hold, " in performance_sentence(together, NAMES)
 
 
 def test_chance_counts_only_tested_classes() -> None:

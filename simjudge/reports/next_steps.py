@@ -1,0 +1,128 @@
+"""What a person does after a verdict: which way to go on, in a sentence or two."""
+
+from __future__ import annotations
+
+import math
+
+from simjudge.context.verdicts import (
+    CANNOT_TELL,
+    FEW_PERMUTATIONS,
+    FEWEST_UNITS,
+    GAP,
+    GAPS,
+    LARGE_GAP,
+    NEVER_PREDICTED,
+    NO_OVERLAP,
+    NOT_TESTED,
+    PREDICTS,
+    SMALL_GAP,
+    TOO_FEW,
+)
+from simjudge.reports.number_format import format_number, format_percent
+from simjudge.reports.sentences import SetNames
+from simjudge.results.saved_result import Result, ResultEntry
+
+MOST_TIMES_MORE = 100.0
+"""Beyond so many times more frames, no number is forecast."""
+SMALL_OVERLAP = 0.5
+"""Share of A below which a prediction that holds is still about the smaller part of A."""
+
+
+def next_step(result: Result) -> str:
+    """Write what to do after the verdict over all classes together.
+
+    Args:
+        result: a saved or a fresh comparison.
+
+    Returns:
+        Sentences; empty for a sweep, which has no verdict.
+    """
+    entry, names = result.overall, SetNames.of_result(result)
+    if entry is None:
+        return ""
+    m, a, b = f"{entry.margin:g}", names.a, names.b
+    change = (
+        f"{_largest_gap(result)}The report's breakdowns and galleries show in which contexts the two differ. Then change "
+        "one part of the camera model (simjudge filter tries blur, noise and colours; --camera takes a measured camera) "
+        "and compare again."
+    )
+    return {
+        LARGE_GAP: change,
+        GAP: f"{change} {_more_frames(result, entry)}",
+        SMALL_GAP: f"If differences below {m} do not matter to you, use {b}. Otherwise: {change}",
+        PREDICTS: f"Use {b} in place of {a} to test this detector{_within_overlap(entry, names)}.",
+        CANNOT_TELL: _more_frames(result, entry),
+        TOO_FEW: _too_few(entry),
+        NO_OVERLAP: f"Place the objects of {b} as those of {a} stand, at like distances and with like neighbours. "
+        "simjudge sweep shows whether a lower --theta or a smaller --patch finds contexts in common.",
+        NOT_TESTED: "Compare again without --permutations 0 and --bootstrap 0.",
+    }[entry.verdict]
+
+
+def times_more_frames(entry: ResultEntry) -> float | None:
+    """Forecast how many times as many frames would tell a gap of the margin from none.
+
+    Intervals and the smallest gap that is shown shrink with the square root of the number of independent frames. The
+    larger of both must come down to the margin: the gap that would have been shown in 80 of 100 cases, and the upper
+    end of the interval.
+
+    Args:
+        entry: a class, or all classes together.
+
+    Returns:
+        The factor, at least 1; None where one of the numbers is undefined or the margin is 0.
+    """
+    high, shown = entry.number("excess_high"), entry.number("detectable_w1")
+    if high is None or shown is None or entry.margin <= 0:
+        return None
+    return max(1.0, (max(high, shown) / entry.margin) ** 2)
+
+
+def _more_frames(result: Result, entry: ResultEntry) -> str:
+    factor, m = times_more_frames(entry), f"{entry.margin:g}"
+    paired = (result.header.get("parameters") or {}).get("paired")
+    pairs = "" if paired else " Where both sets show the same places, --paired needs far fewer."
+    if factor is None:
+        return f"Record more frames.{pairs}"
+    if factor > MOST_TIMES_MORE:
+        return f"These frames are far too few: more than {MOST_TIMES_MORE:.0f} times as many would be needed.{pairs}"
+    counts = [_round_up(factor * entry.count(f"units_{which}")) for which in ("a", "b")]
+    times = f"{factor:.1f}" if factor < 3 else f"{factor:.0f}"
+    return (
+        f"About {times} times as many independent frames ({counts[0]:,} of A and {counts[1]:,} of B) would tell whether "
+        f"the difference reaches {m}.{pairs}"
+    )
+
+
+def _round_up(count: float) -> int:
+    """A forecast with two digits that mean something."""
+    step = 10 ** max(0, math.floor(math.log10(max(count, 1))) - 1)
+    return math.ceil(count / step) * step
+
+
+def _largest_gap(result: Result) -> str:
+    gaps = [e for e in result.classes if e.verdict in GAPS and e.number("excess_w1") is not None]
+    if len(result.classes) < 2 or not gaps:
+        return ""
+    largest = max(gaps, key=lambda e: e.number("excess_w1") or 0.0)
+    excess = format_number(largest.number("excess_w1"))
+    return f"Begin with class {largest.label}, whose W1 is {excess} above its floor. "
+
+
+def _within_overlap(entry: ResultEntry, names: SetNames) -> str:
+    share = entry.number("overlap_a")
+    if share is None or share >= SMALL_OVERLAP:
+        return ", in contexts that it shows"
+    return (
+        f", but only in the {format_percent(share)} of contexts that it shows. For the others, make scenes that look "
+        f"like the rest of {names.a}"
+    )
+
+
+def _too_few(entry: ResultEntry) -> str:
+    reason = entry.fields["verdict_reason"]
+    if reason == NEVER_PREDICTED:
+        return "Take a detector that knows these classes, or say which of its classes they are: --rename MODEL=SET."
+    if reason == FEW_PERMUTATIONS:
+        return "Compare again with more --permutations, or a live run with a longer certainty_time."
+    return f"Record more frames: {FEWEST_UNITS} independent ones of each set are the least, and 50 are a good start."

@@ -6,19 +6,12 @@ say() { printf 'simjudge: %s\n' "$*" >&2; }
 # COUNT lines of the log that match PATTERN are the whole work; with an empty PATTERN it takes about COUNT seconds, with
 # a COUNT of 0 nobody knows. A command that fails leaves the end of its log on the screen, and the name of the log.
 follow() {
-    local log=$1 count=$2 pattern=$3 what=$4 ticker= code=0
+    local log=$1 count=$2 pattern=$3 what=$4 code=0
     shift 4
     : > "$log"
-    if [ -t 2 ]; then
-        show_progress "$log" "$count" "$pattern" "$what" &
-        ticker=$!
-    fi
+    start_progress "$log" "$count" "$pattern" "$what" "$SECONDS"
     "$@" >> "$log" 2>&1 || code=$?
-    if [ -n "$ticker" ]; then
-        kill "$ticker" 2>/dev/null || true
-        wait "$ticker" 2>/dev/null || true
-        printf '\r\033[K' >&2
-    fi
+    stop_progress
     if [ "$code" != 0 ]; then
         tail -n 12 "$log" >&2
         say "$what failed; its whole output is in $log"
@@ -26,14 +19,34 @@ follow() {
     return "$code"
 }
 
-# The line that `follow` keeps on the screen, until it is killed or its shell is gone.
+ticker= # the process that keeps the line of start_progress
+
+# Keeps a line on the screen, on a terminal only, that says how far the work behind a log is, until stop_progress:
+# start_progress LOG COUNT PATTERN WHAT BEGIN, the work having begun when the shell's SECONDS were BEGIN.
+start_progress() {
+    ticker=
+    if [ -t 2 ]; then
+        show_progress "$@" &
+        ticker=$!
+    fi
+}
+
+stop_progress() {
+    if [ -n "$ticker" ]; then
+        kill "$ticker" 2>/dev/null || true
+        wait "$ticker" 2>/dev/null || true
+        printf '\r\033[K' >&2
+    fi
+}
+
+# The line of start_progress, until it is killed or its shell is gone.
 show_progress() {
-    local log=$1 count=$2 pattern=$3 what=$4 begin=$SECONDS took done_=0 left
+    local log=$1 count=$2 pattern=$3 what=$4 begin=$5 took done_=0 left
     while kill -0 $$ 2>/dev/null; do
         took=$((SECONDS - begin))
-        if [ -n "$pattern" ]; then done_=$(grep -c -E "$pattern" "$log" || true); else done_=$took; fi
+        if [ -n "$pattern" ]; then done_=$(grep -s -c -E "$pattern" "$log" || true); else done_=$took; fi
         left=
-        if [ "$done_" -gt 0 ] && [ "$count" -gt "$done_" ]; then left=", about $((took * (count - done_) / done_ + 1)) s left"; fi
+        if [ "${done_:-0}" -gt 0 ] && [ "$count" -gt "$done_" ]; then left=", about $((took * (count - done_) / done_ + 1)) s left"; fi
         if [ -n "$pattern" ] && [ "$count" -gt 0 ]; then left=", $((done_ < count ? done_ : count)) of $count$left"; fi
         printf '\r\033[Ksimjudge: %s: %s s%s' "$what" "$took" "$left" >&2
         sleep 1

@@ -28,7 +28,7 @@ quietly() {
 
 # ROS 2 is set up while the pictures are rendered: the live part needs it.
 setsid scripts/setup.sh core ros > "$out/setup_ros.log" 2>&1 &
-setting_up=$!
+setting_up=$! setting_up_since=$SECONDS
 trap 'kill -- "-$setting_up" 2>/dev/null || true' EXIT
 
 say "1. reality: sixty pictures of a lab with cones. No real camera is here, so a rendered one STANDS IN FOR IT,"
@@ -61,10 +61,17 @@ live() {
         out:="$out/live" rviz:=false
     run simjudge report "$out/live" --out "$out/live.html" > /dev/null
 }
+if kill -0 "$setting_up" 2>/dev/null; then
+    packages=$(grep -c '^[A-Za-z]' requirements/ros.txt)
+    start_progress .venv/setup-ros.log $((packages * 4 / 3)) '^(Collecting|Requirement already satisfied)' \
+        "setting up ROS 2" "$setting_up_since"
+fi
 if wait "$setting_up"; then
+    stop_progress
     live
     also="live       file://$PWD/$out/live.html"
 else
+    stop_progress
     say "the live part is LEFT OUT: ROS 2 could not be set up here; $out/setup_ros.log says why; make setup-ros tries again"
     also="live       left out: $out/setup_ros.log says why"
 fi

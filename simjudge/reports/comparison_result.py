@@ -271,7 +271,7 @@ def compare(
         if (Path(out) / SWEEP).exists():
             log(f"note: the sweep in {out} goes with the result that is replaced; run it again afterwards")
     compared = compare_sets(a, b, settings, log=log, progress=progress)
-    content, contexts = compared.content(), compared.contexts()
+    content, contexts = compared.content(), compared.contexts
     saved = comparison_from_content(content, contexts, _name(content["inputs"]), Path())
     result = ComparisonResult(saved, None, compared)
     if out is not None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import cv2
 import numpy as np
-import pyarrow as pa
 
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_folder
@@ -54,7 +53,7 @@ def save_gallery(
     folder: Path,
     set_a: FrameSet,
     set_b: FrameSet,
-    contexts: pa.Table,
+    contexts: ContextTable,
     patch: tuple[int, int],
     per_kind: int = 6,
     min_score: float = 0.25,
@@ -64,7 +63,7 @@ def save_gallery(
     Args:
         folder: the result folder.
         set_a, set_b: the compared sets; only the pictures of chosen frames are read, each once.
-        contexts: the table of `contexts.parquet`.
+        contexts: the table of the result.
         patch: height and width, pixels.
         per_kind: how many contexts of each class with the highest, the median and the lowest W1, and without overlap.
         min_score: predictions below it are not drawn.
@@ -75,15 +74,14 @@ def save_gallery(
     Raises:
         SimjudgeError: the folder cannot be written.
     """
-    columns = ContextTable(contexts)
-    items = select_items(columns, per_kind)
+    items = select_items(contexts, per_kind)
     rows = sorted({row for item in items for row in (item.row, item.match_row) if row is not None})
     losses = Losses()
     crops: list[Crop] = []
     with atomic_folder(folder / "gallery", overwrite=True) as temporary:
         for is_a, frames in ((True, set_a), (False, set_b)):
-            own = [row for row in rows if columns.is_a[row] == is_a]
-            crops.extend(_save_crops(temporary, frames, columns, own, patch, min_score, losses))
+            own = [row for row in rows if contexts.is_a[row] == is_a]
+            crops.extend(_save_crops(temporary, frames, contexts, own, patch, min_score, losses))
         content = {
             "patch": list(patch),
             "items": [asdict(item) for item in items],

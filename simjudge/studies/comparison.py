@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import pyarrow.parquet as pq
 
 from simjudge.context.compiled import is_compiled
 from simjudge.context.patch_size import small_patch_note
@@ -12,6 +15,8 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.results.context_table import ContextTable
+from simjudge.results.gallery import save_gallery
+from simjudge.results.result_folder import CONTEXTS, RESULT, atomic_result, write_json
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.context_table import context_table
 from simjudge.studies.frame_pairs import comparable_pairs
@@ -23,7 +28,6 @@ from simjudge.studies.result_writing import (
     describe_units,
     false_positives,
     result_content,
-    save_comparison,
 )
 
 Source: TypeAlias = FrameSet | Path | str
@@ -37,7 +41,7 @@ class Comparison:
     Attributes:
         result: numbers, and the contexts of every class.
         parameters, inputs: the entries of result.json.
-        losses: what was left out.
+        losses: what was left out; saving adds damaged pictures of the gallery.
     """
 
     result: PairResult
@@ -49,12 +53,13 @@ class Comparison:
         """The content of result.json (docs/results.md)."""
         return result_content(self.result, self.parameters, self.inputs, self.losses)
 
+    @cached_property
     def contexts(self) -> ContextTable:
         """The table of contexts.parquet."""
         return ContextTable(context_table(self.result))
 
     def save(self, out: Path) -> None:
-        """Write the result folder.
+        """Write result.json, contexts.parquet and the gallery; the folder appears whole or not at all.
 
         Args:
             out: the folder; an earlier result there is replaced.
@@ -62,7 +67,13 @@ class Comparison:
         Raises:
             SimjudgeError: the folder holds something else, or cannot be written.
         """
-        save_comparison(out, self.result, self.parameters, self.inputs, self.losses)
+        sets = (self.result.a.frames, self.result.b.frames)
+        height, width = self.parameters["patch"]
+        with atomic_result(out) as folder:
+            pq.write_table(self.contexts.table, folder / CONTEXTS)
+            min_score = float(self.parameters["min_score"])
+            self.losses.extend(save_gallery(folder, *sets, self.contexts, (height, width), min_score=min_score))
+            write_json(folder / RESULT, self.content())
 
 
 def compare_sets(

@@ -1,19 +1,13 @@
-"""Saving a comparison as a result folder (docs/results.md): the same files whether a command or a node made it."""
+"""What a result.json says beside the numbers (docs/results.md), whether a command or a node made it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-
-import pyarrow.parquet as pq
 
 from simjudge.core.errors import Losses
 from simjudge.core.version import version
-from simjudge.results.gallery import save_gallery
-from simjudge.results.result_folder import CONTEXTS, RESULT, atomic_result, write_json
 from simjudge.studies.compare_settings import CertaintySettings, CompareSettings, MethodSettings
-from simjudge.studies.context_table import context_table
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import PairResult
@@ -123,27 +117,3 @@ def result_content(
         **result.numbers,
         "losses": losses.lines(),
     }
-
-
-def save_comparison(
-    out: Path, result: PairResult, parameters: dict[str, Any], inputs: dict[str, Any], losses: Losses
-) -> None:
-    """Write result.json, contexts.parquet and the gallery; the folder appears whole or not at all.
-
-    Args:
-        out: the folder.
-        result: the comparison.
-        parameters: see `comparison_parameters`.
-        inputs: "a", "b" and "model", as docs/results.md has them.
-        losses: what was left out so far; grows by damaged pictures of the gallery.
-
-    Raises:
-        SimjudgeError: the folder holds something else, or cannot be written.
-    """
-    table = context_table(result)
-    a, b = result.a.frames, result.b.frames
-    with atomic_result(out) as folder:
-        pq.write_table(table, folder / CONTEXTS)
-        patch = (int(parameters["patch"][0]), int(parameters["patch"][1]))
-        losses.extend(save_gallery(folder, a, b, table, patch, min_score=float(parameters["min_score"])))
-        write_json(folder / RESULT, result_content(result, parameters, inputs, losses))

@@ -386,6 +386,7 @@ def _picture(suffix: str, mode: str = "RGB", **options: Any) -> Callable[[Path],
 def _result(folder: Path) -> Path:
     from made_results import made_contexts, made_set, write_result, write_sweep
 
+    from simjudge.results.context_table import ContextTable
     from simjudge.results.gallery import save_gallery
 
     sets = [made_set(name, seed, 3, classes=(1, 2)) for name, seed in (("a", 1), ("b", 2))]
@@ -395,7 +396,7 @@ def _result(folder: Path) -> Path:
     content = json.loads((path / "sweep.json").read_text())
     content["curves"] = content["curves"][:2]
     (path / "sweep.json").write_text(json.dumps(content))
-    save_gallery(path, *sets, contexts, (120, 120), per_kind=1)
+    save_gallery(path, *sets, ContextTable(contexts), (120, 120), per_kind=1)
     return path
 
 

@@ -14,6 +14,7 @@ from PIL import Image
 
 from simjudge.reports.breakdowns import breakdowns
 from simjudge.reports.page import write_report
+from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import save_gallery
 from simjudge.results.saved_result import load_results
 
@@ -46,7 +47,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     contexts = made_contexts(a, b)
     losses = ["3 boxes with zero area: labels/" + "x" * 200]
     first = write_result(folder / "cones", contexts, losses=losses, names={"1": "red", "2": "y" * 120})
-    save_gallery(first, a, b, contexts, (120, 120))
+    save_gallery(first, a, b, ContextTable(contexts), (120, 120))
     write_sweep(first, contexts)
     second = write_result(folder / "noise", contexts, verdict="cannot tell")
     out = {"one": folder / "one.html", "several": folder / "several.html"}

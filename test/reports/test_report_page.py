@@ -16,6 +16,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.reports.number_table import FIELDS, write_csv
 from simjudge.reports.page import render_page, write_report
 from simjudge.reports.result_view import CHARTED
+from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import save_gallery
 from simjudge.results.saved_result import load_results
 
@@ -57,7 +58,7 @@ def plain(html: str) -> str:
 def test_nothing_is_loaded_from_anywhere(tmp_path: Path, table: pa.Table) -> None:
     folder = write_result(tmp_path / "r", table)
     a, b = made_set("a", 1, 12), made_set("b", 2, 12, shift=0.1)
-    save_gallery(folder, a, b, table, (120, 120))
+    save_gallery(folder, a, b, ContextTable(table), (120, 120))
     html = page(write_sweep(folder, table))
     links = Links()
     links.feed(html)

@@ -101,7 +101,7 @@ def test_cut_keeps_the_pixels_and_pads_with_grey() -> None:
 
 
 def test_saved_crops_show_what_they_say(tmp_path: Path, sets: tuple[FrameSet, FrameSet], table: pa.Table) -> None:
-    losses = save_gallery(tmp_path, *sets, table, PATCH)
+    losses = save_gallery(tmp_path, *sets, ContextTable(table), PATCH)
     assert not losses
     rows = table.to_pylist()
     content = saved(tmp_path)
@@ -131,7 +131,7 @@ def _meets(row: dict, place: list[int], prefix: str = "") -> bool:
 def test_predictions_below_the_score_are_not_drawn(
     tmp_path: Path, sets: tuple[FrameSet, FrameSet], table: pa.Table
 ) -> None:
-    save_gallery(tmp_path, *sets, table, PATCH, min_score=0.6)
+    save_gallery(tmp_path, *sets, ContextTable(table), PATCH, min_score=0.6)
     scores = [p[5] for c in saved(tmp_path)["crops"] for p in c["predictions"]]
     assert scores
     assert min(scores) >= 0.6
@@ -160,7 +160,7 @@ def test_only_chosen_pictures_are_read_each_once(
         def read_encoded(self, index: int) -> None:
             del index
 
-    save_gallery(tmp_path, replace(sets[0], images=Counting(sets[0])), sets[1], table, PATCH, per_kind=1)
+    save_gallery(tmp_path, replace(sets[0], images=Counting(sets[0])), sets[1], ContextTable(table), PATCH, per_kind=1)
     assert len(read) == len(set(read)) < len(sets[0])
 
 
@@ -168,7 +168,7 @@ def test_damaged_pictures_are_counted(tmp_path: Path, sets: tuple[FrameSet, Fram
     bad = tmp_path / "bad.jpg"
     bad.write_bytes(b"")
     damaged = replace(sets[0], images=FileImages([bad] * len(sets[0])))
-    losses = save_gallery(tmp_path / "r", damaged, sets[1], table, PATCH)
+    losses = save_gallery(tmp_path / "r", damaged, sets[1], ContextTable(table), PATCH)
     (kind,) = losses.counts
     assert kind == "gallery pictures that cannot be read"
     assert losses.counts[kind] > 0
@@ -179,7 +179,7 @@ def test_damaged_pictures_are_counted(tmp_path: Path, sets: tuple[FrameSet, Fram
 
 def test_sets_without_pictures_are_no_loss(tmp_path: Path, sets: tuple[FrameSet, FrameSet], table: pa.Table) -> None:
     without = [replace(s, images=None) for s in sets]
-    assert not save_gallery(tmp_path, *without, table, PATCH)
+    assert not save_gallery(tmp_path, *without, ContextTable(table), PATCH)
     assert [p.name for p in (tmp_path / "gallery").iterdir()] == ["gallery.json"]
 
 
@@ -198,7 +198,7 @@ def test_cards_hold_the_crops_and_keep_to_the_budget(
     tmp_path: Path, sets: tuple[FrameSet, FrameSet], table: pa.Table
 ) -> None:
     folder = write_result(tmp_path / "r", table)
-    save_gallery(folder, *sets, table, PATCH)
+    save_gallery(folder, *sets, ContextTable(table), PATCH)
     (result,) = load_results([folder])
     full = make_gallery(result, NAMES, 10**7, Losses(), {"1", "2"})
     assert full.shown == full.chosen
@@ -213,7 +213,7 @@ def test_a_missing_or_false_crop_is_counted_and_drawn(
     tmp_path: Path, sets: tuple[FrameSet, FrameSet], table: pa.Table
 ) -> None:
     folder = write_result(tmp_path / "r", table)
-    save_gallery(folder, *sets, table, PATCH)
+    save_gallery(folder, *sets, ContextTable(table), PATCH)
     first, second, *_ = sorted((folder / "gallery").glob("*.jpg"))
     first.unlink()
     second.write_bytes(b"no jpeg")
@@ -237,7 +237,7 @@ def test_a_missing_or_false_crop_is_counted_and_drawn(
 )
 def test_a_damaged_gallery_is_named(tmp_path: Path, table: pa.Table, sets: tuple, change: dict, said: str) -> None:
     folder = write_result(tmp_path / "r", table)
-    save_gallery(folder, *(replace(s, images=None) for s in sets), table, PATCH)
+    save_gallery(folder, *(replace(s, images=None) for s in sets), ContextTable(table), PATCH)
     (folder / "gallery" / "gallery.json").write_text(json.dumps(saved(folder) | change))
     (result,) = load_results([folder])
     with pytest.raises(SimjudgeError, match=said):
@@ -246,7 +246,7 @@ def test_a_damaged_gallery_is_named(tmp_path: Path, table: pa.Table, sets: tuple
 
 def test_a_crop_file_outside_the_gallery_is_not_read(tmp_path: Path, sets: tuple, table: pa.Table) -> None:
     folder = write_result(tmp_path / "r", table)
-    save_gallery(folder, *sets, table, PATCH)
+    save_gallery(folder, *sets, ContextTable(table), PATCH)
     (tmp_path / "secret.jpg").write_bytes(b"\xff\xd8 not yours")
     content = saved(folder)
     for crop in content["crops"]:

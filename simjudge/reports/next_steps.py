@@ -42,9 +42,9 @@ def next_step(result: Result) -> str:
         return ""
     m, a, b = f"{entry.margin:g}", names.a, names.b
     change = (
-        f"{_largest_gap(result)}The report's breakdowns and galleries show in which contexts the two differ. Then change "
-        "one part of the camera model (simjudge filter tries blur, noise and colours; --camera takes a measured camera) "
-        "and compare again."
+        f"{_largest_gap(result)}The report's breakdowns and galleries show in which contexts the two differ. Then "
+        "change one part of the camera model (simjudge filter tries blur, noise and colours; --camera takes a measured "
+        "camera) and compare again."
     )
     return {
         LARGE_GAP: change,
@@ -89,8 +89,8 @@ def _more_frames(result: Result, entry: ResultEntry) -> str:
     counts = [_round_up(factor * entry.count(f"units_{which}")) for which in ("a", "b")]
     times = f"{factor:.1f}" if factor < 3 else f"{factor:.0f}"
     return (
-        f"About {times} times as many independent frames ({counts[0]:,} of A and {counts[1]:,} of B) would tell whether "
-        f"the difference reaches {m}.{pairs}"
+        f"About {times} times as many independent frames ({counts[0]:,} of A and {counts[1]:,} of B) would tell "
+        f"whether the difference reaches {m}.{pairs}"
     )
 
 

@@ -1,6 +1,5 @@
 """`simjudge info`, as a person runs it."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -53,7 +52,7 @@ def test_a_set(frames, tmp_path, name):
     assert "stamps 2 frames, 1.000 s to 3.500 s (2.500 s)" in text
     assert "objects 3, 0 with a mask, 2 instances" in text
     assert "predictions 1, scores 0.500 to 0.500" in text
-    assert " 2 [b]green[/b] 2 1 0 " in text
+    assert text.endswith("2 [b]green[/b] 2 1 0")
 
 
 def test_predictions_alone(frames, tmp_path):

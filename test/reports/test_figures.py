@@ -203,13 +203,13 @@ def test_a_sweep_draws_every_point(result: Result) -> None:
     assert len(figure.axes) == 6
     w1 = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 2]
     curves = sorted((c for c in result.curves if c.patch == (120, 120)), key=lambda c: c.theta)
-    for key, line in zip(("1", "2"), w1, strict=True):
+    for key, line in zip(KEYS, w1, strict=True):
         entries = [next(e for e in c.entries if e.key == key) for c in curves]
         assert list(line.get_xdata()) == [c.theta for c in curves]
         assert list(line.get_ydata()) == [e.number("mean_w1") for e in entries]
     headings = [heading for heading, _ in figures.sweep_panels(result)]
     assert headings == ["theta varied, patch 120 × 120", "patch height varied, theta 0.8"]
-    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["red", "green"]
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["all classes", "red", "green"]
 
 
 @pytest.mark.parametrize("draw", [*BY_CLASS, *WHOLE])

@@ -96,7 +96,7 @@ def _more_frames(result: Result, entry: ResultEntry) -> str:
 
 def _round_up(count: float) -> int:
     """A forecast with two digits that mean something."""
-    step = 10 ** max(0, math.floor(math.log10(max(count, 1))) - 1)
+    step: int = 10 ** max(0, math.floor(math.log10(max(count, 1))) - 1)
     return math.ceil(count / step) * step
 
 

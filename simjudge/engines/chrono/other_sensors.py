@@ -31,6 +31,8 @@ from simjudge.engines.chrono.feed import Reading, ReadingDelay, ReadingSchedule
 from simjudge.sensors.inertial.inertial_fields import InertialSpec
 from simjudge.sensors.inertial.noise import NoiseSource
 from simjudge.sensors.inertial.position_fields import IDENTITY, GpsSpec, MagnetometerSpec
+from simjudge.sensors.lidar.beams import unit_directions
+from simjudge.sensors.lidar.lidar import Lidar
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sensors.sensor_spec import CAR, SensorSpec
 
@@ -133,9 +135,6 @@ class CarSensors:
         if spec.name in self._noise:
             noise = self._noise[spec.name].draw(1)[0]
             values = values + (to_degrees(noise, latitude=float(values[0])) if spec.kind == "gps" else noise)
-        elif any(spec.deviation):
-            noise = self._random[spec.name].normal(size=(len(values), 3)) * spec.deviation
-            values = np.concatenate([values[:, :3] + noise, values[:, 3:]], -1)
         self._lags[spec.name].put(Reading(spec.name, spec.kind, time, values))
 
     def _mount(self) -> None:
@@ -187,7 +186,7 @@ class CarSensors:
 
     def _scan(self, spec: LidarSpec) -> FloatArray:
         pose = self._engine.poses()["vehicle"] @ spec.mount
-        return points(self._engine.scan(spec, pose), spec)
+        return points(self._engine.scan(spec, pose), spec.model(), self._random[spec.name])
 
 
 def _check(spec: SensorSpec) -> None:
@@ -199,10 +198,27 @@ def _check(spec: SensorSpec) -> None:
         raise UsageError(f"{where}: its own sensors ride on the car's chassis; remove mount.body {spec.body}")
     if spec.filters:
         raise UsageError(f"{where}: its own sensors take no filters; remove them")
+    if isinstance(spec, LidarSpec):
+        _check_lidar(where, spec.model())
     if isinstance(spec, MagnetometerSpec) and (any(spec.hard_iron) or spec.soft_iron != IDENTITY):
         raise UsageError(f"{where}: its magnetometer knows no hard_iron and soft_iron; remove them")
     if spec.kind == "accelerometer" and spec.window < SHORTEST:
         raise UsageError(f"{where}: its accelerometer needs a window of {SHORTEST:g} s or more; it has {spec.window:g}")
+
+
+def _check_lidar(where: str, lidar: Lidar) -> None:
+    """Chrono's lidar is a grid of single rays that are cast at once, counter-clockwise."""
+    steps = np.diff(lidar.elevation)
+    wrong = {
+        "rings at equal steps": len(steps) > 0 and not np.allclose(steps, steps[0], atol=1e-6),
+        "no ring_azimuth and no ring_delay": bool(lidar.ring_azimuth or lidar.ring_delay),
+        "no start, and counter-clockwise beams": lidar.start is not None or lidar.clockwise,
+        "samples: 1 and returns: strongest": lidar.samples > 1 or lidar.returns != "strongest",
+        "window: 0": lidar.window > 0,
+    }
+    for needed, lacks in wrong.items():
+        if lacks:
+            raise UsageError(f"{where}: its own lidar has {needed}; change that, or take source: simjudge")
 
 
 def to_degrees(metres: FloatArray, latitude: float) -> FloatArray:
@@ -254,36 +270,41 @@ def straight_field(raw: FloatArray, mounted: FloatArray) -> FloatArray:
     return field
 
 
-def beams(spec: LidarSpec) -> FloatArray:
-    """Unit directions (rings, beams, 3) of a lidar's beams in its own axes: right to left, lowest ring first.
+def beam_angles(lidar: Lidar) -> tuple[FloatArray, FloatArray]:
+    """Azimuth and elevation of the beams of Chrono's lidar: right to left, lowest ring first; both ends included.
 
     Args:
-        spec: of a lidar: its size (beams, rings) and angles, radians.
+        lidar: its columns, rings and field of view.
 
     Returns:
-        Float64 (rings, beams, 3), x forward, y left, z up.
+        Float64 (rings, columns) each, radians.
     """
-    width, height = spec.size
-    around = np.arange(width) / max(1, width - 1) * spec.around - spec.around / 2
-    low, high = spec.vertical
-    up = np.arange(height) / max(1, height - 1) * (high - low) + low
-    theta, phi = np.meshgrid(around, up)
-    return np.stack([np.cos(phi) * np.cos(theta), np.cos(phi) * np.sin(theta), np.sin(phi)], -1)
+    width = lidar.columns
+    around = np.arange(width) / max(1, width - 1) * lidar.field_of_view - lidar.field_of_view / 2
+    azimuth, elevation = np.meshgrid(around, np.array(lidar.elevation))
+    return azimuth, elevation
 
 
-def points(returns: npt.NDArray[np.float32], spec: LidarSpec) -> FloatArray:
-    """Points (N, 4), x, y, z and intensity, of a lidar's returns (rings, beams, 2), but for beams that met nothing.
+def points(returns: npt.NDArray[np.float32], lidar: Lidar, random: np.random.Generator) -> FloatArray:
+    """Points (N, 4), x, y, z and intensity, of a lidar's returns (rings, columns, 2), but for beams that met nothing.
 
     Args:
-        returns: (rings, beams, 2): range in metres, and intensity.
-        spec: of the lidar.
+        returns: (rings, columns, 2): range in metres, and intensity.
+        lidar: its beams, range and noise.
+        random: makes the noise.
 
     Returns:
         Float64 (N, 4), sensor's axes, metres.
     """
-    ranges = returns[..., 0].astype(np.float64)
-    met = (ranges > 0) & (ranges <= spec.range)
-    return np.concatenate([beams(spec)[met] * ranges[met][:, None], returns[..., 1:][met].astype(np.float64)], -1)
+    ranges, intensity = returns[..., 0].astype(np.float64), returns[..., 1].astype(np.float64)
+    azimuth, elevation = beam_angles(lidar)
+    near, far = lidar.range
+    met = (ranges > 0) & (ranges >= near) & (ranges <= far)
+    noise, drawn = lidar.noise, random.normal(size=(4, *ranges.shape))
+    ranges = ranges + drawn[0] * (noise.range[0] + noise.range[1] * ranges)
+    azimuth, elevation = azimuth + drawn[1] * noise.azimuth, elevation + drawn[2] * noise.elevation
+    intensity = np.maximum(intensity + drawn[3] * noise.intensity, 0.0)
+    return np.column_stack([unit_directions(azimuth, elevation)[met] * ranges[met][:, None], intensity[met]])
 
 
 def _make(sensors: Any, core: Any, spec: SensorSpec, parent: Any, frame: Any) -> Any:

@@ -321,10 +321,11 @@ class ChronoScene:
         return make_deep_camera(self._sensor, self._core, asked, self._rig)
 
     def _lidar(self, spec: LidarSpec) -> Any:
-        width, height = spec.size
-        low, high = spec.vertical
-        frame = self._core.ChFramed()
-        return self._sensor.ChLidarSensor(self._rig, 1.0, frame, width, height, spec.around, high, low, spec.range)
+        lidar, frame = spec.model(), self._core.ChFramed()
+        low, high = lidar.elevation[0], lidar.elevation[-1]
+        return self._sensor.ChLidarSensor(
+            self._rig, 1.0, frame, lidar.columns, len(lidar.elevation), lidar.field_of_view, high, low, lidar.range[1]
+        )
 
     def _filters(self, kind: Kind, sensor: Any) -> Path | None:
         """What makes its data readable; the folder, where they go through files."""

@@ -11,14 +11,15 @@ from simjudge.engines.chrono.bodies import GRAVITY
 from simjudge.engines.chrono.feed import Reading, ReadingDelay, ReadingSchedule
 from simjudge.engines.chrono.other_sensors import (
     CarSensors,
-    beams,
+    beam_angles,
     points,
     straight_acceleration,
     straight_field,
     to_degrees,
 )
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sensors.lidar.beams import unit_directions
+from simjudge.sensors.lidar.lidar import Lidar
 from simjudge.sensors.sensor_file import read_sensors
 
 
@@ -69,15 +70,15 @@ def test_a_compass_points_north():
 
 
 def test_a_scan_of_a_wall():
-    spec = LidarSpec("scan", "lidar", 10, size=(5, 3), around=math.radians(80), vertical=(-0.2, 0.2), range=20)
-    directions = beams(spec)
+    lidar = Lidar("scan", 10, 5, (-0.2, 0.0, 0.2), (0, 20), field_of_view=math.radians(80))
+    directions = unit_directions(*beam_angles(lidar))
     assert directions[0, 0] == pytest.approx(
         [math.cos(-0.2) * math.cos(math.radians(-40)), math.cos(-0.2) * math.sin(math.radians(-40)), math.sin(-0.2)]
     )
     ranges = 4.0 / directions[..., 0]
     returns = np.stack([ranges, np.full_like(ranges, 0.5)], -1).astype(np.float32)
     returns[0, 0, 0], returns[0, 1, 0] = 0.0, 25.0
-    cloud = points(returns, spec)
+    cloud = points(returns, lidar, np.random.default_rng(0))
     assert cloud.shape == (13, 4)
     assert cloud[:, 0] == pytest.approx(4.0, rel=1e-6)
     assert set(cloud[:, 3]) == {0.5}
@@ -99,6 +100,9 @@ def test_metres_of_a_gps_are_degrees_by_chronos_sphere():
         ("{a: {kind: gyroscope, rate: 100, mount: {body: crate}}}", "car's chassis; remove mount.body crate"),
         ("{a: {kind: gyroscope, rate: 100, filters: [{scale: {factor: 2}}]}}", "no filters; remove them"),
         ("{a: {kind: magnetometer, rate: 9, field: [0, 2e-5, 0], hard_iron: 1e-6}}", "no hard_iron"),
+        ("{a: {kind: lidar, rate: 10}}", "its own lidar has window: 0; change that, or take source: simjudge"),
+        ("{a: {kind: lidar, rate: 10, window: 0, elevation: [0, 1, 3]}}", "rings at equal steps"),
+        ("{a: {kind: lidar, rate: 10, window: 0, clockwise: true}}", "counter-clockwise beams"),
         ("{a: {kind: accelerometer, rate: 400}}", "a window of 0.005 s or more; it has 0.0025"),
     ],
 )

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from simjudge.reports.contents import Contents as Contents
     from simjudge.reports.contents import info as info
     from simjudge.reports.engine_comparison import compare_engines as compare_engines
+    from simjudge.reports.imu_calibration import calibrate_imu as calibrate_imu
     from simjudge.reports.report import report as report
     from simjudge.sensors.camera import filtering
     from simjudge.studies.compare_settings import CompareSettings as CompareSettings
@@ -79,6 +80,7 @@ _HOMES = {
     "SweepSettings": "simjudge.studies.compare_settings",
     "TrainedDetector": "simjudge.perception.training",
     "UsageError": "simjudge.core.errors",
+    "calibrate_imu": "simjudge.reports.imu_calibration",
     "compare": "simjudge.reports.comparison_result",
     "compare_engines": "simjudge.reports.engine_comparison",
     "convert": "simjudge.data.conversion",

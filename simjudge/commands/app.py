@@ -10,6 +10,7 @@ from collections.abc import Callable
 import typer
 
 from simjudge.commands import (
+    calibrate,
     compare,
     convert,
     detect,
@@ -76,6 +77,7 @@ def help_text(command: Callable[..., None]) -> str:
 
 for _name, _command in COMMANDS.items():
     app.command(_name, help=help_text(_command))(takes_finite_numbers(_command))
+app.add_typer(calibrate.app, name="calibrate")
 app.add_typer(engines.app, name="engines")
 
 

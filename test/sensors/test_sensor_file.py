@@ -128,7 +128,7 @@ def test_an_accelerometer_has_a_window(tmp_path, rate, window):
         ("{a: {kind: gyroscope, rate: 10, noise: {deviation: 1, noise_density: 1}}}", "density: stands beside a dev"),
         ("{a: {kind: gyroscope, rate: 10, noise: {random_walk: 1, bias_instability: 1}}}", "stands beside random_walk"),
         ("{a: {kind: gyroscope, rate: 10, noise: {bias_instability: 1}}}", "needs a noise_density or a deviation"),
-        ("{a: {kind: gyroscope, rate: 10, noise: {bias: {deviation: 1, time: 0}}}}", r"bias\.time: a number above 0"),
+        ("{a: {kind: gyroscope, rate: 10, noise: {bias: {deviation: 1, time: 0}}}}", r"bias\.time: a time above 0"),
         ("{a: {kind: imu, rate: 10, noise: {gyroscope: {deviation: 1 m}}}}", r"gyroscope\.deviation: there is no unit"),
         ("{a: {kind: imu, rate: 10, noise: {deviation: 1}}}", r"noise\.deviation: no such field"),
         ("{a: {kind: gps, rate: 1, filters: [smooth]}}", "no filter of readings is called 'smooth'"),

@@ -106,7 +106,7 @@ def _repeated_by_tf(recording: Recording, topics: dict[str, str]) -> str | None:
     by_kind = {kind: name for name, kind in topics.items()}
     if len(topics) != 2 or set(by_kind) != {ODOMETRY, TRANSFORMS}:
         return None
-    first = next((message for _, message in _messages(recording, {by_kind[ODOMETRY]}, Losses())), None)
+    first = next((message for _, message in decoded_messages(recording, {by_kind[ODOMETRY]}, Losses())), None)
     if first is None:
         return None
     tree, _ = _tree(recording, by_kind[TRANSFORMS], Losses())
@@ -152,7 +152,7 @@ def read_poses(
 
 def _from_poses(recording: Recording, topic: str, losses: Losses) -> tuple[Trajectory, int]:
     rows, kind = _Rows(), recording.topics[topic].type
-    for stored, message in _messages(recording, {topic}, losses):
+    for stored, message in decoded_messages(recording, {topic}, losses):
         pose = message.pose if kind == POSE else message.pose.pose
         rows.stamp.append(header_stamp(message.header))
         rows.time.append(stored.time)
@@ -188,7 +188,7 @@ def _tree(recording: Recording, topic: str, losses: Losses) -> tuple[TransformTr
     tree = TransformTree(f"{recording.path}: {topic}")
     stamps: list[int] = []
     times: list[int] = []
-    for stored, message in _messages(recording, {topic, static} & set(recording.topics), losses):
+    for stored, message in decoded_messages(recording, {topic, static} & set(recording.topics), losses):
         for transform in message.transforms:
             tree.add(**transform_fields(transform), static=stored.topic == static)
             if stored.topic == topic:
@@ -199,8 +199,17 @@ def _tree(recording: Recording, topic: str, losses: Losses) -> tuple[TransformTr
     return tree, _clock(stamps, times)
 
 
-def _messages(recording: Recording, topics: set[str], losses: Losses) -> Iterator[tuple[StoredMessage, Any]]:
-    """All messages of some topics that can be decoded; the others are counted."""
+def decoded_messages(recording: Recording, topics: set[str], losses: Losses) -> Iterator[tuple[StoredMessage, Any]]:
+    """Decode all messages of some topics.
+
+    Args:
+        recording: open for reading.
+        topics: their names.
+        losses: takes the messages that cannot be decoded.
+
+    Yields:
+        Each message as it is stored, and decoded.
+    """
     held = [recording.topics[name] for name in sorted(topics)]
     types = recorded_types(tuple((topic.type, topic.definition) for topic in held))
     for stored in recording.messages(topics):
@@ -276,7 +285,7 @@ def image_clock_offset(path: str | Path, image_topic: str | None) -> int | None:
     recording = Recording(path)
     types = {info.topic: info.type for info in recording.topic_infos()}
     topics = set(choose_topics(str(path), types, image_topic, None, None).images)
-    seen = list(islice(_messages(recording, topics, Losses()), _SOME)) if topics else []
+    seen = list(islice(decoded_messages(recording, topics, Losses()), _SOME)) if topics else []
     return (
         _clock([header_stamp(message.header) for _, message in seen], [stored.time for stored, _ in seen])
         if seen

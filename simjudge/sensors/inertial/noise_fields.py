@@ -13,12 +13,13 @@ from pydantic import model_validator
 from pydantic.json_schema import JsonSchemaValue
 
 from simjudge.core.documents import Fields
-from simjudge.core.field_types import FieldType, Number, conflict, is_number, refusal
+from simjudge.core.field_types import FieldType, conflict, is_number, refusal
 from simjudge.core.text import nearest_name, parse_number
 from simjudge.sensors.inertial.noise import FLATNESS, ZERO, NoiseModel, Triple, walk_of_instability
 
 STANDARD_GRAVITY = 9.80665
 """m/s^2: what data sheets mean by g."""
+_TIME = {"s": 1.0, "min": 60.0, "h": 3600.0}
 _DEGREE = math.pi / 180
 _HOUR = 3600.0
 _WRITTEN = {r"√\(?(\w+)\)?": r"sqrt(\1)", "°": "deg", "[µμ]": "u", "²": "^2", " ": "", r"\bhr\b": "h"}
@@ -143,8 +144,8 @@ class BiasFields(Fields):
 
     deviation: SomeMeasure
     """B0, in the sensor's unit."""
-    time: Annotated[float, Number(gt=0)]
-    """T_b, seconds."""
+    time: SomeMeasure
+    """T_b, seconds, above 0."""
     mean: Annotated[Measure, MeasureType(negative=True)] = Measure(ZERO)
     """What the bias gains at each reading."""
 
@@ -194,8 +195,11 @@ class NoiseFields(Fields):
         deviation, density = self._white(rate, dimension, at)
         bias, time, gain = ZERO, (1.0, 1.0, 1.0), ZERO
         if self.bias is not None:
-            bias, gain = self.bias.deviation.si(base, *at, "bias"), self.bias.mean.si(base, *at, "bias")
-            time = (self.bias.time,) * 3
+            bias = self.bias.deviation.si(base, *at, "bias", "deviation")
+            gain = self.bias.mean.si(base, *at, "bias", "mean")
+            time = self.bias.time.si(_TIME, *at, "bias", "time")
+            if min(time) <= 0:
+                raise conflict("a time above 0 is needed", *at, "bias", "time")
         elif self.random_walk is not None:
             bias = self.random_walk.si(dimension.walk(), *at, "random_walk")
         elif self.bias_instability is not None:

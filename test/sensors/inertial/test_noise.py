@@ -92,6 +92,22 @@ def test_a_fit_finds_the_noise_again(seed):
     assert still.walk_error < 5e-5
 
 
+@pytest.mark.parametrize("walk", [2e-3, 0.01])
+def test_stated_errors_are_those_of_repetitions(walk):
+    """Errors of 60 fits over what is stated: between 0.5 and 1.3 in the root mean square, and no bias."""
+    scores = []
+    for seed in range(20):
+        noise = series(20_000, seed=(seed,), deviation=(0.02,) * 3, bias=(walk,) * 3)
+        allan = allan_deviation(noise, RATE)
+        for axis in range(3):
+            found = fit_noise(allan, axis)
+            scores.append(((found.density - 0.002) / found.density_error, (found.walk - walk) / found.walk_error))
+    scores = np.array(scores)
+    assert np.all(np.abs(scores.mean(axis=0)) < 0.4)
+    spread = np.sqrt(np.mean(np.square(scores), axis=0))
+    assert np.all((spread > 0.5) & (spread < 1.3)), spread
+
+
 def test_a_bias_instability_is_the_lowest_allan_deviation():
     density, lowest = 0.002, 4e-4
     walk = float(walk_of_instability(np.array(lowest), np.array(density)))

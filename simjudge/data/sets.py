@@ -14,9 +14,9 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output
 from simjudge.core.frames import FrameSet, Predictions
 from simjudge.core.input_files import check_file
-from simjudge.core.text import one_line
+from simjudge.core.text import list_some, one_line
 from simjudge.data.attach import attach_predictions
-from simjudge.data.folder_choices import data_sets_in, name_some
+from simjudge.data.folder_choices import data_sets_in
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
 from simjudge.data.format_support.image_files import file_stems
 from simjudge.data.format_support.picture_location import refuse_outside
@@ -73,7 +73,7 @@ def read_set(
         if source.json is not None:
             what = "JSON, but neither COCO annotations nor a list of frames"
         inside = data_sets_in(source.path) if source.is_folder else []
-        remedy = f"it holds {name_some(inside)}: give one of them" if inside else f"give {describe_readable()}"
+        remedy = f"it holds {list_some(inside)}: give one of them" if inside else f"give {describe_readable()}"
         raise SimjudgeError(f"{source.path}: {what}; {remedy}")
     if form.read is None:
         raise SimjudgeError(f"{source.path}: holds {form.title} only; give it beside the data set they belong to")

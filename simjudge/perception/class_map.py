@@ -10,7 +10,7 @@ import numpy as np
 from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.text import one_line
+from simjudge.core.text import list_some, one_line
 
 
 @dataclass(frozen=True)
@@ -56,19 +56,19 @@ def map_classes(
     ids |= alike
     if not ids:
         raise SimjudgeError(
-            f"{frames.name} and {model} have no class in common ({_some(list(ours.values()))} in the set, "
-            f"{_some(list(theirs.values()))} in the model); say with --rename MODEL=SET which are the same"
+            f"{frames.name} and {model} have no class in common ({list_some(list(ours.values()))} in the set, "
+            f"{list_some(list(theirs.values()))} in the model); say with --rename MODEL=SET which are the same"
         )
     notes = []
     if alike:
-        pairs = _some([f"{theirs[c]} = {ours[mine]}" for c, mine in alike.items()])
+        pairs = list_some([f"{theirs[c]} = {ours[mine]}" for c, mine in alike.items()])
         notes.append(f"taken for the same in {model} and {frames.name}: {pairs}; --rename MODEL=SET says otherwise")
     unknown = [name for c, name in ours.items() if c not in ids.values()]
     if unknown:
-        notes.append(f"{model} does not know {_some(unknown)}: those objects cannot be found")
+        notes.append(f"{model} does not know {list_some(unknown)}: those objects cannot be found")
     dropped = [name for c, name in theirs.items() if c not in ids]
     if dropped:
-        notes.append(f"{frames.name} does not have {_some(dropped)}: what {model} finds of it is dropped")
+        notes.append(f"{frames.name} does not have {list_some(dropped)}: what {model} finds of it is dropped")
     return ClassMap(ids, dict(ours), notes)
 
 
@@ -102,10 +102,6 @@ def _new_names(model: str, names: dict[int, str], rename: Mapping[str, str]) -> 
     known = {normalized_name(name) for name in names.values()}
     for name in rename:
         if normalized_name(name) not in known:
-            raise SimjudgeError(f"{model} has no class {one_line(name)!r}: {_some(list(names.values()))}")
+            raise SimjudgeError(f"{model} has no class {one_line(name)!r}: {list_some(list(names.values()))}")
     new = {normalized_name(old): name for old, name in rename.items()}
     return {c: new.get(normalized_name(name), name) for c, name in names.items()}
-
-
-def _some(names: list[str], most: int = 8) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -10,7 +10,7 @@ from simjudge.core.class_names import class_names_from
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import IMAGE_SUFFIXES
 from simjudge.core.input_files import is_file, is_folder
-from simjudge.core.text import nearest_name, one_line, read_text
+from simjudge.core.text import near_name, one_line, read_text
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
 from simjudge.data.formats.yolo.darknet import SUFFIX, find_darknet, find_names, is_darknet, read_darknet
@@ -221,8 +221,8 @@ def _absent(roots: list[Path], entry: str) -> str:
     inside = entry.removeprefix("../")
     parents = [(root / inside).parent for root in roots]
     beside = {each.name for folder in parents if is_folder(folder) for each in folder.iterdir() if each.is_dir()}
-    near = nearest_name(Path(entry).name, beside) if beside else ""
-    return f"{one_line(entry)} does not exist{near if near.endswith('?') else ''}; correct the path or remove the line"
+    near = near_name(Path(entry).name, beside)
+    return f"{one_line(entry)} does not exist{near}; correct the path or remove the line"
 
 
 def _resolve(roots: list[Path], entry: str) -> Path | None:

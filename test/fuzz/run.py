@@ -97,7 +97,8 @@ def attack(name: str, seconds: float, seed: int) -> None:
     """Attack one target until the time is over."""
     guided = find_spec("atheris") is not None
     with instrumented() if guided else nullcontext():
-        from fuzz_targets import TARGETS, Attack, bounded
+        from fuzz_attack import Attack, bounded
+        from fuzz_targets import TARGETS
 
         logging.disable(logging.CRITICAL)
         warnings.simplefilter("ignore")

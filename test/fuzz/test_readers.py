@@ -6,7 +6,8 @@ The same targets run for hours by `make fuzz`.
 import logging
 
 import pytest
-from fuzz_targets import TARGETS, Attack, bounded
+from fuzz_attack import Attack, bounded
+from fuzz_targets import TARGETS
 from hostile_input import mutate
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st

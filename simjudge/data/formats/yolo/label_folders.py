@@ -40,12 +40,15 @@ def described_folders(images: Path, files: Sequence[Path]) -> tuple[Path, Path]:
     return found or usual, _beside(images, "predictions")
 
 
-def undescribed_folders(images: Path, files: Sequence[Path]) -> tuple[Path | None, Path]:
-    """Find the folders of labels and of predictions where no file describes the data set: the rows tell which is which.
+def undescribed_folders(
+    images: Path, files: Sequence[Path], *, described_above: bool
+) -> tuple[Path | None, Path]:
+    """Find the folders of labels and of predictions where no file names this folder: the rows tell which is which.
 
     Args:
         images: the folder of images.
         files: the images in it that count.
+        described_above: whether a folder above has a description, so that rows without a score are what is expected.
 
     Returns:
         The folder of labels, None where all rows end with a score, as a detector's do; and that of predictions.
@@ -58,7 +61,8 @@ def undescribed_folders(images: Path, files: Sequence[Path]) -> tuple[Path | Non
     if (columns % 2 == 0).all():
         log.warning("%s: rows end with a score: taken for a detector's predictions, not for labels", labels)
         return None, labels
-    log.warning("%s: rows without a score: taken for labels, since no data.yaml describes the set", labels)
+    if not described_above:
+        log.warning("%s: rows without a score: taken for labels, since no data.yaml describes the set", labels)
     return labels, predictions
 
 

@@ -101,17 +101,18 @@ def find_layout(path: Path, losses: Losses) -> YoloLayout:
 
 def _undescribed(root: Path, found: list[tuple[str, list[Path], Path]]) -> YoloLayout:
     """The layout of splits that no description names; each is its name, its images and their folder."""
-    splits = []
-    for name, images, folder in found:
-        labels, predictions = undescribed_folders(images[0].parent if images else folder, images)
-        splits.append(YoloSplit(name, images, labels, predictions))
     above = _description_in(root.parent)
     if above is None and "images" in (root.name, root.parent.name):
         above = _description_in(root.parent.parent)
+    splits = []
+    for name, images, folder in found:
+        beside = images[0].parent if images else folder
+        labels, predictions = undescribed_folders(beside, images, described_above=above is not None)
+        splits.append(YoloSplit(name, images, labels, predictions))
     if above is not None:
         return YoloLayout(root, splits, parse_class_names(_read_description(above)[0], above))
-    beside = [split.labels or split.predictions for split in splits]
-    names = find_names(list(dict.fromkeys([*beside, root, root.parent])))
+    texts = [split.labels or split.predictions for split in splits]
+    names = find_names(list(dict.fromkeys([*texts, root, root.parent])))
     return YoloLayout(root, splits, class_names_from(enumerate(names), f"{root}: class names"))
 
 

@@ -14,9 +14,13 @@ from simjudge.context.patch_size import small_patch_note
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.perception.class_map import map_classes
+from simjudge.perception.detector import Detector
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import save_gallery
 from simjudge.results.result_folder import CONTEXTS, RESULT, atomic_result, write_json
+from simjudge.studies.class_numbering import describe_numbers, match_classes
+from simjudge.studies.class_selection import chosen_classes
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.context_table import context_table
 from simjudge.studies.frame_pairs import comparable_pairs
@@ -140,14 +144,17 @@ def read_inputs(
         from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
         detector = load_detector(settings.model, trust=settings.trust)
+        _check_classes(sides, detector, settings)
         first, second = (detect_input(side, detector, settings, log, progress) for side in sides)
         sides = (first, second)
     _log_detectors(sides, log)
+    if note := describe_numbers(sides[0].frames, sides[1].frames):
+        log(note)
     return sides
 
 
 def detect_input(
-    given: InputSet, detector: Any, settings: MethodSettings, log: Log, progress: ProgressBar
+    given: InputSet, detector: Detector, settings: MethodSettings, log: Log, progress: ProgressBar
 ) -> InputSet:
     """Run a detector on a set, unless its predictions were given.
 
@@ -167,6 +174,19 @@ def detect_input(
     rename = dict(settings.rename or ())
     found = detect(given.frames, detector, rename=rename, progress=progress, log=log)
     return replace(given, frames=found)
+
+
+def _check_classes(sides: tuple[InputSet, InputSet], detector: Detector, settings: MethodSettings) -> None:
+    """Refuse sets without a class in common, and classes that do not exist, before a detector runs for long."""
+    known = []
+    for side in sides:
+        frames = side.frames
+        if side.predictions_path is None:
+            classes = map_classes(detector.name, detector.class_names, frames, dict(settings.rename or ()))
+            frames = replace(frames, class_names=classes.names)
+        known.append(frames)
+    a, b = chosen_classes(known[0], known[1], settings.classes)
+    match_classes(a, b)
 
 
 def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:

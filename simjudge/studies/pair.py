@@ -16,6 +16,7 @@ from simjudge.core.frames import FrameSet, IntArray
 from simjudge.core.progress import Advance
 from simjudge.perception.confusion import confusion
 from simjudge.studies.class_numbering import match_classes
+from simjudge.studies.class_selection import chosen_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.judged_set import JudgedSet, judge_set, require_labels
 from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
@@ -83,6 +84,7 @@ def compare_pair(
     """
     losses, method = Losses(), settings.method
     require_labels(set_b)
+    set_a, set_b = chosen_classes(set_a, set_b, settings.classes)
     a = judge_set(set_a, method, settings.metric, losses, precision=precision)
     b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=precision)
     painted = painted_geometry((a.frames, b.frames), settings.masks)

@@ -149,6 +149,30 @@ def one_line(text: object, limit: int = 60) -> str:
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
+def check_unicode(names: Sequence[str]) -> None:
+    """Refuse names that no text file can hold: those of files whose bytes are no UTF-8.
+
+    Args:
+        names: of files or of frames.
+
+    Raises:
+        SimjudgeError: one of them is no Unicode.
+    """
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        name = next(name for name in names if not _is_unicode(name))
+        raise SimjudgeError(f"{one_line(ascii(name))}: the name of this file is no UTF-8 text; rename it") from None
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def list_some(names: Sequence[str], most: int = 8) -> str:
     """Join names to a list for a message.
 
@@ -167,8 +191,9 @@ def near_name(given: object, known: Collection[str]) -> str:
         given: what was written.
         known: the names there are.
     """
-    near = difflib.get_close_matches(str(given), known, 1)
-    return f"; is {near[0]} meant?" if near else ""
+    folded = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(str(given).casefold(), folded, 1)
+    return f"; is {folded[near[0]]} meant?" if near else ""
 
 
 def nearest_name(given: object, known: Collection[str]) -> str:

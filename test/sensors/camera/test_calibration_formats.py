@@ -3,8 +3,8 @@
 import cv2
 import numpy as np
 import pytest
-import yaml
 from calibration_files import SIZE, D, K, kalibr, matlab, opencv, ros
+from scipy.io import savemat
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.message_recording import record_messages
@@ -15,6 +15,7 @@ from simjudge.sensors.camera.calibration_formats import plain_calibration
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.camera_messages import CAMERA_INFO_TOPIC, CameraMessages
 
+
 def recording(path, topics=(CAMERA_INFO_TOPIC,)):
     made = CameraMessages(plain_calibration("camera", SIZE, "plumb_bob", K, D), "map").info(1_000_000_000)
     with record_messages(path) as out:
@@ -22,6 +23,7 @@ def recording(path, topics=(CAMERA_INFO_TOPIC,)):
             out.write(topic, 1_000_000_000, made)
 
 
+EIGHT = np.arange(8) / 100
 SHIFTED = K + np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]])
 WAYS = {
     "ROS": ("c.yaml", ros, {}, D, "plumb_bob"),
@@ -101,8 +103,10 @@ def test_a_centre_of_another_size_is_said_and_mended_only_if_asked_to(tmp_path):
 @pytest.mark.parametrize(
     ("name", "write", "says"),
     [
-        ("c.mat", lambda path: path.write_bytes(b"MATLAB 7.3"), r"no \.mat file of version 7"),
+        ("c.mat", lambda path: path.write_bytes(b"MATLAB 7.3"), r"no whole \.mat file of version 7"),
+        ("c.mat", lambda path: path.write_bytes(bytes(range(1, 127))), r"no whole \.mat file of version 7"),
         ("c.mat", lambda path: savemat(path, {"x": 1}), "toStruct"),
+        ("c.mat", lambda path: matlab(path, ImageSize=[np.nan, 640]), "width and height .* no whole numbers"),
         ("c.mat", lambda path: matlab(path, IntrinsicMatrix=[1, 2, 3]), "no cameraParameters"),
         ("c.xml", lambda path: path.write_text("<opencv_storage><K>1</K></opencv_storage>"), "OpenCV cannot read it"),
         ("c.json", lambda path: path.write_text('{"K": "opencv-matrix"]'), "OpenCV cannot read it"),

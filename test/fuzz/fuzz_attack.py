@@ -22,6 +22,8 @@ MEMORY = 3 * 2**30
 """Bytes of address space that one input may add at most."""
 LONGEST_MESSAGE = 3000
 """Characters of a message at most."""
+MANY, FEW, FEWEST = 60, 12, 4
+"""Inputs of a target in `make test`."""
 ROOT = Path(__file__).parents[2]
 
 
@@ -39,7 +41,7 @@ class Target:
         file: the file that is attacked, as a pattern below the folder; the path itself where it is "".
         form: of the file: "json", "yaml", "text" or "bytes".
         read: reads the path, and uses what it gets.
-        slow: whether an input takes a good part of a second, so that there are fewer of them.
+        examples: inputs that `make test` tries: fewer where one takes a good part of a second, or a process of its own.
         needs: a module without which there is no such reader.
     """
 
@@ -48,7 +50,7 @@ class Target:
     file: str
     form: str
     read: Callable[[Path], object]
-    slow: bool = False
+    examples: int = MANY
     needs: str = ""
 
 

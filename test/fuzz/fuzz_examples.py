@@ -228,17 +228,18 @@ def calibration(tool: str, name: str) -> Callable[[Path], Path]:
 
 
 def journal(folder: Path) -> Path:
-    """The journal of a live comparison that was killed, and one of its records beside it."""
+    """The journal of a live comparison that was killed."""
     from fuzz_uses import live_session
 
     from simjudge.data.sets import write_set
     from simjudge.studies.live.frame_bytes import pack
+    from simjudge.studies.live.stream_matching import NO_PARTNER
 
     frames = _sample()
     write_set(frames, folder / "reference.json")
     records = [b"F" + pack(frames.take([i]), key=[0, int(frames.stamp[i])], lost=[]) for i in range(3)]
     records += [
-        b"L" + json.dumps({"left": [0, 5, "has no partner"]}).encode(),
+        b"L" + json.dumps({"left": [0, 5, NO_PARTNER]}).encode(),
         b"L" + json.dumps({"key": [0, 7], "lost": [["boxes", 1, ["a:0"]]]}).encode(),
     ]
     path = folder / "x.journal"
@@ -246,7 +247,6 @@ def journal(folder: Path) -> Path:
     for record in records:
         session._write(record)
     session.close(finished=False)
-    (folder / "record").write_bytes(records[0])
     return path
 
 

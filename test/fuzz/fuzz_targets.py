@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz_attack import ROOT, Target
+from fuzz_attack import FEW, FEWEST, ROOT, Target
 from fuzz_examples import (
     CONES,
     CSV,
@@ -36,7 +36,6 @@ from fuzz_uses import (
     use_image,
     use_info,
     use_journal,
-    use_journal_record,
     use_onnx_metadata,
     use_pose_text,
     use_poses,
@@ -79,11 +78,11 @@ TARGETS: dict[str, Target] = {
         Target("camera", detailed_camera, "", "yaml", use_camera),
         Target("calibration", text_file("calibration.yaml", ROOT / "config/art1_camera.yaml"), "", "yaml",
                use_reader(f"{_CAMERAS}.calibration_file", "read_calibration")),
-        Target("calibration-opencv", calibration("opencv", "c.yml"), "", "text", use_camera),
-        Target("calibration-opencv-xml", calibration("opencv", "c.xml"), "", "text", use_camera),
-        Target("calibration-opencv-json", calibration("opencv", "c.json"), "", "text", use_camera),
+        Target("calibration-opencv", calibration("opencv", "c.yml"), "", "text", use_camera, examples=FEWEST),
+        Target("calibration-opencv-xml", calibration("opencv", "c.xml"), "", "text", use_camera, examples=FEWEST),
+        Target("calibration-opencv-json", calibration("opencv", "c.json"), "", "text", use_camera, examples=FEWEST),
         Target("calibration-kalibr", calibration("kalibr", "c.yaml"), "", "yaml", use_camera),
-        Target("calibration-matlab", calibration("matlab", "c.mat"), "", "bytes", use_camera),
+        Target("calibration-matlab", calibration("matlab", "c.mat"), "", "bytes", use_camera, examples=FEWEST),
         *(Target(f"scene-{line}", scene(line), "", "yaml", use_reader("simjudge.scene.read", "read_scene"))
           for line in LINES),
         Target("scene-shipped", text_file("scene.yaml", ROOT / "config/scenes/lab_random.yaml"), "", "yaml",
@@ -99,15 +98,14 @@ TARGETS: dict[str, Target] = {
                use_reader("simjudge.graph.robot_file", "read_robot")),
         Target("colours", text_file("colours.yaml", ROOT / "config/detectors/cones_red_green.yaml"), "", "yaml",
                use_detector),
-        Target("onnx", onnx_model, "", "bytes", use_detector, slow=True, needs="onnx"),
-        Target("onnx-metadata", onnx_metadata, "", "json", use_onnx_metadata, slow=True, needs="onnx"),
-        Target("checkpoint", checkpoint, "", "bytes", use_detector, slow=True, needs="ultralytics"),
-        Target("result", result, "result/result.json", "json", use_result, slow=True),
-        Target("contexts", result, "result/contexts.parquet", "bytes", use_result, slow=True),
-        Target("gallery", result, "result/gallery/gallery.json", "json", use_result, slow=True),
-        Target("sweep", sweep, "result/sweep.json", "json", use_result, slow=True),
-        Target("journal", journal, "", "bytes", use_journal),
-        Target("journal-record", journal, "record", "bytes", use_journal_record),
+        Target("onnx", onnx_model, "", "bytes", use_detector, examples=FEW, needs="onnx"),
+        Target("onnx-metadata", onnx_metadata, "", "json", use_onnx_metadata, examples=FEW, needs="onnx"),
+        Target("checkpoint", checkpoint, "", "bytes", use_detector, examples=FEW, needs="ultralytics"),
+        Target("result", result, "result/result.json", "json", use_result, examples=FEW),
+        Target("contexts", result, "result/contexts.parquet", "bytes", use_result, examples=FEW),
+        Target("gallery", result, "result/gallery/gallery.json", "json", use_result, examples=FEW),
+        Target("sweep", sweep, "result/sweep.json", "json", use_result, examples=FEW),
+        Target("journal", journal, "", "bytes", use_journal, examples=FEW),
         Target("render-plan", render_pieces, ".out.partial/plan.json", "json", use_render_pieces),
         Target("render-frame", render_pieces, ".out.partial/000001.json", "json", use_render_pieces),
         Target("render-picture", render_pieces, ".out.partial/000001.png", "bytes", use_render_pieces),

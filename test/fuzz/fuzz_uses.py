@@ -167,25 +167,11 @@ def use_journal(path: Path) -> None:
     session.close(finished=False)
 
 
-def use_journal_record(path: Path) -> None:
-    """The same of a journal that is whole, with one strange record in it."""
-    from simjudge.studies.live.journal import Journal
-
-    session = live_session(path.with_name("other.journal"), resume=False)
-    key = session._key
-    session.close(finished=False)
-    strange = Journal(path.with_name("other.journal"), key, resume=False)
-    strange.append((path.parent / "record").read_bytes())
-    strange.close()
-    use_journal(path.with_name("other.journal"))
-
-
-def live_session(journal: Path, *, resume: bool = True) -> Any:
+def live_session(journal: Path) -> Any:
     """A live comparison with the reference beside its journal.
 
     Args:
-        journal: the path.
-        resume: whether to go on with what is in it.
+        journal: the path; what is in it is taken up.
     """
     from simjudge.studies.compare_settings import CompareSettings
     from simjudge.studies.inputs import read_input
@@ -193,7 +179,7 @@ def live_session(journal: Path, *, resume: bool = True) -> Any:
     from simjudge.studies.live.session import LiveOptions, LiveSession
 
     reference = read_input(journal.with_name("reference.json"), None, allow_outside=False)
-    options = LiveOptions(CompareSettings(theta=0.3), journal=journal, resume=resume)
+    options = LiveOptions(CompareSettings(theta=0.3), journal=journal)
     builder = LiveFrameBuilder(("labels", "boxes"))
     return LiveSession(options, reference, builder, lambda line: check_message(line, journal.parent))
 

@@ -68,7 +68,8 @@ class Setting:
     """What is declared of one setting.
 
     Attributes:
-        name: an identifier; the option is `--name` with hyphens (see `option`), the ROS parameter and launch argument `name`.
+        name: an identifier; the option is `--name` with hyphens (see `option`), the ROS parameter and the launch
+            argument are `name`.
         kind: bool, int, float, str or Path; with `many`, of each item; with `form`, str.
         default: the value where none is given; None where there is none (see `required`).
         help: a phrase that stands alone, without the unit and the default.
@@ -81,7 +82,7 @@ class Setting:
         optional: None is a value: "not given".
         required: it has no default and must be given.
         changeable: a node lets it be changed while it runs.
-        option: the option's name where it is not that of the setting, because Python has another meaning for it.
+        option: name of the option, where Python has another meaning for it than as the name of the setting.
     """
 
     name: str

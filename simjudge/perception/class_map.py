@@ -116,10 +116,11 @@ def _require_names(model: str, theirs: dict[int, str], frames: FrameSet, labelle
     else:
         nameless, named, names, numbers = model, frames.name, ours, list(ours)
         pairs = [f"{c}={name}" for c, name in ours.items()]
-    example = f"--rename {','.join(pairs[:_PAIRS_SHOWN])} where numbers mean the same" if pairs else "--rename MODEL=SET"
+    example = f"{','.join(pairs[:_PAIRS_SHOWN])} where numbers mean the same" if pairs else "MODEL=SET"
+    without, having = list_some([str(c) for c in numbers]), list_some(list(names.values()))
     raise SimjudgeError(
-        f"{nameless} has no class names (numbers {list_some([str(c) for c in numbers])}), and {named} has "
-        f"({list_some(list(names.values()))}): name the classes of {nameless}, or say which are the same: {example}"
+        f"{nameless} has no class names (numbers {without}), and {named} has ({having}): name the classes of "
+        f"{nameless}, or say which are the same: --rename {example}"
     )
 
 

@@ -53,7 +53,10 @@ class DetectorSettings(ReadSettings):
         trust: run the code inside a .pt file.
     """
 
-    rename: Renames | None = setting(None, "What the set calls a class of the model's; a class without a name is called by its number.", form=_RENAMES)
+    rename: Renames | None = setting(
+        None, "What the set calls a class of the model's; a class without a name is called by its number.",
+        form=_RENAMES,
+    )  # fmt: skip
     trust: bool = setting(
         default=False, help="Run the code inside the model's file (.pt), which by default is read without."
     )

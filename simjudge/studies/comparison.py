@@ -124,7 +124,7 @@ def compare_sets(
 def read_inputs(
     a: Source, b: Source, settings: MethodSettings, *, log: Log = no_log, progress: ProgressBar = no_progress
 ) -> tuple[InputSet, InputSet]:
-    """Read both sets; the settings' model runs on every set whose predictions were not given.
+    """Read both sets; the settings' model runs on every set whose predictions were not given. Other classes go.
 
     Args:
         a: the set to be predicted.
@@ -134,7 +134,8 @@ def read_inputs(
         progress: shows how far detecting is.
 
     Raises:
-        SimjudgeError: a set, predictions or the model cannot be read.
+        UsageError: neither set has a class of a name that was asked for.
+        SimjudgeError: a set, predictions or the model cannot be read; a set holds nothing of the classes.
     """
     sides = (
         read_input(a, settings.a_predictions, allow_outside=settings.allow_outside),
@@ -150,7 +151,8 @@ def read_inputs(
     _log_detectors(sides, log)
     if note := describe_numbers(sides[0].frames, sides[1].frames):
         log(note)
-    return sides
+    a, b = chosen_classes(sides[0].frames, sides[1].frames, settings.classes)
+    return replace(sides[0], frames=a), replace(sides[1], frames=b)
 
 
 def detect_input(

@@ -16,7 +16,6 @@ from simjudge.core.frames import FrameSet, IntArray
 from simjudge.core.progress import Advance
 from simjudge.perception.confusion import confusion
 from simjudge.studies.class_numbering import match_classes
-from simjudge.studies.class_selection import chosen_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.judged_set import JudgedSet, judge_set, require_labels
 from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
@@ -76,7 +75,7 @@ def compare_pair(
         set_a: the predicted set (usually real), with predictions.
         set_b: the predicting set (usually simulated), with predictions.
         settings: of the comparison. With `paired`, frame i of A and frame i of B show the same. Where predictions come
-            from is settled before.
+            from, and which classes count, is settled before.
         precision: also compute average precision and the confusion of classes.
         advance: told (contexts done, contexts in all).
         deadline: `time.monotonic` after which no more permutations and bootstrap draws begin; `Certainty` says how many
@@ -84,7 +83,6 @@ def compare_pair(
     """
     losses, method = Losses(), settings.method
     require_labels(set_b)
-    set_a, set_b = chosen_classes(set_a, set_b, settings.classes)
     a = judge_set(set_a, method, settings.metric, losses, precision=precision)
     b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=precision)
     painted = painted_geometry((a.frames, b.frames), settings.masks)

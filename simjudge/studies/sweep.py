@@ -12,7 +12,6 @@ from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progres
 from simjudge.core.version import version
 from simjudge.results.result_folder import SWEEP, check_result_folder, write_json
 from simjudge.studies.class_numbering import match_classes
-from simjudge.studies.class_selection import chosen_classes
 from simjudge.studies.compare_settings import SweepSettings
 from simjudge.studies.comparison import Source, read_inputs
 from simjudge.studies.inputs import describe_model
@@ -121,12 +120,11 @@ def sweep_pair(
     Args:
         set_a: the predicted set (usually real), with predictions.
         set_b: the predicting set (usually simulated), with predictions.
-        settings: of the sweep. Where predictions come from is settled before.
+        settings: of the sweep. Where predictions come from, and which classes count, is settled before.
         advance: told (patch sizes done, patch sizes in all).
     """
     losses, method = Losses(), settings.method
     require_labels(set_b)
-    set_a, set_b = chosen_classes(set_a, set_b, settings.classes)
     a = judge_set(set_a, method, settings.metric, losses, precision=False)
     b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=False)
     painted = painted_geometry((a.frames, b.frames), settings.masks)

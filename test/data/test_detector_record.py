@@ -121,6 +121,8 @@ def test_rosbag2_says_it_all_when_it_ends(tmp_path):
     with (tmp_path / "x.mcap").open("wb") as stream:
         writer = Writer(stream)
         writer.start("ros2", "test")
+        schema = writer.register_schema("std_msgs/msg/String", "ros2msg", b"string data")
+        writer.add_message(writer.register_channel("/a", "cdr", schema), 1, bytes(8), 1)
         for custom in ("custom_data: ~", "custom_data: {who: me}"):
             writer.add_metadata("rosbag2", {"serialized_metadata": f"version: 9\n{custom}\n"})
         writer.finish()

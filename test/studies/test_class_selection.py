@@ -45,7 +45,8 @@ def by_hand(frames, ids):
 
 
 def numbers(content):
-    return {key: content[key] for key in ("by_class", "overall", "confusion", "class_names", "curves") if key in content}
+    kept = ("by_class", "overall", "confusion", "class_names", "curves")
+    return {key: content[key] for key in kept if key in content}
 
 
 @pytest.mark.parametrize(("wanted", "ids"), [("red", {1}), (["RED", "blue_cone"], {0, 1}), ("post,red", {1, 2})])

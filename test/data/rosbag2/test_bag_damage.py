@@ -458,7 +458,7 @@ def test_a_message_that_grows_without_end_is_none(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("compression", ["zstd", "lz4"])
 @pytest.mark.parametrize("cut", [False, True])
-def test_a_chunk_that_grows_without_end_is_damaged(compression: str, cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
+def test_a_chunk_without_end_is_damaged(compression: str, cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcap_records, "_LARGEST_CHUNK", 1_000_000)
     zeros = bytes(300_000_000)
     packed = zstandard.ZstdCompressor().compress(zeros) if compression == "zstd" else lz4.frame.compress(zeros)
@@ -480,5 +480,5 @@ def test_a_file_that_grows_without_end_is_refused(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(recording, "_SMALL", 1_000_000)
     packed = zstandard.ZstdCompressor().compress(bytes(100_000_000))
     (tmp_path / "x.db3.zstd").write_bytes(packed)
-    with pytest.raises(SimjudgeError, match=r"x\.db3\.zstd: unpacks to more than 0\.0 GB, 1000 times its size; unpack it"):
+    with pytest.raises(SimjudgeError, match=r"x\.db3\.zstd: unpacks to more than 0\.0 GB, 1000 times its size; "):
         read_recording(tmp_path / "x.db3.zstd")

@@ -20,6 +20,7 @@ from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.data.sets import write_set
 from simjudge.studies.background import BackgroundComparison, ComparisonJob, compare_directions
 from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.comparison import compare_sets
 from simjudge.studies.inputs import read_input
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.journal import Journal
@@ -348,7 +349,7 @@ def test_only_some_classes_are_judged(side):
     live = LiveSession(LiveOptions(chosen), side, LiveFrameBuilder(("labels", "boxes")), lambda _: None)
     for index in range(len(LIVE)):
         live.add(match(index))
-    expected = compare_pair(side.frames, LIVE, chosen).numbers
+    expected = compare_sets(side.frames, LIVE, chosen).result.numbers
     assert list(expected["by_class"]) == ["1"]
     found = live.judge.numbers()
     for name in ("n_a", "n_b", "compared", "mean_w1", "overlap_a", "false_positives_b"):

@@ -367,4 +367,4 @@ def test_frames_without_class_names_say_once_what_their_numbers_mean(side):
     for index in range(2):
         live._judge((0, index), nameless.take([index]), Losses())
     assert len(said) == 1
-    assert "sim has no class names: its numbers are taken for those of real (0 = cone, 1 = post)" in said[0]
+    assert "has no class names: its numbers are taken for those of real (0 = cone, 1 = post)" in said[0]

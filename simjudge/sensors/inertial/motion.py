@@ -6,21 +6,26 @@ only, so that a sample gives the same bits alone and among many.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.interpolate import CubicSpline
+from scipy.ndimage import gaussian_filter1d
 from scipy.spatial.transform import Rotation, RotationSpline
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FloatArray, IntArray
 from simjudge.geometry.poses import Trajectory
-from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits
+from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, TrajectoryInterpolator
 
 SECOND = 1_000_000_000
 _FEWEST = 4
 """Poses that a smooth motion needs."""
+_STRONG = 50.0
+"""M/s^2: no car accelerates so strongly."""
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,28 +111,34 @@ class Motion(ShortRepr):
 
 
 def motion_of_trajectory(
-    trajectory: Trajectory, step: float = 0.001, limits: MotionLimits = DEFAULT_MOTION_LIMITS
+    trajectory: Trajectory,
+    step: float = 0.001,
+    smoothing: float = 0.0,
+    limits: MotionLimits = DEFAULT_MOTION_LIMITS,
 ) -> Motion:
-    """The smooth motion through recorded poses.
+    """The smooth motion through or along recorded poses.
 
-    Positions follow a cubic spline, orientations the spline whose angular velocity is continuous (SciPy's
-    `RotationSpline`). Noise of the poses grows in the accelerations: an error of e metres in poses that are T apart is
-    about 4 e / T^2 there.
+    Without smoothing, positions follow a cubic spline and orientations the spline whose angular velocity is continuous
+    (SciPy's `RotationSpline`). Noise of the poses grows in the accelerations: an error of e metres in poses that are T
+    apart is about 4 e / T^2 there. With smoothing, poses are joined by straight lines and averaged with a Gaussian;
+    noise of the deviation e then leaves e sqrt(3 T / (8 sqrt(pi) smoothing^5)) in the accelerations, and an
+    oscillation of angular frequency w is weakened by exp(-(w smoothing)^2 / 2).
 
     Args:
         trajectory: the poses.
         step: seconds between the samples.
+        smoothing: standard deviation of the Gaussian, seconds; 0: the motion goes through every pose.
         limits: the longest gap between poses that is believed.
 
     Returns:
         Samples from the first pose to the last.
 
     Raises:
-        UsageError: the step is not above 0.
+        UsageError: the step is not above 0, or the smoothing is below 0.
         SimjudgeError: there are too few poses, or a gap between them is too long.
     """
-    if not step > 0:
-        raise UsageError(f"motion: a step of {step} s; a number above 0 is needed")
+    if not (step > 0 and smoothing >= 0):
+        raise UsageError(f"motion: a step of {step} s above 0 and a smoothing of {smoothing} s, 0 or more, are needed")
     if len(trajectory) < _FEWEST:
         raise SimjudgeError(f"{trajectory.name}: holds {len(trajectory)} poses; a motion needs {_FEWEST} or more")
     first = int(trajectory.stamp[0])
@@ -141,12 +152,51 @@ def motion_of_trajectory(
     count = int(np.floor(seconds[-1] / step + 1e-9)) + 1
     stamp = first + np.rint(np.arange(count) * (step * SECOND)).astype(np.int64)
     stamp = stamp[stamp <= trajectory.stamp[-1]]
-    at = (stamp - first) / SECOND
+    motion = _smoothed(trajectory, stamp, step, smoothing) if smoothing else _through(trajectory, stamp, seconds)
+    strongest = float(np.abs(motion.acceleration).max()) if motion.acceleration is not None else 0.0
+    if strongest > _STRONG:
+        log.warning("%s: its poses have accelerations of up to %.0f m/s^2, which is their noise; a smoothing of some"
+                    " tenths of a second takes it away", trajectory.name, strongest)  # fmt: skip
+    return motion
+
+
+def _through(trajectory: Trajectory, stamp: IntArray, seconds: FloatArray) -> Motion:
+    """The motion that goes through every pose."""
+    at = (stamp - trajectory.stamp[0]) / SECOND
     way = CubicSpline(seconds, trajectory.position)
     turn = RotationSpline(seconds, Rotation.from_quat(trajectory.orientation))
-    rotation = turn(at)
     # SciPy's rates are in the axes of the body that turns.
-    return Motion(stamp, way(at), rotation.as_quat(), way(at, 1), turn(at, 1), way(at, 2), turn(at, 2))
+    return Motion(stamp, way(at), turn(at).as_quat(), way(at, 1), turn(at, 1), way(at, 2), turn(at, 2))
+
+
+def _smoothed(trajectory: Trajectory, stamp: IntArray, step: float, smoothing: float) -> Motion:
+    """The motion that a Gaussian leaves of straight lines between the poses."""
+    position, orientation = TrajectoryInterpolator(trajectory).sample(stamp)
+    flips = np.cumprod(np.where((orientation[1:] * orientation[:-1]).sum(axis=1) < 0, -1.0, 1.0))
+    orientation[1:] *= flips[:, None]
+    way, turn = _gaussian(position, smoothing / step), _gaussian(orientation, smoothing / step)
+    turn /= np.linalg.norm(turn, axis=1, keepdims=True)
+    velocity = _rate_of_change(way, step)
+    # q' = q w / 2, so that w = 2 vec(q* q').
+    spin = 2 * _vector_part(turn, _rate_of_change(turn, step))
+    return Motion(stamp, way, turn, velocity, spin, _rate_of_change(velocity, step), _rate_of_change(spin, step))
+
+
+def _gaussian(values: FloatArray, sigma: float) -> FloatArray:
+    """The average over samples; beyond the ends the values go on as their mirror image about the end's point."""
+    reach = min(int(4 * sigma + 0.5), len(values) - 1)
+    before, after = 2 * values[0] - values[reach:0:-1], 2 * values[-1] - values[-2 : -reach - 2 : -1]
+    out: FloatArray = gaussian_filter1d(np.concatenate([before, values, after]), sigma, axis=0, mode="nearest")
+    return out[reach : reach + len(values)]
+
+
+def _rate_of_change(values: FloatArray, step: float) -> FloatArray:
+    return np.asarray(np.gradient(values, step, axis=0, edge_order=2), np.float64)
+
+
+def _vector_part(turn: FloatArray, change: FloatArray) -> FloatArray:
+    """The vector part of conj(q) times p, quaternions x, y, z, w."""
+    return turn[:, 3:] * change[:, :3] - change[:, 3:] * turn[:, :3] - cross(turn[:, :3], change[:, :3])
 
 
 def rotate(orientation: FloatArray, vector: FloatArray) -> FloatArray:

@@ -24,7 +24,15 @@ from simjudge.data.format_support.raw_rows import used_class_ids
 from simjudge.data.format_support.sidecar import load_sidecar
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 
-__all__ = ["Topics", "describe_readable", "read_predictions", "read_set", "sniff_format", "write_set"]
+__all__ = [
+    "Topics",
+    "describe_readable",
+    "read_predictions",
+    "read_set",
+    "read_with_format",
+    "sniff_format",
+    "write_set",
+]
 
 
 def sniff_format(path: str | Path) -> str:
@@ -64,6 +72,23 @@ def read_set(
         SimjudgeError: nothing is there, it is of no known format, it is empty, it is damaged beyond use, or a picture
             lies outside of its folder.
     """
+    return read_with_format(path, tolerance_ns, topics, allow_outside=allow_outside)[0]
+
+
+def read_with_format(
+    path: str | Path, tolerance_ns: int = 0, topics: Topics | None = None, *, allow_outside: bool = False
+) -> tuple[FrameSet, str]:
+    """Read the data set at a path, and tell its format; a large file is parsed but once.
+
+    Args:
+        path, tolerance_ns, topics, allow_outside: see `read_set`.
+
+    Returns:
+        The data set, and what `sniff_format` says of the path.
+
+    Raises:
+        UsageError, SimjudgeError: see `read_set`.
+    """
     source = _source(path)
     form = _find_format(source)
     if topics is not None and (form is None or not form.has_topics):
@@ -86,7 +111,7 @@ def read_set(
     frames = _with_distinct_names(frames, source.path)
     if not allow_outside:
         refuse_outside(frames, source.folder)
-    return frames
+    return frames, form.name
 
 
 def write_set(frames: FrameSet, path: str | Path, to: str | None = None) -> Losses:

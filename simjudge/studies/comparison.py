@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pyarrow.parquet as pq
 
-from simjudge.context.compiled import is_compiled
+from simjudge.context.compiled import forgo_blas, is_compiled
 from simjudge.context.patch_size import small_patch_note
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
@@ -103,6 +103,7 @@ def compare_sets(
     if settings.paired:
         sets = _paired(*sets, settings.pair_tolerance, losses)
     _log_sizes(*sets, log)
+    forgo_blas()
     if not is_compiled():
         log("compiling for this machine, once: about half a minute")
     with progress("comparing contexts") as advance:

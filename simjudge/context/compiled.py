@@ -29,7 +29,8 @@ def forgo_blas() -> None:
     does. SciPy stays usable.
     """
     if _ASKS_FOR_BLAS not in sys.modules and _BLAS not in sys.modules:
-        sys.modules[_BLAS] = None  # type: ignore[assignment] - so Python marks what cannot be imported
+        # So Python marks what cannot be imported.
+        sys.modules[_BLAS] = None  # type: ignore[assignment]
         try:
             import_module(_ASKS_FOR_BLAS)
         finally:

@@ -1,7 +1,7 @@
 """How a body moves, in dense samples: what inertial sensors are computed from.
 
-The world has x east, y north and z up (REP 103), metres and seconds. Functions here use operations on single elements
-only, so that a sample gives the same bits alone and among many.
+The world has x east, y north and z up (REP 103), metres and seconds. Vectors are turned row by row in compiled loops:
+a sample gives the same bits alone and among many, and few samples cost little, which a running simulation needs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import logging
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from scipy.interpolate import CubicSpline
 from scipy.ndimage import gaussian_filter1d
 from scipy.spatial.transform import Rotation, RotationSpline
@@ -200,44 +201,69 @@ def _vector_part(turn: FloatArray, change: FloatArray) -> FloatArray:
 
 
 def rotate(orientation: FloatArray, vector: FloatArray) -> FloatArray:
-    """Turn vectors by unit quaternions: v + 2 w (u x v) + 2 u x (u x v).
+    """Turn vectors by unit quaternions.
 
     Args:
-        orientation: (N, 4), x, y, z, w.
+        orientation: (N, 4) or (1, 4), x, y, z, w.
         vector: (N, 3) or (3,), body axes.
 
     Returns:
         float64 (N, 3), world axes.
     """
-    axis, w = orientation[:, :3], orientation[:, 3:]
-    across = cross(axis, vector)
-    turned: FloatArray = vector + 2.0 * (w * across + cross(axis, across))
-    return turned
+    return _turned(orientation, vector, 1.0)
 
 
 def rotate_back(orientation: FloatArray, vector: FloatArray) -> FloatArray:
     """Turn vectors by the inverses of unit quaternions.
 
     Args:
-        orientation: (N, 4), x, y, z, w.
+        orientation: (N, 4) or (1, 4), x, y, z, w.
         vector: (N, 3) or (3,), world axes.
 
     Returns:
         float64 (N, 3), body axes.
     """
-    return rotate(orientation * np.array([-1.0, -1.0, -1.0, 1.0]), vector)
+    return _turned(orientation, vector, -1.0)
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
     """The cross product of vectors.
 
     Args:
-        a: (..., 3).
-        b: (..., 3).
+        a: (N, 3).
+        b: (N, 3) or (3,).
 
     Returns:
-        float64 (..., 3).
+        float64 (N, 3).
     """
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], -1)
+    out = np.empty((len(a), 3))
+    _cross_rows(np.ascontiguousarray(a), np.ascontiguousarray(b).reshape(-1, 3), out)
+    return out
+
+
+def _turned(orientation: FloatArray, vector: FloatArray, sense: float) -> FloatArray:
+    vectors = np.ascontiguousarray(vector).reshape(-1, 3)
+    out = np.empty((max(len(orientation), len(vectors)), 3))
+    _turn_rows(np.ascontiguousarray(orientation), vectors, sense, out)
+    return out
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _turn_rows(orientation: FloatArray, vector: FloatArray, sense: float, out: FloatArray) -> None:
+    """Turn row by row, v + 2 w (u x v) + 2 u x (u x v); a single row is for all."""
+    for row in range(len(out)):
+        x, y, z, w = orientation[row if len(orientation) > 1 else 0]
+        x, y, z = sense * x, sense * y, sense * z
+        a, b, c = vector[row if len(vector) > 1 else 0]
+        p, q, r = y * c - z * b, z * a - x * c, x * b - y * a
+        out[row, 0] = a + 2.0 * (w * p + (y * r - z * q))
+        out[row, 1] = b + 2.0 * (w * q + (z * p - x * r))
+        out[row, 2] = c + 2.0 * (w * r + (x * q - y * p))
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _cross_rows(left: FloatArray, right: FloatArray, out: FloatArray) -> None:
+    for row in range(len(out)):
+        a, b, c = left[row]
+        d, e, f = right[row if len(right) > 1 else 0]
+        out[row, 0], out[row, 1], out[row, 2] = b * f - c * e, c * d - a * f, a * e - b * d

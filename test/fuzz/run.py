@@ -172,8 +172,12 @@ def at_random(attacked: Any, random: Random, once: Callable[[bytes], None]) -> N
 
 INSTRUMENTED = ["simjudge"]
 """What says which of its code is reached."""
-COMPILED = ["simjudge.context", "simjudge.engines", "simjudge.perception.nms", "simjudge.capture.silhouette"]
-"""What numba compiles, which knows nothing of that."""
+COMPILED = [
+    ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    for file in (ROOT / "simjudge").rglob("*.py")
+    if "numba" in file.read_text(encoding="utf-8")
+]
+"""Modules whose functions numba compiles, which knows nothing of that; atheris takes exact names alone."""
 
 
 if __name__ == "__main__":

@@ -4,9 +4,8 @@ import hashlib
 import json
 from dataclasses import replace
 
-import cv2
-import numpy as np
 import pytest
+from red_squares import paint_red_squares
 from typer.testing import CliRunner
 
 from simjudge.commands.app import app
@@ -33,14 +32,7 @@ def sets(tmp_path):
     """Two sets of three pictures with a red square each, which the sets call ruby; and a detector of scarlet."""
     roots = [tmp_path / name for name in ("real", "sim")]
     for root in roots:
-        for kind in ("images", "labels"):
-            (root / kind).mkdir(parents=True)
-        for i in range(3):
-            picture = np.full((60, 80, 3), 128, np.uint8)
-            picture[10:30, 10 + i : 30 + i] = (0, 0, 255)
-            cv2.imwrite(str(root / "images" / f"{i}.png"), picture)
-            (root / "labels" / f"{i}.txt").write_text(f"4 {(20 + i) / 80} {20 / 60} {20 / 80} {20 / 60}\n")
-        (root / "data.yaml").write_text("train: images\nnames: {4: ruby}\n")
+        paint_red_squares(root, "ruby")
     (tmp_path / "colours.yaml").write_text(THRESHOLDS)
     return (*roots, tmp_path / "colours.yaml")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +38,12 @@ class YoloSplit:
 
 @dataclass(frozen=True)
 class YoloLayout:
-    """A whole data set: its root, its splits, its class names (empty where it has none)."""
+    """A whole data set: its root, its splits, its class names (empty where it has none), and notes for people."""
 
     root: Path
     splits: list[YoloSplit]
     class_names: dict[int, str]
+    notes: list[str] = field(default_factory=list)
 
 
 def is_yolo(path: Path, *, described: bool = False) -> bool:
@@ -104,16 +105,17 @@ def _undescribed(root: Path, found: list[tuple[str, list[Path], Path]]) -> YoloL
     above = _description_in(root.parent)
     if above is None and "images" in (root.name, root.parent.name):
         above = _description_in(root.parent.parent)
-    splits = []
+    splits, notes = [], []
     for name, images, folder in found:
         beside = images[0].parent if images else folder
-        labels, predictions = undescribed_folders(beside, images, described_above=above is not None)
+        labels, predictions, note = undescribed_folders(beside, images, described_above=above is not None)
+        notes += [note] if note else []
         splits.append(YoloSplit(name, images, labels, predictions))
     if above is not None:
-        return YoloLayout(root, splits, parse_class_names(_read_description(above)[0], above))
+        return YoloLayout(root, splits, parse_class_names(_read_description(above)[0], above), notes)
     texts = [split.labels or split.predictions for split in splits]
     names = find_names(list(dict.fromkeys([*texts, root, root.parent])))
-    return YoloLayout(root, splits, class_names_from(enumerate(names), f"{root}: class names"))
+    return YoloLayout(root, splits, class_names_from(enumerate(names), f"{root}: class names"), notes)
 
 
 def _read_description(path: Path) -> tuple[dict[Any, Any], list[Path]]:

@@ -130,6 +130,14 @@ def test_an_installer_says_nothing_but_how_far_it_is(tmp_path):
     assert (tmp_path / "log").read_text().splitlines() == [f"Collecting package{n}" for n in (1, 2, 3)]
 
 
+def test_work_in_the_background_shows_how_far_it_is_since_it_began(tmp_path):
+    (tmp_path / "log").write_text("Collecting one\nCollecting two\n")
+    line = f"SECONDS=10; start_progress {tmp_path}/log 4 ^Collecting 'setting up' 0; sleep 1.5; stop_progress"
+    code, shown = on_terminal(line, tmp_path / "bin")
+    assert code == 0
+    assert re.search(r"setting up: 1\d s, 2 of 4, about 1\d s left", shown)
+
+
 def test_without_a_terminal_it_says_nothing(tmp_path):
     program(tmp_path / "bin", "installer", NOISE.replace("0.8", "0"))
     done = shell(f"follow {tmp_path}/log 6 ^Collecting 'installing core' installer", tmp_path / "bin")

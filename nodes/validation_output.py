@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from std_msgs.msg import Header
 
-from simjudge.core.progress import Advance, ProgressLines
+from simjudge.core.progress import Advance
 from simjudge.reports.context_overlay import SummaryLine, summary_lines
 from simjudge.reports.page import write_report
 from simjudge.results.result_folder import check_result_folder
@@ -108,12 +109,14 @@ class ValidationOutput:
         Yields:
             A function to call with pieces done and pieces in all; it raises WorkAbandonedError once the node ends.
         """
-        lines = ProgressLines(task, _PROGRESS_PERIOD)
+        reported = time.monotonic()
 
         def advance(done: int, total: int) -> None:
+            nonlocal reported
             if self._node.ended:
                 raise WorkAbandonedError
-            if line := lines.line(done, total):
-                self.log(line)
+            if time.monotonic() - reported > _PROGRESS_PERIOD:
+                reported = time.monotonic()
+                self.log(f"{task}: {done} of {total}")
 
         yield advance

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from simjudge.reports.imu_calibration import calibrate_imu as calibrate_imu
     from simjudge.reports.report import report as report
     from simjudge.sensors.camera import filtering
+    from simjudge.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
     from simjudge.studies.compare_settings import CompareSettings as CompareSettings
     from simjudge.studies.compare_settings import SweepSettings as SweepSettings
 
@@ -81,6 +82,7 @@ _HOMES = {
     "TrainedDetector": "simjudge.perception.training",
     "UsageError": "simjudge.core.errors",
     "calibrate_imu": "simjudge.reports.imu_calibration",
+    "calibrate_lidar": "simjudge.sensors.lidar.lidar_calibration",
     "compare": "simjudge.reports.comparison_result",
     "compare_engines": "simjudge.reports.engine_comparison",
     "convert": "simjudge.data.conversion",

@@ -1,4 +1,4 @@
-"""`simjudge calibrate imu BAG`: what real devices tell of their noise, as files for simulated ones."""
+"""`simjudge calibrate`: what recordings of real devices tell of their noise and beams, as files for simulated ones."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def imu(
     source: Path = typer.Argument(..., metavar="BAG", help="A recording of an IMU that stands (sensor_msgs/Imu)."),
     out: Path = typer.Option(..., "--out", help="The sensor file, x.yaml; a plot x.svg comes beside it."),
     topic: str | None = typer.Option(None, "--topic", help="Topic of the IMU.", show_default="the only one"),
-    begin: float = typer.Option(0.0, help="Seconds since the first reading from which on it stands."),
-    end: float | None = typer.Option(None, help="Seconds since the first reading.", show_default="the last"),
+    begin: float = typer.Option(0.0, "--from", help="Seconds since the first reading from which on it stands."),
+    end: float | None = typer.Option(None, "--to", help="Seconds since the first reading.", show_default="the last"),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace files that this command did not write."),
 ) -> None:
     """Fit white noise and drift of a gyroscope and an accelerometer by Allan deviation, and write a sensor file.
@@ -49,4 +49,48 @@ def imu(
             )  # fmt: skip
     Console(width=140, soft_wrap=True, highlight=False).print(table)
     print_note(f"wrote {found.path} and {found.plot_path}")
+    exit_if_lost(found.losses)
+
+
+@app.command("lidar")
+@takes_finite_numbers
+def lidar(
+    source: Path = typer.Argument(
+        ..., metavar="INPUT", help="A recording with PointCloud2, a folder of .bin scans, or an Argoverse 2 sweep."
+    ),
+    out: Path = typer.Option(..., "--out", help="The sensor file, x.yaml."),
+    topic: str | None = typer.Option(None, "--topic", help="Topic of the point clouds.", show_default="the only one"),
+    fields: str = typer.Option(
+        "x,y,z,intensity,time", "--fields", help="Columns of .bin scans, float32 each; also ring, and _ for any other."
+    ),
+    rings: int | None = typer.Option(
+        None, "--rings", min=1, max=1024, help="How many rings there are.", show_default="as many as there seem to be"
+    ),
+    rate: float | None = typer.Option(
+        None, "--rate", min=1e-3, max=1000, help="Turns a second; needed where the points have no times."
+    ),
+    most: int = typer.Option(100, "--turns", min=1, max=10_000, help="Turns to read at most."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace a file that this command did not write."),
+) -> None:
+    """Estimate beams and firing times of a lidar from recorded turns, and write a sensor file.
+
+    The table has each ring's elevation, azimuth and delay with 95 % intervals. Then comes the distance of the recorded
+    points from a simulated turn with that file: the angle between the beams, and the time between the firings.
+    """
+    from simjudge.commands.tables import print_table
+    from simjudge.reports.lidar_table import distance_lines, ring_table, summary_line
+    from simjudge.sensors.lidar.lidar_calibration import calibrate_lidar
+
+    found = calibrate_lidar(
+        source, out, topic=topic, fields=[each.strip() for each in fields.split(",")], rings=rings, rate=rate,
+        most=most, overwrite=overwrite,
+    )  # fmt: skip
+    for each in found.lidars:
+        typer.echo(summary_line(each))
+        print_table(ring_table(each))
+        for line in distance_lines(each):
+            typer.echo(line)
+        for note in each.notes:
+            typer.echo(f"not told by the data: {note}")
+    print_note(f"wrote {found.path}")
     exit_if_lost(found.losses)

@@ -14,10 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from simjudge.commands.stopping import Stopping
 from simjudge.core.errors import Losses
 from simjudge.core.exit_codes import EXIT_LOST
-from simjudge.core.progress import Advance, ProgressBar, ProgressLines
-
-_LINE_PERIOD = 30.0
-"""Seconds between the lines that say how far a task is, where there is no terminal."""
+from simjudge.core.progress import Advance, ProgressBar
 
 err = Console(stderr=True, soft_wrap=True, highlight=False)
 
@@ -33,7 +30,7 @@ def print_note(line: str) -> None:
 
 @contextmanager
 def progress(what: str) -> Iterator[Advance]:
-    """Show how far a task is on stderr: a bar on a terminal, elsewhere a line now and then.
+    """Show a progress bar on stderr, on a terminal only.
 
     Args:
         what: the name of the work.
@@ -41,18 +38,8 @@ def progress(what: str) -> Iterator[Advance]:
     Yields:
         The function that moves the bar; it takes how many pieces are done, and how many there are.
     """
-    if not sys.stderr.isatty():
-        lines = ProgressLines(what, _LINE_PERIOD)
-
-        def print_line(done: int, total: int) -> None:
-            Stopping.check()
-            if line := lines.line(done, total):
-                print_note(line)
-
-        yield print_line
-        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True) as bar:
+    with Progress(*columns, console=err, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task(what, total=None)
 
         def advance(done: int, total: int) -> None:

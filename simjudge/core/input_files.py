@@ -5,7 +5,6 @@ Opening a named pipe waits until somebody writes to it, and /dev/zero never ends
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 
@@ -30,7 +29,10 @@ def is_file(path: Path) -> bool:
     Args:
         path: as it may stand in a data set.
     """
-    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises where a name is too long
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def is_folder(path: Path) -> bool:
@@ -39,7 +41,10 @@ def is_folder(path: Path) -> bool:
     Args:
         path: as it may stand in a data set.
     """
-    return os.path.isdir(path)  # noqa: PTH112 - see above
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def check_file(path: Path, largest: int | None = None) -> None:

@@ -84,7 +84,6 @@ class ParameterFields(_Open):
     theta: Value = None
     patch: PatchSize | None = None
     permutations: Count | None = None
-    classes: list[str] | None = None
 
 
 class InputFields(_Open):

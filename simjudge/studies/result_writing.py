@@ -32,15 +32,14 @@ def comparison_parameters(
 
 
 def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None) -> dict[str, Any]:
-    """The part of `parameters` that says what a context is: preset and `Method`, and the classes where not all count.
+    """The part of `parameters` that says what a context is: preset and `Method`.
 
     Args:
         settings: of a comparison or a sweep.
         painted: what the patches are painted from; None while this is not known.
     """
     method = settings.method
-    chosen = {} if settings.classes is None else {"classes": list(settings.classes)}
-    return chosen | {
+    return {
         "preset": settings.preset,
         "theta": method.theta,
         "patch": list(method.patch),

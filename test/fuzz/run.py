@@ -97,8 +97,7 @@ def attack(name: str, seconds: float, seed: int) -> None:
     """Attack one target until the time is over."""
     guided = find_spec("atheris") is not None
     with instrumented() if guided else nullcontext():
-        from fuzz_attack import Attack, bounded
-        from fuzz_targets import TARGETS
+        from fuzz_targets import TARGETS, Attack, bounded
 
         logging.disable(logging.CRITICAL)
         warnings.simplefilter("ignore")
@@ -172,12 +171,8 @@ def at_random(attacked: Any, random: Random, once: Callable[[bytes], None]) -> N
 
 INSTRUMENTED = ["simjudge"]
 """What says which of its code is reached."""
-COMPILED = [
-    ".".join(file.relative_to(ROOT).with_suffix("").parts)
-    for file in (ROOT / "simjudge").rglob("*.py")
-    if "numba" in file.read_text(encoding="utf-8")
-]
-"""Modules whose functions numba compiles, which knows nothing of that; atheris takes exact names alone."""
+COMPILED = ["simjudge.context", "simjudge.engines", "simjudge.perception.nms", "simjudge.capture.silhouette"]
+"""What numba compiles, which knows nothing of that."""
 
 
 if __name__ == "__main__":

@@ -163,6 +163,7 @@ def test_an_accelerometer_has_a_window(tmp_path, rate, window):
         ("{a: {kind: lidar, rate: 10, range: [0, -5]}}", r"a\.range: 2 numbers"),
         ("{a: {kind: lidar, rate: 10, ring_delay: [1, 2]}}", "ring_delay: has 2 numbers, there are 1 rings"),
         ("{a: {kind: lidar, rate: 10, columns: 1000, ring_delay: [101]}}", "later than 100.00 microseconds"),
+        ("{a: {kind: lidar, rate: 10, head_deviation: [0.1]}}", "head_deviation: one number says nothing of a turn"),
         ("{a: {kind: lidar, rate: 10, samples: 2}}", "samples: several rays a beam need a divergence"),
         ("{a: {kind: lidar, rate: 10, returns: second}}", "returns: there is no 'second'"),
         ("{a: {kind: lidar, rate: 10, window: 0.2}}", r"window: a number from 0 to 0.1 \(1 / rate\)"),

@@ -60,9 +60,13 @@ def lidar_beams(lidar: Lidar) -> Beams:
     start = lidar.start if lidar.start is not None else -sense * lidar.field_of_view / 2
     parts = lidar.columns if lidar.full_turn else max(lidar.columns - 1, 1)
     delay = _of_rings(lidar.ring_delay, rings)[ring]
-    turned = lidar.field_of_view * (column / parts)
+    passed = column / lidar.columns
     if lidar.window > 0:
-        turned = turned + lidar.field_of_view * delay / lidar.window
+        passed = passed + delay / lidar.window
+    turned = lidar.field_of_view * (lidar.columns / parts) * passed
+    if lidar.head_deviation:
+        knots = np.linspace(0, 1, len(lidar.head_deviation))
+        turned = turned + sense * np.interp(passed, knots, lidar.head_deviation)
     azimuth = _wrapped(start + sense * turned + _of_rings(lidar.ring_azimuth, rings)[ring])
     elevation = np.array(lidar.elevation)[ring]
     time = lidar.window * (column / lidar.columns) + delay

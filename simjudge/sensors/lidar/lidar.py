@@ -68,6 +68,8 @@ class Lidar:
             head turns clockwise.
         ring_azimuth: of each ring, added to the column's azimuth, radians; () for none.
         ring_delay: of each ring, seconds after the column's time; () for none. The head turns on meanwhile.
+        head_deviation: azimuth of the head less that of a head that turns evenly, radians, at equal steps of time from
+            the first column's firing to the end of the window, linear in between; () for none.
         divergence: full angles of a beam, horizontal and vertical, radians.
         samples: R: a beam is (2R - 1)^2 rays.
         resolution: surfaces closer together than this along a beam give one return, metres.
@@ -89,6 +91,7 @@ class Lidar:
     start: float | None = None
     ring_azimuth: tuple[float, ...] = ()
     ring_delay: tuple[float, ...] = ()
+    head_deviation: tuple[float, ...] = ()
     divergence: tuple[float, float] = (0.0, 0.0)
     samples: int = 1
     resolution: float = 0.1

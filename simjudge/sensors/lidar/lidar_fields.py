@@ -30,6 +30,7 @@ from simjudge.sensors.sensor_spec import SensorSpec
 _MOST_COLUMNS = 100_000
 _MOST_RINGS = 1024
 _MOST_SAMPLES = 16
+_MOST_KNOTS = 1024
 _MOST_RAYS = 50_000_000
 """Rays of a turn: what 24 bytes a ray and a few copies leave in the memory of a usual computer."""
 
@@ -138,6 +139,9 @@ class LidarFields(SensorFields):
     """Of each ring, added to the azimuth of its column, degrees counter-clockwise."""
     ring_delay: Annotated[tuple[float, ...], NumberList(0, None, _MOST_RINGS)] = ()
     """Of each ring, microseconds from the column's time to its firing."""
+    head_deviation: Annotated[tuple[float, ...], NumberList(-360, 360, _MOST_KNOTS)] = ()
+    """How far the head is ahead counter-clockwise of one that turns evenly, degrees: at equal steps of time over the
+    window, two numbers or more."""
     divergence: DivergenceFields = DivergenceFields()
     """Of each beam."""
     samples: Annotated[int, Whole(1, _MOST_SAMPLES)] = 1
@@ -170,6 +174,8 @@ class LidarFields(SensorFields):
                 raise conflict(f"has {len(given)} numbers, there are {len(rings)} rings", name)
         if self.samples > 1 and not (self.divergence.horizontal or self.divergence.vertical):
             raise conflict("several rays a beam need a divergence that they can be spread over", "samples")
+        if len(self.head_deviation) == 1:
+            raise conflict("one number says nothing of a turn: give two or more, or none", "head_deviation")
         rays = self.columns * len(rings) * (2 * self.samples - 1) ** 2
         if rays > _MOST_RAYS:
             raise conflict(f"{rays / 1e6:.0f} million rays a turn are over {_MOST_RAYS / 1e6:.0f} million", "columns")
@@ -221,6 +227,7 @@ class LidarFields(SensorFields):
             start=None if self.start is None else math.radians(self.start),
             ring_azimuth=_radians(self.ring_azimuth),
             ring_delay=tuple(delay * 1e-6 for delay in self.ring_delay),
+            head_deviation=_radians(self.head_deviation),
             divergence=(self.divergence.horizontal * 1e-3, self.divergence.vertical * 1e-3),
             samples=self.samples,
             resolution=self.resolution,

@@ -66,3 +66,15 @@ def test_rays_stand_in_the_middles_of_equal_cells(samples):
     assert np.unique(upwards.round(15)) == pytest.approx(cells * 1e-3)
     assert across[count**2 // 2] == upwards[count**2 // 2] == 0
     assert lidar_beams(lidar).directions.shape == (8, count**2, 3)
+
+
+@pytest.mark.parametrize("clockwise", [False, True])
+def test_an_uneven_head(clockwise):
+    """0, 2 and 1 degrees counter-clockwise at the begin, the middle and the end of the window, linear in between."""
+    even = replace(PLAIN, window=0.1, clockwise=clockwise, elevation=(0.0, 0.1), ring_delay=(0.0, 0.1 / 16), start=0.5)
+    uneven = replace(even, head_deviation=tuple(np.radians((0, 2, 1))))
+    off = np.degrees(lidar_beams(uneven).azimuth - lidar_beams(even).azimuth)
+    assert np.array_equal(lidar_beams(uneven).time, lidar_beams(even).time)
+    share = lidar_beams(even).time / 0.1
+    expected = [4 * s if s <= 0.5 else 3 - 2 * s for s in share]
+    assert (off + 180) % 360 - 180 == pytest.approx(expected)

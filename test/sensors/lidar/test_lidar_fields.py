@@ -49,6 +49,7 @@ def test_units(tmp_path):
     path = tmp_path / "units.yaml"
     path.write_text("""
 a: {kind: lidar, rate: 5, field_of_view: 90, start: -10, elevation: [-3, 2], ring_azimuth: [1, -1], ring_delay: [0, 7],
+    head_deviation: [0, 0.5, -0.5],
     divergence: {horizontal: 3, vertical: 1.5}, samples: 2, range: [0.5, 60],
     noise: {range: 0.02, range_growth: 0.001, azimuth: 0.1, elevation: 0.2, intensity: 3}}
 """)
@@ -58,6 +59,7 @@ a: {kind: lidar, rate: 5, field_of_view: 90, start: -10, elevation: [-3, 2], rin
     assert np.degrees(lidar.elevation) == pytest.approx([-3, 2])
     assert np.degrees(lidar.ring_azimuth) == pytest.approx([1, -1])
     assert lidar.ring_delay == pytest.approx((0, 7e-6))
+    assert np.degrees(lidar.head_deviation) == pytest.approx([0, 0.5, -0.5])
     assert lidar.divergence == pytest.approx((3e-3, 1.5e-3))
     assert lidar.noise.range == (0.02, 0.001)
     assert np.degrees([lidar.noise.azimuth, lidar.noise.elevation]) == pytest.approx([0.1, 0.2])

@@ -1,0 +1,206 @@
+"""Turns of a real lidar as they were recorded: points with what is known of their rings and times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FloatArray
+from simjudge.geometry.poses import Pose
+
+_COARSEST = 1e-5
+"""Seconds; times in coarser steps say nothing of when a beam fired: a column takes about 50 microseconds."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MeasuredTurn(ShortRepr):
+    """One turn, in the order of the file.
+
+    Attributes:
+        name: the file, or topic and stamp.
+        points: (N, 3), metres, in the sensor's frame at each point's own instant.
+        rounding: (N,), radians, the largest angle by which the file's rounding of x, y and z turns a point.
+        ring: int64 (N,), as the device counts them; None where the file does not say.
+        time: (N,), seconds from any instant; None where the file does not say.
+    """
+
+    name: str
+    points: FloatArray
+    rounding: FloatArray
+    ring: npt.NDArray[np.int64] | None = None
+    time: FloatArray | None = None
+
+    def __len__(self) -> int:
+        """The number of points."""
+        return len(self.points)
+
+    @property
+    def range(self) -> FloatArray:
+        """(N,), metres."""
+        length: FloatArray = np.linalg.norm(self.points, axis=1)
+        return length
+
+    @property
+    def azimuth(self) -> FloatArray:
+        """(N,), radians, counter-clockwise from x."""
+        angle: FloatArray = np.arctan2(self.points[:, 1], self.points[:, 0])
+        return angle
+
+    @property
+    def elevation(self) -> FloatArray:
+        """(N,), radians, up from the plane of x and y."""
+        angle: FloatArray = np.arctan2(self.points[:, 2], np.hypot(self.points[:, 0], self.points[:, 1]))
+        return angle
+
+
+@dataclass(frozen=True)
+class MeasuredLidar:
+    """What was recorded of one device.
+
+    Attributes:
+        name: of the sensor.
+        turns: one or more.
+        mount: where it sits on the car, if the file says it.
+        notes: what the file cannot tell.
+        losses: points that were left out.
+    """
+
+    name: str
+    turns: Sequence[MeasuredTurn]
+    mount: Pose | None = None
+    notes: list[str] = field(default_factory=list)
+    losses: Losses = field(default_factory=Losses)
+
+
+class TurnBuilder:
+    """Makes turns of the columns of files, and counts what is left out."""
+
+    def __init__(self, name: str) -> None:
+        """Begin without turns.
+
+        Args:
+            name: of the sensor.
+        """
+        self.lidar = MeasuredLidar(name, [])
+        self._turns: list[MeasuredTurn] = []
+        self._empty = 0
+
+    def add(
+        self, name: str, stored: npt.NDArray[np.generic], ring: npt.NDArray[np.generic] | None,
+        time: npt.NDArray[np.generic] | None, scale: float = 1.0,
+    ) -> None:  # fmt: skip
+        """Add a turn whose points are in the sensor's frame.
+
+        Args:
+            name: of the turn, for messages.
+            stored: (N, 3), metres, in the type in which the file has them.
+            ring: (N,), as stored, or None.
+            time: (N,), as stored, or None.
+            scale: seconds of one unit of time.
+        """
+        points = np.asarray(stored, np.float64)
+        seen = np.isfinite(points).all(1) & points.any(1)
+        self._empty += int((~seen).sum())
+        points, rings = points[seen], None if ring is None else np.asarray(ring, np.int64)[seen]
+        seconds = self._seconds(name, None if time is None else time[seen], scale)
+        if len(points):
+            turn = MeasuredTurn(name, points, rounding_angle(stored[seen], np.zeros(3)), rings, seconds)
+            self.add_turn(turn)
+
+    def add_turn(self, turn: MeasuredTurn) -> None:
+        """Add a turn; points whose time is before that of an earlier point of their ring are left out and counted.
+
+        Args:
+            turn: all of its points are real ones.
+        """
+        keep = np.ones(len(turn), np.bool_)
+        if turn.time is not None and turn.ring is not None:
+            order = np.argsort(turn.ring, kind="stable")
+            for rows in np.split(order, np.nonzero(np.diff(turn.ring[order]))[0] + 1):
+                keep[rows] = turn.time[rows] >= np.maximum.accumulate(turn.time[rows])
+            where = f"{turn.name}: point {int(np.argmin(keep)) + 1}"
+            kind = "points with a time before that of their ring's last point"
+            self.lidar.losses.add(kind, where, int((~keep).sum()))
+        if not keep.all():
+            time, ring = turn.time, turn.ring
+            assert time is not None  # noqa: S101 - points are left out by their times only
+            assert ring is not None  # noqa: S101
+            turn = MeasuredTurn(turn.name, turn.points[keep], turn.rounding[keep], ring[keep], time[keep])
+        self._turns.append(turn)
+
+    def build(self, where: str) -> MeasuredLidar:
+        """Hand over what was added.
+
+        Args:
+            where: names the input in messages.
+
+        Raises:
+            SimjudgeError: there is no point.
+        """
+        if not self._turns:
+            raise SimjudgeError(f"{where}: holds no point with a return")
+        if self._empty:
+            self.note(f"{self._empty} beams without a return (NaN, or 0 0 0)")
+        timed = [turn for turn in self._turns if turn.time is not None]
+        if 0 < len(timed) < len(self._turns):
+            self.lidar.losses.add("turns without usable times, beside others that have them", where,
+                                  len(self._turns) - len(timed))  # fmt: skip
+        about = self.lidar
+        return MeasuredLidar(about.name, tuple(timed or self._turns), about.mount, about.notes, about.losses)
+
+    def note(self, line: str) -> None:
+        """Say something once.
+
+        Args:
+            line: what the file cannot tell.
+        """
+        if line not in self.lidar.notes:
+            self.lidar.notes.append(line)
+
+    def _seconds(self, name: str, time: npt.NDArray[np.generic] | None, scale: float) -> FloatArray | None:
+        if time is None or not len(time):
+            return None
+        largest = float(np.max(np.abs(time.astype(np.float64))))
+        step = 1.0 if np.issubdtype(time.dtype, np.integer) else float(np.spacing(time.dtype.type(largest)))
+        if step * scale > _COARSEST:
+            self.note(
+                f"times are {time.dtype} near {largest * scale:.4g} s, where one step is {step * scale:.3g} s: "
+                "no firing times can be had from them"
+            )
+            return None
+        seconds = time.astype(np.float64) * scale
+        if not np.isfinite(seconds).all():
+            raise SimjudgeError(f"{name}: {int((~np.isfinite(seconds)).sum())} points have a time that is no number")
+        if np.ptp(seconds) == 0:
+            self.note("all points of a turn have the same time: no firing times can be had from them")
+            return None
+        centred: FloatArray = seconds - seconds.min()
+        return centred
+
+
+def rounding_angle(stored: npt.NDArray[np.generic], origin: FloatArray) -> FloatArray:
+    """How far the rounding of x, y and z can turn a point, seen from the sensor.
+
+    Args:
+        stored: (N, 3), metres, in the type in which the file has them.
+        origin: (3,), the sensor in the same frame.
+
+    Returns:
+        (N,), radians: the largest angle over the box of half a step of that type in each coordinate.
+    """
+    half = np.spacing(np.abs(stored)).astype(np.float64) / 2 if stored.dtype.kind == "f" else np.full(stored.shape, 0.5)
+    ray = np.asarray(stored, np.float64) - origin
+    length = np.maximum(np.linalg.norm(ray, axis=1, keepdims=True), 1e-9)
+    ray = ray / length
+    largest = np.zeros(len(ray))
+    for sign in ((1, 1, 1), (1, 1, -1), (1, -1, 1), (1, -1, -1)):
+        corner = half * sign
+        across = corner - np.einsum("ni,ni->n", corner, ray)[:, None] * ray
+        largest = np.maximum(largest, np.linalg.norm(across, axis=1))
+    angle: FloatArray = largest / length[:, 0]
+    return angle

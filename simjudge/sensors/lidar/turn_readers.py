@@ -1,0 +1,223 @@
+"""Reads turns of real lidars: folders of raw .bin files, Argoverse 2 sweeps, PointCloud2 in recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import feather
+
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.frames import FloatArray
+from simjudge.core.input_files import check_file, read_bytes
+from simjudge.data.rosbag2.interfaces import recorded_types
+from simjudge.data.rosbag2.recorded_images import UNREADABLE
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import format_seconds
+from simjudge.geometry.keyframes import Keyframes
+from simjudge.geometry.poses import Pose
+from simjudge.sensors.lidar.measured_turns import MeasuredLidar, MeasuredTurn, TurnBuilder, rounding_angle
+from simjudge.sensors.lidar.point_cloud import CLOUD_TYPE, read_cloud
+
+RAW_FIELDS = ("x", "y", "z", "intensity", "time")
+"""Of .bin files, unless others are named."""
+_RAW_NAMES = ("x", "y", "z", "intensity", "ring", "time", "_")
+_LARGEST = 2**31
+"""Bytes of a file that is read whole."""
+_RINGS = ("ring", "channel", "line", "laser_number", "laser_id")
+_TIMES = ("time", "t", "timestamp", "time_stamp", "offset_time", "offset_ns")
+_ARGOVERSE_SENSORS = (("up_lidar", 0), ("down_lidar", 32))
+_ARGOVERSE_RINGS = 32
+_SWEEP, _POSES, _MOUNTS = "lidar.feather", "city_SE3_egovehicle.feather", "egovehicle_SE3_sensor.feather"
+
+
+def read_turns(
+    path: Path, *, topic: str | None = None, fields: Sequence[str] = RAW_FIELDS, most: int = 100
+) -> list[MeasuredLidar]:
+    """Read what was recorded of one or more lidars.
+
+    Args:
+        path: a .bin file or a folder of them, an Argoverse 2 sweep (its folder, or the .feather file), or a recording.
+        topic: of a recording; None: the only one with point clouds.
+        fields: columns of .bin files, float32 each: x, y, z and any of intensity, ring, time (seconds), _ (no matter).
+        most: how many turns are read at most.
+
+    Returns:
+        The devices, each with its turns.
+
+    Raises:
+        UsageError: the fields make no sense.
+        SimjudgeError: the path holds no turns, or a file lacks what is needed.
+    """
+    if path.is_file() and path.suffix == ".feather":
+        return _read_argoverse(path)
+    if path.is_dir() and (path / _SWEEP).is_file():
+        return _read_argoverse(path / _SWEEP)
+    if path.suffix == ".bin":
+        return [_read_raw(path, [path], fields)]
+    if path.is_dir() and not is_recording(path):
+        found = sorted(path.glob("*.bin")) or sorted((path / "points").glob("*.bin"))
+        if not found:
+            raise SimjudgeError(f"{path}: holds no .bin files, no {_SWEEP} and no recording; name a folder that does")
+        return [_read_raw(path, found[:most], fields)]
+    return [_read_recording(path, topic, most)]
+
+
+def _read_raw(path: Path, files: Sequence[Path], fields: Sequence[str]) -> MeasuredLidar:
+    unknown = [name for name in fields if name not in _RAW_NAMES]
+    twice = [name for name in fields if name != "_" and list(fields).count(name) > 1]
+    if unknown or twice or not {"x", "y", "z"} <= set(fields):
+        names = ", ".join(_RAW_NAMES)
+        raise UsageError(f"--fields {','.join(fields)}: x, y, z are needed, each once, and any of {names}")
+    column = {name: number for number, name in enumerate(fields)}
+    builder = TurnBuilder("lidar")
+    for file in files:
+        data = read_bytes(file, _LARGEST)
+        width = 4 * len(fields)
+        if not data or len(data) % width:
+            raise SimjudgeError(
+                f"{file}: {len(data)} bytes are no whole number of points of {len(fields)} float32 "
+                f"({' '.join(fields)}); name its columns with --fields"
+            )
+        table = np.frombuffer(data, "<f4").reshape(-1, len(fields))
+        ring, time = (table[:, column[name]] if name in column else None for name in ("ring", "time"))
+        if time is None:
+            builder.note("no column of times")
+        if ring is not None and not (np.isfinite(ring).all() and (ring == np.rint(ring)).all()):
+            raise SimjudgeError(f"{file}: its rings are no whole numbers; name its columns with --fields")
+        builder.add(str(file), table[:, [column[name] for name in "xyz"]], ring, time)
+    return builder.build(str(path))
+
+
+def _read_recording(path: Path, topic: str | None, most: int) -> MeasuredLidar:
+    recording = Recording(path)
+    name = _cloud_topic(recording, topic)
+    held = recording.topics[name]
+    types = recorded_types(((held.type, held.definition),))
+    builder = TurnBuilder("lidar")
+    count = 0
+    for stored in recording.messages({name}):
+        where = f"{path}: {name} at {format_seconds(stored.time)}"
+        try:
+            message = types.deserialize_cdr(stored.data, held.type)
+        except UNREADABLE:
+            builder.lidar.losses.add("messages that cannot be decoded", where)
+            continue
+        _add_cloud(builder, read_cloud(message, where), where)
+        count += 1
+        if count == most:
+            break
+    builder.lidar.losses.extend(recording.losses)
+    return builder.build(f"{path}: {name}")
+
+
+def _cloud_topic(recording: Recording, topic: str | None) -> str:
+    held = [info.topic for info in recording.topic_infos() if info.type == CLOUD_TYPE]
+    listed = ", ".join(held) or "none"
+    if topic is not None:
+        if topic not in held:
+            raise SimjudgeError(f"{recording.path}: {topic} is no topic of point clouds in it; there are {listed}")
+        return topic
+    if len(held) != 1:
+        raise SimjudgeError(f"{recording.path}: one topic of {CLOUD_TYPE} is needed; there are {listed}; give --topic")
+    return held[0]
+
+
+def _add_cloud(builder: TurnBuilder, cloud: npt.NDArray[np.void], where: str) -> None:
+    names = cloud.dtype.names or ()
+    missing = [name for name in "xyz" if name not in names]
+    if missing:
+        raise SimjudgeError(f"{where}: has no field {', '.join(missing)}; it has {', '.join(names) or 'none'}")
+    ring, time = (next((each for each in known if each in names), None) for known in (_RINGS, _TIMES))
+    if ring is None:
+        builder.note(f"no ring field ({', '.join(_RINGS)}): rings are found by elevation")
+    if time is None:
+        builder.note(f"no time field ({', '.join(_TIMES)}): no firing times can be had")
+    # Whole numbers are nanoseconds (Ouster's t, Livox's offset_time), others seconds.
+    scale = 1e-9 if time is not None and np.issubdtype(cloud[time].dtype, np.integer) else 1.0
+    stored = np.stack([cloud[name] for name in "xyz"], -1)
+    builder.add(where, stored, None if ring is None else cloud[ring], None if time is None else cloud[time], scale)
+
+
+def _read_argoverse(path: Path) -> list[MeasuredLidar]:
+    """Two lidars of 32 rings each; the points are moved back from the car's frame at the sweep's stamp."""
+    sweep = _columns(path, ("x", "y", "z", "laser_number", "offset_ns"))
+    poses, stamp = _columns(path.with_name(_POSES), _pose_names("timestamp_ns")), _sweep_stamp(path)
+    mounts = _columns(path.with_name(_MOUNTS), _pose_names("sensor_name"))
+    time = (poses["timestamp_ns"] - stamp) * 1e-9
+    _, first = np.unique(time, return_index=True)
+    position, orientation = _pose_columns(poses)
+    car = Keyframes(time[first], position[first, None], orientation[first, None])
+    offset = sweep["offset_ns"] * 1e-9
+    if offset.min() < time.min() or offset.max() > time.max():
+        raise SimjudgeError(f"{path.with_name(_POSES)}: its poses do not cover the sweep's {np.ptp(offset):.3f} s")
+    stored = np.stack([sweep[name] for name in "xyz"], -1)
+    laser = sweep["laser_number"].astype(np.int64)
+    found = []
+    for name, lowest in _ARGOVERSE_SENSORS:
+        rows = (laser >= lowest) & (laser < lowest + _ARGOVERSE_RINGS) & np.isfinite(stored).all(1)
+        which = np.nonzero(mounts["sensor_name"] == name)[0]
+        if not rows.any() or len(which) != 1:
+            raise SimjudgeError(f"{path}: needs points of {name}, and its mount in {_MOUNTS}")
+        mount_position, mount_orientation = (each[which[0]] for each in _pose_columns(mounts))
+        mount = Pose(tuple(mount_position), tuple(mount_orientation / np.linalg.norm(mount_orientation)))
+        points = _at_own_instant(stored[rows].astype(np.float64), offset[rows], car)
+        turn = MeasuredTurn(
+            f"{path} ({name})", mount.to_body(points), rounding_angle(stored[rows], mount_position),
+            laser[rows] - lowest, offset[rows] - offset[rows].min(),
+        )  # fmt: skip
+        builder = TurnBuilder(name)
+        builder.add_turn(turn)
+        made = builder.build(str(path))
+        found.append(MeasuredLidar(name, made.turns, mount, made.notes, made.losses))
+    return found
+
+
+def _at_own_instant(points: FloatArray, time: FloatArray, car: Keyframes) -> FloatArray:
+    """Points of the car's frame at time 0, in the car's frame at each point's own time."""
+    (rotation,), (position,) = car.at(np.zeros(1))
+    turned, moved = car.at(time)
+    back: FloatArray = np.einsum("nji,nj->ni", turned, points @ rotation.T + position - moved)
+    return back
+
+
+def _sweep_stamp(path: Path) -> int:
+    """Nanoseconds; the sweep's file is named by it in the data set, and annotations carry it."""
+    if path.stem.isdigit():
+        return int(path.stem)
+    labels = path.with_name("annotations.feather")
+    if not labels.is_file():
+        raise SimjudgeError(f"{path}: the sweep's stamp is not known; call the file STAMP.feather, in nanoseconds")
+    stamps = np.unique(_columns(labels, ("timestamp_ns",))["timestamp_ns"])
+    if len(stamps) != 1:
+        raise SimjudgeError(f"{labels}: has {len(stamps)} stamps; call the sweep's file by its own")
+    return int(stamps[0])
+
+
+def _columns(path: Path, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    check_file(path, _LARGEST)
+    try:
+        table = feather.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise SimjudgeError(f"{path}: is no feather file: {' '.join(str(error).split())}") from error
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        raise SimjudgeError(f"{path}: has no column {', '.join(missing)}; it has {', '.join(table.column_names)}")
+    if not len(table):
+        raise SimjudgeError(f"{path}: has no rows")
+    return {name: table[name].to_numpy() for name in names}
+
+
+def _pose_names(first: str) -> tuple[str, ...]:
+    return (first, "qw", "qx", "qy", "qz", "tx_m", "ty_m", "tz_m")
+
+
+def _pose_columns(table: dict[str, npt.NDArray[Any]]) -> tuple[FloatArray, FloatArray]:
+    position = np.stack([table[name].astype(np.float64) for name in ("tx_m", "ty_m", "tz_m")], -1)
+    orientation = np.stack([table[name].astype(np.float64) for name in ("qx", "qy", "qz", "qw")], -1)
+    return position, orientation

@@ -23,6 +23,30 @@ def test_the_shipped_sensors():
     assert by_kind["accelerometer"].deviation == (0.05, 0.05, 0.05)
 
 
+@pytest.mark.parametrize(
+    ("name", "sensor", "deviation", "walk"),
+    [
+        # Data sheets' figures by hand: density sqrt(rate), and sqrt(3) B^2 / (2 N) of a bias instability.
+        ("icm20948", "gyroscope", 0.015 * DEGREE * 10, 0),
+        ("icm20948", "accelerometer", 230e-6 * 9.80665 * 10, 0),
+        ("mti300", "gyroscope", 0.01 * DEGREE * 20, math.sqrt(3) * (DEGREE / 360) ** 2 / (0.02 * DEGREE)),
+        ("mti300", "accelerometer", 60e-6 * 9.80665 * 20, math.sqrt(3) * 15e-6**2 / 120e-6 * 9.80665),
+    ],
+)
+def test_presets_have_the_figures_of_their_data_sheets(name, sensor, deviation, walk):
+    specs = {spec.name: spec for spec in read_sensors(name)}
+    noise = specs[sensor].noise if sensor in specs else getattr(specs["imu"], sensor)
+    assert noise.deviation == pytest.approx((deviation,) * 3, rel=1e-6)
+    assert noise.random_walk() == pytest.approx((walk,) * 3, rel=1e-6)
+
+
+def test_presets_of_position():
+    (gps,), (encoders,) = read_sensors("neo_m8n"), read_sensors("as5048")
+    # Half of all fixes lie within 2.5 m: 1 - exp(-r^2 / (2 s^2)) = 1 / 2.
+    assert 1 - math.exp(-(2.5**2) / (2 * gps.deviation[0] ** 2)) == pytest.approx(0.5, abs=0.002)
+    assert 360 / encoders.ticks == pytest.approx(0.0219, abs=1e-4)
+
+
 def test_what_all_sensors_have(tmp_path):
     (spec,) = sensors(
         tmp_path,
@@ -130,6 +154,7 @@ def test_an_accelerometer_has_a_window(tmp_path, rate, window):
         ("{a: {kind: gyroscope, rate: 10, noise: {bias_instability: 1}}}", "needs a noise_density or a deviation"),
         ("{a: {kind: gyroscope, rate: 10, noise: {bias: {deviation: 1, time: 0}}}}", r"bias\.time: a time above 0"),
         ("{a: {kind: imu, rate: 10, noise: {gyroscope: {deviation: 1 m}}}}", r"gyroscope\.deviation: there is no unit"),
+        ("{a: {kind: gyroscope, rate: 10, noise: {deviation: 1e300 mg}}}", r"noise\.deviation: a number of 0 or more"),
         ("{a: {kind: imu, rate: 10, noise: {deviation: 1}}}", r"noise\.deviation: no such field"),
         ("{a: {kind: gps, rate: 1, filters: [smooth]}}", "no filter of readings is called 'smooth'"),
         ("{a: {kind: gps, rate: 1, filters: [{quantise: {step: 1}}]}}", "is quantize meant"),

@@ -20,6 +20,8 @@ from simjudge.sensors.inertial.noise import FLATNESS, ZERO, NoiseModel, Triple, 
 STANDARD_GRAVITY = 9.80665
 """m/s^2: what data sheets mean by g."""
 _TIME = {"s": 1.0, "min": 60.0, "h": 3600.0}
+_LARGEST = 1e12
+"""No figure of a data sheet is larger, whatever its unit."""
 _DEGREE = math.pi / 180
 _HOUR = 3600.0
 _WRITTEN = {r"√\(?(\w+)\)?": r"sqrt(\1)", "°": "deg", "[µμ]": "u", "²": "^2", " ": "", r"\bhr\b": "h"}
@@ -125,7 +127,7 @@ class MeasureType(FieldType):
         if isinstance(value, str):
             found = re.fullmatch(r"\s*([-+0-9.eE]+)\s*(\S.*?)?\s*", value)
             value, unit = (parse_number(found[1]), found[2] or "") if found else (None, "")
-        if not is_number(value) or (value < 0 and not self._negative):
+        if not is_number(value, _LARGEST) or (value < 0 and not self._negative):
             raise refusal(self.needed)
         return float(value), unit
 

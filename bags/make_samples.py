@@ -32,7 +32,7 @@ START = 1_700_000_000 * 1_000_000_000
 CAMERA = Camera()
 CLASS_NAMES = {RED: "red", GREEN: "green"}
 LEAST_VISIBLE, LEAST_HEIGHT = 0.3, 8.0
-"""A cone is labelled where at least this part of it shows, and from this many pixels of height."""
+"""A cone is labelled where at least this part of it within the picture shows, and from this many pixels of height."""
 
 REAL_LOOK = Look(texture=0.3, gradient=0.4, floor=(0.60, 0.58, 0.53), wall=(0.78, 0.77, 0.72), seed=11)
 SIM_LOOK = Look()
@@ -110,15 +110,18 @@ class PaintedImages:
 
 def recording(name: str, images: PaintedImages, camera: list[Step]) -> FrameSet:
     """A labelled set of the images seen through a camera."""
-    frames, cones, boxes = [], [], []
+    frames, cones, boxes, distance, visible = [], [], [], [], []
     for index in range(len(images)):
         painted = images.painted(index)
         height = painted.box[:, 3] - painted.box[:, 1]
-        labelled = (painted.visible >= LEAST_VISIBLE) & (height >= LEAST_HEIGHT)
+        labelled = (painted.unhidden >= LEAST_VISIBLE) & (height >= LEAST_HEIGHT)
         frames += [index] * int(labelled.sum())
         cones += painted.cone[labelled].tolist()
         boxes += painted.box[labelled].tolist()
-    objects = Objects.build(frames, images.scene.class_id[np.array(cones, np.int64)], boxes, cones)
+        distance += painted.distance[labelled].tolist()
+        visible += painted.visible[labelled].tolist()
+    class_id = images.scene.class_id[np.array(cones, np.int64)]
+    objects = Objects.build(frames, class_id, boxes, cones, distance=distance, visible=visible)
     size = [(CAMERA.width, CAMERA.height)] * len(images)
     stamp = START + np.arange(len(images), dtype=np.int64) * (1_000_000_000 // RATE)
     bare = FrameSet.build(name, size, objects, stamp=stamp, class_names=CLASS_NAMES)

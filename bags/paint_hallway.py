@@ -59,7 +59,7 @@ def hallway(count: int, margin: float = 0.0, seed: int = 5) -> FrameSet:
         course, pose = scene(rng)
         painted = paint(course, pose, CAMERA, LOOK)
         high = painted.box[:, 3] - painted.box[:, 1] >= LEAST_HEIGHT
-        labelled = high & (painted.visible >= LEAST_VISIBLE)
+        labelled = high & (painted.unhidden >= LEAST_VISIBLE)
         pictures.append(as_uint8(painted.pixels))
         frames += [index] * int(labelled.sum())
         classes += course.class_id[painted.cone[labelled]].tolist()

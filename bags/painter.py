@@ -27,6 +27,8 @@ STRIPE = (0.52, 0.64)
 """Where the white stripe is, as parts of the height."""
 RED, GREEN = 1, 2
 FloatImage = npt.NDArray[np.float32]
+Window = tuple[int, int, int, int]
+"""A part of the oversampled picture's plane: x0, y0, x1, y1, the last two just outside."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,15 @@ class Camera:
         """Focal length in pixels."""
         return self.width / 2 / math.tan(self.field_of_view / 2)
 
-    def rays(self) -> FloatImage:
-        """Directions of all rays in the camera frame, (h, w, 3) with OVERSAMPLING, not normalized: z is 1."""
+    def rays(self, window: Window | None = None) -> FloatImage:
+        """Directions of rays in the camera frame, (h, w, 3) with OVERSAMPLING, not normalized: z is 1.
+
+        Those of the whole picture, or of a window that may reach beyond it.
+        """
+        x0, y0, x1, y1 = window or (0, 0, self.width * OVERSAMPLING, self.height * OVERSAMPLING)
         step = 1 / OVERSAMPLING
-        x = (np.arange(self.width * OVERSAMPLING) + 0.5) * step - self.width / 2
-        y = (np.arange(self.height * OVERSAMPLING) + 0.5) * step - self.height / 2
+        x = (np.arange(x0, x1) + 0.5) * step - self.width / 2
+        y = (np.arange(y0, y1) + 0.5) * step - self.height / 2
         grid = np.meshgrid(x / self.focal, y / self.focal)
         return np.stack([*grid, np.ones_like(grid[0])], 2).astype(np.float32)
 
@@ -117,13 +123,17 @@ class Painted:
         pixels: float32 (H, W, 3), full scale 1.
         cone: int64 (K,), the cones that can be seen.
         box: float64 (K, 4), x0, y0, x1, y1 around the visible part of each, to 1 / OVERSAMPLING of a pixel.
-        visible: float64 (K,), how much of the cone's outline within the picture nothing else hides, in (0, 1].
+        unhidden: float64 (K,), how much of the cone's outline within the picture nothing else hides, in (0, 1].
+        visible: float64 (K,), how much of its whole outline can be seen: beyond the picture, nothing can.
+        distance: float64 (K,), from the camera straight to the middle of the cone, metres.
     """
 
     pixels: FloatImage
     cone: IntArray
     box: FloatArray
+    unhidden: FloatArray
     visible: FloatArray
+    distance: FloatArray
 
 
 def paint(course: Course, pose: Pose, camera: Camera, look: Look) -> Painted:
@@ -133,12 +143,15 @@ def paint(course: Course, pose: Pose, camera: Camera, look: Look) -> Painted:
     for cone in np.argsort(-distance):  # the far ones first: nearer ones are painted over them
         canvas.add_cone(int(cone), course, look)
     small = cv2.resize(canvas.picture, (camera.width, camera.height), interpolation=cv2.INTER_AREA)
-    return _seen(np.asarray(small, np.float32), canvas.owner, canvas.outline)
+    return _seen(np.asarray(small, np.float32), canvas, course)
 
 
 @dataclass(frozen=True)
 class _Canvas:
-    """A picture being painted, one element a ray: its colour, whose it is, and how many rays would meet each cone."""
+    """A picture being painted, one element a ray: its colour, whose it is.
+
+    And how many rays would meet each cone alone: within the picture, and on a picture without edges.
+    """
 
     pose: Pose
     camera: Camera
@@ -147,6 +160,7 @@ class _Canvas:
     picture: FloatImage
     owner: IntArray
     outline: IntArray
+    whole: IntArray
 
     @classmethod
     def of_hall(cls, course: Course, pose: Pose, camera: Camera, look: Look) -> _Canvas:
@@ -154,16 +168,25 @@ class _Canvas:
         eye = np.array([pose.x, pose.y, pose.z])
         picture = _hall(course, eye.astype(np.float32), rays, look)
         owner = np.full(rays.shape[:2], -1, np.int64)
-        return cls(pose, camera, eye, rays, picture, owner, np.zeros(len(course.place), np.int64))
+        none = np.zeros(len(course.place), np.int64)
+        return cls(pose, camera, eye, rays, picture, owner, none, none.copy())
 
     def add_cone(self, cone: int, course: Course, look: Look) -> None:
         """Paint one cone: the exact intersection of every ray near it with a frustum."""
-        window = _window(course.place[cone], self.pose, self.camera)
-        if window is None:
+        around = _window(course.place[cone], self.pose, self.camera)
+        if around is None:
             return
-        reach, height, facing = _frustum(self.eye - [*course.place[cone], 0.0], self.rays[window].astype(np.float64))
+        rows, columns = self.owner.shape
+        x0, y0, x1, y1 = max(around[0], 0), max(around[1], 0), min(around[2], columns), min(around[3], rows)
+        if x0 >= x1 or y0 >= y1:
+            return
+        eye, window = self.eye - [*course.place[cone], 0.0], (slice(y0, y1), slice(x0, x1))
+        reach, height, facing = _frustum(eye, self.rays[window].astype(np.float64))
         hit = np.isfinite(reach)
-        self.outline[cone] = np.count_nonzero(hit)
+        self.outline[cone] = self.whole[cone] = np.count_nonzero(hit)
+        if around != (x0, y0, x1, y1):
+            beyond = self.camera.rays(around) @ self.pose.rotation().T.astype(np.float32)
+            self.whole[cone] = np.count_nonzero(np.isfinite(_frustum(eye, beyond.astype(np.float64))[0]))
         colour = np.array(look.cones[int(course.class_id[cone])])
         part = height / CONE_HEIGHT
         stripe = (part > look.stripe[0]) & (part < look.stripe[1])
@@ -172,17 +195,20 @@ class _Canvas:
         self.owner[window][hit] = cone
 
 
-def _seen(pixels: FloatImage, owner: IntArray, outline: IntArray) -> Painted:
-    cones, boxes, visible = [], [], []
-    for cone in np.flatnonzero(outline):
-        rows, columns = np.nonzero(owner == cone)
+def _seen(pixels: FloatImage, canvas: _Canvas, course: Course) -> Painted:
+    cones, boxes, shown = [], [], []
+    for cone in np.flatnonzero(canvas.outline):
+        rows, columns = np.nonzero(canvas.owner == cone)
         if len(rows) == 0:
             continue
         cones.append(int(cone))
         boxes.append([columns.min(), rows.min(), columns.max() + 1, rows.max() + 1])
-        visible.append(len(rows) / outline[cone])
+        shown.append(len(rows))
+    cone_of, count = np.array(cones, np.int64), np.array(shown, np.float64)
     box = np.array(boxes, np.float64).reshape(-1, 4) / OVERSAMPLING
-    return Painted(pixels, np.array(cones, np.int64), box, np.array(visible, np.float64))
+    middle = np.insert(course.place[cone_of], 2, CONE_HEIGHT / 2, axis=1)
+    distance = np.linalg.norm(middle - canvas.eye, axis=1)
+    return Painted(pixels, cone_of, box, count / canvas.outline[cone_of], count / canvas.whole[cone_of], distance)
 
 
 def _hall(course: Course, eye: FloatImage, rays: FloatImage, look: Look) -> FloatImage:
@@ -238,8 +264,8 @@ def _noise(x: FloatImage, y: FloatImage, scale: float, seed: int) -> FloatImage:
     return np.asarray(low * (1 - fv) + high * fv, np.float32)
 
 
-def _window(place: FloatArray, pose: Pose, camera: Camera) -> tuple[slice, slice] | None:
-    """The part of the oversampled picture that a cone can cover; None where it is behind or outside."""
+def _window(place: FloatArray, pose: Pose, camera: Camera) -> Window | None:
+    """What a cone can cover of a picture without edges; None where it is behind the camera."""
     corners = [
         (place[0] + dx * FOOT_RADIUS, place[1] + dy * FOOT_RADIUS, z)
         for dx in (-1, 1)
@@ -251,9 +277,7 @@ def _window(place: FloatArray, pose: Pose, camera: Camera) -> tuple[slice, slice
         return None
     u = (seen[:, 0] / seen[:, 2] * camera.focal + camera.width / 2) * OVERSAMPLING
     v = (seen[:, 1] / seen[:, 2] * camera.focal + camera.height / 2) * OVERSAMPLING
-    left, right = max(math.floor(u.min()), 0), min(math.ceil(u.max()), camera.width * OVERSAMPLING)
-    top, bottom = max(math.floor(v.min()), 0), min(math.ceil(v.max()), camera.height * OVERSAMPLING)
-    return (slice(top, bottom), slice(left, right)) if left < right and top < bottom else None
+    return math.floor(u.min()), math.floor(v.min()), math.ceil(u.max()), math.ceil(v.max())
 
 
 def _frustum(eye: FloatArray, direction: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from std_msgs.msg import Header
 
-from simjudge.core.progress import Advance
+from simjudge.core.progress import Advance, ProgressLines
 from simjudge.reports.context_overlay import SummaryLine, summary_lines
 from simjudge.reports.page import write_report
 from simjudge.results.result_folder import check_result_folder
@@ -109,14 +108,12 @@ class ValidationOutput:
         Yields:
             A function to call with pieces done and pieces in all; it raises WorkAbandonedError once the node ends.
         """
-        reported = time.monotonic()
+        lines = ProgressLines(task, _PROGRESS_PERIOD)
 
         def advance(done: int, total: int) -> None:
-            nonlocal reported
             if self._node.ended:
                 raise WorkAbandonedError
-            if time.monotonic() - reported > _PROGRESS_PERIOD:
-                reported = time.monotonic()
-                self.log(f"{task}: {done} of {total}")
+            if line := lines.line(done, total):
+                self.log(line)
 
         yield advance

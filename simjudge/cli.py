@@ -43,9 +43,24 @@ def _print_any_character() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _check_names() -> None:
+    """Refuse to run where names of files cannot be read or written: data sets hold them as UTF-8.
+
+    Raises:
+        UsageError: Python takes the names of files for another encoding, or an argument is no UTF-8.
+    """
+    encoding = sys.getfilesystemencoding()
+    if encoding != "utf-8":
+        raise UsageError(f"names of files are taken for {encoding} here; unset PYTHONUTF8, or set LC_ALL=C.UTF-8")
+    for argument in sys.argv[1:]:
+        if not argument.isascii() and any("\ud800" <= character <= "\udfff" for character in argument):
+            raise UsageError(f"{argument!a}: is no UTF-8 text; rename the file")
+
+
 def _run(stopping: Stopping) -> int:
     """The exit code of a command; expected errors are said."""
     try:
+        _check_names()
         from simjudge.commands.app import app  # noqa: PLC0415 - see above
 
         app()

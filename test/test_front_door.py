@@ -117,7 +117,7 @@ def test_sets_go_in_and_come_out_without_files(folder):
         (lambda: sj.info("red.yaml"), sj.SimjudgeError, "red.yaml"),
         (lambda: sj.report("set"), sj.SimjudgeError, "neither result.json nor sweep.json"),
         (lambda: sj.train("set", "m.pt"), sj.UsageError, "ends in .onnx"),
-        (lambda: sj.train("set", "m.onnx", epoch=3), sj.UsageError, "no option 'epoch'; meant epochs"),
+        (lambda: sj.train("set", "m.onnx", epochs=10**9), sj.UsageError, "epochs 1000000000: must be 1 to 100000"),
         (lambda: sj.train("set", "m.onnx", input_size="9x"), sj.UsageError, "WIDTHxHEIGHT"),
         (lambda: sj.render("nowhere", "r.mcap", camera="plain", poses="path"), sj.SimjudgeError, "nowhere"),
         (lambda: sj.drive("lab", "d.mcap", camera="nowhere"), sj.SimjudgeError, "nowhere"),

@@ -76,6 +76,14 @@ def test_a_nearer_cone_hides_a_farther_one_and_boxes_bound_what_shows():
     assert hidden.cone.tolist() == [0]
 
 
+def test_what_lies_beyond_the_picture_is_not_visible():
+    at_the_edge = CAMERA.width / 2 / CAMERA.focal  # its axis ends the picture
+    seen = painter.paint(course((1.0, -at_the_edge)), painter.Pose(0, 0, 0.2, 0, 0), CAMERA, painter.Look())
+    assert seen.unhidden.tolist() == [1.0]
+    assert seen.visible == pytest.approx([0.5], abs=0.03)
+    assert seen.distance == pytest.approx([math.hypot(1.0, at_the_edge, 0.2 - painter.CONE_HEIGHT / 2)])
+
+
 def test_what_is_behind_or_beside_is_not_there():
     seen = painter.paint(course((-0.5, 0.0), (0.5, 2.5)), painter.Pose(0, 0, 0.2, 0, 0), CAMERA, painter.Look())
     assert len(seen.cone) == 0
@@ -100,14 +108,16 @@ def test_the_recordings_hold_the_poses_from_which_their_scene_is_seen(name):
     cones = {int(n): (int(k), float(x), float(y)) for n, k, x, y in (row.split() for row in table.splitlines())}
     off = []
     objects = frames.objects
-    for frame, class_id, box, cone in zip(objects.frame, objects.class_id, objects.box, objects.instance, strict=True):
-        kind, x, y = cones[int(cone)]
-        assert kind == class_id
+    for row, (frame, box) in enumerate(zip(objects.frame, objects.box, strict=True)):
+        kind, x, y = cones[int(objects.instance[row])]
+        assert kind == objects.class_id[row]
         # A pinhole at the recorded pose: x right, y down, z forward.
         right, down, ahead = (trajectory.pose(int(frame)) @ mount).to_body([x, y, painter.CONE_HEIGHT / 2])
+        assert objects.distance[row] == pytest.approx(math.hypot(right, down, ahead), abs=2e-4), "rounded in the table"
         across = CAMERA.width / 2 + CAMERA.focal * right / ahead
         below = CAMERA.height / 2 + CAMERA.focal * down / ahead
         off.append([across - (box[0] + box[2]) / 2, below - (box[1] + box[3]) / 2])
+    assert ((objects.visible > 0) & (objects.visible <= 1)).all()
     # Of a cone that is half hidden or half outside the image, the box bounds the rest: the others are in the middle.
     assert np.median(np.abs(off), axis=0) == pytest.approx([0, 0], abs=0.6)
 

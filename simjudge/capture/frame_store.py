@@ -25,14 +25,11 @@ from simjudge.core.files import atomic_file, output_path
 from simjudge.core.frames import FrameSet, IntArray, Objects
 from simjudge.core.images import EncodedImage, FileImages
 from simjudge.core.progress import Advance, Log
+from simjudge.core.text import list_some
 
 _PLAN = "plan.json"
 _AHEAD = 1
 """Frames that may wait to be finished while the engine observes the next one."""
-
-
-_NAMED = 5
-"""Damaged frames that are named."""
 
 
 @dataclass(frozen=True)
@@ -239,7 +236,7 @@ class FrameStore:
         for index in damaged:
             self._text(index).unlink()
         if damaged:
-            named = ", ".join(f"{index:06d}" for index in damaged[:_NAMED]) + (", ..." if len(damaged) > _NAMED else "")
+            named = list_some([f"{index:06d}" for index in damaged])
             log(f"note: {len(damaged)} kept frames in {self.folder} are damaged and made again: {named}")
 
     def _text(self, index: int) -> Path:

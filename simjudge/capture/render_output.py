@@ -15,12 +15,11 @@ from simjudge.core.errors import Losses
 from simjudge.core.files import record_beside
 from simjudge.core.frames import FrameSet
 from simjudge.data.formats.yolo import write_yolo
+from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera_messages import CameraMessages
 
-RECORDING_SUFFIXES = (".mcap", ".db3")
-"""Endings of an output that becomes a recording; an output without ending becomes a data set."""
 _FIXED_FRAME = "map"
 
 
@@ -53,7 +52,7 @@ def write_rendering(
     head = json.dumps({**about, "frames": []}, indent=2).removesuffix("[]\n}")
     rows = ",\n".join(f"    {json.dumps(frame)}" for frame in _describe_frames(plan, store))
     with record_beside(render_record_path(out), f"{head}[\n{rows}\n  ]\n}}\n"):
-        if out.suffix in RECORDING_SUFFIXES:
+        if out.suffix in STORAGE_SUFFIXES:
             return _write_recording(plan, store, frames, out, about)
         write_yolo(frames, out, sides, {"rendered": dict(about)})
         return Losses()

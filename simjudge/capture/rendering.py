@@ -14,12 +14,13 @@ from simjudge.capture.exposure import exposure_at
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.ground_truth import Labelling
 from simjudge.capture.pose_choice import choose_camera_poses
-from simjudge.capture.render_output import RECORDING_SUFFIXES, render_record_path, write_rendering
+from simjudge.capture.render_output import render_record_path, write_rendering
 from simjudge.capture.render_plan import PlacedScene, RenderPlan, assign_sides, describe_rendering
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
+from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
 
@@ -97,7 +98,7 @@ def render(  # noqa: PLR0913 - the options of the command
         SimjudgeError: something cannot be read or written, or `out` exists.
     """
     target = output_path(Path(out))
-    if target.suffix and target.suffix not in RECORDING_SUFFIXES:
+    if target.suffix and target.suffix not in STORAGE_SUFFIXES:
         raise UsageError(
             f"--out {target}: give x.mcap, x.db3, or a name without ending for the folder of a YOLO data set"
         )

@@ -91,6 +91,11 @@ def _print_version(value: bool) -> None:
 def options(
     *,
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
+    plugin: list[str] = typer.Option([], "--plugin", metavar="MODULE", help="Import a module with your own filters."),
 ) -> None:
     """Options of simjudge itself."""
     del version
+    for module in plugin:
+        from simjudge.sensors.plugins import add_plugin
+
+        add_plugin(module)

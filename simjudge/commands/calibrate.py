@@ -18,8 +18,8 @@ def imu(
     source: Path = typer.Argument(..., metavar="BAG", help="A recording of an IMU that stands (sensor_msgs/Imu)."),
     out: Path = typer.Option(..., "--out", help="The sensor file, x.yaml; a plot x.svg comes beside it."),
     topic: str | None = typer.Option(None, "--topic", help="Topic of the IMU.", show_default="the only one"),
-    begin: float = typer.Option(0.0, "--from", help="Seconds since the first reading from which on it stands."),
-    end: float | None = typer.Option(None, "--to", help="Seconds since the first reading.", show_default="the last"),
+    begin: float = typer.Option(0.0, help="Seconds since the first reading from which on it stands."),
+    end: float | None = typer.Option(None, help="Seconds since the first reading.", show_default="the last"),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace files that this command did not write."),
 ) -> None:
     """Fit white noise and drift of a gyroscope and an accelerometer by Allan deviation, and write a sensor file.

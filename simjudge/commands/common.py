@@ -14,7 +14,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from simjudge.commands.stopping import Stopping
 from simjudge.core.errors import Losses
 from simjudge.core.exit_codes import EXIT_LOST
-from simjudge.core.progress import Advance, ProgressBar
+from simjudge.core.progress import Advance, ProgressBar, ProgressLines
+
+_LINE_PERIOD = 30.0
+"""Seconds between the lines that say how far a task is, where there is no terminal."""
 
 err = Console(stderr=True, soft_wrap=True, highlight=False)
 
@@ -30,7 +33,7 @@ def print_note(line: str) -> None:
 
 @contextmanager
 def progress(what: str) -> Iterator[Advance]:
-    """Show a progress bar on stderr, on a terminal only.
+    """Show how far a task is on stderr: a bar on a terminal, elsewhere a line now and then.
 
     Args:
         what: the name of the work.
@@ -38,8 +41,18 @@ def progress(what: str) -> Iterator[Advance]:
     Yields:
         The function that moves the bar; it takes how many pieces are done, and how many there are.
     """
+    if not sys.stderr.isatty():
+        lines = ProgressLines(what, _LINE_PERIOD)
+
+        def print_line(done: int, total: int) -> None:
+            Stopping.check()
+            if line := lines.line(done, total):
+                print_note(line)
+
+        yield print_line
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True, disable=not sys.stderr.isatty()) as bar:
+    with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(what, total=None)
 
         def advance(done: int, total: int) -> None:

@@ -13,7 +13,6 @@ from simjudge.commands.common import print_note, progress
 from simjudge.commands.listing import list_option
 from simjudge.core.exit_codes import EXIT_FAILED
 from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
-from simjudge.core.settings import LONGEST_TIME
 
 if TYPE_CHECKING:
     from simjudge.driving.closed_loop import DriveOutcome
@@ -36,7 +35,6 @@ def drive(
     ),
     limit: float | None = typer.Option(
         None,
-        max=LONGEST_TIME,
         metavar="SECONDS",
         show_default="180",
         help="End the drive after this many simulated seconds; to end so is then no failure.",

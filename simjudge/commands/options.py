@@ -70,8 +70,7 @@ def option(row: Setting) -> Any:
     Args:
         row: the setting.
     """
-    flag = "--" + row.name.replace("_", "-")
-    switch = f"{flag}/--no-{flag[2:]}" if row.kind is bool and row.default else flag
+    switch = f"{row.flag}/--no-{row.flag[2:]}" if row.kind is bool and row.default else row.flag
     default = ... if row.required else row.text(row.default) if (row.form or row.many) and row.default else row.default
     number = row.kind in (int, float) and not (row.form or row.many)
     shown = row.default_text if row.by_preset else row.default is not None and row.kind is not bool

@@ -1,10 +1,18 @@
-"""Whether the compiled loops are there already: the first run on a machine compiles them, which takes a while."""
+"""The compiled loops as a whole: whether an earlier run left them, and what loading them need not bring along.
+
+The first run on a machine compiles them, which takes a while.
+"""
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from pathlib import Path
 
 from simjudge.context.similarity_join import _fill_levels
+
+_ASKS_FOR_BLAS = "numba.np.arraymath"
+_BLAS = "scipy.linalg.cython_blas"
 
 
 def is_compiled() -> bool:
@@ -12,3 +20,18 @@ def is_compiled() -> bool:
     # Where numba keeps the cache is not public: without it, nothing is claimed.
     cache = getattr(getattr(_fill_levels, "_cache", None), "cache_path", None)
     return cache is None or any(Path(cache).glob("similarity_join._fill_levels*.nbi"))
+
+
+def forgo_blas() -> None:
+    """Keep numba from importing scipy.linalg, which takes as long as comparing 1,400 contexts with 1,400.
+
+    numba looks for BLAS when it loads the first compiled loop of a process, for loops that multiply matrices. None here
+    does. SciPy stays usable.
+    """
+    if _ASKS_FOR_BLAS not in sys.modules and _BLAS not in sys.modules:
+        # So Python marks what cannot be imported.
+        sys.modules[_BLAS] = None  # type: ignore[assignment]
+        try:
+            import_module(_ASKS_FOR_BLAS)
+        finally:
+            del sys.modules[_BLAS]

@@ -161,7 +161,7 @@ def hash_files(path: str | Path) -> str:
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     for file in files:
         if file != path:
-            digest.update(str(file.relative_to(path)).encode() + b"\0")
+            digest.update(os.fsencode(file.relative_to(path)) + b"\0")
         with file.open("rb") as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)

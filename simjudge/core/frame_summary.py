@@ -35,7 +35,7 @@ def summarize_frames(frames: FrameSet, kind: str = "data set") -> Summary:
         ("stamps", _time_span(frames)),
         ("objects", f"{len(objects)}, {masks} with a mask, {instances} instances"),
     ]
-    for title, column, unit in (("distances", objects.distance, " m"), ("visible shares", objects.visible, "")):
+    for title, column, unit in (("distances", objects.distance, " m"), ("visible", objects.visible, "")):
         known = column[~np.isnan(column)]
         if len(known):
             blocks.append((title, f"{len(known)}, {known.min():.3g}{unit} to {known.max():.3g}{unit}"))

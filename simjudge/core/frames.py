@@ -19,6 +19,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frame_summary import summarize_frames
 from simjudge.core.images import Images, ImageSubset
 from simjudge.core.masks import Masks
+from simjudge.core.text import check_unicode
 
 NO_STAMP = -1
 """The stamp of a frame that has none."""
@@ -236,6 +237,7 @@ class FrameSet:
             raise SimjudgeError(f"{self.name}: images or predictions do not fit {count} frames")
         if len(set(self.frame_name)) != count:
             raise SimjudgeError(f"{self.name}: two frames have the same name")
+        check_unicode([self.name, *self.frame_name])
 
     @classmethod
     def build(  # noqa: PLR0913 - one argument a column

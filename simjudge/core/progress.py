@@ -6,6 +6,7 @@ pass `print`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
@@ -42,3 +43,43 @@ def no_progress(task: str) -> Iterator[Advance]:
         del done, total
 
     yield advance
+
+
+class ProgressLines:
+    """Lines that say now and then how far a task is, for what is no terminal: a file, or a node's log."""
+
+    def __init__(self, task: str, period: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin a task.
+
+        Args:
+            task: its name.
+            period: seconds between lines.
+            clock: gives the time, seconds.
+        """
+        self._task, self._period, self._clock = task, period, clock
+        self._begin = self._said = clock()
+
+    def line(self, done: int, total: int) -> str:
+        """The line that is due, with the time that the rest takes at the pace so far; empty where none is due.
+
+        Args:
+            done: pieces of work that are done.
+            total: pieces that there are.
+        """
+        now = self._clock()
+        if now - self._said < self._period or not 0 < done < total:
+            return ""
+        self._said = now
+        left = (now - self._begin) * (total - done) / done
+        return f"{self._task}: {done} of {total}, about {format_seconds_left(left)} left"
+
+
+def format_seconds_left(seconds: float) -> str:
+    """A rough time: "40 s", "12 min" or "3.5 h".
+
+    Args:
+        seconds: the time.
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -68,7 +68,8 @@ class Setting:
     """What is declared of one setting.
 
     Attributes:
-        name: an identifier; the option is `--name` with hyphens, the ROS parameter and launch argument `name`.
+        name: an identifier; the option is `--name` with hyphens (see `option`), the ROS parameter and the launch
+            argument are `name`.
         kind: bool, int, float, str or Path; with `many`, of each item; with `form`, str.
         default: the value where none is given; None where there is none (see `required`).
         help: a phrase that stands alone, without the unit and the default.
@@ -81,6 +82,7 @@ class Setting:
         optional: None is a value: "not given".
         required: it has no default and must be given.
         changeable: a node lets it be changed while it runs.
+        option: name of the option, where Python has another meaning for it than as the name of the setting.
     """
 
     name: str
@@ -97,6 +99,12 @@ class Setting:
     optional: bool = False
     required: bool = False
     changeable: bool = False
+    option: str = ""
+
+    @property
+    def flag(self) -> str:
+        """The option of the command line."""
+        return "--" + (self.option or self.name).replace("_", "-")
 
     @property
     def allowed(self) -> tuple[str, ...]:
@@ -261,7 +269,7 @@ def setting(
         low: least value.
         high: greatest value.
         choices: the texts it may be, or a function that returns them.
-        more: `by_preset`, `form` and `changeable` of `Setting`.
+        more: `by_preset`, `form`, `changeable` and `option` of `Setting`.
     """
     row = {"help": help, "unit": unit, "low": low, "high": high, "choices": choices, **more}
     return dataclasses.field(default=default, metadata={_METADATA: row})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
@@ -149,6 +149,53 @@ def one_line(text: object, limit: int = 60) -> str:
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
+def check_unicode(names: Sequence[str]) -> None:
+    """Refuse names that no text file can hold: those of files whose bytes are no UTF-8.
+
+    Args:
+        names: of files or of frames.
+
+    Raises:
+        SimjudgeError: one of them is no Unicode.
+    """
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        name = next(name for name in names if not _is_unicode(name))
+        raise SimjudgeError(f"{one_line(ascii(name))}: the name of this file is no UTF-8 text; rename it") from None
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def list_some(names: Sequence[str], most: int = 8) -> str:
+    """Join names to a list for a message.
+
+    Args:
+        names: what to name.
+        most: how many are named; the others are counted.
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def near_name(given: object, known: Collection[str]) -> str:
+    """The end of a message about a name that does not exist: the nearest one, or nothing where none is near.
+
+    Args:
+        given: what was written.
+        known: the names there are.
+    """
+    folded = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(str(given).casefold(), folded, 1)
+    return f"; is {folded[near[0]]} meant?" if near else ""
+
+
 def nearest_name(given: object, known: Collection[str]) -> str:
     """The end of a message about a name that does not exist: the nearest one, or all there are.
 
@@ -156,5 +203,4 @@ def nearest_name(given: object, known: Collection[str]) -> str:
         given: what was written.
         known: the names there are.
     """
-    near = difflib.get_close_matches(str(given), known, 1)
-    return f"; is {near[0]} meant?" if near else f"; there are {', '.join(sorted(known)) or 'none'}"
+    return near_name(given, known) or f"; there are {', '.join(sorted(known)) or 'none'}"

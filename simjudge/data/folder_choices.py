@@ -7,14 +7,13 @@ from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.text import list_some
 from simjudge.data.format_support.format import Format, Source
 from simjudge.data.format_support.image_files import image_file
 from simjudge.data.formats import all_formats
 
 _MOST_LOOKED_AT = 200
 """Entries of a folder that are looked into."""
-_MOST_NAMED = 8
-"""Choices that are named."""
 _SUFFIXES = (".json", ".xml", ".mcap", ".db3", ".yaml", ".yml", ".data")
 """Endings of files that may be data sets of their own."""
 
@@ -33,10 +32,10 @@ def describe_choice(folder: Path, frames: FrameSet) -> list[str]:
     root = folder.absolute()
     files = (image_file(frames.images, i) for i in range(len(frames)))
     parents = sorted({os.path.relpath(file.absolute().parent, root) for file in files if file is not None})
-    lines = [f"taken as {first}" + (f", images in {name_some(parents)}" if parents else "")]
+    lines = [f"taken as {first}" + (f", images in {list_some(parents)}" if parents else "")]
     choices = [f"the folder as {title}" for title in others] + data_sets_in(folder)
     if choices:
-        lines.append(f"other choices: {name_some(choices)}; name what is meant")
+        lines.append(f"other choices: {list_some(choices)}; name what is meant")
     return lines
 
 
@@ -70,13 +69,3 @@ def _takes(form: Format, source: Source) -> bool:
         return form.sniff(source)
     except SimjudgeError:
         return False
-
-
-def name_some(texts: list[str]) -> str:
-    """Join texts to a list for a message.
-
-    Args:
-        texts: what to name; of many, the first are named and the others counted.
-    """
-    more = f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
-    return ", ".join(texts[:_MOST_NAMED]) + more

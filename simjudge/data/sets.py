@@ -14,9 +14,9 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output
 from simjudge.core.frames import FrameSet, Predictions
 from simjudge.core.input_files import check_file
-from simjudge.core.text import one_line
+from simjudge.core.text import list_some, one_line
 from simjudge.data.attach import attach_predictions
-from simjudge.data.folder_choices import data_sets_in, name_some
+from simjudge.data.folder_choices import data_sets_in
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
 from simjudge.data.format_support.image_files import file_stems
 from simjudge.data.format_support.picture_location import refuse_outside
@@ -24,7 +24,15 @@ from simjudge.data.format_support.raw_rows import used_class_ids
 from simjudge.data.format_support.sidecar import load_sidecar
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 
-__all__ = ["Topics", "describe_readable", "read_predictions", "read_set", "sniff_format", "write_set"]
+__all__ = [
+    "Topics",
+    "describe_readable",
+    "read_predictions",
+    "read_set",
+    "read_with_format",
+    "sniff_format",
+    "write_set",
+]
 
 
 def sniff_format(path: str | Path) -> str:
@@ -64,6 +72,23 @@ def read_set(
         SimjudgeError: nothing is there, it is of no known format, it is empty, it is damaged beyond use, or a picture
             lies outside of its folder.
     """
+    return read_with_format(path, tolerance_ns, topics, allow_outside=allow_outside)[0]
+
+
+def read_with_format(
+    path: str | Path, tolerance_ns: int = 0, topics: Topics | None = None, *, allow_outside: bool = False
+) -> tuple[FrameSet, str]:
+    """Read the data set at a path, and tell its format; a large file is parsed but once.
+
+    Args:
+        path, tolerance_ns, topics, allow_outside: see `read_set`.
+
+    Returns:
+        The data set, and what `sniff_format` says of the path.
+
+    Raises:
+        UsageError, SimjudgeError: see `read_set`.
+    """
     source = _source(path)
     form = _find_format(source)
     if topics is not None and (form is None or not form.has_topics):
@@ -73,7 +98,7 @@ def read_set(
         if source.json is not None:
             what = "JSON, but neither COCO annotations nor a list of frames"
         inside = data_sets_in(source.path) if source.is_folder else []
-        remedy = f"it holds {name_some(inside)}: give one of them" if inside else f"give {describe_readable()}"
+        remedy = f"it holds {list_some(inside)}: give one of them" if inside else f"give {describe_readable()}"
         raise SimjudgeError(f"{source.path}: {what}; {remedy}")
     if form.read is None:
         raise SimjudgeError(f"{source.path}: holds {form.title} only; give it beside the data set they belong to")
@@ -86,7 +111,7 @@ def read_set(
     frames = _with_distinct_names(frames, source.path)
     if not allow_outside:
         refuse_outside(frames, source.folder)
-    return frames
+    return frames, form.name
 
 
 def write_set(frames: FrameSet, path: str | Path, to: str | None = None) -> Losses:

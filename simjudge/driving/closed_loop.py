@@ -14,6 +14,7 @@ import numpy as np
 
 from simjudge.capture.capture import Capture, CapturedFrame
 from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample
+from simjudge.core.errors import UsageError
 from simjudge.driving.course_progress import CourseProgress
 from simjudge.driving.driver import Driver
 from simjudge.driving.frame_detectors import FrameDetector
@@ -24,6 +25,8 @@ from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.shutter import SECOND
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
+LONGEST_DRIVE = 86_400.0
+"""Simulated seconds: a day."""
 _STANDING_SPEED = 0.02
 """A slower car stands, m/s: physics at rest still trembles."""
 
@@ -35,12 +38,17 @@ class DriveLimits:
     Attributes:
         offset: distance from the course's line that the car may have, metres.
         standstill: time that the car may stand, simulated seconds.
-        duration: time that the drive may take, simulated seconds.
+        duration: time that the drive may take, simulated seconds; at most `LONGEST_DRIVE`.
     """
 
     offset: float = 1.2
     standstill: float = 6.0
     duration: float = 180.0
+
+    def __post_init__(self) -> None:
+        """Check the time."""
+        if not 0 < self.duration <= LONGEST_DRIVE:
+            raise UsageError(f"--limit {self.duration:g}: must be above 0 s, and at most {LONGEST_DRIVE:g} s (a day)")
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,10 @@ def renames(given: str | Mapping[str, str] | Iterable[str | tuple[str, str]]) ->
             if not (old and equals and new):
                 raise UsageError(f"--rename {pair}: give MODEL=SET, the model's class name and what the set calls it")
             if pairs.setdefault(old, new) != new:
-                raise UsageError(f"--rename {old}: is renamed to {pairs[old]} and to {new}; keep one")
+                raise UsageError(
+                    f"--rename {old}: is renamed to {pairs[old]} and to {new}, but what a model finds has one class; "
+                    "keep one, or give both one name in the set"
+                )
     return tuple(pairs.items())
 
 
@@ -50,7 +53,10 @@ class DetectorSettings(ReadSettings):
         trust: run the code inside a .pt file.
     """
 
-    rename: Renames | None = setting(None, "What the set calls a class of the model's.", form=_RENAMES)
+    rename: Renames | None = setting(
+        None, "What the set calls a class of the model's; a class without a name is called by its number.",
+        form=_RENAMES,
+    )  # fmt: skip
     trust: bool = setting(
         default=False, help="Run the code inside the model's file (.pt), which by default is read without."
     )

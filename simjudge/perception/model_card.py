@@ -12,11 +12,12 @@ from typing import Any
 from simjudge.core.files import atomic_file, hash_files
 from simjudge.core.version import version
 from simjudge.perception.training_data import TrainingSplit
-from simjudge.perception.ultralytics_training import Training, TrainingOptions
+from simjudge.perception.training_settings import TrainingSettings
+from simjudge.perception.ultralytics_training import Training
 
 
 def make_card(
-    model: Path, data: Path, command: str, split: TrainingSplit, options: TrainingOptions, training: Training
+    model: Path, data: Path, command: str, split: TrainingSplit, settings: TrainingSettings, training: Training
 ) -> dict[str, Any]:
     """Everything worth knowing about a freshly trained model, ready for JSON.
 
@@ -25,7 +26,7 @@ def make_card(
         data: what was trained on; only its name and content hash go into the card.
         command: as typed.
         split: what was learnt from.
-        options: how.
+        settings: how.
         training: what came out.
     """
     best = training.best
@@ -44,16 +45,16 @@ def make_card(
         },
         "classes": training.class_names,
         "options": {
-            "size": options.size if options.start is None else f"as in {options.start.name}",
-            "imgsz": options.imgsz,
-            "windows": options.windows,
-            "input": list(options.input_size or (options.imgsz, options.imgsz)),
-            "epochs": options.epochs,
-            "batch": options.batch,
-            "step": options.step or options.batch,
-            "seed": options.seed,
+            "size": settings.size if settings.start is None else f"as in {settings.start.name}",
+            "imgsz": settings.imgsz,
+            "windows": settings.windows,
+            "input": list(settings.input_size or (settings.imgsz, settings.imgsz)),
+            "epochs": settings.epochs,
+            "batch": settings.batch,
+            "step": settings.step or settings.batch,
+            "seed": settings.seed,
             "mirrored": training.flipped,
-            "weights": "16-bit" if options.half else "32-bit",
+            "weights": "16-bit" if settings.half else "32-bit",
         },
         "stopped_early": training.stopped,
         "seconds": round(training.seconds, 1),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from difflib import get_close_matches
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,17 @@ from simjudge.core.display import Summary
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.perception.model_card import card_paths, make_card, write_card
 from simjudge.perception.training_data import TrainingSplit
+from simjudge.perception.training_settings import TrainingSettings
 from simjudge.perception.training_source import read_split
 from simjudge.perception.ultralytics_training import (
     Epoch,
     Training,
     TrainingCallbacks,
-    TrainingOptions,
     train_with_ultralytics,
 )
-
-STRIDE = 32
-"""Pixels between the coarsest cells of a YOLO net: sides of its input are multiples of this."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,17 +68,16 @@ class TrainedDetector:
         return self.summary().html()
 
 
+@takes_setting_keywords
 def train(
     data: str | Path,
     out: str | Path,
     *,
-    val_fraction: float | None = None,
-    allow_outside: bool = False,
+    settings: TrainingSettings,
     overwrite: bool = False,
     command: str | None = None,
     progress: ProgressBar = no_progress,
     log: Log = no_log,
-    **options: Any,
 ) -> TrainedDetector:
     """Train a detector with ultralytics, offline, and export its best weights to ONNX.
 
@@ -91,31 +87,28 @@ def train(
     Args:
         data: a labelled data set or recording with images.
         out: the model to write (.onnx); its card is written beside it.
-        val_fraction: the share of the photographs, between 0 and 1, to validate on. None keeps the split of the data,
-            or takes 0.2 where the data has none.
-        allow_outside: take pictures that lie outside of the folder of their data set.
+        settings: all settings at once; keywords change single ones.
         overwrite: whether a model or a card that is there may be replaced.
         command: what the card says was called; this call by default.
         progress: opens a progress bar that counts batches.
         log: receives a line about the split and one about every epoch.
-        options: the fields of `TrainingOptions`, such as epochs=100, imgsz=640, batch=16, size="nano". Paths may be
-            texts, and `input_size` may be a text such as "640x384" (width x height).
 
     Returns:
         The trained detector. `load_detector(result.path)` loads it.
 
     Raises:
-        UsageError: an option is unknown or makes no sense.
+        UsageError: a setting makes no sense.
         SimjudgeError: the data cannot be read, `out` cannot be written, or ultralytics is not installed.
     """
     data, out = Path(data), output_path(Path(out))
-    chosen = training_options(options)
-    _check(out, chosen, val_fraction)
+    _check_writable(out)
     for path in (out, *card_paths(out)):
         check_output(path, lambda _: False, overwrite=overwrite)
-    if chosen.keep is not None and not overwrite:
-        check_output(chosen.keep)
-    split, losses = read_split(data, val_fraction, chosen.seed, allow_outside=allow_outside)
+    if settings.keep is not None and not overwrite:
+        check_output(settings.keep)
+    split, losses = read_split(
+        data, settings.val_fraction, settings.seed, allow_outside=settings.allow_outside
+    )
     _log_split(split, log)
 
     def epoch_done(epoch: Epoch, of: int) -> None:
@@ -123,11 +116,11 @@ def train(
         log(f"epoch {epoch.number}/{of}: loss {loss}; mAP50 {epoch.map50:.3f}, mAP50-95 {epoch.map50_95:.3f}")
 
     with progress("training") as advance:
-        training, left_out = train_with_ultralytics(split, out, chosen, TrainingCallbacks(epoch_done, advance))
+        training, left_out = train_with_ultralytics(split, out, settings, TrainingCallbacks(epoch_done, advance))
     losses.extend(left_out)
     if training.stopped:
-        log(f"stopped after {len(training.epochs)} of {chosen.epochs} epochs; the best weights so far are exported")
-    facts = make_card(out, data, command or _as_call(data, out, options), split, chosen, training)
+        log(f"stopped after {len(training.epochs)} of {settings.epochs} epochs; the best weights so far are exported")
+    facts = make_card(out, data, command or _as_call(data, out, settings.given()), split, settings, training)
     write_card(facts, out)
     if training.best is None:
         raise SimjudgeError(f"{out}: training gave no validated weights")
@@ -136,32 +129,7 @@ def train(
     return TrainedDetector(out, training.best, training, facts, losses)
 
 
-def training_options(given: Mapping[str, Any]) -> TrainingOptions:
-    """Make training options from plain values.
-
-    Args:
-        given: values by the fields of `TrainingOptions`.
-
-    Returns:
-        The options.
-
-    Raises:
-        UsageError: there is no such option, or its value makes no sense.
-    """
-    known = [each.name for each in fields(TrainingOptions)]
-    for name in given:
-        if name not in known:
-            near = get_close_matches(name, known, 1) or [", ".join(known)]
-            raise UsageError(f"train: there is no option {name!r}; meant {near[0]}?")
-    options = dict(given)
-    for name in ("start", "keep"):
-        options[name] = None if options.get(name) is None else Path(options[name])
-    if isinstance(options.get("input_size"), str):
-        options["input_size"] = _input_size(options["input_size"])
-    return TrainingOptions(**options)
-
-
-def _check(out: Path, options: TrainingOptions, val_fraction: float | None) -> None:
+def _check_writable(out: Path) -> None:
     if out.suffix.lower() != ".onnx":
         raise UsageError(f"--out {out}: give a name that ends in .onnx")
     try:  # now, not after hours of training
@@ -170,20 +138,6 @@ def _check(out: Path, options: TrainingOptions, val_fraction: float | None) -> N
             pass
     except OSError as error:
         raise SimjudgeError(f"{out}: cannot be written to: {error.strerror}") from error
-    if options.imgsz % STRIDE:
-        raise UsageError(f"--imgsz {options.imgsz}: must be a multiple of 32")
-    if val_fraction is not None and not 0 < val_fraction < 1:
-        raise UsageError(f"--val-fraction {val_fraction}: must lie between 0 and 1")
-
-
-def _input_size(text: str) -> tuple[int, int]:
-    width, sign, height = text.lower().partition("x")
-    numbers = sign and width.isdecimal() and height.isdecimal()
-    if not numbers or int(width) % STRIDE or int(height) % STRIDE:
-        raise UsageError(f"--input {text}: WIDTHxHEIGHT is needed, multiples of 32, e.g. 640x384")
-    if not int(width) or not int(height):
-        raise UsageError(f"--input {text}: must be more than 0")
-    return int(width), int(height)
 
 
 def _log_split(split: TrainingSplit, log: Log) -> None:
@@ -199,6 +153,6 @@ def _log_split(split: TrainingSplit, log: Log) -> None:
         log(f"warning: {split.kept_from_test} pictures not used: variants of their photograph are on the test side")
 
 
-def _as_call(data: Path, out: Path, options: Mapping[str, Any]) -> str:
-    given = "".join(f", {name}={value!r}" for name, value in options.items())
+def _as_call(data: Path, out: Path, settings: Mapping[str, Any]) -> str:
+    given = "".join(f", {name}={value!r}" for name, value in settings.items())
     return f"simjudge.train({str(data)!r}, {str(out)!r}{given})"

@@ -22,47 +22,11 @@ from simjudge.core.progress import Advance
 from simjudge.perception.checkpoint import open_checkpoint
 from simjudge.perception.export import export_onnx
 from simjudge.perception.training_data import TrainingSplit, write_working_folder
+from simjudge.perception.training_settings import SIZES, TrainingSettings
 from simjudge.perception.training_windows import cut_windows
 from simjudge.perception.ultralytics_setup import import_ultralytics
 
-SIZES = {"pico": (0.34, 0.125), "nano": (0.5, 0.25), "small": (0.5, 0.5)}
-"""Depth and width factors of YOLO11; pico is ours, for machines without a GPU."""
 _SIDED = re.compile(r"(^|[^a-z])(left|right)([^a-z]|$)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """How to train.
-
-    Attributes:
-        epochs, imgsz, batch, seed, workers: as ultralytics takes them; workers are data-loading processes.
-        size: a key of `SIZES`; not used when starting from a checkpoint.
-        start: a checkpoint (`.pt`) to go on from, else from scratch.
-        trust: run the code inside the file `start`, where it holds more than weights.
-        half: store the exported weights as 16-bit floats.
-        keep: where to leave ultralytics' own files (weights, curves), else nowhere.
-        device: "cpu", "0", ...; empty for the best there is.
-        step: images to an optimizer step (nominal batch size, in ultralytics 64), 0 for the batch: from scratch and
-            for few epochs that learns far faster.
-        windows: learn from (and validate on) so many windows of imgsz x imgsz pixels cut out of each image, at the
-            image's own scale; 0: from whole images, scaled to imgsz.
-        input_size: width and height of the exported model's input; None: imgsz x imgsz.
-    """
-
-    epochs: int = 100
-    imgsz: int = 640
-    batch: int = 16
-    seed: int = 0
-    size: str = "nano"
-    workers: int = 2
-    start: Path | None = None
-    trust: bool = False
-    half: bool = False
-    keep: Path | None = None
-    device: str = ""
-    step: int = 0
-    windows: int = 0
-    input_size: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +77,7 @@ class TrainingCallbacks:
 
 
 def train_with_ultralytics(
-    split: TrainingSplit, out: Path, options: TrainingOptions, callbacks: TrainingCallbacks
+    split: TrainingSplit, out: Path, settings: TrainingSettings, callbacks: TrainingCallbacks
 ) -> tuple[Training, Losses]:
     """Train, and export the weights that did best on the validation side.
 
@@ -122,7 +86,7 @@ def train_with_ultralytics(
     Args:
         split: what to learn from, and what to watch.
         out: the ONNX file to write.
-        options: how.
+        settings: how.
         callbacks: called at every batch and epoch.
 
     Returns:
@@ -132,31 +96,29 @@ def train_with_ultralytics(
         SimjudgeError: ultralytics is not installed, the checkpoint cannot be read, or training failed.
     """
     ultralytics = import_ultralytics()
-    if options.size not in SIZES:
-        raise SimjudgeError(f"size {options.size!r}: choose one of {', '.join(SIZES)}")
     losses = Losses()
     with tempfile.TemporaryDirectory(prefix="simjudge-train-") as temporary:
         folder = Path(temporary)
         (folder / "data").mkdir()
-        shown = _windowed(split, options) if options.windows else split
+        shown = _windowed(split, settings) if settings.windows else split
         names = list(write_working_folder(shown, folder / "data", losses).values())
         training = Training(class_names=names, flipped=not any(_SIDED.search(n) for n in names))
         training.versions = {"ultralytics": str(ultralytics.__version__), **_torch_version()}
         # Ultralytics prints to stdout, which is for results.
         with contextlib.redirect_stdout(sys.stderr):
-            run = (options.keep or folder / "run").resolve()
-            _run(ultralytics, folder, run, options, training, callbacks)
+            run = (settings.keep or folder / "run").resolve()
+            _run(ultralytics, folder, run, settings, training, callbacks)
             best = run / "weights" / "best.pt"
             if not best.exists():
                 raise SimjudgeError("training was stopped before the first epoch was done; there is nothing to export")
             out.parent.mkdir(parents=True, exist_ok=True)
-            export_onnx(best, out, options.input_size or (options.imgsz, options.imgsz), half=options.half)
+            export_onnx(best, out, settings.input_size or (settings.imgsz, settings.imgsz), half=settings.half)
     return training, losses
 
 
-def _windowed(split: TrainingSplit, options: TrainingOptions) -> TrainingSplit:
+def _windowed(split: TrainingSplit, settings: TrainingSettings) -> TrainingSplit:
     train, valid = (
-        [cut_windows(frames, options.imgsz, options.windows, options.seed) for frames in side]
+        [cut_windows(frames, settings.imgsz, settings.windows, settings.seed) for frames in side]
         for side in (split.train, split.valid)
     )
     return replace(split, train=train, valid=valid)
@@ -166,28 +128,28 @@ def _run(
     ultralytics: Any,
     folder: Path,
     run: Path,
-    options: TrainingOptions,
+    settings: TrainingSettings,
     training: Training,
     callbacks: TrainingCallbacks,
 ) -> None:
     """Train on what lies in `folder`; the best weights end up in `run`."""
-    model = _model(ultralytics, folder, options)
+    model = _model(ultralytics, folder, settings)
     _watch(model, training, callbacks)
     begin = time.monotonic()
     try:
         model.train(
             data=str(folder / "data" / "data.yaml"),
-            epochs=options.epochs,
-            imgsz=options.imgsz,
-            batch=options.batch,
-            nbs=options.step or options.batch,
-            seed=options.seed,
-            workers=options.workers,
-            device=options.device or None,
+            epochs=settings.epochs,
+            imgsz=settings.imgsz,
+            batch=settings.batch,
+            nbs=settings.step or settings.batch,
+            seed=settings.seed,
+            workers=settings.workers,
+            device=settings.device or None,
             deterministic=True,
             amp=False,  # the check that comes with it downloads a model
             fliplr=0.5 if training.flipped else 0.0,
-            pretrained=options.start is not None,  # False would start from random weights, checkpoint or not
+            pretrained=settings.start is not None,  # False would start from random weights, checkpoint or not
             plots=False,
             verbose=False,
             project=str(run.parent),
@@ -202,12 +164,12 @@ def _run(
         training.best = max(training.epochs, key=lambda e: (e.map50_95, e.number))
 
 
-def _model(ultralytics: Any, folder: Path, options: TrainingOptions) -> Any:
-    if options.start is not None:
-        return open_checkpoint(options.start, trust=options.trust)
+def _model(ultralytics: Any, folder: Path, settings: TrainingSettings) -> Any:
+    if settings.start is not None:
+        return open_checkpoint(settings.start, trust=settings.trust)
     own = Path(ultralytics.__file__).parent / "cfg" / "models" / "11" / "yolo11.yaml"
     content = yaml.safe_load(own.read_text(encoding="utf-8"))
-    depth, width = SIZES[options.size]
+    depth, width = SIZES[settings.size]
     content["scales"] = {"n": [depth, width, 1024]}
     file = folder / "yolo11n.yaml"  # ultralytics reads the scale's letter from the name
     file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")

@@ -68,8 +68,8 @@ def calibrate_imu(
     if path.suffix not in (".yaml", ".yml"):
         raise UsageError(f"--out {out}: a sensor file ends in .yaml")
     if begin < 0 or (end is not None and end <= begin):
-        last = "" if end is None else f" --to {end:g}"
-        raise UsageError(f"--from {begin:g}{last}: 0 or more, and --to behind --from, are needed")
+        last = "" if end is None else f" --end {end:g}"
+        raise UsageError(f"--begin {begin:g}{last}: 0 or more, and --end behind --begin, are needed")
     plot_path = path.with_suffix(".svg")
     ours = _is_own(path)
     for each in (path, plot_path):

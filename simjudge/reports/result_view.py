@@ -271,4 +271,6 @@ def _parameter(value: Any) -> str:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return " × ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return (", " if any(isinstance(each, str) for each in value) else " × ").join(map(str, value))
+    return str(value)

@@ -84,6 +84,7 @@ class ParameterFields(_Open):
     theta: Value = None
     patch: PatchSize | None = None
     permutations: Count | None = None
+    classes: list[str] | None = None
 
 
 class InputFields(_Open):

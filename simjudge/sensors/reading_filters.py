@@ -2,9 +2,8 @@
 
 A filter is a function decorated with `reading_filter`. It takes a reading and keyword parameters and returns another
 reading, or None for one that is lost. With a parameter `random` it gets the sensor's own seeded generator for this
-filter; with a parameter `memory` it gets a dictionary that it keeps from reading to reading. A package of one's own
-names modules with such functions in the entry point group `simjudge.filters`; they are loaded when a file asks for a
-filter that is not known yet.
+filter; with a parameter `memory` it gets a dictionary that it keeps from reading to reading. `plugins` says how
+filters of one's own are found.
 
 A filter acts at one of three stages: on the truth before noise ("generate"), on the noisy reading ("filter"), or on
 what is handed over when its lag is over ("access").
@@ -12,11 +11,9 @@ what is handed over when its lag is over ("access").
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from importlib.metadata import entry_points
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -25,8 +22,8 @@ import numpy.typing as npt
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.text import nearest_name, one_line
+from simjudge.sensors.plugins import load_plugins
 
-ENTRY_POINTS = "simjudge.filters"
 Stage = Literal["generate", "filter", "access"]
 STAGES: tuple[Stage, ...] = ("generate", "filter", "access")
 _GIVEN = ("reading", "random", "memory")
@@ -72,22 +69,6 @@ def reading_filter(function: AnyFilter) -> AnyFilter:
     return function
 
 
-def load_filters(module: str) -> None:
-    """Import a module with filters of one's own.
-
-    Args:
-        module: its name, as in an import statement.
-
-    Raises:
-        UsageError: it cannot be imported.
-    """
-    try:
-        importlib.import_module(module)
-    except Exception as error:
-        why = one_line(error) or type(error).__name__
-        raise UsageError(f"plugin {one_line(module)}: cannot be imported ({why})") from error
-
-
 def named_reading_filter(name: str) -> ReadingFilter:
     """The filter of a name, from simjudge or from a package that has an entry point.
 
@@ -98,11 +79,10 @@ def named_reading_filter(name: str) -> ReadingFilter:
         The function.
 
     Raises:
-        UsageError: there is none of that name, or a package with filters cannot be imported.
+        UsageError: there is none of that name, or a plugin cannot be imported.
     """
     if name not in READING_FILTERS:
-        for entry in entry_points(group=ENTRY_POINTS):
-            load_filters(entry.module)
+        load_plugins()
     if name not in READING_FILTERS:
         raise UsageError(f"no filter of readings is called {one_line(name)!r}{nearest_name(name, READING_FILTERS)}")
     return READING_FILTERS[name]

@@ -31,6 +31,27 @@ def match_classes(a: FrameSet, b: FrameSet) -> FrameSet:
     return matched
 
 
+def describe_numbers(a: FrameSet, b: FrameSet) -> str:
+    """Say what class numbers are taken to mean where only one of two sets names its classes.
+
+    Args:
+        a, b: the sets.
+
+    Returns:
+        A line that lists every class of the set without names; empty where both sets have names, or
+        neither.
+    """
+    named, nameless = (a, b) if a.class_names else (b, a)
+    used = np.unique(nameless.objects.class_id).tolist()
+    if not named.class_names or nameless.class_names or not used:
+        return ""
+    pairs = [f"{k} = {named.class_names.get(k, 'no class of it')}" for k in used]
+    return (
+        f"warning: {nameless.name} has no class names: its numbers are taken for those of {named.name}"
+        f" ({', '.join(pairs)}); name its classes to be sure"
+    )
+
+
 class ClassNumbering:
     """One numbering of classes for sets that come one after the other: names that are new get free numbers.
 

@@ -84,6 +84,28 @@ def patch_sizes(given: str | Sequence[Any]) -> tuple[tuple[int, int], ...]:
     return tuple(patch_size(part) for part in parts)
 
 
+def class_list(given: str | Iterable[str]) -> tuple[str, ...] | None:
+    """Names of classes, each once.
+
+    Args:
+        given: names, or texts with commas between.
+
+    Returns:
+        The names; None where there are none.
+
+    Raises:
+        UsageError: one of them is no text, or empty.
+    """
+    parts = [given] if isinstance(given, str) else list(given)
+    if not all(isinstance(part, str) for part in parts):
+        raise UsageError(f"--class {given!r}: give names of classes")
+    names = [name.strip() for part in parts for name in part.split(",")]
+    if not all(names):
+        raise UsageError(f"--class {given!r}: give names of classes")
+    return tuple(dict.fromkeys(names)) or None
+
+
+_CLASSES = TextForm(class_list, ",".join, "NAME", several=True)
 _THETAS = TextForm(thresholds, lambda values: ",".join(f"{theta:g}" for theta in values), "FIRST:LAST:COUNT|LIST")
 _PATCHES = TextForm(patch_sizes, lambda values: ",".join(patch_text(size) for size in values), "LIST")
 
@@ -100,6 +122,7 @@ class MethodSettings(DetectorSettings):
         class_blind: one mask plane for all classes (Eq. [2] read literally).
         masks: what patches are painted from: AUTO_MASKS, USE_MASKS or IGNORE_MASKS.
         metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
+        classes: names of the classes to judge; None for all. Labels and predictions of the others are taken away.
     """
 
     a_predictions: Path | None = setting(None, "Predictions for A, made earlier.")
@@ -135,6 +158,10 @@ class MethodSettings(DetectorSettings):
     metric: str = setting(
         "iou", "Performance of an object: iou, detected (1 from an IoU of 0.5) or score.", choices=_metric_names
     )
+    classes: tuple[str, ...] | None = setting(
+        None, "Class to judge, or several with commas; labels and predictions of the others are taken away.",
+        form=_CLASSES, option="class",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         """Check the values, one by one and together.

@@ -9,14 +9,18 @@ from typing import Any, TypeAlias
 
 import pyarrow.parquet as pq
 
-from simjudge.context.compiled import is_compiled
+from simjudge.context.compiled import forgo_blas, is_compiled
 from simjudge.context.patch_size import small_patch_note
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.perception.class_map import map_classes
+from simjudge.perception.detector import Detector
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import save_gallery
 from simjudge.results.result_folder import CONTEXTS, RESULT, atomic_result, write_json
+from simjudge.studies.class_numbering import describe_numbers, match_classes
+from simjudge.studies.class_selection import chosen_classes
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.context_table import context_table
 from simjudge.studies.frame_pairs import comparable_pairs
@@ -99,6 +103,7 @@ def compare_sets(
     if settings.paired:
         sets = _paired(*sets, settings.pair_tolerance, losses)
     _log_sizes(*sets, log)
+    forgo_blas()
     if not is_compiled():
         log("compiling for this machine, once: about half a minute")
     with progress("comparing contexts") as advance:
@@ -120,7 +125,7 @@ def compare_sets(
 def read_inputs(
     a: Source, b: Source, settings: MethodSettings, *, log: Log = no_log, progress: ProgressBar = no_progress
 ) -> tuple[InputSet, InputSet]:
-    """Read both sets; the settings' model runs on every set whose predictions were not given.
+    """Read both sets; the settings' model runs on every set whose predictions were not given. Other classes go.
 
     Args:
         a: the set to be predicted.
@@ -130,7 +135,8 @@ def read_inputs(
         progress: shows how far detecting is.
 
     Raises:
-        SimjudgeError: a set, predictions or the model cannot be read.
+        UsageError: neither set has a class of a name that was asked for.
+        SimjudgeError: a set, predictions or the model cannot be read; a set holds nothing of the classes.
     """
     sides = (
         read_input(a, settings.a_predictions, allow_outside=settings.allow_outside),
@@ -140,14 +146,18 @@ def read_inputs(
         from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
         detector = load_detector(settings.model, trust=settings.trust)
+        _check_classes(sides, detector, settings)
         first, second = (detect_input(side, detector, settings, log, progress) for side in sides)
         sides = (first, second)
     _log_detectors(sides, log)
-    return sides
+    if note := describe_numbers(sides[0].frames, sides[1].frames):
+        log(note)
+    a, b = chosen_classes(sides[0].frames, sides[1].frames, settings.classes)
+    return replace(sides[0], frames=a), replace(sides[1], frames=b)
 
 
 def detect_input(
-    given: InputSet, detector: Any, settings: MethodSettings, log: Log, progress: ProgressBar
+    given: InputSet, detector: Detector, settings: MethodSettings, log: Log, progress: ProgressBar
 ) -> InputSet:
     """Run a detector on a set, unless its predictions were given.
 
@@ -167,6 +177,19 @@ def detect_input(
     rename = dict(settings.rename or ())
     found = detect(given.frames, detector, rename=rename, progress=progress, log=log)
     return replace(given, frames=found)
+
+
+def _check_classes(sides: tuple[InputSet, InputSet], detector: Detector, settings: MethodSettings) -> None:
+    """Refuse sets without a class in common, and classes that do not exist, before a detector runs for long."""
+    known = []
+    for side in sides:
+        frames = side.frames
+        if side.predictions_path is None:
+            classes = map_classes(detector.name, detector.class_names, frames, dict(settings.rename or ()))
+            frames = replace(frames, class_names=classes.names)
+        known.append(frames)
+    a, b = chosen_classes(known[0], known[1], settings.classes)
+    match_classes(a, b)
 
 
 def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:

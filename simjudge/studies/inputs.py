@@ -8,8 +8,7 @@ from typing import Any
 
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
-from simjudge.data.sets import read_predictions, sniff_format
-from simjudge.data.sources import as_frames
+from simjudge.data.sets import read_predictions, read_with_format
 from simjudge.studies.compare_settings import MethodSettings
 
 IN_MEMORY = "memory"
@@ -24,11 +23,13 @@ class InputSet:
         path: of the set; None where it was given in memory.
         predictions_path: of predictions from elsewhere; None where the set's own count.
         frames: the set.
+        format: of the path, as `simjudge.data.sets.sniff_format` says it; IN_MEMORY for a set that was given in memory.
     """
 
     path: Path | None
     predictions_path: Path | None
     frames: FrameSet
+    format: str
 
     def describe(self, compared: FrameSet, false_positives: int) -> dict[str, Any]:
         """The entry of `inputs` in result.json: paths, content hashes and counts of what was compared.
@@ -43,7 +44,7 @@ class InputSet:
             "path": "" if path is None else str(path),
             "name": self.frames.name,
             "sha256": "" if path is None else hash_files(path),
-            "format": IN_MEMORY if path is None else sniff_format(path),
+            "format": self.format,
             "frames": len(compared),
             "objects": len(compared.objects),
             "predictions": predictions,
@@ -65,11 +66,14 @@ def read_input(source: FrameSet | Path | str, predictions: Path | None, *, allow
     Raises:
         SimjudgeError: one of them cannot be read, or no frame fits the predictions.
     """
-    path = None if isinstance(source, FrameSet) else Path(source)
-    frames = as_frames(source, allow_outside=allow_outside)
+    if isinstance(source, FrameSet):
+        path, frames, form = None, source, IN_MEMORY
+    else:
+        path = Path(source)
+        frames, form = read_with_format(path, allow_outside=allow_outside)
     if predictions is not None:
         frames = read_predictions(predictions, frames, path, allow_outside=allow_outside)
-    return InputSet(path, predictions, frames)
+    return InputSet(path, predictions, frames, form)
 
 
 def describe_model(settings: MethodSettings) -> dict[str, Any] | None:

@@ -75,7 +75,7 @@ def compare_pair(
         set_a: the predicted set (usually real), with predictions.
         set_b: the predicting set (usually simulated), with predictions.
         settings: of the comparison. With `paired`, frame i of A and frame i of B show the same. Where predictions come
-            from is settled before.
+            from, and which classes count, is settled before.
         precision: also compute average precision and the confusion of classes.
         advance: told (contexts done, contexts in all).
         deadline: `time.monotonic` after which no more permutations and bootstrap draws begin; `Certainty` says how many

@@ -32,14 +32,15 @@ def comparison_parameters(
 
 
 def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None) -> dict[str, Any]:
-    """The part of `parameters` that says what a context is: preset and `Method`.
+    """The part of `parameters` that says what a context is: preset and `Method`, and the classes where not all count.
 
     Args:
         settings: of a comparison or a sweep.
         painted: what the patches are painted from; None while this is not known.
     """
     method = settings.method
-    return {
+    chosen = {} if settings.classes is None else {"classes": list(settings.classes)}
+    return chosen | {
         "preset": settings.preset,
         "theta": method.theta,
         "patch": list(method.patch),

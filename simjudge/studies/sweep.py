@@ -120,7 +120,7 @@ def sweep_pair(
     Args:
         set_a: the predicted set (usually real), with predictions.
         set_b: the predicting set (usually simulated), with predictions.
-        settings: of the sweep. Where predictions come from is settled before.
+        settings: of the sweep. Where predictions come from, and which classes count, is settled before.
         advance: told (patch sizes done, patch sizes in all).
     """
     losses, method = Losses(), settings.method

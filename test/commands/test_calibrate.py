@@ -87,8 +87,8 @@ def test_what_a_person_wrote_stays(bag, tmp_path):
     ("arguments", "says"),
     [
         (["--out", "x.txt"], "a sensor file ends in .yaml"),
-        (["--out", "x.yaml", "--from", "5", "--to", "5"], "--to behind --from"),
-        (["--out", "x.yaml", "--from", "20"], "readings in 45 s are too few"),
+        (["--out", "x.yaml", "--begin", "5", "--end", "5"], "--end behind --begin"),
+        (["--out", "x.yaml", "--begin", "20"], "readings in 45 s are too few"),
         (["--out", "x.yaml", "--topic", "/imu/dat"], "no topic of sensor_msgs/msg/Imu; is /imu/data meant"),
     ],
 )

@@ -4,9 +4,8 @@ import json
 import subprocess
 import sys
 
-import cv2
-import numpy as np
 import pytest
+from red_squares import paint_red_squares
 
 THRESHOLDS = """
 min_area: 20
@@ -25,14 +24,7 @@ def run(*arguments):
 def data(tmp_path):
     """Three pictures with a red square each, labelled; the set calls red 4."""
     root = tmp_path / "data"
-    for kind in ("images", "labels"):
-        (root / kind).mkdir(parents=True)
-    for i in range(3):
-        picture = np.full((60, 80, 3), 128, np.uint8)
-        picture[10:30, 10 + i : 30 + i] = (0, 0, 255)
-        cv2.imwrite(str(root / "images" / f"{i}.png"), picture)
-        (root / "labels" / f"{i}.txt").write_text(f"4 {(20 + i) / 80} {20 / 60} {20 / 80} {20 / 60}\n")
-    (root / "data.yaml").write_text("train: images\nnames: {4: red}\n")
+    paint_red_squares(root, "red")
     (tmp_path / "colours.yaml").write_text(THRESHOLDS)
     return root
 

@@ -23,7 +23,8 @@ def run(path):
 
 @pytest.fixture
 def frames():
-    objects = Objects.build([0, 1, 1], [1, 2, 2], [[3, 4, 9, 10], [3, 4, 19, 20], [1, 2, 3, 4]], [4, 4, 5])
+    objects = Objects.build([0, 1, 1], [1, 2, 2], [[3, 4, 9, 10], [3, 4, 19, 20], [1, 2, 3, 4]], [4, 4, 5],
+                            distance=[12, np.nan, 2.5], visible=[np.nan, 0.25, np.nan])  # fmt: skip
     found = Predictions.build([0], [1], [[3, 4, 9, 11]], [0.5])
     pictures = ArrayImages([np.zeros((30, 40, 3), np.uint8), None])
     stamps = [10**9, 3 * 10**9 + 5 * 10**8]
@@ -51,6 +52,8 @@ def test_a_set(frames, tmp_path, name):
     assert "20x20 (1), 40x30 (1)" in text
     assert "stamps 2 frames, 1.000 s to 3.500 s (2.500 s)" in text
     assert "objects 3, 0 with a mask, 2 instances" in text
+    assert "distances 2, 2.5 m to 12 m" in text
+    assert "visible 1, 0.25 to 0.25" in text
     assert "predictions 1, scores 0.500 to 0.500" in text
     assert text.endswith("2 [b]green[/b] 2 1 0")
 

@@ -26,6 +26,7 @@ FORMS = {
     "thetas": st.sets(st.integers(0, 100), min_size=1).map(lambda given: tuple(sorted(n / 100 for n in given))),
     "rename": st.dictionaries(st.text("abc d"), st.text("abc_"), min_size=1)
     .map(lambda names: tuple((f"x{old}", f"y{new}") for old, new in names.items())),
+    "classes": st.lists(st.text("abc_", min_size=1), min_size=1, unique=True).map(tuple),
     "mask_factor": st.floats(0.1, 1e5),
 }
 CASES = [(kind, row) for kind in (CompareSettings, SweepSettings) for row in declared(kind)]
@@ -45,10 +46,9 @@ def values(row):
 
 def words(row, value):
     """How a value is written on the command line."""
-    flag = f"--{row.name.replace('_', '-')}"
     if row.kind is bool:
-        return [flag] if value else []
-    return [f"{flag}={row.text(value)}"]
+        return [row.flag] if value else []
+    return [f"{row.flag}={row.text(value)}"]
 
 
 class Reached(Exception):  # noqa: N818 - not an error

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import cv2
+import numpy as np
 import pytest
 
 
@@ -54,3 +56,40 @@ def test_numba_without_its_compiler(folder):
     assert done.returncode == 1
     assert done.stderr.decode().splitlines()[-1].startswith("error: NUMBA_DISABLE_JIT is set")
     assert "Traceback" not in done.stderr.decode()
+
+
+@pytest.mark.parametrize("arguments", [["info", "ü.json"], ["split", "ü.json", "--to", "yolo", "--out", "parts"]])
+def test_names_of_files_that_are_taken_for_another_encoding(folder, arguments):
+    done = run(folder, *arguments, PYTHONUTF8="0", LC_ALL="C", PYTHONCOERCECLOCALE="0")
+    assert done.returncode == 2
+    (line,) = done.stderr.decode().splitlines()
+    assert line == "error: names of files are taken for ascii here; unset PYTHONUTF8, or set LC_ALL=C.UTF-8"
+    assert not (folder / "parts").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("split", ["--to", "yolo", "--out", "out"]),
+        ("convert", ["out", "--to", "coco"]),
+        ("compare", ["set", "--out", "out"]),
+    ],
+)
+def test_names_of_files_that_are_no_utf8(tmp_path, command, arguments):
+    """Whatever would be written of them: one line, and nothing half-written."""
+    images, labels = tmp_path / "set/images", tmp_path / "set/labels"
+    for each in (images, labels):
+        each.mkdir(parents=True)
+    for name in (b"caf\xe9", b"b"):
+        cv2.imwrite(str(tmp_path / "a.png"), np.zeros((30, 40, 3), np.uint8))
+        (tmp_path / "a.png").rename(images / f"{os.fsdecode(name)}.png")
+        (labels / f"{os.fsdecode(name)}.txt").write_text("0 .5 .5 .2 .2\n")
+    done = run(tmp_path, command, "set", *arguments)
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines()[-1] == (
+        "error: 'caf\\udce9': the name of this file is no UTF-8 text; rename it"
+    )
+    assert not (tmp_path / "out").exists()
+    done = run(tmp_path, "info", os.fsdecode(b"caf\xe9.json"))
+    assert done.returncode == 2
+    assert b"is no UTF-8 text; rename the file" in done.stderr

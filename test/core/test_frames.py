@@ -131,3 +131,9 @@ def test_names_whose_stamp_has_more_than_64_bits_have_none(name):
 
 def test_the_latest_stamp_that_a_name_can_carry():
     assert name_to_stamp("9223372036_854775807") == 2**63 - 1
+
+
+@pytest.mark.parametrize("names", [{"name": "caf\udce9"}, {"frame_name": ["a", "caf\udce9"]}])
+def test_a_name_that_no_file_can_hold(names):
+    with pytest.raises(SimjudgeError, match=r"'caf\\udce9': the name of this file is no UTF-8 text; rename it"):
+        FrameSet.build(**{"name": "x", "size": [(4, 3)] * 2, "frame_name": ["a", "é"], **names})

@@ -6,6 +6,7 @@ import logging
 
 import numpy as np
 import pytest
+from mcap.writer import Writer
 
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import SimjudgeError
@@ -13,6 +14,7 @@ from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.images import ArrayImages
 from simjudge.data.conversion import convert
 from simjudge.data.rosbag2 import write_recording
+from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.set_join import join_sets
 from simjudge.data.sets import read_predictions, read_set, write_set
 from simjudge.data.splits import split
@@ -112,3 +114,16 @@ def test_text():
     assert str(NET) == "net (abababab, imgsz 640x384, min_score 0.05, iou 0.7)"
     assert str(DetectorRecord("net")) == "net"
     assert DetectorRecord.from_json(json.loads(json.dumps(NET.to_json())), "here") == NET
+
+
+def test_rosbag2_says_it_all_when_it_ends(tmp_path):
+    """Its writer keeps metadata in the file when it begins, and once more when it ends."""
+    with (tmp_path / "x.mcap").open("wb") as stream:
+        writer = Writer(stream)
+        writer.start("ros2", "test")
+        schema = writer.register_schema("std_msgs/msg/String", "ros2msg", b"string data")
+        writer.add_message(writer.register_channel("/a", "cdr", schema), 1, bytes(8), 1)
+        for custom in ("custom_data: ~", "custom_data: {who: me}"):
+            writer.add_metadata("rosbag2", {"serialized_metadata": f"version: 9\n{custom}\n"})
+        writer.finish()
+    assert Recording(tmp_path / "x.mcap").custom_data() == {"who": "me"}

@@ -9,8 +9,10 @@ import pytest
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.images import ArrayImages
+from simjudge.core.text import load_json
 from simjudge.data.attach import attach_labels
 from simjudge.data.sets import read_predictions, read_set, sniff_format, write_set
+from simjudge.studies.inputs import read_input
 
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 FOLDERS = {"yolo": "yolo", "coco": "coco", "cvat": "cvat", "cpd": "cpd"}
@@ -208,3 +210,15 @@ def test_real_data(path, frame_count, object_count, classes):
         content = json.loads((SHARED / path).read_text())
         boxes = [o["box"] for frame in content for o in frame["objects"]]
         np.testing.assert_array_equal(frames.objects.box, boxes)
+
+
+def test_a_json_file_is_parsed_once(tmp_path, monkeypatch):
+    """By a comparison, which says its format besides."""
+    (tmp_path / "a.json").write_text('[{"size": [4, 4], "objects": []}]')
+    parsed = []
+    monkeypatch.setattr(
+        "simjudge.data.format_support.format.load_json", lambda path: parsed.append(path) or load_json(path)
+    )
+    described = read_input(tmp_path / "a.json", None, allow_outside=False)
+    assert described.describe(described.frames, 0)["format"] == "json"
+    assert parsed == [tmp_path / "a.json"]

@@ -218,3 +218,9 @@ def test_starts_differ_a_little_by_seed(tmp_path):
     assert 0.04 < across.std() < 0.07
     assert 0.03 < turn.std() < 0.06
     assert max(abs(pose.position[0]) for pose in offs) < 1e-12
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 86_401, 1e9, float("inf"), float("nan")])
+def test_a_drive_takes_a_day_at_most(seconds):
+    with pytest.raises(UsageError, match=r"--limit .*: must be above 0 s, and at most 86400 s \(a day\)"):
+        DriveLimits(duration=seconds)

@@ -97,7 +97,8 @@ def attack(name: str, seconds: float, seed: int) -> None:
     """Attack one target until the time is over."""
     guided = find_spec("atheris") is not None
     with instrumented() if guided else nullcontext():
-        from fuzz_targets import TARGETS, Attack, bounded
+        from fuzz_attack import Attack, bounded
+        from fuzz_targets import TARGETS
 
         logging.disable(logging.CRITICAL)
         warnings.simplefilter("ignore")
@@ -171,8 +172,12 @@ def at_random(attacked: Any, random: Random, once: Callable[[bytes], None]) -> N
 
 INSTRUMENTED = ["simjudge"]
 """What says which of its code is reached."""
-COMPILED = ["simjudge.context", "simjudge.engines", "simjudge.perception.nms", "simjudge.capture.silhouette"]
-"""What numba compiles, which knows nothing of that."""
+COMPILED = [
+    ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    for file in (ROOT / "simjudge").rglob("*.py")
+    if "numba" in file.read_text(encoding="utf-8")
+]
+"""Modules whose functions numba compiles, which knows nothing of that; atheris takes exact names alone."""
 
 
 if __name__ == "__main__":

@@ -6,13 +6,11 @@ The same targets run for hours by `make fuzz`.
 import logging
 
 import pytest
-from fuzz_targets import TARGETS, Attack, bounded
+from fuzz_attack import Attack, bounded
+from fuzz_targets import TARGETS
 from hostile_input import mutate
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-
-EXAMPLES = 60
-SLOW_EXAMPLES = 12
 
 # Pillow warns of what it leaves out of a damaged file.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:PIL")
@@ -38,7 +36,7 @@ def test_bad_versions_are_read_or_refused(attack):
     target = attack.target
 
     @settings(
-        max_examples=SLOW_EXAMPLES if target.slow else EXAMPLES,
+        max_examples=target.examples,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
         derandomize=True,

@@ -129,11 +129,12 @@ def test_allowed_classes_are_not_called(tmp_path, number):
 
 def test_training_from_a_checkpoint_runs_no_code_either(tmp_path):
     from simjudge.perception.checkpoint import open_checkpoint  # noqa: PLC0415
-    from simjudge.perception.ultralytics_training import TrainingOptions, _model  # noqa: PLC0415
+    from simjudge.perception.training_settings import TrainingSettings  # noqa: PLC0415
+    from simjudge.perception.ultralytics_training import _model  # noqa: PLC0415
 
     made = tmp_path / "made"
     path = saved(tmp_path / "net.pt", {"model": Calls(os.mkdir, str(made))})
-    for load in (open_checkpoint, lambda p: _model(import_ultralytics(), tmp_path, TrainingOptions(start=p))):
+    for load in (open_checkpoint, lambda p: _model(import_ultralytics(), tmp_path, TrainingSettings(start=p))):
         with pytest.raises(SimjudgeError, match="holds more than the weights"):
             load(path)
     assert not made.exists()

@@ -122,23 +122,43 @@ def test_a_set_without_pictures():
         ({0: "Blue", 1: "yellow-cone"}, {3: "blue_cone", 4: "YELLOW"}, [3], {}, {0: 3, 1: 4}, 1),  # obvious, and said
         ({0: "blue", 1: "blue_cone"}, {3: "blue_cone"}, [3], {}, {1: 3}, 1),  # the exact one wins
         ({0: "red", 1: "blue"}, {3: "blue_cone", 4: "BLUE cone", 5: "red"}, [3], {}, {0: 5}, 2),  # two could be meant
-        ({0: "red"}, {}, [0], {}, None, 1),  # the set has no names: the same ids
-        ({}, {1: "red"}, [1], {}, None, 1),  # the model has none
-        ({0: "red"}, {}, [], {}, None, 0),  # bare pictures
+        ({0: "blue", 1: "red"}, {3: "cone"}, [3], {"blue": "cone", "red": "cone"}, {0: 3, 1: 3}, 0),  # several are one
+        ({}, {1: "red"}, [1], {"7": "red"}, {7: 1}, 1),  # the model has no names: by number
+        ({}, {}, [1], {}, None, 1),  # nobody has names
     ],
 )
 def test_classes_are_matched(model, names, labelled, rename, ids, notes):
     found = map_classes("net", model, make(ArrayImages([picture(1)]), names, labelled), rename)
     assert found.ids == ids
     assert len(found.notes) == notes
-    assert found.names == (names or model)
+    assert found.names == names
+
+
+@pytest.mark.parametrize(
+    ("model", "labelled", "rename", "ids", "names"),
+    [
+        ({0: "red", 1: "blue"}, [4, 6], {"red": "4", "blue": "6"}, {0: 4, 1: 6}, {4: "red", 6: "blue"}),
+        ({0: "red", 1: "blue"}, [4], {"red": "4", "blue": "4"}, {0: 4, 1: 4}, {4: "red/blue"}),
+        ({}, [4], {"0": "4"}, {0: 4}, {4: "4"}),
+        ({0: "red", 1: "blue"}, [], {}, {0: 0, 1: 1}, {0: "red", 1: "blue"}),  # bare pictures
+        ({0: "red", 1: "blue"}, [], {"red": "cone", "blue": "Cone"}, {0: 0, 1: 0}, {0: "cone"}),
+        ({}, [], {}, None, {}),
+    ],
+)
+def test_a_set_without_names_gets_those_of_the_detector(model, labelled, rename, ids, names):
+    found = map_classes("net", model, make(ArrayImages([picture(1)]), {}, labelled), rename)
+    assert found.ids == ids
+    assert found.names == names
 
 
 @pytest.mark.parametrize(
     ("model", "names", "rename", "message"),
     [
         ({0: "car"}, {1: "red"}, {}, "no class in common .red in the set, car in the model."),
-        ({0: "car"}, {}, {}, r"no class in common: ids \[1\] in the set"),
+        ({0: "car"}, {}, {}, r"set has no class names .numbers 1., and net has .car.: .*--rename MODEL=SET"),
+        ({0: "car", 1: "bus"}, {}, {}, r"set has no class names .* and net has .car, bus.: .*--rename bus=1 where"),
+        ({}, {1: "red", 2: "a b"}, {}, r"net has no class names .numbers 1, 2., .*--rename 1=red,2=a b where"),
+        ({}, {1: "red"}, {"car": "red"}, "--rename car=... must begin with a number"),
         ({0: "car"}, {1: "red"}, {"bus": "red"}, "net has no class 'bus': car"),
     ],
 )

@@ -138,9 +138,12 @@ def test_ctrl_c_exports_the_best_so_far(tmp_path):
     [
         (["--out", "m.pt"], 2, "give a name that ends in .onnx"),
         (["--out", "m.onnx", "--imgsz", "100"], 2, "must be a multiple of 32"),
-        (["--out", "m.onnx", "--val-fraction", "1.5"], 2, "must lie between 0 and 1"),
+        (["--out", "m.onnx", "--val-fraction", "1"], 2, "must lie between 0 and 1"),
+        (["--out", "m.onnx", "--epochs", "1000000000"], 2, "less than or equal to 100000"),
+        (["--out", "m.onnx", "--windows", "1000000"], 2, "less than or equal to 1000"),
+        (["--out", "m.onnx", "--workers", "100000"], 2, "less than or equal to 256"),
         (["--out", "data/data.yaml/m.onnx"], 1, "cannot be written to"),
-        (["--out", "m.onnx", "--size", "huge"], 1, "choose one of pico, nano, small"),
+        (["--out", "m.onnx", "--size", "huge"], 2, "'huge' is not one of"),
         (["--out", "m.onnx", "--from", "absent.pt"], 1, "absent.pt: there is no such checkpoint"),
     ],
 )

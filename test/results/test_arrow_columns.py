@@ -58,8 +58,11 @@ def made(name):
     return sj.FrameSet.build(name, [(640, 480)] * 12, sj.Objects.build(frame, kind, box), found)
 result = sj.compare(made("a"), made("b"), permutations=20, bootstrap=20)
 assert len(result.contexts) == 24
-slow = ("pandas", "matplotlib", "scipy.optimize", "scipy.sparse", "scipy.stats")
+slow = ("pandas", "matplotlib", "scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.stats")
 print([name for name in slow if name in sys.modules])
+import numba, scipy.linalg
+a = np.arange(4.0).reshape(2, 2)
+assert (numba.njit(lambda a, b: np.dot(a, b))(a, a) == scipy.linalg.blas.dgemm(1.0, a, a)).all()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

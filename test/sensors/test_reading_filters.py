@@ -1,25 +1,12 @@
-"""Filters of readings: what each does, by hand, and filters of one's own by entry point."""
+"""Filters of readings: what each does, by hand."""
 
 import math
-from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
 
-from simjudge.core.errors import UsageError
 from simjudge.sensors import reading_filters
-from simjudge.sensors.reading_filters import FilterChain, FilterStep, SensorReading, load_filters
-from simjudge.sensors.sensor_file import read_sensors
-
-OWN = '''
-from dataclasses import replace
-from simjudge.sensors.reading_filters import reading_filter
-
-@reading_filter
-def shift_by(reading, *, metres: float):
-    """Shift."""
-    return replace(reading, values=reading.values + metres)
-'''
+from simjudge.sensors.reading_filters import FilterChain, FilterStep, SensorReading
 
 
 def reading(values, stamp=0):
@@ -73,24 +60,3 @@ def test_a_stage_runs_its_own_filters_only():
     steps = (FilterStep("scale", {"factor": 2}, "generate"), FilterStep("scale", {"factor": 3}, "access"))
     values = {stage: FilterChain(steps, stage, (0,)).run(reading([1.0])).values for stage in reading_filters.STAGES}
     assert values == {"generate": 2, "filter": 1, "access": 3}
-
-
-def test_a_package_of_ones_own_adds_filters_by_its_entry_point(tmp_path, monkeypatch):
-    (tmp_path / "own_reading_filters.py").write_text(OWN)
-    monkeypatch.syspath_prepend(tmp_path)
-    entry = EntryPoint("own", "own_reading_filters", reading_filters.ENTRY_POINTS)
-    monkeypatch.setattr(reading_filters, "entry_points", lambda group: [entry] if group == "simjudge.filters" else [])
-    monkeypatch.setattr(reading_filters, "READING_FILTERS", dict(reading_filters.READING_FILTERS))
-    path = tmp_path / "sensors.yaml"
-    path.write_text("{a: {kind: gps, rate: 1, filters: [{shift_by: {metres: 3}}]}}")
-    (spec,) = read_sensors(path)
-    assert FilterChain(spec.filters, "filter", (0,)).run(reading([1.0])).values == 4
-
-
-@pytest.mark.parametrize(("text", "says"), [(None, "No module named"), ("1 / 0", "division by zero")])
-def test_a_plugin_that_cannot_be_imported_is_told_in_one_line(tmp_path, monkeypatch, text, says):
-    monkeypatch.syspath_prepend(tmp_path)
-    if text:
-        (tmp_path / "broken_filters.py").write_text(text)
-    with pytest.raises(UsageError, match=f"plugin broken_filters: cannot be imported .*{says}"):
-        load_filters("broken_filters")

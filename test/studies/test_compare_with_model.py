@@ -2,14 +2,14 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
-import cv2
-import numpy as np
 import pytest
+from red_squares import paint_red_squares
 from typer.testing import CliRunner
 
 from simjudge.commands.app import app
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.progress import no_log, no_progress
 from simjudge.perception.detection import detect
 from simjudge.perception.detector_settings import renames
@@ -32,14 +32,7 @@ def sets(tmp_path):
     """Two sets of three pictures with a red square each, which the sets call ruby; and a detector of scarlet."""
     roots = [tmp_path / name for name in ("real", "sim")]
     for root in roots:
-        for kind in ("images", "labels"):
-            (root / kind).mkdir(parents=True)
-        for i in range(3):
-            picture = np.full((60, 80, 3), 128, np.uint8)
-            picture[10:30, 10 + i : 30 + i] = (0, 0, 255)
-            cv2.imwrite(str(root / "images" / f"{i}.png"), picture)
-            (root / "labels" / f"{i}.txt").write_text(f"4 {(20 + i) / 80} {20 / 60} {20 / 80} {20 / 60}\n")
-        (root / "data.yaml").write_text("train: images\nnames: {4: ruby}\n")
+        paint_red_squares(root, "ruby")
     (tmp_path / "colours.yaml").write_text(THRESHOLDS)
     return (*roots, tmp_path / "colours.yaml")
 
@@ -69,6 +62,37 @@ def test_on_the_command_line(sets, tmp_path, command):
     saved = tmp_path / "out" / ("result.json" if command == "compare" else "sweep.json")
     inputs = json.loads(saved.read_text())["inputs"]
     assert inputs["model"]["rename"] == {"scarlet": "ruby"}
+
+
+def test_what_has_no_class_in_common_is_refused_before_anything_is_detected(sets, monkeypatch):
+    a, b, model = sets
+    monkeypatch.setattr("simjudge.perception.detection._answers", lambda *_: pytest.fail("a detector ran"))
+    asked = {"model": model, "rename": "scarlet=ruby"} | FAST
+    with pytest.raises(UsageError, match="--class rub: no set has this class; is ruby meant"):
+        compare_sets(a, b, CompareSettings(classes="rub", **asked))
+    (b / "data.yaml").write_text("train: images\nnames: {4: green}\n")
+    with pytest.raises(SimjudgeError, match="sim and colours have no class in common"):
+        compare_sets(a, b, CompareSettings(**asked))
+    both = {**asked, "rename": "scarlet=ruby,lime=green"}
+    model.write_text(THRESHOLDS + "  1: {name: lime, hue: [90, 150], saturation: [0.4, 1], value: [0.2, 1]}\n")
+    with pytest.raises(SimjudgeError, match="real and sim have no class in common: ruby against green"):
+        compare_sets(a, b, CompareSettings(**both))
+
+
+def test_a_set_without_names_is_not_judged_by_number(sets):
+    a, b, model = sets
+    (b / "data.yaml").write_text("train: images\n")
+    model.write_text(THRESHOLDS.replace("0:", "4:"))
+    with pytest.raises(SimjudgeError, match=r"sim has no class names .* --rename scarlet=4 where numbers"):
+        detect(b, model)
+    notes = []
+    found = detect(a, model, rename={"scarlet": "ruby"}), detect(b, model, rename={"scarlet": "4"})
+    assert found[1].class_names == {4: "scarlet"}
+    bare = replace(found[1], class_names={})
+    numbers = compare_sets(found[0], bare, CompareSettings(**FAST), log=notes.append).content()["by_class"]
+    assert list(numbers) == ["4"]
+    assert any(note.startswith("warning: sim has no class names: its numbers are taken for those of real (4 = ruby)")
+               for note in notes)  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,15 @@ import os
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from rosbags.interfaces import Connection, Qos
-from rosbags.rosbag2 import StoragePlugin, WriterError
+from rosbags.rosbag2 import WriterError
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import disk_trouble, output_path
-from simjudge.data.rosbag2.mcap_writer import CheckedMcapWriter, CheckedWriter
-
-_PLUGINS = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
+from simjudge.data.rosbag2.mcap_writer import CheckedMcapWriter, CheckedWriter, StorageName
 
 
 class LiveRecording:
@@ -27,7 +25,7 @@ class LiveRecording:
         trouble: why nothing more can be written, empty where it can.
     """
 
-    def __init__(self, path: str | Path, storage: Literal["mcap", "sqlite3"] = "mcap") -> None:
+    def __init__(self, path: str | Path, storage: StorageName = "mcap") -> None:
         """Create the folder and its storage file.
 
         Raises:
@@ -36,7 +34,7 @@ class LiveRecording:
         path = Path(path)
         self.path = path
         self.trouble = ""
-        self._writer = CheckedWriter(_free(path), version=9, storage_plugin=_PLUGINS[storage])
+        self._writer = CheckedWriter(_free(path), storage)
         self._connections: dict[str, Connection] = {}
         try:
             self._writer.open()
@@ -109,11 +107,16 @@ class LiveRecording:
         try:
             return work(*args, **named)
         except (OSError, sqlite3.Error, WriterError) as error:
-            self.trouble = _trouble(error)
+            self.trouble = write_trouble(error)
             raise SimjudgeError(f"{self.path}: {self.trouble}; what was written so far can be read") from error
 
 
-def _trouble(error: Exception) -> str:
+def write_trouble(error: Exception) -> str:
+    """Why a recording cannot be written, in a few words.
+
+    Args:
+        error: of the system, of sqlite or of rosbags.
+    """
     if isinstance(error, OSError):
         return disk_trouble(error)
     # Where no more fits, sqlite says "disk is full" or "disk I/O error".

@@ -21,6 +21,8 @@ from mcap.records import Channel, Schema, Statistics
 
 _LARGEST_CHUNK = 4 << 30
 """Bytes, decompressed; a larger one is taken for damage."""
+_STEP = 1024
+"""Bytes of a cut chunk that are decompressed at once; they may grow 30,000 times."""
 BROKEN = (McapError, struct.error, UnicodeDecodeError, ValueError, KeyError)
 """What the mcap package raises for a record that does not hold what it should."""
 
@@ -168,10 +170,13 @@ def record_stream(record: bytes | memoryview) -> ReadDataStream:
 
 
 def _decompress(stored: bytes, span: Span) -> bytes:
+    # Both take memory for as much as the compressed data claim, unless they are held to the chunk's own size.
     if span.compression == "zstd":
+        if zstandard.frame_content_size(stored) > span.size:
+            raise ValueError("more than the chunk holds")
         return zstandard.ZstdDecompressor().decompress(stored, max_output_size=span.size)
     if span.compression == "lz4":
-        return bytes(lz4.frame.decompress(stored))
+        return bytes(lz4.frame.LZ4FrameDecompressor().decompress(stored, max_length=span.size + 1))
     if span.compression:
         raise ValueError(span.compression)
     return stored
@@ -184,8 +189,10 @@ def _prefix(stored: bytes, compression: str) -> bytes:
     if not compression:
         return stored
     try:
-        for start in range(0, len(stored), 4096):
-            out += step.decompress(stored[start : start + 4096])
+        for start in range(0, len(stored), _STEP):
+            out += step.decompress(stored[start : start + _STEP])
+            if len(out) > _LARGEST_CHUNK:
+                break
     except (zstandard.ZstdError, RuntimeError, EOFError, ValueError):
         pass
     return bytes(out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from mcap.writer import CompressionType
 from mcap.writer import Writer as Mcap
@@ -10,6 +11,11 @@ from rosbags.interfaces import Connection, ConnectionExtRosbag2, MessageDefiniti
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.rosbag2.enums import CompressionMode
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
+
+StorageName = Literal["mcap", "sqlite3"]
+STORAGE_OF_SUFFIX: dict[str, StorageName] = {".mcap": "mcap", ".db3": "sqlite3"}
+"""The storage of a recording that is one file, by the end of its name."""
+_PLUGINS = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 
 
 class CheckedMcapWriter:
@@ -84,7 +90,11 @@ class CheckedMcapWriter:
 
 
 class CheckedWriter(Writer):
-    """rosbags' writer with an mcap storage that writes checksums."""
+    """rosbags' writer of a rosbag2 folder, with an mcap storage that writes checksums."""
+
+    def __init__(self, folder: Path, storage: StorageName) -> None:
+        """Take the folder to make, and the storage of its one file."""
+        super().__init__(folder, version=9, storage_plugin=_PLUGINS[storage])
 
     STORAGE_PLUGINS = {  # noqa: RUF012 - as in the base class
         StoragePlugin.SQLITE3: Sqlite3Writer,

@@ -6,24 +6,20 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
-
-from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
+from typing import Any
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import output_path
-from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE, IMAGE, standard_types
+from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
+from simjudge.data.rosbag2.mcap_writer import STORAGE_OF_SUFFIX
+from simjudge.data.rosbag2.offered_qos import offered_qos
 from simjudge.data.rosbag2.unfinished import UnfinishedRecording
 
 log = logging.getLogger(__name__)
 
-_SENSOR = (IMAGE, COMPRESSED_IMAGE, CAMERA_INFO)
-STORAGE_OF_SUFFIX: dict[str, Literal["mcap", "sqlite3"]] = {".mcap": "mcap", ".db3": "sqlite3"}
-"""The storage of a recording that is one file, by the end of its name."""
 _FLUSH_EVERY = 1_000_000_000
 """Nanoseconds of recording time, not of the wall clock, so that two drives give one file: what a kill loses at most."""
-_FOREVER = QosTime(9223372036, 854775807)
 
 
 class MessageRecording:
@@ -51,7 +47,7 @@ class MessageRecording:
         if topic not in self._topics:
             text, _ = self._types.generate_msgdef(kind, ros_version=2)
             definition = (text, self._types.hash_rihs01(kind))
-            self._live.add_topic(topic, kind, definition, [_qos(sensor=kind in _SENSOR, latched=latched)])
+            self._live.add_topic(topic, kind, definition, [offered_qos(kind, latched=latched)])
             self._topics.add(topic)
         self._live.write(topic, stamp, bytes(self._types.serialize_cdr(message, kind)))
         if stamp >= self._flush_at:
@@ -110,18 +106,3 @@ def _keep(live: LiveRecording, place: UnfinishedRecording) -> str:
     if kept is None:
         return "nothing was recorded"
     return f"what was recorded is kept in {kept}: 'simjudge recover {kept}' makes a whole recording of it"
-
-
-def _qos(*, sensor: bool, latched: bool) -> Qos:
-    """What the publisher offers: SensorDataQoS for images (REP 2003), reliable for the rest."""
-    return Qos(
-        QosHistory.KEEP_LAST,
-        5 if sensor else 10,
-        QosReliability.BEST_EFFORT if sensor else QosReliability.RELIABLE,
-        QosDurability.TRANSIENT_LOCAL if latched else QosDurability.VOLATILE,
-        _FOREVER,
-        _FOREVER,
-        QosLiveliness.AUTOMATIC,
-        _FOREVER,
-        avoid_ros_namespace_conventions=False,
-    )

@@ -24,6 +24,11 @@ from simjudge.data.rosbag2.storage import MessageLocation, Storage, StoredMessag
 
 log = logging.getLogger(__name__)
 
+_MOST_GROWTH = 1000
+"""Times its own size that a compressed file may unpack to: one that was made to fill the disk grows 30,000 times."""
+_SMALL = 2**30
+"""Bytes that any compressed file may unpack to."""
+
 
 @dataclass(frozen=True)
 class TopicInfo:
@@ -165,9 +170,13 @@ class Recording:
         folder = Path(tempfile.mkdtemp(prefix="simjudge_bag_"))
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         plain = folder / file.stem
+        largest = max(_SMALL, _MOST_GROWTH * file.stat().st_size)
         try:
             with file.open("rb") as packed, plain.open("wb") as out:
                 for block in zstandard.ZstdDecompressor().read_to_iter(packed, read_size=1 << 20):
+                    if out.tell() + len(block) > largest:
+                        size = f"{largest / 1e9:.1f} GB, {_MOST_GROWTH} times its size"
+                        raise SimjudgeError(f"{file}: unpacks to more than {size}; unpack it yourself if you trust it")
                     out.write(block)
         except zstandard.ZstdError as error:
             self.losses.add("compressed files cut off or damaged", f"{file}: {error}")

@@ -16,6 +16,7 @@ from simjudge.core.yaml_file import read_yaml
 log = logging.getLogger(__name__)
 
 STORAGE_SUFFIXES = (".mcap", ".db3")
+"""Endings of a recording that is one file, and of the storage files in a folder."""
 METADATA = "metadata.yaml"
 _OWN_STORAGES = ("mcap", "sqlite3")
 _OWN_COMPRESSION = "zstd"

@@ -17,7 +17,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import output_path
 from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
-from simjudge.data.rosbag2.message_recording import STORAGE_OF_SUFFIX
+from simjudge.data.rosbag2.mcap_writer import STORAGE_OF_SUFFIX
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredTopic
 from simjudge.data.rosbag2.unfinished import (

@@ -64,7 +64,9 @@ def read_summary(stream: BinaryIO, size: int) -> McapContents | None:
             elif code == Opcode.STATISTICS:
                 contents.statistics = Statistics.read(record_stream(data[begin:end]))
             elif code == Opcode.METADATA_INDEX:
-                contents.metadata += _rosbag2_metadata(stream, MetadataIndex.read(record_stream(data[begin:end])))
+                # rosbag2 writes one when it begins and one when it ends, which says it all.
+                index = MetadataIndex.read(record_stream(data[begin:end]))
+                contents.metadata = _rosbag2_metadata(stream, index) or contents.metadata
     except (*BROKEN, DamageError):
         return None
     contents.spans = [_indexed(stream, index) for index in sorted(indexes, key=lambda i: i.chunk_start_offset)]

@@ -7,18 +7,16 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
-from rosbags.rosbag2 import StoragePlugin, WriterError
+from rosbags.rosbag2 import WriterError
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import output_path, plain_os_errors
 from simjudge.core.frames import NO_STAMP, FrameSet, IntArray
 from simjudge.core.images import ImageError
 from simjudge.data.rosbag2.interfaces import (
-    CAMERA_INFO,
     COMPRESSED_IMAGE,
     DETECTIONS,
     FRAME_INFO,
@@ -26,11 +24,12 @@ from simjudge.data.rosbag2.interfaces import (
     LABELS,
     standard_types,
 )
-from simjudge.data.rosbag2.mcap_writer import CheckedWriter
+from simjudge.data.rosbag2.live_recording import write_trouble
+from simjudge.data.rosbag2.mcap_writer import STORAGE_OF_SUFFIX, CheckedWriter, StorageName
 from simjudge.data.rosbag2.messages import MessageMaker
+from simjudge.data.rosbag2.offered_qos import offered_qos
 from simjudge.data.rosbag2.unfinished import UnfinishedRecording
 
-StorageName = Literal["mcap", "sqlite3"]
 ExtraMessages = Callable[[int], Iterable[tuple[str, Any]]]
 """Further messages of a frame, by its number: topic and content."""
 
@@ -43,8 +42,6 @@ DEFAULT_TOPICS = {
     LABELS: "/camera/ground_truth",
     DETECTIONS: "/camera/detections",
 }
-_PLUGINS = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
-_SUFFIXES = {".mcap": "mcap", ".db3": "sqlite3"}
 _FIRST = 1_000_000_000
 """Stamp of the first of the frames that have none, nanoseconds."""
 _STEP = 100_000_000
@@ -86,10 +83,10 @@ def write_recording(
     custom_data = dict(custom_data or {})
     if frames.detector is not None:
         custom_data[DETECTOR_KEY] = json.dumps(frames.detector.to_json())
-    plugin = _PLUGINS[_SUFFIXES.get(path.suffix, storage)]
+    storage = STORAGE_OF_SUFFIX.get(path.suffix, storage)
     with UnfinishedRecording(path) as place:
         with plain_os_errors(path), _plain_errors(path):
-            _write(place.folder, plugin, messages, custom_data)
+            _write(place.folder, storage, messages, custom_data)
         place.finish()
     return losses
 
@@ -130,18 +127,18 @@ def recording_stamps(frames: FrameSet) -> IntArray:
 
 def _write(
     folder: Path,
-    plugin: StoragePlugin,
+    storage: StorageName,
     messages: Iterable[tuple[int, str, str, Any]],
     custom_data: Mapping[str, str],
 ) -> None:
     types = standard_types()
-    with CheckedWriter(folder, version=9, storage_plugin=plugin) as writer:
+    with CheckedWriter(folder, storage) as writer:
         for key, value in custom_data.items():
             writer.set_custom_data(key, value)
         connections: dict[str, Any] = {}
         for stamp, topic, kind, message in messages:
             if topic not in connections:
-                qos = [_qos(sensor=kind in (IMAGE, COMPRESSED_IMAGE, CAMERA_INFO))]
+                qos = [offered_qos(kind)]
                 connections[topic] = writer.add_connection(topic, kind, typestore=types, offered_qos_profiles=qos)
             writer.write(connections[topic], stamp, types.serialize_cdr(message, kind))
 
@@ -152,9 +149,7 @@ def _plain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, WriterError) as error:
-        # Where no more fits, sqlite says "disk is full" or "disk I/O error".
-        why = "the disk is full or failing" if "disk" in str(error) else f"cannot be written ({error})"
-        raise SimjudgeError(f"{path}: {why}; nothing was written under that name") from error
+        raise SimjudgeError(f"{path}: {write_trouble(error)}; nothing was written under that name") from error
 
 
 def _messages(
@@ -178,20 +173,3 @@ def _messages(
             yield stamp, DEFAULT_TOPICS[DETECTIONS], DETECTIONS, detections
         for topic, message in extra_messages(index):
             yield stamp, topic, message.__msgtype__, message
-
-
-def _qos(*, sensor: bool) -> Qos:
-    """What the topic's publisher offers: SensorDataQoS for images (REP 2003), reliable for the rest."""
-    forever = QosTime(9223372036, 854775807)
-    reliability = QosReliability.BEST_EFFORT if sensor else QosReliability.RELIABLE
-    return Qos(
-        QosHistory.KEEP_LAST,
-        5 if sensor else 10,
-        reliability,
-        QosDurability.VOLATILE,
-        forever,
-        forever,
-        QosLiveliness.AUTOMATIC,
-        forever,
-        avoid_ros_namespace_conventions=False,
-    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import cv2
 import numpy as np
 from pydantic import ConfigDict, model_validator
 
@@ -14,21 +16,19 @@ from simjudge.core.documents import Fields, check_content
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import Choice, NumberList, Vector, conflict
 from simjudge.core.frames import FloatArray
+from simjudge.core.input_files import LARGEST_TEXT, check_file
 from simjudge.core.yaml_file import YamlFile
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, recorded_types
 from simjudge.data.rosbag2.recorded_images import UNREADABLE
 from simjudge.data.rosbag2.recording import Recording
+from simjudge.sensors.camera import isolated_readers
 from simjudge.sensors.camera.calibration import Calibration
+from simjudge.sensors.camera.isolated_readers import OPENCV_NAMES
 
 _KALIBR_MODELS = {"radtan": "plumb_bob", "equidistant": "equidistant", "none": "plumb_bob"}
 """Kalibr's distortion models (github.com/ethz-asl/kalibr, wiki: supported models) and ROS's names for them."""
-_OPENCV_NAMES = {
-    "matrix": ("camera_matrix", "Camera_Matrix", "cameraMatrix", "K", "M1"),
-    "distortion": ("distortion_coefficients", "Distortion_Coefficients", "distCoeffs", "dist_coeffs", "D", "D1"),
-    "width": ("image_width", "image_Width", "width"),
-    "height": ("image_height", "image_Height", "height"),
-}
-"""What OpenCV's samples and tutorials call the fields of a calibration in a cv::FileStorage."""
+_OPENCV_PARTS = ("matrix", "distortion", "width", "height")
+"""Of the fields of OpenCV's calibrations, those that are needed."""
 _LARGEST_SIDE = 20_000
 """Pixels."""
 
@@ -88,19 +88,18 @@ def opencv_calibration(path: Path) -> Calibration:
     Raises:
         SimjudgeError: it cannot be read, or lacks matrix, distortion or size.
     """
-    try:
-        storage = cv2.FileStorage(str(path), cv2.FILE_STORAGE_READ)
-        found = {part: _first(storage, names) for part, names in _OPENCV_NAMES.items()}
-        fisheye = storage.getNode("fisheye_model")
-        model = None if fisheye.empty() or not fisheye.real() else "equidistant"
-    except (cv2.error, SystemError) as error:
-        raise SimjudgeError(f"{path}: OpenCV cannot read it; write it again with cv::FileStorage") from error
-    for part, names in _OPENCV_NAMES.items():
+    found = _read_apart("opencv", path, "OpenCV cannot read it; write it again with cv::FileStorage")
+    for part in _OPENCV_PARTS:
         if found[part] is None:
-            raise SimjudgeError(f"{path}: no {names[0]} in it; a calibration of OpenCV has {', '.join(_needed())}")
-    matrix, distortion = found["matrix"], np.ravel(found["distortion"])
-    size = int(found["width"]), int(found["height"])
-    return _checked(path, path.stem, size, model or _model_of(len(distortion)), matrix, distortion)
+            needed = [OPENCV_NAMES[each][0] for each in _OPENCV_PARTS]
+            lacking = OPENCV_NAMES[part][0]
+            raise SimjudgeError(f"{path}: no {lacking} in it; a calibration of OpenCV has {', '.join(needed)}")
+    try:
+        distortion = np.ravel(np.asarray(found["distortion"], np.float64))
+    except (TypeError, ValueError) as error:
+        raise SimjudgeError(f"{path}: its distortion holds what is no number") from error
+    model = "equidistant" if found["fisheye"] else _model_of(len(distortion))
+    return _checked(path, path.stem, (found["width"], found["height"]), model, found["matrix"], distortion)
 
 
 def matlab_calibration(path: Path) -> Calibration:
@@ -115,18 +114,21 @@ def matlab_calibration(path: Path) -> Calibration:
     Raises:
         SimjudgeError: it cannot be read, or holds no such struct.
     """
-    from scipy.io import loadmat  # noqa: PLC0415 - slow to import
-    from scipy.io.matlab import MatReadError  # noqa: PLC0415 - slow to import
-
-    try:
-        content = loadmat(path, simplify_cells=True)
-    except (MatReadError, NotImplementedError, ValueError, TypeError, OSError) as error:
-        raise SimjudgeError(f'{path}: no .mat file of version 7 or before; save it with "-v7"') from error
-    for table in (content, *content.values()):
-        if isinstance(table, dict) and {"ImageSize", "RadialDistortion"} <= set(table):
-            return _matlab(path, table)
+    fields = _read_apart("matlab", path, 'no whole .mat file of version 7 or before; save it with "-v7"')
+    if fields is not None:
+        return _matlab(path, fields)
     remedy = 's = toStruct(cameraParams); save(FILE, "s", "-v7")'
     raise SimjudgeError(f"{path}: no struct with ImageSize and RadialDistortion in it; write {remedy}")
+
+
+def _read_apart(reader: str, path: Path, refusal: str) -> Any:
+    """What a reader of `isolated_readers` gives, in a process of its own that a damaged file may end."""
+    check_file(path, LARGEST_TEXT)
+    words = [sys.executable, isolated_readers.__file__, reader, str(path)]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise SimjudgeError(f"{path}: {refusal}")
+    return json.loads(done.stdout)
 
 
 def recorded_calibration(path: Path, topic: str | None) -> Calibration:
@@ -210,27 +212,22 @@ def plain_calibration(
     return Calibration(name, size, model, matrix, distortion, np.eye(3), np.hstack([matrix, np.zeros((3, 1))]))
 
 
-def _needed() -> list[str]:
-    return [names[0] for names in _OPENCV_NAMES.values()]
-
-
-def _first(storage: Any, names: tuple[str, ...]) -> Any:
-    for name in names:
-        node = storage.getNode(name)
-        if not node.empty():
-            return node.real() if node.isInt() or node.isReal() else node.mat()
-    return None
-
-
 def _model_of(count: int) -> str:
     """By how many numbers OpenCV's D has: k1 k2 p1 p2 k3, and what comes behind."""
     return "plumb_bob" if count <= 5 else "rational_polynomial"
 
 
 def _checked(
-    path: Path, name: str, size: tuple[int, int], model: str, matrix: Any, distortion: FloatArray
+    path: Path, name: str, given: tuple[Any, Any], model: str, matrix: Any, distortion: FloatArray
 ) -> Calibration:
-    whole = np.asarray(matrix, np.float64)
+    try:
+        size = int(given[0]), int(given[1])
+    except (TypeError, ValueError, OverflowError) as error:
+        raise SimjudgeError(f"{path}: width and height of its images are no whole numbers; correct them") from error
+    try:
+        whole = np.asarray(matrix, np.float64)
+    except (TypeError, ValueError):
+        whole = np.empty(0)
     if whole.shape != (3, 3) or not np.isfinite(whole).all() or min(whole[0, 0], whole[1, 1]) <= 0:
         raise SimjudgeError(f"{path}: its camera matrix is that of no camera; 3x3 finite numbers are needed")
     if not 0 < min(size) <= max(size) <= _LARGEST_SIDE:
@@ -240,21 +237,22 @@ def _checked(
     return plain_calibration(name, size, model, whole, np.asarray(distortion, np.float64))
 
 
-def _matlab(path: Path, fields: Mapping[str, Any]) -> Calibration:
+def _matlab(path: Path, fields: Mapping[str, list[float]]) -> Calibration:
     """The calibration of a struct of MATLAB's, whose first pixel's centre is (1, 1)."""
     try:
         if "FocalLength" in fields and "PrincipalPoint" in fields:
-            (fx, fy), (cx, cy) = (np.ravel(fields[name]) for name in ("FocalLength", "PrincipalPoint"))
-            matrix = np.array([[fx, fields.get("Skew", 0.0), cx], [0, fy, cy], [0, 0, 1]], np.float64)
+            (fx, fy), (cx, cy) = fields["FocalLength"], fields["PrincipalPoint"]
+            (skew,) = fields.get("Skew", [0.0])
+            matrix = np.array([[fx, skew, cx], [0, fy, cy], [0, 0, 1]])
         elif "K" in fields:
-            matrix = np.array(fields["K"], np.float64).reshape(3, 3)
+            matrix = np.reshape(fields["K"], (3, 3))
         else:
-            matrix = np.array(fields["IntrinsicMatrix"], np.float64).reshape(3, 3).T
+            matrix = np.reshape(fields["IntrinsicMatrix"], (3, 3)).T
         matrix = matrix - [[0, 0, 1], [0, 0, 1], [0, 0, 0]]
-        k1, k2, k3 = (*np.ravel(fields["RadialDistortion"]), 0.0)[:3]
-        p1, p2 = np.ravel(fields.get("TangentialDistortion", (0.0, 0.0)))
-        height, width = np.ravel(fields["ImageSize"])[:2]
+        k1, k2, k3 = (*fields["RadialDistortion"], 0.0)[:3]
+        p1, p2 = fields.get("TangentialDistortion", (0.0, 0.0))
+        height, width = fields["ImageSize"][:2]
         distortion = np.array([k1, k2, p1, p2, k3], np.float64)
     except (KeyError, ValueError, TypeError) as error:
         raise SimjudgeError(f"{path}: its struct is no cameraParameters and no cameraIntrinsics of MATLAB") from error
-    return _checked(path, path.stem, (int(width), int(height)), "plumb_bob", matrix, distortion)
+    return _checked(path, path.stem, (width, height), "plumb_bob", matrix, distortion)

@@ -5,7 +5,8 @@ What goes in comes out: uint8 is rounded and saturates at 0 and 255; floating po
 so that a chain of filters saturates once, at its end, as a sensor does (`chain.apply_steps`).
 
 A filter of your own is a function decorated with `camera_filter`: it takes the image and keyword parameters, leaves
-the image as it is, and returns another of the same type (`as_float` and `to_type_of` help). With a parameter `seed`
+the image as it is, and returns another of the same type (`as_float` and `to_type_of` help). `simjudge.sensors.plugins`
+says how it is found. With a parameter `seed`
 it is random, and must draw the same numbers from the same seed.
 """
 
@@ -21,6 +22,7 @@ import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
 from simjudge.core.text import one_line
+from simjudge.sensors.plugins import load_plugins
 
 WIDEST_BLUR = 1000
 """Pixels of standard deviation: the kernel grows with it."""
@@ -59,8 +61,10 @@ def named_filter(name: str) -> Filter:
         The function.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: there is none of that name, or a plugin cannot be imported.
     """
+    if name not in FILTERS:
+        load_plugins()
     if name not in FILTERS:
         raise UsageError(f"no filter is called {one_line(name)!r}; there are {', '.join(sorted(FILTERS))}")
     return FILTERS[name]

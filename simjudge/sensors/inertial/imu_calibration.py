@@ -152,7 +152,7 @@ def _rate(series: ImuSeries) -> tuple[float, int]:
         row = int(np.argmax(gaps))
         raise SimjudgeError(
             f"{series.name}: {missing} readings are missing, the most ({gaps[row] / SECOND:.3g} s) from"
-            f" {(series.stamp[row] - series.stamp[0]) / SECOND:.3f} s on; take a part without gaps (--from, --to)"
+            f" {(series.stamp[row] - series.stamp[0]) / SECOND:.3f} s on; take a part without gaps (--begin, --end)"
         )
     return SECOND / typical, missing
 
@@ -168,7 +168,7 @@ def _check_standing(series: ImuSeries, part: str, values: FloatArray, rate: floa
         row = int(np.argmax(away.max(axis=1)))
         raise SimjudgeError(
             f"{series.name}: the IMU moves: after {row * count / rate:.0f} s its {part} is"
-            f" {away[row].max():.3g} {UNITS[part]} from the rest; take a part in which it stands (--from, --to)"
+            f" {away[row].max():.3g} {UNITS[part]} from the rest; take a part in which it stands (--begin, --end)"
         )
     if part == "gyroscope" and np.abs(middle).max() > _TURNING:
         raise SimjudgeError(

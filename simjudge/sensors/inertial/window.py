@@ -115,6 +115,6 @@ class WindowAverage:
 
     def _find(self, stamp: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
         """The segment of each time, seconds since its start, and its length; a knot belongs to the segment before."""
-        row = np.clip(np.searchsorted(self._knot, stamp, "left") - 1, 0, None)
+        row = np.maximum(np.searchsorted(self._knot, stamp, "left") - 1, 0)
         passed = (stamp - self._knot[row])[:, None] / SECOND
         return row, passed, (self._knot[row + 1] - self._knot[row])[:, None] / SECOND

@@ -69,7 +69,7 @@ class Journal:
         """Add a record.
 
         Args:
-            record: the bytes, shorter than 1 GiB.
+            record: the bytes, one or more, shorter than 1 GiB.
 
         Raises:
             SimjudgeError: the disk is full.
@@ -117,7 +117,8 @@ class Journal:
             length, checksum = _HEAD.unpack(head)
             record = self._file.read(length) if length <= _LARGEST else b""
             last = self._file.tell() == self._size
-            if len(record) < length or (last and zlib.crc32(record) != checksum):
+            # After a power cut a file may end in zeros, which would be records of no bytes.
+            if not length or len(record) < length or (last and zlib.crc32(record) != checksum):
                 break
             if zlib.crc32(record) == checksum:
                 yield record

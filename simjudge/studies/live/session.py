@@ -18,6 +18,8 @@ from simjudge.core.progress import Advance, Log, ProgressBar
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.perception.overlapping_pairs import CrowdedFrameError
 from simjudge.studies.background import ComparisonJob
+from simjudge.studies.class_numbering import describe_numbers
+from simjudge.studies.class_selection import ClassSelection
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Comparison, detect_input
 from simjudge.studies.inputs import InputSet, describe_model, read_input
@@ -100,11 +102,13 @@ class LiveSession:
             SimjudgeError: the reference has no labels or no predictions; the journal is damaged or another's.
         """
         self.options, self._builder, self._log = options, builder, log
-        self._reference = reference
+        self._selection = ClassSelection(options.settings.classes or (), (reference.frames,))
+        self._reference = replace(reference, frames=self._selection.apply(reference.frames))
         self.judge, self.tally = self._new_judge(), LiveTally()
         self.described = reference.describe(self.judge.reference.frames, false_positives(self.judge.reference))
         self._model = describe_model(options.settings)
         self.resumed = 0
+        self._numbers_told = False
         self.trouble: str | None = None
         self._key = self._journal_key()
         self._journal = Journal(options.journal, self._key, resume=options.resume) if options.journal else None
@@ -293,8 +297,11 @@ class LiveSession:
 
     def _judge(self, key: FrameKey, frame: FrameSet, losses: Losses) -> JudgedFrame | None:
         share = self.judge.share
+        if not self._numbers_told and (note := describe_numbers(self._reference.frames, frame)):
+            self._numbers_told = True
+            self._log(note)
         try:
-            judged = self.judge.add_frame(frame)
+            judged = self.judge.add_frame(self._selection.apply(frame))
         except CrowdedFrameError:
             losses.add("frames in which too many boxes lie above each other", format_seconds(int(frame.stamp[0])))
             self.tally.add_lost_frame(key, losses)

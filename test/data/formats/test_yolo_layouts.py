@@ -129,3 +129,15 @@ def test_a_list_of_images_is_a_set(tmp_path, image):
     frames = read_set(root / "some.txt")
     assert len(frames.objects) == 1
     assert dict(frames.losses.counts) == {"listed images that do not exist": 1}
+
+
+@pytest.mark.parametrize("folder", ["images/test", "test", "test/images"])
+def test_a_folder_of_a_described_set_has_its_names_and_no_warning(tmp_path, image, caplog, folder):
+    root = tmp_path / "s"
+    images = folder if folder == "images/test" else "test/images"
+    write(root, image, (f"{images}/a.jpg", f"{images.replace('images', 'labels')}/a.txt"), FIVE)
+    (root / "data.yaml").write_text(f"test: {images}\nnames: [red, green]\n")
+    frames = read_set(root / folder)
+    assert frames.class_names == {0: "red", 1: "green"}
+    assert len(frames.objects) == 1
+    assert caplog.text == ""

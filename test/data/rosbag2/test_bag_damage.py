@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import random
 import shutil
 import sqlite3
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import lz4.frame
 import numpy as np
 import pytest
 import yaml
@@ -22,8 +25,16 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StorageP
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import encode_png
-from simjudge.data.rosbag2 import describe_recording, mcap_file, read_recording, write_recording
+from simjudge.data.rosbag2 import (
+    describe_recording,
+    mcap_file,
+    mcap_records,
+    read_recording,
+    recording,
+    write_recording,
+)
 from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.mcap_records import DamageError, Span, load_span
 
 FRAMES = sample(24, (200, 150))
 WHOLE = contents(FRAMES)
@@ -443,3 +454,31 @@ def test_a_message_that_grows_without_end_is_none(monkeypatch: pytest.MonkeyPatc
     assert len(packed) < 10_000
     assert mcap_file.decompress_message(packed) == b""
     assert mcap_file.decompress_message(zstandard.ZstdCompressor().compress(b"12345")) == b"12345"
+
+
+@pytest.mark.parametrize("compression", ["zstd", "lz4"])
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_chunk_without_end_is_damaged(compression: str, cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcap_records, "_LARGEST_CHUNK", 1_000_000)
+    zeros = bytes(300_000_000)
+    packed = zstandard.ZstdCompressor().compress(zeros) if compression == "zstd" else lz4.frame.compress(zeros)
+    del zeros
+    span = Span(0, 0, len(packed), 1000, compression, cut=cut)
+    tracemalloc.start()
+    try:
+        if cut:
+            assert len(load_span(io.BytesIO(packed), span)) < 200_000_000
+        else:
+            with pytest.raises(DamageError):
+                load_span(io.BytesIO(packed), span)
+        assert tracemalloc.get_traced_memory()[1] < 200_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_that_grows_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "_SMALL", 1_000_000)
+    packed = zstandard.ZstdCompressor().compress(bytes(100_000_000))
+    (tmp_path / "x.db3.zstd").write_bytes(packed)
+    with pytest.raises(SimjudgeError, match=r"x\.db3\.zstd: unpacks to more than 0\.0 GB, 1000 times its size; "):
+        read_recording(tmp_path / "x.db3.zstd")

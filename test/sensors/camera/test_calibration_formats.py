@@ -3,7 +3,7 @@
 import cv2
 import numpy as np
 import pytest
-import yaml
+from calibration_files import SIZE, D, K, kalibr, matlab, opencv, ros
 from scipy.io import savemat
 
 from simjudge.core.errors import SimjudgeError
@@ -15,48 +15,6 @@ from simjudge.sensors.camera.calibration_formats import plain_calibration
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.camera_messages import CAMERA_INFO_TOPIC, CameraMessages
 
-K = np.array([[438.783, 0, 305.593], [0, 437.303, 243.738], [0, 0, 1]])
-D = np.array([-0.361976, 0.11051, 0.001014, 0.000505, 0.02])
-EIGHT = np.arange(8) / 100
-SIZE = (640, 480)
-
-
-def ros(path, distortion=D, model="plumb_bob", size=SIZE, **more):
-    table = {
-        "image_width": size[0], "image_height": size[1], "camera_matrix": {"data": K.ravel().tolist()},
-        "distortion_model": model, "distortion_coefficients": {"data": np.ravel(distortion).tolist()}, **more,
-    }  # fmt: skip
-    path.write_text(yaml.safe_dump(table))
-
-
-def opencv(path, distortion=D, **more):
-    storage = cv2.FileStorage(str(path), cv2.FILE_STORAGE_WRITE)
-    storage.write("image_width", SIZE[0])
-    storage.write("image_height", SIZE[1])
-    storage.write("camera_matrix", K)
-    storage.write("distortion_coefficients", np.reshape(distortion, (-1, 1)))
-    for name, value in more.items():
-        storage.write(name, value)
-    storage.release()
-
-
-def kalibr(path, names=("cam0",), model="radtan", distortion=D[:4]):
-    camera = {
-        "cam_overlaps": [], "camera_model": "pinhole", "intrinsics": [*K[[0, 1], [0, 1]].tolist(), *K[:2, 2].tolist()],
-        "distortion_model": model, "distortion_coeffs": np.ravel(distortion).tolist(),
-        "resolution": list(SIZE), "rostopic": "/cam0/image_raw",
-    }  # fmt: skip
-    path.write_text(yaml.safe_dump(dict.fromkeys(names, camera)))
-
-
-def matlab(path, **fields):
-    shift = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]])
-    known = {
-        "ImageSize": [SIZE[1], SIZE[0]], "RadialDistortion": D[[0, 1, 4]], "TangentialDistortion": D[2:4],
-        "IntrinsicMatrix": (K + shift).T,
-    }  # fmt: skip
-    savemat(path, {"s": {name: value for name, value in (known | fields).items() if value is not None}})
-
 
 def recording(path, topics=(CAMERA_INFO_TOPIC,)):
     made = CameraMessages(plain_calibration("camera", SIZE, "plumb_bob", K, D), "map").info(1_000_000_000)
@@ -65,6 +23,7 @@ def recording(path, topics=(CAMERA_INFO_TOPIC,)):
             out.write(topic, 1_000_000_000, made)
 
 
+EIGHT = np.arange(8) / 100
 SHIFTED = K + np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]])
 WAYS = {
     "ROS": ("c.yaml", ros, {}, D, "plumb_bob"),
@@ -144,8 +103,10 @@ def test_a_centre_of_another_size_is_said_and_mended_only_if_asked_to(tmp_path):
 @pytest.mark.parametrize(
     ("name", "write", "says"),
     [
-        ("c.mat", lambda path: path.write_bytes(b"MATLAB 7.3"), r"no \.mat file of version 7"),
+        ("c.mat", lambda path: path.write_bytes(b"MATLAB 7.3"), r"no whole \.mat file of version 7"),
+        ("c.mat", lambda path: path.write_bytes(bytes(range(1, 127))), r"no whole \.mat file of version 7"),
         ("c.mat", lambda path: savemat(path, {"x": 1}), "toStruct"),
+        ("c.mat", lambda path: matlab(path, ImageSize=[np.nan, 640]), "width and height .* no whole numbers"),
         ("c.mat", lambda path: matlab(path, IntrinsicMatrix=[1, 2, 3]), "no cameraParameters"),
         ("c.xml", lambda path: path.write_text("<opencv_storage><K>1</K></opencv_storage>"), "OpenCV cannot read it"),
         ("c.json", lambda path: path.write_text('{"K": "opencv-matrix"]'), "OpenCV cannot read it"),

@@ -214,6 +214,41 @@ def test_a_motion_through_recorded_poses():
     assert felt == pytest.approx(np.tile(expected, (len(felt), 1)), abs=1e-3)
 
 
+def test_smoothing_takes_the_noise_of_poses_away(caplog):
+    """Noise of 5 mm, 50 poses a second, smoothed over 0.1 s: as the docstring's formulas say."""
+    exact = motions.circle(60.0, 4.0, 3.0, step=20_000_000)
+    noise = np.random.default_rng(2).normal(0, 0.005, exact.position.shape)
+    path = Trajectory("t", "world", "base_link", exact.stamp, exact.position + noise, exact.orientation)
+    spec = accelerometer(window=0.001)
+    rough = read(spec, motion_of_trajectory(path)).values
+    assert rough.std(axis=0).max() > 10
+    assert "t: its poses have accelerations of up to" in caplog.text
+    caplog.clear()
+    smooth = motion_of_trajectory(path, smoothing=0.1)
+    assert not caplog.text
+    felt = read(spec, smooth).values[50:-50]
+    left = 0.005 * math.sqrt(3 * 0.02 / (8 * math.sqrt(math.pi) * 0.1**5))
+    assert felt.std(axis=0) == pytest.approx([left] * 3, rel=0.15)
+    weaker = math.exp(-((0.75 * 0.1) ** 2) / 2)
+    assert felt.mean(axis=0) == pytest.approx([0, 2.25 * weaker, 9.81], abs=4 * left / math.sqrt(200))
+    turning = read(gyroscope(), smooth).values[50:-50]
+    assert turning == pytest.approx(np.tile([0, 0, 0.75], (len(turning), 1)), abs=1e-4)
+
+
+def test_smoothed_rates_are_those_of_the_orientation():
+    """Accelerations of a body that tumbles, against central differences of its smoothed pose."""
+    body = motions.tumble(2.0)
+    path = Trajectory("t", "world", "base_link", body.stamp, body.position, body.orientation)
+    found = motion_of_trajectory(path, smoothing=0.02)[100:-100]
+    turn = Rotation.from_quat(found.orientation)
+    rate = (turn[:-2].inv() * turn[2:]).as_rotvec() / 0.002
+    assert found.angular_velocity[1:-1] == pytest.approx(rate, abs=1e-4)
+    swing = (found.angular_velocity[2:] - found.angular_velocity[:-2]) / 0.002
+    assert found.angular_acceleration[1:-1] == pytest.approx(swing, abs=1e-3)
+    assert found.velocity[1:-1] == pytest.approx((found.position[2:] - found.position[:-2]) / 0.002, abs=1e-3)
+    assert found.acceleration[1:-1] == pytest.approx((found.velocity[2:] - found.velocity[:-2]) / 0.002, abs=1e-2)
+
+
 def test_no_motion_is_made_up():
     exact = motions.circle(3.0, 4.0, 3.0, step=20_000_000)
     path = Trajectory("t", "world", "base_link", exact.stamp, exact.position, exact.orientation)

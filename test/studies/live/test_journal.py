@@ -36,7 +36,7 @@ def read(path, *, resume=True, key=KEY, more=()):
     return found, journal.notes
 
 
-@given(st.lists(st.binary(max_size=60), max_size=8), st.integers(0, 10**6))
+@given(st.lists(st.binary(min_size=1, max_size=60), max_size=8), st.integers(0, 10**6))
 def test_cut_off_anywhere(records, where):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.journal"
@@ -51,6 +51,17 @@ def test_cut_off_anywhere(records, where):
         assert kept == max([n for n, end in enumerate(ends) if end <= cut], default=0)
         assert len(notes) == (cut > ends[0] and cut not in ends)
         assert read(path)[0] == [*records[:kept], b"next"]
+
+
+def test_zeros_at_the_end_are_no_records(tmp_path):
+    path = tmp_path / "x.journal"
+    written(path, [b"one", b"two"])
+    with path.open("ab") as stream:
+        stream.write(bytes(100))
+    found, notes = read(path, more=[b"three"])
+    assert found == [b"one", b"two"]
+    assert "the last record was cut off; its 100 bytes are dropped" in notes[0]
+    assert read(path)[0] == [b"one", b"two", b"three"]
 
 
 def test_a_flipped_bit_loses_one_record_and_is_said(tmp_path):

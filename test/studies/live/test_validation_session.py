@@ -20,6 +20,7 @@ from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.data.sets import write_set
 from simjudge.studies.background import BackgroundComparison, ComparisonJob, compare_directions
 from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.comparison import compare_sets
 from simjudge.studies.inputs import read_input
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.journal import Journal
@@ -340,3 +341,30 @@ def test_apart_ends_with_the_process_that_started_it(tmp_path):
         holder.kill()
         holder.wait()
     until(lambda: not worker.exists())
+
+
+def test_only_some_classes_are_judged(side):
+    """As in a comparison of two sets, which is the same as taking the others away by hand."""
+    chosen = replace(SETTINGS, classes=("Post",))
+    live = LiveSession(LiveOptions(chosen), side, LiveFrameBuilder(("labels", "boxes")), lambda _: None)
+    for index in range(len(LIVE)):
+        live.add(match(index))
+    expected = compare_sets(side.frames, LIVE, chosen).result.numbers
+    assert list(expected["by_class"]) == ["1"]
+    found = live.judge.numbers()
+    for name in ("n_a", "n_b", "compared", "mean_w1", "overlap_a", "false_positives_b"):
+        assert found["overall"][name] == expected["overall"][name]
+    assert live.compared().content()["by_class"] == expected["by_class"]
+    assert live.parameters()["classes"] == ["Post"]
+    with pytest.raises(SimjudgeError, match="--class past: no set has this class; is post meant"):
+        LiveSession(LiveOptions(replace(SETTINGS, classes=("past",))), side, LiveFrameBuilder(("a", "b")), print)
+
+
+def test_frames_without_class_names_say_once_what_their_numbers_mean(side):
+    said = []
+    nameless = replace(LIVE, class_names={})
+    live = session(side, said)
+    for index in range(2):
+        live._judge((0, index), nameless.take([index]), Losses())
+    assert len(said) == 1
+    assert "has no class names: its numbers are taken for those of real (0 = cone, 1 = post)" in said[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ from simjudge.data.formats.yolo.labels import (
     write_label_files,
 )
 from simjudge.data.formats.yolo.layout import YoloLayout, YoloSplit, find_layout
+
+log = logging.getLogger(__name__)
 
 PLACEHOLDERS_UP_TO = 1000
 """Class ids below this without a name get one in data.yaml, since ultralytics wants a name for every number."""
@@ -117,6 +120,8 @@ def _read_plain(folder: Path) -> FrameSet:
 
 
 def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses) -> FrameSet:
+    for note in layout.notes:
+        log.warning("%s", note)
     files = _collect_files(layout.splits, sidecar, losses)
     if not files.names and not sidecar.frame:
         raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used{losses.reason}")

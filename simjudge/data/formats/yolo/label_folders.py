@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from simjudge.core.errors import Losses
 from simjudge.data.format_support.image_files import list_images
 from simjudge.data.formats.yolo.labels import read_label_rows
-
-log = logging.getLogger(__name__)
 
 
 def label_folder(images: Path) -> Path:
@@ -40,26 +37,29 @@ def described_folders(images: Path, files: Sequence[Path]) -> tuple[Path, Path]:
     return found or usual, _beside(images, "predictions")
 
 
-def undescribed_folders(images: Path, files: Sequence[Path]) -> tuple[Path | None, Path]:
-    """Find the folders of labels and of predictions where no file describes the data set: the rows tell which is which.
+def undescribed_folders(
+    images: Path, files: Sequence[Path], *, described_above: bool
+) -> tuple[Path | None, Path, str]:
+    """Find the folders of labels and of predictions where no file names this folder: the rows tell which is which.
 
     Args:
         images: the folder of images.
         files: the images in it that count.
+        described_above: whether a folder above has a description, so that rows without a score are what is expected.
 
     Returns:
-        The folder of labels, None where all rows end with a score, as a detector's do; and that of predictions.
+        The folder of labels, None where all rows end with a score, as a detector's do; that of predictions; and what a
+        person should know about it, empty where this is expected.
     """
     labels, predictions = described_folders(images, files)
     texts = [text for text in (labels / f"{file.stem}.txt" for file in files) if text.is_file()]
     columns = read_label_rows(texts, Losses()).columns
     if not len(columns):
-        return labels, predictions
+        return labels, predictions, ""
     if (columns % 2 == 0).all():
-        log.warning("%s: rows end with a score: taken for a detector's predictions, not for labels", labels)
-        return None, labels
-    log.warning("%s: rows without a score: taken for labels, since no data.yaml describes the set", labels)
-    return labels, predictions
+        return None, labels, f"{labels}: rows end with a score: taken for a detector's predictions, not for labels"
+    note = f"{labels}: rows without a score: taken for labels, since no data.yaml describes the set"
+    return labels, predictions, "" if described_above else note
 
 
 def find_labelled_images(folder: Path) -> Path | None:

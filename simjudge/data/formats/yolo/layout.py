@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from simjudge.core.class_names import class_names_from
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import IMAGE_SUFFIXES
 from simjudge.core.input_files import is_file, is_folder
-from simjudge.core.text import nearest_name, one_line, read_text
+from simjudge.core.text import near_name, one_line, read_text
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
 from simjudge.data.formats.yolo.darknet import SUFFIX, find_darknet, find_names, is_darknet, read_darknet
@@ -38,11 +38,12 @@ class YoloSplit:
 
 @dataclass(frozen=True)
 class YoloLayout:
-    """A whole data set: its root, its splits, its class names (empty where it has none)."""
+    """A whole data set: its root, its splits, its class names (empty where it has none), and notes for people."""
 
     root: Path
     splits: list[YoloSplit]
     class_names: dict[int, str]
+    notes: list[str] = field(default_factory=list)
 
 
 def is_yolo(path: Path, *, described: bool = False) -> bool:
@@ -101,18 +102,20 @@ def find_layout(path: Path, losses: Losses) -> YoloLayout:
 
 def _undescribed(root: Path, found: list[tuple[str, list[Path], Path]]) -> YoloLayout:
     """The layout of splits that no description names; each is its name, its images and their folder."""
-    splits = []
-    for name, images, folder in found:
-        labels, predictions = undescribed_folders(images[0].parent if images else folder, images)
-        splits.append(YoloSplit(name, images, labels, predictions))
     above = _description_in(root.parent)
     if above is None and "images" in (root.name, root.parent.name):
         above = _description_in(root.parent.parent)
+    splits, notes = [], []
+    for name, images, folder in found:
+        beside = images[0].parent if images else folder
+        labels, predictions, note = undescribed_folders(beside, images, described_above=above is not None)
+        notes += [note] if note else []
+        splits.append(YoloSplit(name, images, labels, predictions))
     if above is not None:
-        return YoloLayout(root, splits, parse_class_names(_read_description(above)[0], above))
-    beside = [split.labels or split.predictions for split in splits]
-    names = find_names(list(dict.fromkeys([*beside, root, root.parent])))
-    return YoloLayout(root, splits, class_names_from(enumerate(names), f"{root}: class names"))
+        return YoloLayout(root, splits, parse_class_names(_read_description(above)[0], above), notes)
+    texts = [split.labels or split.predictions for split in splits]
+    names = find_names(list(dict.fromkeys([*texts, root, root.parent])))
+    return YoloLayout(root, splits, class_names_from(enumerate(names), f"{root}: class names"), notes)
 
 
 def _read_description(path: Path) -> tuple[dict[Any, Any], list[Path]]:
@@ -221,8 +224,8 @@ def _absent(roots: list[Path], entry: str) -> str:
     inside = entry.removeprefix("../")
     parents = [(root / inside).parent for root in roots]
     beside = {each.name for folder in parents if is_folder(folder) for each in folder.iterdir() if each.is_dir()}
-    near = nearest_name(Path(entry).name, beside) if beside else ""
-    return f"{one_line(entry)} does not exist{near if near.endswith('?') else ''}; correct the path or remove the line"
+    near = near_name(Path(entry).name, beside)
+    return f"{one_line(entry)} does not exist{near}; correct the path or remove the line"
 
 
 def _resolve(roots: list[Path], entry: str) -> Path | None:

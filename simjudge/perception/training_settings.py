@@ -1,0 +1,99 @@
+"""The settings of a training, declared once (see `simjudge.core.settings`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from simjudge.core.errors import UsageError
+from simjudge.core.settings import TextForm, setting
+from simjudge.data.read_settings import ReadSettings
+
+SIZES = {"pico": (0.34, 0.125), "nano": (0.5, 0.25), "small": (0.5, 0.5)}
+"""Depth and width factors of YOLO11; pico is ours, for machines without a GPU."""
+STRIDE = 32
+"""Pixels between the coarsest cells of a YOLO net: sides of its input are multiples of this."""
+_LARGEST_SIDE = 16_384
+"""Side of a net's input, pixels, beyond which memory is the first to end."""
+_LARGEST_SEED = 2**32 - 1
+"""Of NumPy's old random numbers, which ultralytics uses."""
+
+
+def input_size(given: str | Sequence[int]) -> tuple[int, int]:
+    """Width and height of a net's input.
+
+    Args:
+        given: two numbers, or text such as "640x384".
+
+    Raises:
+        UsageError: it is neither, or no multiples of STRIDE.
+    """
+    parts = given.lower().split("x") if isinstance(given, str) else [str(side) for side in given]
+    sides = [int(part) for part in parts if part.isdecimal() and len(part) <= len(str(_LARGEST_SIDE))]
+    if len(parts) != 2 or len(sides) != 2 or any(side % STRIDE for side in sides):
+        raise UsageError(f"--input {given}: WIDTHxHEIGHT is needed, multiples of {STRIDE}, e.g. 640x384")
+    if not 0 < min(sides) <= max(sides) <= _LARGEST_SIDE:
+        raise UsageError(f"--input {given}: must be more than 0, and at most {_LARGEST_SIDE}")
+    return sides[0], sides[1]
+
+
+_INPUT = TextForm(input_size, lambda size: f"{size[0]}x{size[1]}", "WIDTHxHEIGHT")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings(ReadSettings):
+    """How to train.
+
+    Attributes:
+        epochs, imgsz, batch, seed, workers: as ultralytics takes them; workers are data-loading processes.
+        size: a key of `SIZES`; not used when starting from a checkpoint.
+        start: a checkpoint (`.pt`) to go on from, else from scratch.
+        trust: run the code inside the file `start`, where it holds more than weights.
+        val_fraction: share of the photographs to validate on; None keeps the split of the data, or takes 0.2 where the
+            data has none.
+        half: store the exported weights as 16-bit floats.
+        keep: where to leave ultralytics' own files (weights, curves), else nowhere.
+        device: "cpu", "0", ...; empty for the best there is.
+        step: images to an optimizer step (nominal batch size, in ultralytics 64), None for the batch: from scratch and
+            for few epochs that learns far faster.
+        windows: learn from (and validate on) so many windows of imgsz x imgsz pixels cut out of each image, at the
+            image's own scale; 0: from whole images, scaled to imgsz.
+        input_size: width and height of the exported model's input; None: imgsz x imgsz.
+    """
+
+    epochs: int = setting(100, "Times that every image is learned from.", low=1, high=100_000)
+    imgsz: int = setting(640, "Side of the net's square input, a multiple of 32.", unit="px", low=32, high=16_384)
+    batch: int = setting(16, "Images of a batch.", low=1, high=65_536)
+    seed: int = setting(0, "Seed of the split, of the weights and of the order of images.", low=0, high=_LARGEST_SEED)
+    size: str = setting("nano", "Size of the net: pico (for CPU-only machines), nano or small.", choices=tuple(SIZES))
+    workers: int = setting(2, "Processes that load images.", low=0, high=256)
+    start: Path | None = setting(None, "An ultralytics checkpoint (.pt) to go on from.", option="from")
+    trust: bool = setting(default=False, help="Run the code inside the checkpoint, which by default is read without.")
+    val_fraction: float | None = setting(
+        None, "Split anew: this share of the photographs validates (0.2 where the data has no split).", low=0, high=1
+    )
+    half: bool = setting(default=False, help="Store the weights as 16-bit floats: half the file.")
+    keep: Path | None = setting(None, "Folder to leave checkpoints and curves in.")
+    step: int | None = setting(None, "Images to an optimizer step; not given, those of a batch.", low=1, high=65_536)
+    device: str = setting("", "Device: cpu, 0, ...; the best there is by default.")
+    windows: int = setting(
+        0, "Learn from so many windows of imgsz x imgsz cut out of each image, not from whole ones scaled.",
+        low=0, high=1000,
+    )  # fmt: skip
+    input_size: tuple[int, int] | None = setting(
+        None, "Input of the exported model, multiples of 32; not given, imgsz x imgsz.", unit="px", form=_INPUT,
+        option="input",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        """Check the values, one by one and together.
+
+        Raises:
+            UsageError: one of them makes no sense.
+        """
+        super().__post_init__()
+        if self.imgsz % STRIDE:
+            raise UsageError(f"--imgsz {self.imgsz}: must be a multiple of {STRIDE}")
+        if self.val_fraction in (0, 1):
+            raise UsageError(f"--val-fraction {self.val_fraction:g}: must lie between 0 and 1")

@@ -1,0 +1,68 @@
+"""A program of its own, `python isolated_readers.py opencv|matlab FILE`: prints the numbers of a calibration as JSON.
+
+The readers of OpenCV and SciPy are compiled code that ends the whole process where a file is damaged in certain ways.
+Here they end this program alone. Nothing of simjudge is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+OPENCV_NAMES = {
+    "matrix": ("camera_matrix", "Camera_Matrix", "cameraMatrix", "K", "M1"),
+    "distortion": ("distortion_coefficients", "Distortion_Coefficients", "distCoeffs", "dist_coeffs", "D", "D1"),
+    "width": ("image_width", "image_Width", "width"),
+    "height": ("image_height", "image_Height", "height"),
+    "fisheye": ("fisheye_model",),
+}
+"""What OpenCV's samples and tutorials call the fields of a calibration in a cv::FileStorage."""
+_MATLAB_NEEDED = ("ImageSize", "RadialDistortion")
+"""The fields by which MATLAB's struct is known."""
+_MATLAB_NAMES = (
+    *_MATLAB_NEEDED, "FocalLength", "PrincipalPoint", "Skew", "K", "IntrinsicMatrix", "TangentialDistortion",
+)  # fmt: skip
+
+
+def opencv(path: str) -> dict[str, Any]:
+    """The fields of a calibration in a cv::FileStorage, None for those that it lacks.
+
+    Args:
+        path: of the file.
+    """
+    import cv2  # noqa: PLC0415 - not where only the names are imported
+
+    storage = cv2.FileStorage(path, cv2.FILE_STORAGE_READ)
+
+    def first(names: tuple[str, ...]) -> Any:
+        for name in names:
+            node = storage.getNode(name)
+            if not node.empty():
+                matrix = None if node.isInt() or node.isReal() else node.mat()
+                return node.real() if matrix is None else matrix.tolist()
+        return None
+
+    return {part: first(names) for part, names in OPENCV_NAMES.items()}
+
+
+def matlab(path: str) -> dict[str, list[float]] | None:
+    """The fields of the first struct of MATLAB's that has those of a camera, each as a list; None where none has.
+
+    Args:
+        path: of the file.
+    """
+    import numpy as np  # noqa: PLC0415 - see above
+    from scipy.io import loadmat  # noqa: PLC0415 - see above
+
+    content = loadmat(path, simplify_cells=True)
+    for table in (content, *content.values()):
+        if isinstance(table, dict) and all(name in table for name in _MATLAB_NEEDED):
+            return {n: np.asarray(table[n], np.float64).ravel().tolist() for n in _MATLAB_NAMES if n in table}
+    return None
+
+
+if __name__ == "__main__":
+    del sys.path[0]  # the folder of this file, whose modules are no top-level ones
+    reader = {"opencv": opencv, "matlab": matlab}[sys.argv[1]]
+    json.dump(reader(sys.argv[2]), sys.stdout)

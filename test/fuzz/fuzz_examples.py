@@ -1,0 +1,286 @@
+"""Small valid examples of everything that simjudge reads: functions that write one into an empty folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fuzz_attack import ROOT
+
+from simjudge.core.frames import FrameSet
+
+
+def _sample(count: int = 4) -> FrameSet:
+    from bag_samples import sample
+
+    return sample(count, (32, 24))
+
+
+def written_set(to: str | None, name: str) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        from simjudge.data.sets import write_set
+
+        write_set(_sample(), folder / name, to)
+        return folder / name
+
+    return make
+
+
+def plain_yolo(folder: Path) -> Path:
+    """As others write it: without simjudge's sidecar."""
+    path = written_set("yolo", "set")(folder)
+    for sidecar in [*path.glob("*simjudge*")]:
+        sidecar.unlink()
+    return path
+
+
+def beside_truth(make: Callable[[Path], Path]) -> Callable[[Path], Path]:
+    def both(folder: Path) -> Path:
+        written_set("coco", "truth")(folder)
+        return make(folder)
+
+    return both
+
+
+def coco_results(folder: Path) -> Path:
+    rows = [
+        {"image_id": 1 + i % 3, "category_id": 1, "bbox": [1.0, 2.0, 5.0, 6.0], "score": 0.5 + i / 10} for i in range(4)
+    ]
+    rows[0]["segmentation"] = {"size": [24, 32], "counts": [10, 3, 21, 3, 731]}
+    rows[1]["segmentation"] = [[1.0, 2.0, 6.0, 2.0, 6.0, 8.0]]
+    path = folder / "results.json"
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def bag(name: str) -> Callable[[Path], Path]:
+    return written_set(None, name)
+
+
+def bag_folder(folder: Path) -> Path:
+    from pose_samples import START, odometry, turning, write_messages
+
+    rows = [("/odom", START + i * 10**8, odometry(START + i * 10**8, turning(i / 10))) for i in range(6)]
+    return Path(write_messages(folder / "bag", rows))
+
+
+def pose_bag(name: str) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        from pose_samples import START, transforms, turning, write_messages
+        stamps = [START + i * 10**8 for i in range(6)]
+        rows = [("/tf", at, transforms((at, "odom", "base_link", turning(i / 10)))) for i, at in enumerate(stamps)]
+        storage = "sqlite3" if name.endswith("db3") else "mcap"
+        written = Path(write_messages(folder / "bag", rows, storage))
+        found = next(each for each in written.iterdir() if each.suffix == f".{name.rpartition('.')[2]}")
+        found.rename(folder / name)
+        shutil.rmtree(written)
+        return folder / name
+
+    return make
+
+
+def vision_bag(folder: Path) -> Path:
+    import numpy as np
+    from bag_samples import SECOND, image, jpeg, labels, vision, write_mcap
+
+    rows: list[Any] = []
+    for i in range(3):
+        at = (100 + i) * SECOND
+        rows.append(("/image", at, image(at) if i else jpeg(at, np.zeros((6, 8, 3), np.uint8))))
+        rows.append(("/labels", at, labels(at)))
+        rows.append(("/detections", at, vision(at, [("1", 0.9, 3.0, 3.0, 2.0, 2.0)])))
+    rows = [row for row in rows if row[2].__msgtype__ != "sensor_msgs/msg/CompressedImage"]
+    write_mcap(folder / "bag.mcap", rows, crcs=False)
+    return folder / "bag.mcap"
+
+
+def text_file(name: str, text: str | Path) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        path = folder / name
+        path.write_text(text.read_text(encoding="utf-8") if isinstance(text, Path) else text, encoding="utf-8")
+        return path
+
+    return make
+
+
+LINES: dict[str, Any] = {
+    "waypoints": [[-2, 0], [-1, 1], [0, 2]],
+    "sine": {"from": [-2, 0], "to": [2, 0], "amplitude": 0.3, "periods": 1},
+    "arcs": {"start": [0, 0, 0], "pieces": [{"straight": 1}, {"left": 90, "radius": 1}]},
+}
+
+
+def scene(line: str) -> Callable[[Path], Path]:
+    return lambda folder: _scene_along(folder, {line: LINES[line]})
+
+
+def _scene_along(folder: Path, line: dict[str, Any]) -> Path:
+    from scene_files import TRIANGLE, scene_file
+
+    (folder / "cone.obj").write_text(TRIANGLE + "f 1 2 3\n")
+    return Path(
+        scene_file(
+            folder,
+            kinds__mesh_cone={"mesh": "cone.obj", "surface": {"colour": "#d32f1e"}, "class": "red"},
+            things__second={"kind": "mesh_cone", "at": [3, -2]},
+            things__crate={"box": [0.4, 0.3, 0.2], "at": [3, 2.5]},
+            placements={
+                "some": {"random": {"kinds": {"red_cone": 3}, "area": [-3, -2.5, 3, -2], "spacing": 0.3}},
+                "row": {"path": {**line, "width": 0.8, "spacing": 0.5, "left": "red_cone"}},
+                "table": {"table": {"rows": "1 0 -3 2.5\n2 1 -3 -2.5\n", "kinds": {"0": "red_cone", "1": "red_cone"}}},
+            },
+        )
+    )
+
+
+def detailed_camera(folder: Path) -> Path:
+    return text_file("camera.yaml", ROOT / "config/cameras/reference.yaml")(folder)
+
+
+def picture(suffix: str, mode: str = "RGB", **options: Any) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        import numpy as np
+        from PIL import Image
+
+        noise = np.random.default_rng(0).integers(0, 256, (12, 16, 3), np.uint8)
+        deep = Image.fromarray(noise[:, :, 0].astype(np.uint16) * 257)
+        made = deep if mode == "I;16" else Image.fromarray(noise).convert(mode)
+        made.save(folder / f"picture{suffix}", **options)
+        return folder / f"picture{suffix}"
+
+    return make
+
+
+def result(folder: Path) -> Path:
+    from made_results import made_contexts, made_set, write_result, write_sweep
+
+    from simjudge.results.context_table import ContextTable
+    from simjudge.results.gallery import save_gallery
+
+    sets = [made_set(name, seed, 3, classes=(1, 2)) for name, seed in (("a", 1), ("b", 2))]
+    contexts = made_contexts(*sets)
+    path = write_result(folder / "result", contexts)
+    write_sweep(path, contexts)
+    content = json.loads((path / "sweep.json").read_text())
+    content["curves"] = content["curves"][:2]
+    (path / "sweep.json").write_text(json.dumps(content))
+    save_gallery(path, *sets, ContextTable(contexts), (120, 120), per_kind=1)
+    return path
+
+
+def sweep(folder: Path) -> Path:
+    path = result(folder)
+    for each in ("result.json", "contexts.parquet"):
+        (path / each).unlink()
+    return path
+
+
+def onnx_model(folder: Path) -> Path:
+    from onnx_models import classes_head, constant_model
+
+    rows = [(30, 30, 20, 20, 0.9, 0.1)]
+    return constant_model(
+        folder / "model.onnx", classes_head(rows), size=64, batch=1, metadata={"imgsz": "[64, 64]", "stride": "32"}
+    )
+
+
+def onnx_metadata(folder: Path) -> Path:
+    onnx_model(folder)
+    content = {"names": "{0: 'red', 1: 'green'}", "imgsz": "[64, 64]", "stride": "32", "task": "detect", "batch": "1"}
+    path = folder / "metadata.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def checkpoint(folder: Path) -> Path:
+    import torch
+
+    from simjudge.perception.ultralytics_setup import import_ultralytics
+
+    import_ultralytics()  # a bare import leaves Pillow changed for every test after this one
+    from ultralytics.nn.tasks import DetectionModel
+
+    net = {"nc": 2, "backbone": [[-1, 1, "Conv", [8, 3, 2]]] * 1, "head": [[[0], 1, "Detect", ["nc"]]]}
+    model = DetectionModel(net, verbose=False)
+    path = folder / "net.pt"
+    torch.save({"model": model, "train_args": {"imgsz": 64}}, path)
+    return path
+
+
+def calibration(tool: str, name: str) -> Callable[[Path], Path]:
+    """A calibration as a tool writes it.
+
+    Args:
+        tool: a function of `calibration_files`.
+        name: of the file.
+    """
+
+    def make(folder: Path) -> Path:
+        import calibration_files
+
+        getattr(calibration_files, tool)(folder / name)
+        return folder / name
+
+    return make
+
+
+def journal(folder: Path) -> Path:
+    """The journal of a live comparison that was killed."""
+    from fuzz_uses import live_session
+
+    from simjudge.data.sets import write_set
+    from simjudge.studies.live.frame_bytes import pack
+    from simjudge.studies.live.stream_matching import NO_PARTNER
+
+    frames = _sample()
+    write_set(frames, folder / "reference.json")
+    records = [b"F" + pack(frames.take([i]), key=[0, int(frames.stamp[i])], lost=[]) for i in range(3)]
+    records += [
+        b"L" + json.dumps({"left": [0, 5, NO_PARTNER]}).encode(),
+        b"L" + json.dumps({"key": [0, 7], "lost": [["boxes", 1, ["a:0"]]]}).encode(),
+    ]
+    path = folder / "x.journal"
+    session = live_session(path)
+    for record in records:
+        session._write(record)
+    session.close(finished=False)
+    return path
+
+
+RENDER_PLAN = {"seed": 1, "scene": {"sha256": "ab"}}
+
+
+def add_render_piece(store: Any, index: int) -> None:
+    """Finish a frame of a rendering; frame i holds i objects.
+
+    Args:
+        store: a `FrameStore`.
+        index: of the frame.
+    """
+    import numpy as np
+
+    from simjudge.core.frames import Objects
+    from simjudge.core.images import EncodedImage, encode_png
+
+    pixels = np.full((6, 8, 3), 40 * index, np.uint8)
+    objects = Objects.build([0] * index, [1] * index, [[i, 0, i + 2, 3] for i in range(index)], list(range(index)))
+    store.add(index, EncodedImage(encode_png(pixels), ".png"), objects, {"index": index})
+
+
+def render_pieces(folder: Path) -> Path:
+    """The finished frames of a rendering that was stopped."""
+    from simjudge.capture.frame_store import FrameStore
+
+    store = FrameStore.beside(folder / "out", RENDER_PLAN)
+    for index in range(2):
+        add_render_piece(store, index)
+    return folder / "out"
+
+
+TUM = "# stamp x y z qx qy qz qw\n" + "".join(f"{100 + i}.5 {i} 0.5 0 0 0 0 1\n" for i in range(5))
+CSV = "stamp,x,y,z,qx,qy,qz,qw,name\n" + "".join(f'{100 + i}.5,{i},0.5,0,0,0,0,1,"a ""b"""\n' for i in range(5))
+OBJ = "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvn 0 0 1\nusemtl a\nf 1/1/1 2/1/1 3/1/1\n"
+CONES = "id,colour,x,y\n1,0,1.5,2\n2,1,2,3\n"

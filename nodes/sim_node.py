@@ -17,6 +17,7 @@ from std_srvs.srv import SetBool, Trigger
 from simjudge.capture.capture import Capture, CapturedFrame
 from simjudge.capture.ground_truth import Labelling
 from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample
+from simjudge.capture.sensor_feed import SensorBatch
 from simjudge.data.rosbag2.playback import PlaybackClock
 from simjudge.driving.closed_loop import DriveLimits, Referee
 from simjudge.driving.drive import DriveOptions, DriveSetup, read_drive_setup
@@ -128,7 +129,8 @@ class SimNode(SimjudgeNode):
         self._car.publish_static_transforms(self._offset + round(self._engine.time * 1e9))
         self._playback.start(self._offset)
         self._state = "driving"
-        for event in LockStep(self._engine, setup.camera, setup.vehicle.mounts["camera"]).events():
+        mount, feed = setup.vehicle.mounts["camera"], self._sensors.start_feed()
+        for event in LockStep(self._engine, setup.camera, mount, feed=feed).events():
             if not self._wait_until(self._offset + event.time) or self._resets != round_number:
                 break
             self._progress.append((time.monotonic(), event.time))
@@ -138,6 +140,8 @@ class SimNode(SimjudgeNode):
                 referee.update(event)
                 if referee.end_reason:
                     break
+            elif isinstance(event, SensorBatch):
+                self._sensors.publish(event, self._offset)
             else:
                 referee.frames += 1
                 self._hand_over(event)

@@ -15,17 +15,19 @@ from builtin_interfaces.msg import Time
 from rclpy.publisher import Publisher
 from std_msgs.msg import Header
 
+from simjudge.capture.sensor_feed import SensorBatch, SensorFeed
+from simjudge.capture.sensor_record import SensorMessages
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.engines.chrono.feed import Reading
 from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
-from simjudge.graph.node_interfaces import RIDING_SENSORS
+from simjudge.graph.node_interfaces import RELIABLE, RIDING_SENSORS, Endpoint
 from simjudge.sensors.sensor_file import read_sensors
 from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.sensors.sensor_topics import sensor_topics
 
 from .endpoints import create_publisher
-from .runtime import SimjudgeNode
+from .runtime import SimjudgeNode, message_class
 from .sensor_messages import reading_message
 
 if TYPE_CHECKING:
@@ -69,8 +71,31 @@ class SimSensors:
                 raise SimjudgeError(f"sensors {given}: {spec.name}: the car has such a mount; call it otherwise")
             fixed[spec.name] = spec.mount
         self.mounts: Mapping[str, Pose] = fixed
-        self._riding = _riding(engine, given, specs, seed) if specs else None
-        self._topics = SensorTopics(node, specs)
+        self._node, self._engine, self._seed = node, engine, seed
+        own = tuple(spec for spec in specs if spec.source == "chrono")
+        self._computed = tuple(spec for spec in specs if spec.source != "chrono")
+        self._riding = _riding(engine, given, own, seed) if own else None
+        self._topics = SensorTopics(node, own)
+        self._messages = SensorMessages(message_class, self._computed, engine.scene.class_names)
+        self._publishers: dict[str, Publisher[Any]] = {}
+
+    def start_feed(self) -> SensorFeed | None:
+        """Begin anew to compute readings where the engine is now; None where there is nothing to compute."""
+        return SensorFeed(self._engine, self._computed, self._seed) if self._computed else None
+
+    def publish(self, batch: SensorBatch, offset: int) -> None:
+        """Publish readings that were computed.
+
+        Args:
+            batch: the readings.
+            offset: nanoseconds added to the engine's time.
+        """
+        for topic, _, message in self._messages.messages(batch.events, offset):
+            if topic not in self._publishers:
+                kind = type(message)
+                name = f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
+                self._publishers[topic] = create_publisher(self._node, Endpoint(topic, name, RELIABLE, "a sensor", ""))
+            self._publishers[topic].publish(message)
 
     def publish_due(self, offset: int) -> None:
         """Publish what has been read since the last call.
@@ -127,8 +152,8 @@ class SensorTopics:
 def _riding(engine: Engine, given: str, specs: Sequence[SensorSpec], seed: int) -> Any:
     if engine.name != "chrono":
         raise UsageError(
-            f"sensors {given}: engine {engine.name} has no lidar, GPS or inertial sensors yet; leave sensors empty, or"
-            " take engine:=chrono"
+            f"sensors {given}: engine {engine.name} has no sensors of Chrono's own; take source: simjudge, or"
+            " engine:=chrono"
         )
     from simjudge.engines.chrono.other_sensors import CarSensors  # noqa: PLC0415 - only where PyChrono is
 

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation, Slerp
 
 from simjudge.capture.exposure import FrameExposure
+from simjudge.capture.sensor_feed import SensorBatch, SensorFeed
 from simjudge.core.frames import stamp_to_name
 from simjudge.engines.contract import Engine, Poses, SceneState
 from simjudge.geometry.poses import Pose
@@ -73,7 +74,9 @@ class LockStep:
     Between two events the world stands still: a command that the engine gets then holds from that time on.
     """
 
-    def __init__(self, engine: Engine, camera: Camera, mount: Pose, period: float = 0.02) -> None:
+    def __init__(
+        self, engine: Engine, camera: Camera, mount: Pose, period: float = 0.02, feed: SensorFeed | None = None
+    ) -> None:
         """Begin where the engine is; the first frame is due one period of the camera later.
 
         Args:
@@ -81,7 +84,9 @@ class LockStep:
             camera: the camera; its rate, lag and exposure count.
             mount: pose of the camera's body (x ahead) in base_link.
             period: seconds between samples of the car's motion; each stamp of a frame is one, too.
+            feed: the car's other sensors; None for none.
         """
+        self._feed = feed
         self._engine, self._mount = engine, mount.optical_frame()
         self._step = round(engine.step_size * SECOND)
         self._tick = round(engine.time * SECOND / self._step)
@@ -95,13 +100,17 @@ class LockStep:
         """Simulated time, nanoseconds."""
         return self._tick * self._step
 
-    def events(self) -> Iterator[MotionSample | FrameEvent]:
-        """What happens, in order of time, without an end. A motion sample comes before a frame of the same time."""
+    def events(self) -> Iterator[MotionSample | SensorBatch | FrameEvent]:
+        """What happens, in order of time, without an end.
+
+        At the same time a motion sample comes first, then readings of sensors, then a frame.
+        """
         yield MotionSample(self.time, self._now.state)
         sample = self._tick + self._period
         number, wanted, instants = 0, self._observation_times(0), {}
         while True:
             ready = [self._first_step(self._waiting[0].time)] if self._waiting else []
+            ready += self._sensor_step()
             observed = self._first_step(wanted[0])
             self._run_to(min(sample, observed, *ready), observed=observed)
             due_sample = self._tick >= sample
@@ -119,6 +128,9 @@ class LockStep:
             handed = [self._waiting.popleft() for _ in range(sum(each.time <= self.time for each in self._waiting))]
             if handed or due_sample:
                 yield MotionSample(self.time, self._state())
+            batch = None if self._feed is None else self._feed.take(self.time)
+            if batch is not None:
+                yield batch
             yield from handed
             sample = self._tick + self._period if self._tick >= sample else sample
 
@@ -153,10 +165,20 @@ class LockStep:
             self._now = self._observe()
         self._step_to(tick)
 
+    def _sensor_step(self) -> list[int]:
+        """The step at which a sensor may hand something over next."""
+        time = None if self._feed is None else self._feed.next_time()
+        return [] if time is None else [self._first_step(time)]
+
     def _step_to(self, tick: int) -> None:
-        if tick > self._tick:
+        if self._feed is None and tick > self._tick:
             self._engine.step((tick - self._tick) * self._step / SECOND)
             self._tick = tick
+        while tick > self._tick:
+            self._engine.step(self._step / SECOND)
+            self._tick += 1
+            if self._feed is not None:
+                self._feed.observe(self.time)
 
     def _observe(self) -> _Instant:
         return _Instant(self.time, self._engine.poses(), self._state())

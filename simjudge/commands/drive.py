@@ -33,6 +33,9 @@ def drive(
     min_score: float = typer.Option(
         0.05, min=0, max=1, help="Detections below do not count; the driver counts from 0.25 on."
     ),
+    sensors: str | None = typer.Option(
+        None, metavar="FILE|NAME", help="The car's sensors beside the camera: lidar, IMU, GPS, ...; recorded."
+    ),
     limit: float | None = typer.Option(
         None,
         metavar="SECONDS",
@@ -59,6 +62,7 @@ def drive(
         seed=seed,
         rate=rate,
         min_score=min_score,
+        sensors=sensors,
         limit=limit,
         engine=engine,
         log=print_note,

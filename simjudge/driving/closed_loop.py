@@ -14,6 +14,7 @@ import numpy as np
 
 from simjudge.capture.capture import Capture, CapturedFrame
 from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample
+from simjudge.capture.sensor_feed import SensorBatch, SensorFeed
 from simjudge.core.errors import UsageError
 from simjudge.driving.course_progress import CourseProgress
 from simjudge.driving.driver import Driver
@@ -23,6 +24,7 @@ from simjudge.engines.contract import Engine
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.shutter import SECOND
+from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
 LONGEST_DRIVE = 86_400.0
@@ -129,6 +131,8 @@ class ClosedLoop:
         driver: drives by the cones.
         limits: when the drive ends.
         images: whether images are made; the ground truth as a detector needs none.
+        sensors: those of the car beside the camera.
+        feed: reads them; None for none.
     """
 
     vehicle: Vehicle
@@ -137,6 +141,8 @@ class ClosedLoop:
     driver: Driver
     limits: DriveLimits = field(default_factory=DriveLimits)
     images: bool = True
+    sensors: tuple[SensorSpec, ...] = ()
+    feed: SensorFeed | None = None
     _referee: Referee | None = field(default=None, init=False)
 
     @property
@@ -149,9 +155,9 @@ class ClosedLoop:
         """The car's camera."""
         return self.capture.camera
 
-    def run(self) -> Iterator[MotionSample | DrivenFrame]:
-        """Drive: motion samples and frames in order of simulated time, until the drive ends."""
-        lock_step = LockStep(self.engine, self.camera, self.vehicle.mounts["camera"])
+    def run(self) -> Iterator[MotionSample | SensorBatch | DrivenFrame]:
+        """Drive: motion samples, readings and frames in order of simulated time, until the drive ends."""
+        lock_step = LockStep(self.engine, self.camera, self.vehicle.mounts["camera"], feed=self.feed)
         referee = self._referee = Referee(self.engine, self.vehicle, self.limits)
         now = self.engine.vehicle_state()
         for event in lock_step.events():
@@ -162,6 +168,9 @@ class ClosedLoop:
                 yield event
                 if referee.end_reason:
                     return
+                continue
+            if isinstance(event, SensorBatch):
+                yield event
                 continue
             captured = self.capture.capture(event.exposure, image=self.images)
             detections = self.detector(captured)

@@ -12,6 +12,7 @@ from typing import Any
 
 from simjudge.capture.capture import Capture
 from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.sensor_feed import SensorFeed
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
 from simjudge.core.files import atomic_file, check_output, output_path
@@ -32,6 +33,8 @@ from simjudge.scene.model import Scene
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.sensor_file import read_sensors
+from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.vehicle.vehicle import Vehicle
 from simjudge.vehicle.vehicle_file import read_vehicle
 
@@ -50,6 +53,7 @@ class DriveOptions:
         rate: frames a second; None for the camera's own.
         images: whether images are made also where the detector needs none.
         min_score: detections below this score do not count, 0 to 1.
+        sensors: file, or name of a set of sensors that comes with simjudge; None for none beside the camera.
     """
 
     scene: str | Path
@@ -61,6 +65,7 @@ class DriveOptions:
     rate: float | None = None
     images: bool = True
     min_score: float = DEFAULT_MIN_SCORE
+    sensors: str | Path | None = None
 
 
 @dataclass(frozen=True)
@@ -72,12 +77,14 @@ class DriveSetup:
         vehicle: the car.
         camera: the car's camera, at the rate of the drive.
         start: pose of the car's base_link in the world.
+        sensors: those beside the camera.
     """
 
     scene: Scene
     vehicle: Vehicle
     camera: Camera
     start: Pose
+    sensors: tuple[SensorSpec, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,6 +120,7 @@ def drive(  # noqa: PLR0913 - the options of the command
     seed: int = 0,
     rate: float | None = None,
     min_score: float = DEFAULT_MIN_SCORE,
+    sensors: str | Path | None = None,
     limit: float | None = None,
     engine: str = "default",
     log: Log = no_log,
@@ -131,6 +139,7 @@ def drive(  # noqa: PLR0913 - the options of the command
         seed: seed of the scene, the camera's noise and the car's start.
         rate: frames a second; None for the camera's own.
         min_score: detections below this score do not count, 0 to 1; the driver itself counts from 0.25 on.
+        sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge.
         limit: the drive ends after this many simulated seconds; None for the default of `DriveLimits`.
         engine: "default" or "chrono".
         log: receives lines that a person should read.
@@ -148,7 +157,7 @@ def drive(  # noqa: PLR0913 - the options of the command
         check_output(target)
         for line in describe_unfinished(target.parent):
             log(line)
-    options = DriveOptions(scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score)
+    options = DriveOptions(scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score, sensors)
     loop = make_closed_loop(options, DriveLimits() if limit is None else DriveLimits(duration=limit))
     about = describe_drive(options, loop)
     begin = time.monotonic()
@@ -204,7 +213,11 @@ def read_drive_setup(options: DriveOptions) -> DriveSetup:
             raise UsageError(f"{options.rate:g} pictures a second of camera {camera.name}: more than 0{most}")
         camera = replace(camera, rate=options.rate)
     scene = read_scene(options.scene, options.seed)
-    return DriveSetup(scene, vehicle, camera, start_pose(scene_course(scene), options.seed))
+    sensors = () if options.sensors is None else read_sensors(options.sensors)
+    for spec in sensors:
+        if spec.name in vehicle.mounts:
+            raise UsageError(f"sensors {options.sensors}: {spec.name}: the car has such a mount; call it otherwise")
+    return DriveSetup(scene, vehicle, camera, start_pose(scene_course(scene), options.seed), sensors)
 
 
 def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -> ClosedLoop:
@@ -230,6 +243,8 @@ def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -
         Driver(setup.vehicle, setup.camera.lens, parameters),
         limits or DriveLimits(),
         images=options.images or detector.needs_images,
+        sensors=setup.sensors,
+        feed=SensorFeed(engine, setup.sensors, options.seed) if setup.sensors else None,
     )
 
 
@@ -252,4 +267,5 @@ def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
         "rate": options.rate,
         "pictures": options.images,
         "min_score": options.min_score,
+        "sensors": {"file": str(options.sensors or ""), "sha256": hash_value(loop.sensors)},
     }

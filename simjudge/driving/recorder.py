@@ -8,6 +8,8 @@ import numpy as np
 
 from simjudge.capture.exposure import CapturedImage
 from simjudge.capture.lock_step import MotionSample
+from simjudge.capture.sensor_feed import SensorBatch
+from simjudge.capture.sensor_record import SensorMessages
 from simjudge.core.frames import FrameSet, Predictions
 from simjudge.core.images import EncodedImage, RgbImage
 from simjudge.data.rosbag2.interfaces import DETECTIONS, LABELS, standard_types
@@ -16,6 +18,7 @@ from simjudge.data.rosbag2.messages import MessageMaker
 from simjudge.data.rosbag2.writing import DEFAULT_TOPICS
 from simjudge.driving.closed_loop import ClosedLoop, DrivenFrame
 from simjudge.sensors.camera.camera_messages import CAMERA_INFO_TOPIC, TF_TOPIC, CameraMessages
+from simjudge.sensors.sensor_spec import CAR
 from simjudge.vehicle.vehicle_messages import INPUT_TOPIC, ODOMETRY_TOPIC, VehicleMessages
 
 
@@ -38,13 +41,15 @@ class DriveRecorder:
         info = loop.camera.lens.camera_info(loop.camera.name)
         self._camera = CameraMessages(info.calibration, "")
         start = round(loop.engine.time * 1e9)
-        recording.write("/tf_static", start, self._car.fixed(start, loop.vehicle.mounts), latched=True)
+        self._sensors = SensorMessages(lambda name: types[name], loop.sensors, loop.engine.scene.class_names)
+        mounts = {**loop.vehicle.mounts, **{spec.name: spec.mount for spec in loop.sensors if spec.body == CAR}}
+        recording.write("/tf_static", start, self._car.fixed(start, mounts), latched=True)
 
-    def record(self, event: MotionSample | DrivenFrame) -> None:
+    def record(self, event: MotionSample | SensorBatch | DrivenFrame) -> None:
         """Write an event of the loop.
 
         Args:
-            event: a motion sample or a frame.
+            event: a motion sample, readings or a frame.
 
         Raises:
             SimjudgeError: the disk is full.
@@ -52,6 +57,9 @@ class DriveRecorder:
         if isinstance(event, MotionSample):
             self._recording.write(f"/{ODOMETRY_TOPIC}", event.time, self._car.odometry(event.time, event.state))
             self._recording.write(TF_TOPIC, event.time, self._car.moving(event.time, event.state))
+        elif isinstance(event, SensorBatch):
+            for topic, _, message in self._sensors.messages(event.events):
+                self._recording.write(f"/{topic}", event.time, message)
         else:
             self._frame(event)
 

@@ -29,7 +29,7 @@ class SimSettings(Settings):
     vehicle: str = setting("art1", "Car: a file, or the name of one that comes with simjudge.")
     engine: str = setting("default", "Engine that moves and lights the scene.", choices=ENGINES)
     sensors: str | None = setting(
-        None, "Lidar, GPS and inertial sensors on the car, with engine chrono: a file, or the name of one that comes"
+        None, "Lidar, GPS, inertial sensors and encoders on the car: a file, or the name of one that comes"
         " with simjudge.",
     )  # fmt: skip
     seed: int = setting(

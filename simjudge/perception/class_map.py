@@ -116,7 +116,9 @@ def _require_names(model: str, theirs: dict[int, str], frames: FrameSet, labelle
     else:
         nameless, named, names, numbers = model, frames.name, ours, list(ours)
         pairs = [f"{c}={name}" for c, name in ours.items()]
-    example = f"{','.join(pairs[:_PAIRS_SHOWN])} where numbers mean the same" if pairs else "MODEL=SET"
+    example = f"{','.join(pairs[:_PAIRS_SHOWN])} where numbers mean the same"
+    if not pairs:
+        example = f"{next(iter(names.values()))}={numbers[0]}, for example"
     without, having = list_some([str(c) for c in numbers]), list_some(list(names.values()))
     raise SimjudgeError(
         f"{nameless} has no class names (numbers {without}), and {named} has ({having}): name the classes of "

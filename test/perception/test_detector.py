@@ -155,7 +155,7 @@ def test_a_set_without_names_gets_those_of_the_detector(model, labelled, rename,
     ("model", "names", "rename", "message"),
     [
         ({0: "car"}, {1: "red"}, {}, "no class in common .red in the set, car in the model."),
-        ({0: "car"}, {}, {}, r"set has no class names .numbers 1., and net has .car.: .*--rename MODEL=SET"),
+        ({0: "car"}, {}, {}, r"set has no class names .numbers 1., and net has .car.: .*--rename car=1, for example"),
         ({0: "car", 1: "bus"}, {}, {}, r"set has no class names .* and net has .car, bus.: .*--rename bus=1 where"),
         ({}, {1: "red", 2: "a b"}, {}, r"net has no class names .numbers 1, 2., .*--rename 1=red,2=a b where"),
         ({}, {1: "red"}, {"car": "red"}, "--rename car=... must begin with a number"),

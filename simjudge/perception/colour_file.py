@@ -13,6 +13,8 @@ from simjudge.core.field_types import Number, Text, Vector, Whole, conflict
 from simjudge.perception.colour_detector import ColourClass
 
 NotNegative = Annotated[float, Number(ge=0)]
+Gap = Annotated[int, Whole(0, 1000)]
+"""Pixels."""
 Share = Annotated[tuple[float, float], Vector("low high", ge=0, le=1)]
 
 
@@ -27,7 +29,7 @@ class ColourFields(Fields):
     """Lowest and highest, 0 to 1."""
     value: Share
     """Lowest and highest, 0 to 1."""
-    closing: NotNegative | None = None
+    closing: Gap | None = None
     """Gaps up to so many pixels are closed; as for all classes, if left out."""
     min_area: NotNegative | None = None
     """Pixels that a blob has at least; as for all classes, if left out."""
@@ -48,7 +50,7 @@ class ColourFile(Fields):
 
     classes: Annotated[dict[Annotated[int, Whole()], ColourFields], Field(min_length=1)]
     """What objects look like, by class id."""
-    closing: NotNegative = 0.0
+    closing: Gap = 0
     """Gaps up to so many pixels are closed."""
     min_area: NotNegative = 1.0
     """Pixels that a blob has at least."""
@@ -76,7 +78,7 @@ def read_colours(path: Path) -> dict[int, ColourClass]:
             hue=each.hue,
             saturation=each.saturation,
             value=each.value,
-            closing=int(file.closing if each.closing is None else each.closing),
+            closing=file.closing if each.closing is None else each.closing,
             min_area=file.min_area if each.min_area is None else each.min_area,
             max_area=largest if each.max_area is None else each.max_area,
         )

@@ -80,6 +80,9 @@ def test_best_first_and_many_pictures(tmp_path):
     assert len(second) == 0
 
 
+ONE = "classes: {1: {name: red, hue: [0, 9], saturation: [0, 1], value: [0, 1]}}"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -89,6 +92,8 @@ def test_best_first_and_many_pictures(tmp_path):
         ("a: [1", "not valid YAML"),
         ("classes: {red: {name: red}}", "classes\\.red: a whole number"),
         ("classes: {1: {hue: [0, 9]}}", "classes\\.1\\.name: a text is needed; nothing is given"),
+        (f"closing: 2.5\n{ONE}", "closing: a whole number from 0 to 1000"),
+        (f"closing: 1000000000\n{ONE}", "closing: a whole number from 0 to 1000"),
         ("classes: {1: {name: red}}", "classes\\.1\\.hue: 2 numbers"),
         ("classes: {1: {name: red, hue: [0, 400], saturation: [0, 1], value: [0, 1]}}", "hue: 2 numbers from 0 to 360"),
         ("classes: {1: {name: red, hue: [0, 40], saturation: [1, 0], value: [0, 1]}}", "saturation: the lower"),

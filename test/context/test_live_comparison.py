@@ -103,6 +103,9 @@ def test_a_window_over_a_long_stream_has_bounded_lists(live_is_a, monkeypatch):
         if live.live_count > 200:
             live.keep(np.arange(live.live_count) >= live.live_count - 160)
             used.append(len(live._in_a.items) + len(live._in_b.items))
+            # Most of the memory is members, not room and holes.
+            members = live._in_a.length.sum() + live._in_b.length.sum()
+            assert live._in_a.used + live._in_b.used < 1.5 * members + 10_000
     assert max(used) < 3 * used[0]
     newest = samples_of(frames, performance, method, np.arange(1200 - live.live_count, 1200))
     a, b = (newest, reference) if live_is_a else (reference, newest)

@@ -29,6 +29,7 @@ class FileKind:
 
 
 CALIBRATION = FileKind("a calibration", ("config/*_camera.yaml",))
+CHECKPOINT = FileKind("a checkpoint", ("models/*.pt",))
 CAMERA = FileKind("a camera", ("config/cameras/*.yaml",))
 DETECTOR = FileKind("a detector", ("config/detectors/*.yaml", "models/*.onnx"))
 DEFAULT_CAMERA = "plain_half"

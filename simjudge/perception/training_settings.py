@@ -48,7 +48,7 @@ class TrainingSettings(ReadSettings):
     Attributes:
         epochs, imgsz, batch, seed, workers: as ultralytics takes them; workers are data-loading processes.
         size: a key of `SIZES`; not used when starting from a checkpoint.
-        start: a checkpoint (`.pt`) to go on from, else from scratch.
+        start: a checkpoint (`.pt`) to go on from, or the name of a shipped one; else from scratch.
         trust: run the code inside the file `start`, where it holds more than weights.
         val_fraction: share of the photographs to validate on; None keeps the split of the data, or takes 0.2 where the
             data has none.
@@ -68,7 +68,11 @@ class TrainingSettings(ReadSettings):
     seed: int = setting(0, "Seed of the split, of the weights and of the order of images.", low=0, high=_LARGEST_SEED)
     size: str = setting("nano", "Size of the net: pico (for CPU-only machines), nano or small.", choices=tuple(SIZES))
     workers: int = setting(2, "Processes that load images.", low=0, high=256)
-    start: Path | None = setting(None, "An ultralytics checkpoint (.pt) to go on from.", option="from")
+    start: Path | None = setting(
+        None,
+        "An ultralytics checkpoint (.pt) to go on from, or the name of one that comes with simjudge (signals_yolo11n).",
+        option="from",
+    )
     trust: bool = setting(default=False, help="Run the code inside the checkpoint, which by default is read without.")
     val_fraction: float | None = setting(
         None, "Split anew: this share of the photographs validates (0.2 where the data has no split).", low=0, high=1

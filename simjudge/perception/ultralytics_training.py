@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.installed import CHECKPOINT, find_file
 from simjudge.core.progress import Advance
 from simjudge.perception.checkpoint import open_checkpoint
 from simjudge.perception.export import export_onnx
@@ -166,7 +167,7 @@ def _run(
 
 def _model(ultralytics: Any, folder: Path, settings: TrainingSettings) -> Any:
     if settings.start is not None:
-        return open_checkpoint(settings.start, trust=settings.trust)
+        return open_checkpoint(find_file(settings.start, CHECKPOINT), trust=settings.trust)
     own = Path(ultralytics.__file__).parent / "cfg" / "models" / "11" / "yolo11.yaml"
     content = yaml.safe_load(own.read_text(encoding="utf-8"))
     depth, width = SIZES[settings.size]

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.installed import CHECKPOINT, find_file
+from simjudge.perception.checkpoint import open_checkpoint
 from simjudge.perception.detector import BadAnswerError
 from simjudge.perception.loading import load_detector
 from simjudge.perception.ultralytics_setup import import_ultralytics
@@ -177,3 +180,13 @@ def test_a_net_that_cannot_be_run_is_one_line(tmp_path):
     with pytest.raises(SimjudgeError, match=r"net: the network cannot be run: .*_backward_hooks") as error:
         load_detector(tmp_path / "net.pt", imgsz=64)([PICTURE])
     assert "\n" not in str(error.value)
+
+
+def test_the_shipped_checkpoint_holds_weights_alone_and_is_found_by_its_name():
+    path = find_file("signals_yolo11n", CHECKPOINT)
+    assert open_checkpoint(path).names[0] == "green"
+    assert load_detector(path).class_names[6] == "yellow"
+    with zipfile.ZipFile(path) as content:
+        pickled = b"".join(content.read(name) for name in content.namelist() if name.endswith(".pkl"))
+    assert b"/tmp" not in pickled
+    assert b"yaml_file" in pickled  # without the folder it lay in

@@ -10,7 +10,7 @@ from typing import Any
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.input_files import LARGEST_TEXT, is_file, read_bytes
-from simjudge.core.text import parse_integer
+from simjudge.core.text import one_line, parse_integer
 from simjudge.core.yaml_file import read_yaml
 
 log = logging.getLogger(__name__)
@@ -124,10 +124,10 @@ def _needs(info: dict[str, Any]) -> str:
     """Storage or compression that only a plugin of rosbag2 reads."""
     storage = info.get("storage_identifier") or _OWN_STORAGES[0]
     if storage not in _OWN_STORAGES:
-        return f"storage {storage!r}"
+        return f"storage {one_line(storage)!r}"
     compression = info.get("compression_format")
     if is_compressed(info) and compression != _OWN_COMPRESSION:
-        return f"compression {compression!r}"
+        return f"compression {one_line(compression)!r}"
     return ""
 
 

@@ -17,7 +17,7 @@ from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.vehicle.vehicle_file import read_vehicle
 
 MOUNTS = ("body", "optical")
-_CAR = "art1"
+DEFAULT_CAR = "art1"
 """The vehicle that carries the camera where none is named."""
 _CAMERA = "camera"
 """The name of its mount in a vehicle's file."""
@@ -82,7 +82,7 @@ def camera_mount(vehicle: str | Path | None, mount: str | None) -> tuple[Pose, s
         if vehicle is not None:
             raise UsageError("--vehicle brings a mount for the camera: leave out --mount, or --vehicle")
         return parse_mount(mount), f"at {mount} of the body"
-    car = read_vehicle(vehicle or _CAR)
+    car = read_vehicle(vehicle or DEFAULT_CAR)
     if _CAMERA not in car.mounts:
         mounts = ", ".join(car.mounts) or "none"
         raise SimjudgeError(f"vehicle {car.name}: has no mount {_CAMERA!r} (it has {mounts}); give --mount")

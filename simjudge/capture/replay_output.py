@@ -9,6 +9,7 @@ from typing import Any
 
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.replay_plan import ReplayPlan
+from simjudge.capture.replay_sensors import MessagesByFrame
 from simjudge.core.errors import Losses
 from simjudge.core.files import record_beside
 from simjudge.data.rosbag2.writing import write_recording
@@ -19,7 +20,12 @@ FIXED_FRAME = "map"
 
 
 def write_replay(
-    plan: ReplayPlan, store: FrameStore, class_names: Mapping[int, str], out: Path, about: Mapping[str, Any]
+    plan: ReplayPlan,
+    store: FrameStore,
+    class_names: Mapping[int, str],
+    out: Path,
+    about: Mapping[str, Any],
+    sensors: MessagesByFrame | None = None,
 ) -> Losses:
     """Write the recording of all frames, and OUT.replay.json.
 
@@ -29,6 +35,7 @@ def write_replay(
         class_names: names of the scene's classes, by class id.
         out: a name ending in .mcap or .db3, or a folder's.
         about: from `describe_replay`; kept in the recording's metadata too.
+        sensors: messages of the sensors beside the camera; None for none.
 
     Returns:
         What the recording could not hold.
@@ -43,7 +50,9 @@ def write_replay(
 
     def camera_messages(index: int) -> Iterator[tuple[str, Any]]:
         stamp = int(source.stamp[index])
-        return messages.at(stamp, plan.path.recorded([stamp], source.frame_name[index])[0])
+        yield from messages.at(stamp, plan.path.recorded([stamp], source.frame_name[index])[0])
+        if sensors is not None:
+            yield from sensors.of(index)
 
     text = json.dumps(about, indent=2)
     with record_beside(replay_record_path(out), text + "\n"):

@@ -10,14 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simjudge.capture.camera_path import CameraPath, camera_mount, parse_pose
+from simjudge.capture.camera_path import DEFAULT_CAR, CameraPath, camera_mount, parse_pose
 from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import exposure_at
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.ground_truth import Labelling
 from simjudge.capture.replay_output import replay_record_path, write_replay
 from simjudge.capture.replay_plan import ReplayPlan, describe_replay, exposure_span, frames_without_floor
+from simjudge.capture.replay_sensors import MessagesByFrame, SensorReplay, body_in_scene, recorded_cloud_stamps
 from simjudge.capture.replay_source import ReplayOptions, ReplaySource, read_source
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses
 from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
@@ -28,6 +30,8 @@ from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.scene.measured_cones import read_replay_scene
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.sensor_file import read_sensors
+from simjudge.vehicle.vehicle_file import read_vehicle
 
 _SECOND = 1_000_000_000
 """Nanoseconds."""
@@ -69,6 +73,9 @@ def replay(  # noqa: PLR0913 - the options of the command
     align: str = "0,0,0",
     cones: str | Path | None = None,
     cone_kinds: str | None = None,
+    sensors: str | Path | None = None,
+    cloud_topic: str | None = None,
+    smoothing: float = 0.0,
     time_offset: float = 0.0,
     start: float = 0.0,
     duration: float | None = None,
@@ -107,6 +114,10 @@ def replay(  # noqa: PLR0913 - the options of the command
         align: pose of the poses' fixed frame in the scene, "x,y,z[,yaw[,pitch,roll]]", metres and degrees.
         cones: table of measured cones (id colour x y) in place of the scene's own.
         cone_kinds: kinds of the scene for the table's colours; None for "0=red_cone,1=green_cone".
+        sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge. A lidar makes
+            a scan for each cloud of the recording, at its stamp.
+        cloud_topic: of the recording's clouds, where it has several.
+        smoothing: seconds over which poses are averaged for inertial sensors: noise of poses is large in accelerations.
         time_offset: seconds that are added to an image's stamp to find its pose.
         start: seconds after the first frame at which the replay begins.
         duration: seconds that are replayed; None for all.
@@ -146,6 +157,18 @@ def replay(  # noqa: PLR0913 - the options of the command
     log(f"{len(plan)} frames; poses from {source.poses_from}; camera {seen_by.name} {where}")
     _log_other_sizes(source, seen_by, log)
     given = {"bag": str(recording), "cones": None if cones is None else str(cones), "align": align, "mount": where}
+    carried = None
+    if sensors is not None:
+        carried = SensorReplay(
+            read_sensors(sensors),
+            body_in_scene(source.trajectory, alignment, offset),
+            limits,
+            None if mount is not None else read_vehicle(vehicle or DEFAULT_CAR),
+            seed,
+            smoothing,
+            recorded_cloud_stamps(Path(recording), cloud_topic, source.losses),
+        )
+        given |= {"sensors": str(sensors), "sensors_sha256": hash_value([carried.specs, smoothing])}
     renderer = make_engine(engine, world)
     try:
         about = describe_replay(plan, renderer, given)
@@ -153,7 +176,12 @@ def replay(  # noqa: PLR0913 - the options of the command
         store = FrameStore.beside(target, about)
         with store.kept_if_stopped(len(plan), log), progress("replaying") as advance:
             render_missing(renderer, plan, store, advance)
-            lost = write_replay(plan, store, world.class_names, target, about)
+            lost = Losses()
+            read = None
+            if carried is not None:
+                events = list(carried.events(renderer, lost))
+                read = MessagesByFrame(events, carried.specs, source.stamp, world.class_names)
+            lost.extend(write_replay(plan, store, world.class_names, target, about, read))
     finally:
         renderer.close()
     store.remove()

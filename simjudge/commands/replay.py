@@ -33,6 +33,13 @@ def replay(
     cone_kinds: str | None = typer.Option(
         None, metavar="COLOUR=KIND,...", help="The scene's kinds for them.", show_default="0=red_cone,1=green_cone"
     ),
+    sensors: str | None = typer.Option(
+        None, metavar="FILE|NAME", help="The car's other sensors; a lidar scans at the stamps of BAG's clouds."
+    ),
+    cloud_topic: str | None = typer.Option(None, metavar="TOPIC", help="The clouds, where BAG has several topics."),
+    smoothing: float = typer.Option(
+        0.0, min=0, max=10, metavar="SECONDS", help="Average poses so long for inertial sensors: their noise grows."
+    ),
     time_offset: float = typer.Option(
         0.0, min=-LONGEST_TIME, max=LONGEST_TIME, metavar="SECONDS",
         help="Added to images' stamps to find their poses."
@@ -81,6 +88,9 @@ def replay(
         align=align,
         cones=cones,
         cone_kinds=cone_kinds,
+        sensors=sensors,
+        cloud_topic=cloud_topic,
+        smoothing=smoothing,
         time_offset=time_offset,
         start=start,
         duration=duration,

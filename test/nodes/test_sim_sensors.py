@@ -56,9 +56,12 @@ def test_the_shipped_sensors_have_the_topics_that_are_stated():
     assert made == {end.topic for end in NODES["sim_node"].publishes if end.when.startswith("with `sensors`")}
 
 
-def test_the_default_engine_has_none_and_says_so():
-    with pytest.raises(UsageError, match=r"sensors art1: engine default has no lidar.*engine:=chrono") as caught:
-        SimSensors(None, SimpleNamespace(name="default"), "art1")
+def test_the_default_engine_has_none_of_chronos_own_and_says_so(tmp_path):
+    path = tmp_path / "sensors.yaml"
+    path.write_text("{a: {kind: gyroscope, rate: 100, source: chrono}}")
+    words = r"engine default has no sensors of Chrono's own; take source: simjudge, or engine:=chrono"
+    with pytest.raises(UsageError, match=words) as caught:
+        SimSensors(None, SimpleNamespace(name="default"), str(path))
     assert "\n" not in str(caught.value)
 
 

@@ -144,7 +144,7 @@ def test_ctrl_c_exports_the_best_so_far(tmp_path):
         (["--out", "m.onnx", "--workers", "100000"], 2, "less than or equal to 256"),
         (["--out", "data/data.yaml/m.onnx"], 1, "cannot be written to"),
         (["--out", "m.onnx", "--size", "huge"], 2, "'huge' is not one of"),
-        (["--out", "m.onnx", "--from", "absent.pt"], 1, "absent.pt: there is no such checkpoint"),
+        (["--out", "m.onnx", "--from", "absent.pt"], 2, "absent.pt: neither a file nor the name of a checkpoint"),
     ],
 )
 def test_requests_that_make_no_sense(tmp_path, monkeypatch, arguments, code, message):

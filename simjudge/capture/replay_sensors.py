@@ -1,0 +1,209 @@
+"""Replay of a car's sensors beside the camera: what they would have read along recorded poses, in a scene.
+
+The body moves as recorded, through a smooth motion for inertial sensors and pose by pose (linear, slerp) for lidars;
+everything else stands where the scene has it. A lidar makes one scan for each cloud of the recording, at its stamp, and
+scans at its own rate where the recording has none.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from simjudge.capture.scanning import LidarCapture
+from simjudge.capture.sensor_feed import SensorEvent
+from simjudge.capture.sensor_record import TRUTH, SensorMessages
+from simjudge.core.errors import Losses, UsageError
+from simjudge.core.frames import IntArray
+from simjudge.core.text import nearest_name
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.engines.contract import Engine
+from simjudge.geometry.keyframes import Keyframes
+from simjudge.geometry.poses import Pose, Trajectory
+from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
+from simjudge.sensors.inertial.encoders import WheelEncoders, rolling_wheels
+from simjudge.sensors.inertial.inertial_sensor import InertialSensor
+from simjudge.sensors.inertial.motion import SECOND, Motion, motion_of_trajectory
+from simjudge.sensors.inertial.position_fields import EncodersSpec
+from simjudge.sensors.inertial.readings import Readings
+from simjudge.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sensors.lidar.point_cloud import CLOUD_TYPE
+from simjudge.sensors.sensor_spec import CAR, SensorSpec
+from simjudge.vehicle.vehicle import Vehicle
+
+_KEYFRAME = 5_000_000
+"""Nanoseconds between the poses that a turn is interpolated from, at most."""
+WITHOUT_POSES = "scans during whose turn the poses are not known"
+
+
+@dataclass(frozen=True, eq=False)
+class SensorReplay:
+    """Sensors on a body with recorded poses.
+
+    Attributes:
+        specs: the sensors.
+        body: the recorded poses, in the scene's world, on the clock of the output.
+        limits: how far apart poses may be, and how fast the body may move.
+        vehicle: whose wheels encoders count; None where no car is known.
+        seed: of the noise.
+        smoothing: seconds over which poses are averaged for inertial sensors; 0: the motion goes through every pose.
+        cloud_stamps: of the recording's own clouds, nanoseconds; None where it has none.
+    """
+
+    specs: tuple[SensorSpec, ...]
+    body: Trajectory
+    limits: MotionLimits
+    vehicle: Vehicle | None
+    seed: int = 0
+    smoothing: float = 0.0
+    cloud_stamps: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what recorded poses cannot tell."""
+        for spec in self.specs:
+            if spec.source != "simjudge":
+                raise UsageError(f"sensor {spec.name}: source {spec.source}: a replay computes it only by simjudge")
+            if spec.body != CAR:
+                raise UsageError(f"sensor {spec.name}: mount.body {spec.body}: poses of the car alone are recorded")
+            if isinstance(spec, EncodersSpec) and self.vehicle is None:
+                raise UsageError(f"sensor {spec.name}: encoders need a car: give --vehicle in place of --mount")
+
+    def events(self, engine: Engine, losses: Losses) -> Iterator[SensorEvent]:
+        """All readings, sensor by sensor.
+
+        Args:
+            engine: has the scene.
+            losses: takes scans during whose turn no poses are known.
+
+        Raises:
+            SimjudgeError: the poses are too few or too far apart for a smooth motion.
+        """
+        moving = [spec for spec in self.specs if not isinstance(spec, LidarSpec)]
+        motion = motion_of_trajectory(self.body, limits=self.limits, smoothing=self.smoothing) if moving else None
+        for spec in self.specs:
+            if isinstance(spec, LidarSpec):
+                yield from self._scans(engine, spec, losses)
+            elif motion is not None:
+                readings = self._readings(spec, motion)
+                for row in range(len(readings)):
+                    one = readings.where(np.arange(len(readings)) == row)
+                    yield SensorEvent(int(one.available[0]), int(one.stamp[0]), spec, one)
+
+    def _readings(self, spec: SensorSpec, motion: Motion) -> Readings:
+        if isinstance(spec, EncodersSpec) and self.vehicle is not None:
+            car = self.vehicle
+            wheels = rolling_wheels(motion, car.wheelbase, car.track, car.wheel_radius)
+            return WheelEncoders(spec, self.seed).read(wheels)
+        return InertialSensor(spec, self.seed).read(motion)
+
+    def _scans(self, engine: Engine, spec: LidarSpec, losses: Losses) -> Iterator[SensorEvent]:
+        path = TrajectoryInterpolator(self.body, self.limits)
+        window, lag = round(spec.window * SECOND), round(spec.lag * SECOND)
+        capture = LidarCapture(engine, spec.model(), self.seed)
+        for stamp in self._stamps(spec).tolist():
+            steps = max(-(-window // _KEYFRAME), 1)
+            times = np.unique(stamp - window + np.arange(steps + 1) * window // steps)
+            if not path.covers(times).all() or path.in_gap(times).any():
+                losses.add(WITHOUT_POSES, f"{spec.name} at {stamp / SECOND:.3f} s")
+                continue
+            poses = [[pose @ spec.mount] for pose in path.poses(times)]
+            scan = capture.capture(stamp, Keyframes.build(((times - stamp) / SECOND).tolist(), poses))
+            yield SensorEvent(stamp + lag, stamp, spec, scan)
+
+    def _stamps(self, spec: LidarSpec) -> IntArray:
+        """Ends of turns: of the recording's clouds, else at the lidar's rate from the first pose on."""
+        if self.cloud_stamps is not None:
+            return self.cloud_stamps
+        first, last = self.body.stamp[[0, -1]].tolist()
+        begin = first + round(spec.window * SECOND)
+        count = max(int((last - begin) / SECOND * spec.rate) + 1, 0)
+        return begin + np.rint(np.arange(count) * (SECOND / spec.rate)).astype(np.int64)
+
+
+def body_in_scene(trajectory: Trajectory, alignment: Pose, offset: int) -> Trajectory:
+    """Recorded poses in the scene's world, on the clock of the output.
+
+    Args:
+        trajectory: in the recording's fixed frame, on the poses' clock.
+        alignment: pose of the recording's fixed frame in the scene.
+        offset: nanoseconds that are added to an output's stamp to get the poses' time.
+    """
+    turned = Rotation.from_quat(alignment.orientation) * Rotation.from_quat(trajectory.orientation)
+    return replace(
+        trajectory, stamp=trajectory.stamp - offset, position=alignment.to_world(trajectory.position),
+        orientation=turned.as_quat(),
+    )  # fmt: skip
+
+
+def recorded_cloud_stamps(path: Path, topic: str | None, losses: Losses) -> IntArray | None:
+    """Stamps of the clouds of a recording.
+
+    Args:
+        path: a recording, or anything else.
+        topic: of the clouds; None where there is one such topic at most, beside those of a truth.
+        losses: takes messages that cannot be decoded.
+
+    Returns:
+        Nanoseconds, increasing; None where there are no clouds.
+
+    Raises:
+        UsageError: there is no such topic, or there are several.
+    """
+    recording = Recording(path) if is_recording(path) else None
+    infos = [] if recording is None else recording.topic_infos()
+    held = [info.topic for info in infos if info.type == CLOUD_TYPE and not info.topic.endswith(f"/{TRUTH}")]
+    if topic is not None and topic not in held:
+        raise UsageError(f"{path}: {topic} is no topic of clouds{nearest_name(topic, held)}")
+    if topic is None and len(held) > 1:
+        raise UsageError(f"{path}: has clouds on {', '.join(held)}; name the topic (--cloud-topic)")
+    if recording is None or not held:
+        return None
+    decoded = decoded_messages(recording, {topic or held[0]}, losses)
+    stamps = np.array([header_stamp(message.header) for _, message in decoded], np.int64)
+    losses.extend(recording.losses)
+    return np.unique(stamps)
+
+
+class MessagesByFrame:
+    """The sensors' messages, dealt to the frames of a replay by the time from which on they can be read."""
+
+    def __init__(
+        self,
+        events: Sequence[SensorEvent],
+        specs: Sequence[SensorSpec],
+        frame_stamps: IntArray,
+        class_names: Mapping[int, str],
+    ) -> None:
+        """Deal them: each to the first frame at or after its time, what comes after the last one to that.
+
+        Args:
+            events: readings in any order.
+            specs: the sensors.
+            frame_stamps: increasing, nanoseconds; one or more.
+            class_names: of the scene.
+        """
+        types = standard_types().types
+        self._maker = SensorMessages(lambda name: types[name], specs, class_names)
+        self._of_frame: dict[int, list[SensorEvent]] = defaultdict(list)
+        ordered = sorted(events, key=lambda event: event.time)
+        rows = np.searchsorted(frame_stamps, [event.time for event in ordered])
+        for row, event in zip(np.minimum(rows, len(frame_stamps) - 1).tolist(), ordered, strict=True):
+            self._of_frame[row].append(event)
+
+    def of(self, index: int) -> Iterator[tuple[str, Any]]:
+        """Topic and message of what belongs to a frame.
+
+        Args:
+            index: of the frame.
+        """
+        for topic, _, message in self._maker.messages(self._of_frame[index]):
+            yield f"/{topic}", message

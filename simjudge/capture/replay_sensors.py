@@ -126,7 +126,8 @@ class SensorReplay:
         first, last = self.body.stamp[[0, -1]].tolist()
         begin = first + round(spec.window * SECOND)
         count = max(int((last - begin) / SECOND * spec.rate) + 1, 0)
-        return begin + np.rint(np.arange(count) * (SECOND / spec.rate)).astype(np.int64)
+        stamps: IntArray = begin + np.rint(np.arange(count) * (SECOND / spec.rate)).astype(np.int64)
+        return stamps
 
 
 def body_in_scene(trajectory: Trajectory, alignment: Pose, offset: int) -> Trajectory:

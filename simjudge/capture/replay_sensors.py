@@ -19,6 +19,7 @@ from scipy.spatial.transform import Rotation
 from simjudge.capture.scanning import LidarCapture
 from simjudge.capture.sensor_feed import SensorEvent
 from simjudge.capture.sensor_record import TRUTH, SensorMessages
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import IntArray
 from simjudge.core.text import nearest_name
@@ -45,8 +46,8 @@ _KEYFRAME = 5_000_000
 WITHOUT_POSES = "scans during whose turn the poses are not known"
 
 
-@dataclass(frozen=True, eq=False)
-class SensorReplay:
+@dataclass(frozen=True, eq=False, repr=False)
+class SensorReplay(ShortRepr):
     """Sensors on a body with recorded poses.
 
     Attributes:

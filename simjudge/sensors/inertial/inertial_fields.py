@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from simjudge.core.documents import Fields
 from simjudge.sensors.inertial.noise import QUIET, NoiseModel, Triple
-from simjudge.sensors.inertial.noise_fields import ACCELERATION, TURN_RATE, Dimension, NoiseFields
+from simjudge.sensors.inertial.noise_fields import ACCELERATION, TURN_RATE, AxisNoiseFields, Dimension
 from simjudge.sensors.sensor_fields import SensorFields
 from simjudge.sensors.sensor_spec import SensorSpec
 
@@ -49,7 +49,7 @@ class ImuSpec(SensorSpec):
 class OneNoiseFields(SensorFields):
     """What sensors have that measure one thing."""
 
-    noise: NoiseFields = NoiseFields()
+    noise: AxisNoiseFields = AxisNoiseFields()
     """Noise on every reading."""
 
     @model_validator(mode="after")
@@ -101,9 +101,9 @@ class AccelerometerFields(OneNoiseFields):
 class ImuNoiseFields(Fields):
     """Noise of both parts of an IMU."""
 
-    gyroscope: NoiseFields = NoiseFields()
+    gyroscope: AxisNoiseFields = AxisNoiseFields()
     """Of the turn rates."""
-    accelerometer: NoiseFields = NoiseFields()
+    accelerometer: AxisNoiseFields = AxisNoiseFields()
     """Of the accelerations."""
 
 

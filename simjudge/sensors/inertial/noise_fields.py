@@ -152,7 +152,7 @@ class BiasFields(Fields):
     """What the bias gains at each reading."""
 
 
-class NoiseFields(Fields):
+class AxisNoiseFields(Fields):
     """Noise on every reading, seeded; one number for all axes, or [x, y, z]; SI units, or a text with its unit."""
 
     mean: Annotated[Measure, MeasureType(negative=True)] = Measure(ZERO)
@@ -169,7 +169,7 @@ class NoiseFields(Fields):
     """Of the bias, unit / sqrt(s), in place of bias: its variance is random_walk^2 t."""
 
     @model_validator(mode="after")
-    def _check(self) -> NoiseFields:
+    def _check(self) -> AxisNoiseFields:
         if self.deviation is not None and self.noise_density is not None:
             raise conflict("stands beside a deviation; remove one of the two", "noise_density")
         drift = [name for name in ("bias", "random_walk", "bias_instability") if getattr(self, name) is not None]

@@ -30,14 +30,15 @@ def to_rgb(message: Any, topic: str = "") -> RgbImage:
 
 
 def image_message(pixels: RgbImage, header: Any) -> Image:
-    """An image as an rgb8 message.
+    """An image as an rgb8 message, or a mono8 one.
 
     Args:
-        pixels: (H, W, 3) uint8, RGB.
+        pixels: (H, W, 3) uint8, RGB, or (H, W, 1).
         header: of the message.
     """
-    height, width, _ = pixels.shape
-    message = Image(header=header, height=height, width=width, encoding="rgb8", is_bigendian=0, step=3 * width)
+    height, width, channels = pixels.shape
+    encoding, step = "rgb8" if channels == 3 else "mono8", channels * width
+    message = Image(header=header, height=height, width=width, encoding=encoding, is_bigendian=0, step=step)
     # rclpy takes an array of bytes as it is, and checks a NumPy array element by element.
     message.data = array("B", np.ascontiguousarray(pixels, np.uint8).tobytes())
     return message

@@ -110,7 +110,7 @@ class SimulatedCamera:
         if image is not None and self._compressed.get_subscription_count():
             self._compressed.publish(_compressed_image(image, header))
         if image is not None and self._image.get_subscription_count():
-            self._image.publish(image_message(image.pixels, header))
+            self._image.publish(image_message(image.channels, header))
         self.published += 1
 
     @property
@@ -161,5 +161,5 @@ def _label_image(values: npt.NDArray[Any], header: Header, encoding: str) -> Ima
 
 
 def _compressed_image(image: CapturedImage, header: Header) -> CompressedImage:
-    encoded = image.encoded or EncodedImage(encode_jpeg(image.pixels, _JPEG_QUALITY), ".jpg")
+    encoded = image.encoded or EncodedImage(encode_jpeg(image.channels, _JPEG_QUALITY), ".jpg")
     return CompressedImage(header=header, format=format_name(encoded.suffix), data=array("B", encoded.data))

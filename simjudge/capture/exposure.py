@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.images import EncodedImage, RgbImage, decode_image, encode_jpeg, encode_png
+from simjudge.core.images import EncodedImage, RgbImage, as_rgb, decode_image, encode_jpeg, encode_png
 from simjudge.engines.contract import Engine, Poses, SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.chain import develop_light, frame_seed, stored_quality
+from simjudge.sensors.camera.chain import develop_light, frame_seed, is_gray, stored_quality
 from simjudge.sensors.camera.shutter import exposure_stamps, middle_stamp
 
 
@@ -62,14 +62,21 @@ class CapturedImage(ShortRepr):
     Attributes:
         pixels: (H, W, 3), uint8 RGB.
         encoded: the JPEG that the camera's chain ends in, of which `pixels` are the decoded pixels; else None.
+        gray: whether it has one channel only; `pixels` has it three times.
     """
 
     pixels: RgbImage
     encoded: EncodedImage | None = None
+    gray: bool = False
 
     def stored(self) -> EncodedImage:
-        """The image as a file: the camera's JPEG, else a PNG, which loses nothing."""
-        return self.encoded or EncodedImage(encode_png(self.pixels), ".png")
+        """The image as a file: the camera's JPEG, else a PNG, which loses nothing; of one channel where it is gray."""
+        return self.encoded or EncodedImage(encode_png(self.channels), ".png")
+
+    @property
+    def channels(self) -> RgbImage:
+        """(H, W, 3), or (H, W, 1) where it is gray."""
+        return self.pixels[:, :, :1] if self.gray else self.pixels
 
 
 def exposure_at(
@@ -137,7 +144,8 @@ def develop(camera: Camera, radiance: npt.NDArray[np.float32], frame_name: str =
     """
     light = radiance if camera.gain == 1 else radiance * np.float32(camera.gain)
     entropy, quality = frame_seed(seed, frame_name), stored_quality(camera.steps)
+    gray = is_gray(camera.steps)
     if quality is None:
-        return CapturedImage(develop_light(light, camera.steps, entropy))
+        return CapturedImage(as_rgb(develop_light(light, camera.steps, entropy)), gray=gray)
     encoded = EncodedImage(encode_jpeg(develop_light(light, camera.steps[:-1], entropy), quality), ".jpg")
-    return CapturedImage(decode_image(encoded.data, frame_name), encoded)
+    return CapturedImage(decode_image(encoded.data, frame_name), encoded, gray)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import cv2
 import numpy as np
@@ -206,6 +206,22 @@ def decode_image(data: bytes, where: str) -> RgbImage:
         ImageError: the bytes are empty, cut off or no image, the image has more than `LARGEST_IMAGE` pixels, or
             it holds floating-point values.
     """
+    values = decode_values(data, where)
+    return values if values.dtype == np.uint8 else scale_to_8_bit(values)
+
+
+def decode_values(data: bytes, where: str) -> npt.NDArray[Any]:
+    """Decode JPEG, PNG, ... as stored, with all bits.
+
+    Args:
+        data, where: as for `decode_image`.
+
+    Returns:
+        uint8 or uint16 (H, W, 3), red first.
+
+    Raises:
+        ImageError: as for `decode_image`.
+    """
     if not data:
         raise ImageError(f"{where}: the image is empty (0 bytes)")
     try:
@@ -213,7 +229,7 @@ def decode_image(data: bytes, where: str) -> RgbImage:
         with Image.open(io.BytesIO(data), formats=IMAGE_FORMATS) as image:
             check_image_size(image.width, image.height, where)
             image.load()
-            return _deep_to_rgb(image, data, where) if _is_deep(image, data) else np.asarray(image.convert("RGB"))
+            return _deep_values(image, data, where) if _is_deep(image, data) else np.asarray(image.convert("RGB"))
     except DAMAGED_IMAGE as error:
         raise ImageError(f"{where}: the image is cut off or damaged ({error})") from error
 
@@ -254,8 +270,8 @@ def _is_deep(image: Image.Image, data: bytes) -> bool:
     return image.format == "TIFF" and max(image.tag_v2.get(_TIFF_BITS_PER_SAMPLE, (8,)), default=8) > 8  # type: ignore[attr-defined]
 
 
-def _deep_to_rgb(image: Image.Image, data: bytes, where: str) -> RgbImage:
-    """Scale an image of 16 bits a channel; refuse one whose full scale nobody knows."""
+def _deep_values(image: Image.Image, data: bytes, where: str) -> npt.NDArray[np.uint16]:
+    """An image of 16 bits a channel; one whose full scale nobody knows is refused."""
     remedy = "its full scale is not known; convert it to 8 or 16 bits"
     if image.mode == "F":
         raise ImageError(f"{where}: an image of floating-point values: {remedy}")
@@ -263,11 +279,11 @@ def _deep_to_rgb(image: Image.Image, data: bytes, where: str) -> RgbImage:
         gray = np.asarray(image).astype(np.int64)
         if gray.size and (gray.min() < 0 or gray.max() > _LARGEST_16_BIT):
             raise ImageError(f"{where}: an image of 32-bit values from {gray.min()} to {gray.max()}: {remedy}")
-        return np.repeat(scale_to_8_bit(gray.astype(np.uint16))[:, :, None], 3, axis=2)
+        return np.repeat(gray.astype(np.uint16)[:, :, None], 3, axis=2)
     deep = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     if deep is None or deep.dtype != np.uint16 or deep.ndim != 3:
         raise ImageError(f"{where}: {image.format} with more than 8 bits a channel that cannot be read: {remedy}")
-    return scale_to_8_bit(np.ascontiguousarray(np.asarray(deep, np.uint16)[:, :, 2::-1]))
+    return np.ascontiguousarray(np.asarray(deep, np.uint16)[:, :, 2::-1])
 
 
 def image_size(path: str | Path) -> tuple[int, int]:
@@ -295,11 +311,20 @@ def image_size(path: str | Path) -> tuple[int, int]:
         raise ImageError(f"{path}: {detail}") from error
 
 
+def as_rgb(pixels: RgbImage) -> RgbImage:
+    """An image with three channels: one of a single channel gets it three times.
+
+    Args:
+        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
+    """
+    return np.repeat(pixels, 3, axis=2) if pixels.shape[2] == 1 else pixels
+
+
 def encode_png(pixels: RgbImage) -> bytes:
     """Encode pixels losslessly.
 
     Args:
-        pixels: uint8 (H, W, 3), red first.
+        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
 
     Returns:
         The bytes of a PNG file.
@@ -307,7 +332,7 @@ def encode_png(pixels: RgbImage) -> bytes:
     Raises:
         ImageError: OpenCV cannot encode them.
     """
-    done, buffer = cv2.imencode(".png", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 3])
+    done, buffer = cv2.imencode(".png", _for_opencv(pixels), [cv2.IMWRITE_PNG_COMPRESSION, 3])
     if not done:
         raise ImageError("an image could not be encoded as PNG")
     return bytes(buffer)
@@ -317,7 +342,7 @@ def encode_jpeg(pixels: RgbImage, quality: int = 95) -> bytes:
     """Encode pixels as JPEG.
 
     Args:
-        pixels: uint8 (H, W, 3), red first.
+        pixels: uint8 (H, W, 3), red first, or (H, W, 1).
         quality: 1 to 100, as libjpeg has it.
 
     Returns:
@@ -326,7 +351,12 @@ def encode_jpeg(pixels: RgbImage, quality: int = 95) -> bytes:
     Raises:
         ImageError: OpenCV cannot encode them.
     """
-    done, buffer = cv2.imencode(".jpg", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])
+    done, buffer = cv2.imencode(".jpg", _for_opencv(pixels), [cv2.IMWRITE_JPEG_QUALITY, quality])
     if not done:
         raise ImageError("an image could not be encoded as JPEG")
     return bytes(buffer)
+
+
+def _for_opencv(pixels: RgbImage) -> npt.NDArray[np.uint8]:
+    """Blue first, or one channel as it is."""
+    return pixels if pixels.shape[2] == 1 else np.asarray(cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), np.uint8)

@@ -11,23 +11,19 @@ what is handed over when its lag is over ("access").
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.core.text import nearest_name, one_line
-from simjudge.sensors.plugins import load_plugins
+from simjudge.sensors.filter_registry import FilterRegistry
 
 Stage = Literal["generate", "filter", "access"]
 STAGES: tuple[Stage, ...] = ("generate", "filter", "access")
-_GIVEN = ("reading", "random", "memory")
-"""Parameters that are not the file's."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,53 +47,10 @@ class SensorReading(ShortRepr):
 
 
 ReadingFilter = Callable[..., SensorReading | None]
-AnyFilter = TypeVar("AnyFilter", bound=ReadingFilter)
-READING_FILTERS: dict[str, ReadingFilter] = {}
-"""All filters that are loaded, by name."""
-
-
-def reading_filter(function: AnyFilter) -> AnyFilter:
-    """Register a filter under its function's name.
-
-    Args:
-        function: takes a reading and keyword parameters; see the module.
-
-    Returns:
-        The function itself.
-    """
-    READING_FILTERS[function.__name__] = function
-    return function
-
-
-def named_reading_filter(name: str) -> ReadingFilter:
-    """The filter of a name, from simjudge or from a package that has an entry point.
-
-    Args:
-        name: a function's name.
-
-    Returns:
-        The function.
-
-    Raises:
-        UsageError: there is none of that name, or a plugin cannot be imported.
-    """
-    if name not in READING_FILTERS:
-        load_plugins()
-    if name not in READING_FILTERS:
-        raise UsageError(f"no filter of readings is called {one_line(name)!r}{nearest_name(name, READING_FILTERS)}")
-    return READING_FILTERS[name]
-
-
-def filter_parameters(function: ReadingFilter) -> dict[str, inspect.Parameter]:
-    """The parameters of a filter that a file can give.
-
-    Args:
-        function: the filter.
-
-    Returns:
-        Parameters by name.
-    """
-    return {name: each for name, each in inspect.signature(function).parameters.items() if name not in _GIVEN}
+READING_FILTERS: FilterRegistry[ReadingFilter] = FilterRegistry("filter of readings", frozenset({"random", "memory"}))
+"""All filters of readings."""
+reading_filter = READING_FILTERS.register
+"""The decorator that registers a filter under its function's name; see the module."""
 
 
 @dataclass(frozen=True)
@@ -119,14 +72,7 @@ class FilterStep:
 
     def __post_init__(self) -> None:
         """Check that the filter exists and has these parameters."""
-        known = filter_parameters(named_reading_filter(self.name))
-        unknown = [name for name in self.parameters if name not in known]
-        if unknown:
-            has = ", ".join(known) or "none"
-            raise UsageError(f"filter {self.name}: no parameter {one_line(unknown[0])!r}; it has {has}")
-        missing = [name for name, each in known.items() if each.default is each.empty and name not in self.parameters]
-        if missing:
-            raise UsageError(f"filter {self.name}: {missing[0]} must be given")
+        READING_FILTERS.check(self.name, self.parameters)
 
 
 class FilterChain:
@@ -142,9 +88,9 @@ class FilterChain:
         """
         self._steps: list[tuple[ReadingFilter, dict[str, Any]]] = []
         for number, step in enumerate(steps):
-            function = named_reading_filter(step.name)
+            function = READING_FILTERS.find(step.name)
             given: dict[str, Any] = dict(step.parameters)
-            wanted = inspect.signature(function).parameters
+            wanted = READING_FILTERS.supplied(step.name)
             if "random" in wanted:
                 given["random"] = np.random.default_rng((*seed, number))
             if "memory" in wanted:

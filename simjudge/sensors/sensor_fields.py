@@ -22,8 +22,6 @@ from simjudge.sensors.reading_filters import (
     FilterStep,
     SensorReading,
     Stage,
-    filter_parameters,
-    named_reading_filter,
 )
 from simjudge.sensors.sensor_spec import CAR, SensorSpec, Source
 
@@ -71,7 +69,7 @@ class FilterSteps(FieldType):
             step = FilterStep(name, parameters, stage)
         except UsageError as error:
             raise conflict(str(error)) from error
-        hints = typing.get_type_hints(named_reading_filter(name))
+        hints = typing.get_type_hints(READING_FILTERS.find(name))
         for parameter, given in parameters.items():
             if hints.get(parameter) is float and not is_number(given):
                 raise conflict(f"filter {name}: {parameter}: a number is needed{shown(given, numeric=True)}")
@@ -80,10 +78,10 @@ class FilterSteps(FieldType):
     def schema(self) -> JsonSchemaValue:
         """The filters of simjudge with their parameters; filters of one's own have any."""
         tables: list[dict[str, Any]] = []
-        for name, function in sorted(READING_FILTERS.items()):
+        for name, function in sorted(READING_FILTERS.functions.items()):
             if not function.__module__.startswith("simjudge."):
                 continue
-            properties = {parameter: {"type": "number"} for parameter in filter_parameters(function)}
+            properties = {parameter: {"type": "number"} for parameter in READING_FILTERS.parameters(name)}
             table = {"type": "object", "properties": properties, "required": list(properties)}
             tables.append({
                 "type": "object", "properties": {name: {**table, "additionalProperties": False}}, "required": [name],

@@ -1,9 +1,11 @@
 """From light to a picture: gain, chain, noise by name, and the instants of an exposure."""
 
+import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from simjudge.capture.exposure import develop, exposure_at, gather_light
 from simjudge.core.images import decode_image
@@ -106,3 +108,14 @@ def test_an_exposure_is_seen_at_the_middles_of_its_equal_parts_and_labelled_in_i
     assert [state.camera.position[0] for state in exposure.scene_states] == pytest.approx([3.01, 3.03, 3.05, 3.07])
     assert exposure.middle.camera.position[0] == pytest.approx(3.04)
     assert all(state.bodies == bodies for state in (*exposure.scene_states, exposure.middle))
+
+
+@pytest.mark.parametrize("end", [[], [Step("jpeg", {"quality": 95})]])
+def test_a_gray_camera_has_one_channel_in_its_file_and_three_equal_ones_in_its_pixels(end):
+    image = develop(replace(PLAIN, steps=(Step("gray"), NOISE, Step("srgb"), *end)), LIGHT, "a", 2)
+    assert image.gray
+    assert image.channels.shape == (30, 40, 1)
+    assert image.pixels.shape == (30, 40, 3)
+    assert np.ptp(image.pixels, axis=2).max() == 0
+    assert Image.open(io.BytesIO(image.stored().data)).mode == "L"
+    assert np.array_equal(decode_image(image.stored().data, "x"), image.pixels)

@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 
 from simjudge.commands.app import app
 from simjudge.core.errors import UsageError
-from simjudge.sensors import plugins, reading_filters
-from simjudge.sensors.camera import filters as camera_filters
+from simjudge.sensors import plugins
 from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.camera.filters import CAMERA_FILTERS
 from simjudge.sensors.plugins import add_plugin, load_plugins
-from simjudge.sensors.reading_filters import FilterChain, SensorReading
+from simjudge.sensors.reading_filters import READING_FILTERS, FilterChain, SensorReading
 from simjudge.sensors.sensor_file import read_sensors
 
 OWN = '''
@@ -45,8 +45,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv(plugins.VARIABLE, "")
-    monkeypatch.setattr(reading_filters, "READING_FILTERS", dict(reading_filters.READING_FILTERS))
-    monkeypatch.setattr(camera_filters, "FILTERS", dict(camera_filters.FILTERS))
+    for registry in (READING_FILTERS, CAMERA_FILTERS):
+        monkeypatch.setattr(registry, "functions", dict(registry.functions))
     yield tmp_path
     sys.modules.pop("own_filters", None)
 

@@ -161,7 +161,7 @@ def test_an_accelerometer_has_a_window(tmp_path, rate, window):
         ("{a: {kind: gps, rate: 1, filters: [{quantize: {step: 0}}]}}", "step 0; a number above 0"),
         ("{a: {kind: gps, rate: 1, filters: [{quantize: {step: many}}]}}", "step: a number is needed; this is many"),
         ("{a: {kind: gps, rate: 1, filters: [{quantize: {size: 1}}]}}", "no parameter 'size'; it has step"),
-        ("{a: {kind: gps, rate: 1, filters: [quantize]}}", "filter quantize: step must be given"),
+        ("{a: {kind: gps, rate: 1, filters: [quantize]}}", "filter quantize: step is missing"),
         ("{a: {kind: gps, rate: 1, filters: {after: []}}}", "a list of filters"),
         ("{a: {kind: gps, rate: 1, filters: [{drop: {probability: 2}}]}}", "probability 2"),
         ("{a: {kind: magnetometer, rate: 1}}", r"field: the earth's field \[east, north, up\] is needed"),

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -56,9 +55,9 @@ from simjudge.core.installed import CAMERA, find_file
 from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.sensors.camera.calibration_file import holds_calibration, read_calibration
 from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.chain import Step, apply_steps, encodes
+from simjudge.sensors.camera.chain import ENCODING, LINEAR_NOISE, SAME_NOISE, Step, apply_steps
 from simjudge.sensors.camera.chrono_camera import ChronoFields
-from simjudge.sensors.camera.filters import FILTERS, named_filter
+from simjudge.sensors.camera.filters import CAMERA_FILTERS
 from simjudge.sensors.camera.lens import Lens, lens_from_calibration, lens_with_field, lens_with_focal_length
 
 _LENS_FIELDS = ("size", "field_of_view", "focal_length", "lens")
@@ -76,6 +75,8 @@ _PLAIN_RATE = 30.0
 """Images a second of a camera of which nothing is known but its calibration."""
 _DEFAULT_SAMPLES = 4
 """Moments of an exposure where the file does not say."""
+_TRIAL = np.full((8, 8, 3), 0.5)
+"""An image on which filters are tried."""
 _SIZE = Vector("width height", ge=1, le=_LARGEST_SIDE, whole=True)
 
 
@@ -99,29 +100,23 @@ class FilterType(FieldType):
             raise conflict(str(error)) from error
         _check_types(step)
         try:
-            apply_steps(np.full((8, 8, 3), 0.5), [step])
+            apply_steps(_TRIAL, [step])
         except (UsageError, cv2.error, ValueError, OverflowError) as error:
             raise conflict(" ".join(str(error).split())) from error
         return step
 
     def schema(self) -> JsonSchemaValue:
         """All filters with their parameters."""
-        kinds = {int: "number", float: "number", str: "string"}
         tables = []
-        for name, function in sorted(FILTERS.items()):
-            hints = typing.get_type_hints(function)
-            properties = {
-                parameter: {"type": kinds[hints[parameter]]}
-                for parameter in _parameters(function)
-                if hints[parameter] in kinds
-            }
+        for name, function in sorted(CAMERA_FILTERS.functions.items()):
+            properties = {parameter: {"type": kind} for parameter, kind in _parameter_types(name).items()}
             table = {"type": "object", "properties": properties, "additionalProperties": False}
             about = str(inspect.getdoc(function)).splitlines()[0]
             tables.append({
                 "type": "object", "properties": {name: table}, "required": [name], "additionalProperties": False,
                 "description": about,
             })  # fmt: skip
-        return {"anyOf": [{"type": "string", "enum": sorted(FILTERS)}, *tables]}
+        return {"anyOf": [{"type": "string", "enum": sorted(CAMERA_FILTERS.functions)}, *tables]}
 
 
 _TERMS = {
@@ -217,11 +212,21 @@ class CameraFile(Fields):
             raise conflict("Chrono's own camera takes one instant; remove one of the two", "exposure_time")
         if self.chrono is not None and self.chrono.physical and "gain" in self.model_fields_set:
             raise conflict("chrono.physical has aperture, exposure and iso in its place; remove it", "gain")
+        self._check_chain()
+        return self
+
+    def _check_chain(self) -> None:
+        names = [step.name for step in self.filters]
+        noise = [name for name in names if name in SAME_NOISE]
+        if len(noise) > 1:
+            raise conflict(f"{' and '.join(noise)} are the noise of one sensor twice; keep one", "filters")
+        for name in noise:
+            if name in LINEAR_NOISE and ENCODING not in names[names.index(name) :]:
+                raise conflict(f"{name} is the noise of linear light; put it above {ENCODING}", "filters")
         try:
-            encodes(self.filters)
+            apply_steps(_TRIAL, self.filters)
         except UsageError as error:
             raise conflict(str(error), "filters") from error
-        return self
 
     def _check_lens(self) -> None:
         if self.calibration is not None:
@@ -325,23 +330,25 @@ def _plain_camera(path: Path) -> Camera:
 
 
 def _check_types(step: Step) -> None:
-    """Refuse parameters that are missing, or that are text where a number is needed or the other way round."""
-    function = named_filter(step.name)
-    hints = typing.get_type_hints(function)
-    for name, parameter in _parameters(function).items():
+    """Refuse parameters that are text where a number is needed, or the other way round."""
+    for name, kind in _parameter_types(step.name).items():
         value = step.parameters.get(name)
         if value is None:
-            if parameter.default is inspect.Parameter.empty:
-                raise conflict(f"{name} is missing", step.name)
-        elif hints.get(name) in {int, float} and not is_number(value, _LARGEST_PARAMETER):
+            continue
+        if kind == "number" and not is_number(value, _LARGEST_PARAMETER):
             needed = "a number is needed" if not is_number(value) else f"{_LARGEST_PARAMETER:g} at most is needed"
             raise conflict(needed + shown(value, numeric=True), step.name, name)
-        elif hints.get(name) is str and not isinstance(value, str):
+        if kind == "string" and not isinstance(value, str):
             raise conflict(f"a text is needed{shown(value)}", step.name, name)
 
 
-def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
-    """A filter's parameters but for the image, its first, and the seed."""
-    first, *others = inspect.signature(function).parameters.items()
-    del first
-    return {name: parameter for name, parameter in others if name != "seed"}
+def _parameter_types(name: str) -> dict[str, str]:
+    """The parameters of a filter that are numbers or texts, with the type's name in JSON schemas."""
+    hints = typing.get_type_hints(CAMERA_FILTERS.find(name))
+    found = {parameter: _schema_type(hints.get(parameter)) for parameter in CAMERA_FILTERS.parameters(name)}
+    return {parameter: kind for parameter, kind in found.items() if kind}
+
+
+def _schema_type(hint: Any) -> str:
+    parts = {hint, *typing.get_args(hint)}
+    return "number" if parts & {int, float} else "string" if str in parts else ""

@@ -8,7 +8,6 @@ decoded first where the chain has an `srgb`.
 
 from __future__ import annotations
 
-import inspect
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,12 +16,19 @@ import numpy as np
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import EncodedImage, Images, RgbImage, encode_jpeg
-from simjudge.sensors.camera.filters import FULL_SCALE, AnyImage, FloatImage, as_uint8, named_filter
+from simjudge.core.images import EncodedImage, Images, RgbImage, as_rgb, encode_jpeg, encode_png
+from simjudge.sensors.camera.filters import CAMERA_FILTERS, FULL_SCALE, AnyImage, FloatImage, as_uint8
 from simjudge.sensors.camera.isp import linear_light, srgb
+from simjudge.sensors.camera.physical_noise import emva1288_noise, physical_noise
 
 ENCODING = "srgb"
 """The filter that turns linear light into display values; a chain has it once at most."""
+LINEAR_NOISE = (physical_noise.__name__, emva1288_noise.__name__)
+"""Filters of noise whose law holds in linear light only."""
+SAME_NOISE = (*LINEAR_NOISE, "shot_noise")
+"""Filters of photon and read noise: a chain has one of them."""
+GRAY = "gray"
+"""The filter after which an image has one channel."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +40,7 @@ class Step:
 
     def __post_init__(self) -> None:
         """Check that the filter exists and has these parameters."""
-        known = set(inspect.signature(named_filter(self.name)).parameters) - {"image", "seed"}
-        unknown = set(self.parameters) - known
-        if unknown:
-            has = ", ".join(sorted(known))
-            raise UsageError(f"filter {self.name}: no parameter {min(unknown)!r}; it has {has}")
-
-    @property
-    def random(self) -> bool:
-        """Whether the filter draws random numbers."""
-        return "seed" in inspect.signature(named_filter(self.name)).parameters
+        CAMERA_FILTERS.check(self.name, self.parameters)
 
 
 def apply_steps(image: AnyImage, steps: Sequence[Step], seed: int | tuple[int, ...] = 0) -> AnyImage:
@@ -55,28 +52,34 @@ def apply_steps(image: AnyImage, steps: Sequence[Step], seed: int | tuple[int, .
         seed: of the random filters; each step of the chain draws numbers of its own.
 
     Returns:
-        An image of the same type.
+        An image of the same type; (H, W, 1) where the chain has `gray`.
 
     Raises:
-        UsageError: the chain has `srgb` more than once, or a filter refuses its parameters.
+        UsageError: the chain has `srgb` more than once, or a filter refuses its parameters or what it gets.
     """
     current = image.astype(np.float32) / np.float32(FULL_SCALE) if image.dtype == np.uint8 else image
     current = _run(linear_light(current) if encodes(steps) else current, steps, seed)
     return as_uint8(current) if image.dtype == np.uint8 else current
 
 
-def develop_light(light: FloatImage, steps: Sequence[Step], seed: int | tuple[int, ...] = 0) -> RgbImage:
+def develop_light(
+    light: FloatImage, steps: Sequence[Step], seed: int | tuple[int, ...] = 0, amplification: float = 1.0
+) -> RgbImage:
     """Make the image that a camera with this chain hands over of the light on its sensor.
 
     Args:
-        light: (H, W, 3), floating point, linear, 1 is full scale.
+        light: (H, W, 3), floating point, linear, amplified, 1 is full scale.
         steps: the chain; one without `srgb` gets light that is encoded already.
         seed: as in `apply_steps`: the same seed gives the same noise in both.
+        amplification: by what the amplifier has multiplied the light; filters of noise count it.
+
+    Returns:
+        uint8 (H, W, 3), or (H, W, 1) where the chain has `gray`.
 
     Raises:
         UsageError: as in `apply_steps`.
     """
-    return as_uint8(_run(light if encodes(steps) else srgb(light), steps, seed))
+    return as_uint8(_run(light if encodes(steps) else srgb(light), steps, seed, amplification))
 
 
 def encodes(steps: Sequence[Step]) -> bool:
@@ -95,6 +98,15 @@ def encodes(steps: Sequence[Step]) -> bool:
     if count > 1:
         raise UsageError(f"filter {ENCODING}: {count} times in one chain; light is encoded once")
     return count == 1
+
+
+def is_gray(steps: Sequence[Step]) -> bool:
+    """Whether a chain makes images of one channel.
+
+    Args:
+        steps: the chain, in order.
+    """
+    return any(step.name == GRAY for step in steps)
 
 
 def frame_seed(seed: int, frame_name: str) -> tuple[int, int]:
@@ -122,11 +134,14 @@ def stored_quality(steps: Sequence[Step]) -> int | None:
     return int(steps[-1].parameters["quality"]) if steps and steps[-1].name == "jpeg" else None
 
 
-def _run(current: AnyImage, steps: Sequence[Step], seed: int | tuple[int, ...]) -> AnyImage:
+def _run(
+    current: AnyImage, steps: Sequence[Step], seed: int | tuple[int, ...], amplification: float = 1.0
+) -> AnyImage:
     entropy = (seed,) if isinstance(seed, int) else tuple(seed)
     for number, step in enumerate(steps):
-        given = {"seed": (*entropy, number)} if step.random else {}
-        current = named_filter(step.name)(current, **step.parameters, **given)
+        supplied = {"seed": (*entropy, number), "amplification": amplification}
+        given = {name: supplied[name] for name in CAMERA_FILTERS.supplied(step.name)}
+        current = CAMERA_FILTERS.find(step.name)(current, **step.parameters, **given)
     return current
 
 
@@ -140,7 +155,8 @@ class FilteredImages:
     Attributes:
         source: the images.
         names: the frames' names.
-        steps: the chain. Where its last step is `jpeg`, the encoded image is that JPEG; else images are raw.
+        steps: the chain. Where its last step is `jpeg`, the encoded image is that JPEG. Where it makes one channel,
+            the encoded image is a PNG of it; else images are raw.
         seed: of the random filters, 0 or more.
     """
 
@@ -159,13 +175,16 @@ class FilteredImages:
 
     def read(self, index: int) -> RgbImage:
         """The filtered pixels of frame `index`: see `Images.read`."""
-        return as_uint8(self._through(index, self.steps))
+        return as_rgb(as_uint8(self._through(index, self.steps)))
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """The filtered image as JPEG where the chain ends in one, else None: see `Images.read_encoded`."""
-        quality = stored_quality(self.steps)
-        if quality is None or not self.has(index):
+        """The filtered image as JPEG where the chain ends in one, PNG where it is gray: see `Images.read_encoded`."""
+        if not self.has(index):
             return None
+        quality = stored_quality(self.steps)
+        if quality is None:
+            gray = is_gray(self.steps)
+            return EncodedImage(encode_png(as_uint8(self._through(index, self.steps))), ".png") if gray else None
         return EncodedImage(encode_jpeg(as_uint8(self._through(index, self.steps[:-1])), quality), ".jpg")
 
     def _through(self, index: int, steps: Sequence[Step]) -> AnyImage:

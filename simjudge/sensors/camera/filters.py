@@ -1,28 +1,29 @@
 """Camera filters by name. Each is an ordinary function on an RGB image and can be used alone.
 
-An image is (H, W, 3), red first: either uint8 grey levels 0..255, or floating point where 1.0 is full scale (255).
-What goes in comes out: uint8 is rounded and saturates at 0 and 255; floating point keeps its type and is not clipped,
-so that a chain of filters saturates once, at its end, as a sensor does (`chain.apply_steps`).
+An image is (H, W, 3), red first, or (H, W, 1) behind the filter `gray`: either uint8 grey levels 0..255, or floating
+point where 1.0 is full scale (255). What goes in comes out: uint8 is rounded and saturates at 0 and 255; floating
+point keeps its type and is not clipped, so that a chain of filters saturates once, at its end, as a sensor does
+(`chain.apply_steps`).
 
 A filter of your own is a function decorated with `camera_filter`: it takes the image and keyword parameters, leaves
 the image as it is, and returns another of the same type (`as_float` and `to_type_of` help). `simjudge.sensors.plugins`
-says how it is found. With a parameter `seed`
-it is random, and must draw the same numbers from the same seed.
+says how it is found. With a parameter `seed` it is random, and must draw the same numbers from the same seed. With a
+parameter `amplification` it is told by what the camera's amplifier multiplies (`auto_exposure`), 1 without one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import UsageError
-from simjudge.core.text import one_line
-from simjudge.sensors.plugins import load_plugins
+from simjudge.core.images import encode_jpeg
+from simjudge.sensors.filter_registry import FilterRegistry
 
 WIDEST_BLUR = 1000
 """Pixels of standard deviation: the kernel grows with it."""
@@ -31,43 +32,11 @@ AnyImage = npt.NDArray[Any]
 """uint8 or floating point, height x width x 3, red first."""
 FloatImage = npt.NDArray[np.floating[Any]]
 Filter = Callable[..., AnyImage]
-AnyFilter = TypeVar("AnyFilter", bound=Filter)
 
-FILTERS: dict[str, Filter] = {}
-"""All filters, by name. Each takes the image and keyword parameters; those with a `seed` are random."""
-
-
-def camera_filter(function: AnyFilter) -> AnyFilter:
-    """Register a filter under its function's name.
-
-    Args:
-        function: takes the image and keyword parameters and returns an image of the same type. A parameter `seed` makes
-            it random.
-
-    Returns:
-        The function itself.
-    """
-    FILTERS[function.__name__] = function
-    return function
-
-
-def named_filter(name: str) -> Filter:
-    """The filter of a name.
-
-    Args:
-        name: a key of `FILTERS`.
-
-    Returns:
-        The function.
-
-    Raises:
-        UsageError: there is none of that name, or a plugin cannot be imported.
-    """
-    if name not in FILTERS:
-        load_plugins()
-    if name not in FILTERS:
-        raise UsageError(f"no filter is called {one_line(name)!r}; there are {', '.join(sorted(FILTERS))}")
-    return FILTERS[name]
+CAMERA_FILTERS: FilterRegistry[Filter] = FilterRegistry("filter", frozenset({"seed", "amplification"}))
+"""All filters of cameras. Each takes the image and keyword parameters."""
+camera_filter = CAMERA_FILTERS.register
+"""The decorator that registers a filter under its function's name."""
 
 
 @camera_filter
@@ -91,7 +60,7 @@ def gaussian_blur(image: AnyImage, *, sigma: float) -> AnyImage:
         return image.copy()
     width = 2 * math.ceil(4 * sigma) + 1
     blurred = cv2.GaussianBlur(as_float(image), (width, width), sigma, borderType=cv2.BORDER_REFLECT_101)
-    return to_type_of(image, np.asarray(blurred))
+    return to_type_of(image, np.asarray(blurred).reshape(image.shape))
 
 
 @camera_filter
@@ -152,6 +121,7 @@ def white_balance(image: AnyImage, *, red: float = 1.0, green: float = 1.0, blue
     Raises:
         UsageError: a gain is negative or not finite.
     """
+    require_colours(image, "white_balance")
     gains = np.array([red, green, blue])
     finite = bool(np.all(np.isfinite(gains)) and np.all(gains >= 0))
     require(finite, f"white_balance: gains {red}, {green}, {blue}; each must be 0 or more")
@@ -191,9 +161,11 @@ def jpeg(image: AnyImage, *, quality: int) -> AnyImage:
         UsageError: quality is out of its range.
     """
     require(1 <= quality <= 100, f"jpeg: quality {quality}; it must be in 1..100")
-    pixels = as_uint8(image)[:, :, ::-1]
-    _, data = cv2.imencode(".jpg", np.ascontiguousarray(pixels), [cv2.IMWRITE_JPEG_QUALITY, int(quality)])
-    decoded = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR))[:, :, ::-1]
+    data = np.frombuffer(encode_jpeg(as_uint8(image), int(quality)), np.uint8)
+    if image.shape[2] == 1:
+        decoded = np.asarray(cv2.imdecode(data, cv2.IMREAD_GRAYSCALE))[:, :, None]
+    else:
+        decoded = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR))[:, :, ::-1]
     return to_type_of(image, as_float(decoded))
 
 
@@ -241,6 +213,19 @@ def to_type_of(original: AnyImage, filtered: AnyImage) -> AnyImage:
         The filtered image in the original's type; uint8 is rounded and saturates.
     """
     return as_uint8(filtered) if original.dtype == np.uint8 else filtered.astype(original.dtype)
+
+
+def require_colours(image: AnyImage, name: str) -> None:
+    """Refuse an image of one channel in a filter that needs three.
+
+    Args:
+        image: (H, W, 3) or (H, W, 1).
+        name: of the filter.
+
+    Raises:
+        UsageError: the image has one channel.
+    """
+    require(image.shape[2] == 3, f"filter {name} needs colours; put it above gray")
 
 
 def require(holds: bool, message: str) -> None:  # noqa: FBT001 - an assertion with a message

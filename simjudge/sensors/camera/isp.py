@@ -21,6 +21,7 @@ from simjudge.sensors.camera.filters import (
     as_float,
     camera_filter,
     require,
+    require_colours,
     to_type_of,
 )
 
@@ -80,6 +81,7 @@ def bayer(image: AnyImage, *, pattern: str = "RGGB", method: str = "edge_aware")
         pattern: RGGB, BGGR, GRBG or GBRG.
         method: "edge_aware" (along edges rather than across, OpenCV's) or "bilinear".
     """
+    require_colours(image, "bayer")
     return to_type_of(image, demosaic(mosaic(as_float(image), pattern), pattern, method))
 
 
@@ -161,6 +163,28 @@ def linear_light(image: AnyImage) -> FloatImage:
 
 
 @camera_filter
+def gray(image: AnyImage, *, red: float = 0.2126, green: float = 0.7152, blue: float = 0.0722) -> AnyImage:
+    """Make one channel of three, as a gray-scale sensor does; on linear light it is the luminance (ITU-R BT.709).
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+        red, green, blue: how much the sensor responds to each colour, 0 or more; only proportions count.
+
+    Returns:
+        The weighted mean of the colours, (H, W, 1), same type.
+
+    Raises:
+        UsageError: a response is negative or not finite, all are 0, or the image is gray already.
+    """
+    require_colours(image, "gray")
+    response = np.array([red, green, blue], np.float64)
+    held = bool(np.isfinite(response).all() and (response >= 0).all() and response.sum() > 0)
+    require(held, f"gray: responses {red}, {green}, {blue}; each must be 0 or more, and one above 0")
+    values = as_float(image)
+    return to_type_of(image, (values @ (response / response.sum()).astype(values.dtype))[:, :, None])
+
+
+@camera_filter
 def quantization(image: AnyImage, *, bits: int) -> AnyImage:
     """Round to the nearest of 2^bits levels from 0 to full scale; saturates floating point too, as a converter does.
 
@@ -215,6 +239,7 @@ def gray_world(image: AnyImage) -> AnyImage:
     Returns:
         The balanced image, same type and shape.
     """
+    require_colours(image, "gray_world")
     return inverse_gray_world(image, red=1.0, green=1.0, blue=1.0)
 
 
@@ -237,6 +262,7 @@ def inverse_gray_world(image: AnyImage, *, red: float, green: float, blue: float
     Raises:
         UsageError: a share is not above 0, or not finite.
     """
+    require_colours(image, "inverse_gray_world")
     shares = np.array([red, green, blue], np.float64)
     held = bool(np.all(np.isfinite(shares) & (shares > 0)))
     require(held, f"inverse_gray_world: means {red}, {green}, {blue}; each must be above 0")

@@ -158,7 +158,7 @@ def test_the_shipped_cameras_are_whole():
         ({"filters": ["gray_world", {"gamma": {1: 2, "a": 3}}]}, r"filters\[1\]: a filter's name, or "),
         ({"filters": ["sepia"]}, r"filters\[0\]: no filter is called 'sepia'"),
         ({"filters": [{"gamma": {"sigma": 2}}]}, r"filters\[0\]: filter gamma: no parameter 'sigma'"),
-        ({"filters": ["gamma"]}, r"filters\[0\].gamma: exponent is missing"),
+        ({"filters": ["gamma"]}, r"filters\[0\]: filter gamma: exponent is missing"),
         ({"filters": [{"gamma": {"exponent": "2"}}]}, r"filters\[0\].gamma.exponent: a number is needed; this is 2"),
         ({"filters": [{"gamma": {"exponent": -2}}]}, r"filters\[0\]: gamma: exponent -2"),
         ({"filters": [{"bayer": {"pattern": 3}}]}, r"filters\[0\].bayer.pattern: a text is needed"),

@@ -1,7 +1,10 @@
 """Chains of filters on pictures and on sets."""
 
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet, Objects, Predictions
@@ -96,3 +99,15 @@ def test_what_makes_no_sense_is_refused():
         filtered(FrameSet.build("bare", [[4, 4]]), [NOISE])
     with pytest.raises(UsageError, match="seed -1"):
         filtered(small_set(), [NOISE], seed=-1)
+
+
+def test_a_gray_chain_stores_one_channel():
+    """Pixels are read with three, as of any gray file."""
+    for steps, suffix in (([Step("gray")], ".png"), ([Step("gray"), Step("jpeg", {"quality": 90})], ".jpg")):
+        seen = filtered(small_set(), steps).images
+        stored = seen.read_encoded(0)
+        assert stored.suffix == suffix
+        assert Image.open(io.BytesIO(stored.data)).mode == "L"
+        assert seen.read(0).shape == (24, 32, 3)
+        assert np.array_equal(seen.read(0), decode_image(stored.data, "x"))
+    assert seen.read_encoded(3) is None

@@ -9,6 +9,7 @@ from scipy.special import ndtr
 from simjudge.core.errors import UsageError
 from simjudge.sensors.camera import filters
 
+OF_COLOURS = ("bayer", "gray_world", "inverse_gray_world", "white_balance")
 GREY = np.full((200, 300, 3), 128, np.uint8)
 
 
@@ -21,6 +22,8 @@ def test_every_filter_is_registered_and_keeps_type_shape_and_input():
         "gamma": {"exponent": 1.5},
         "jpeg": {"quality": 80},
         "shot_noise": {"shot": 6, "read": 2, "seed": 1},
+        "physical_noise": {"s1": 0.02, "s2": 0.005, "seed": 1},
+        "emva1288_noise": {"bit_depth": 12, "temporal_dark_noise": 4, "saturation_capacity": 9000, "seed": 1},
         "bayer": {"pattern": "GRBG"},
         "quantization": {"bits": 5},
         "match_exposure": {"mean": 120, "deviation": 30},
@@ -28,18 +31,31 @@ def test_every_filter_is_registered_and_keeps_type_shape_and_input():
         "inverse_gray_world": {"red": 90, "green": 100, "blue": 70},
         "srgb": {},
     }
-    assert set(filters.FILTERS) == set(parameters)
+    assert set(filters.CAMERA_FILTERS.functions) == {*parameters, "gray"}
     picture = np.random.default_rng(0).integers(0, 256, (31, 40, 3), np.uint8)
     for name, given in parameters.items():
-        for source in (picture, picture.astype(np.float32) / 255, picture.astype(np.float64) / 255):
+        if name in OF_COLOURS:
+            with pytest.raises(UsageError, match=f"filter {name} needs colours; put it above gray"):
+                filters.CAMERA_FILTERS.find(name)(picture[:, :, :1], **given)
+        sources = [picture, picture.astype(np.float32) / 255, picture.astype(np.float64) / 255]
+        sources += [] if name in OF_COLOURS else [source[:, :, :1] for source in sources]
+        for source in sources:
             before = source.copy()
-            out = filters.named_filter(name)(source, **given)
+            out = filters.CAMERA_FILTERS.find(name)(source, **given)
             assert out.dtype == source.dtype, name
             assert out.shape == source.shape, name
             assert np.array_equal(source, before), name
             if source.dtype != np.uint8 and name != "jpeg":  # both paths are one filter, up to rounding
-                exact = filters.named_filter(name)(picture, **given).astype(float)
+                exact = filters.CAMERA_FILTERS.find(name)(picture[:, :, : out.shape[2]], **given).astype(float)
                 assert np.abs(np.clip(out * 255, 0, 255) - exact).max() <= 0.51, name
+
+
+def test_gray_is_the_weighted_mean_of_the_colours():
+    picture = np.random.default_rng(0).random((5, 7, 3))
+    gray = filters.CAMERA_FILTERS.find("gray")
+    by_hand = 0.2126 * picture[..., 0] + 0.7152 * picture[..., 1] + 0.0722 * picture[..., 2]
+    assert gray(picture)[..., 0] == pytest.approx(by_hand)
+    assert gray(picture, red=1, green=0, blue=3)[..., 0] == pytest.approx((picture[..., 0] + 3 * picture[..., 2]) / 4)
 
 
 def blurred_edge(sigma):
@@ -157,11 +173,11 @@ def test_jpeg_is_close_at_high_quality_and_worse_at_low():
 )
 def test_senseless_parameters_are_refused(name, given, says):
     with pytest.raises(UsageError, match=says):
-        filters.named_filter(name)(GREY, **given)
+        filters.CAMERA_FILTERS.find(name)(GREY, **given)
 
 
 def test_unknown_filter_and_odd_type_are_refused():
-    with pytest.raises(UsageError, match=r"no filter is called 'sepia'; there are bayer, gamma"):
-        filters.named_filter("sepia")
+    with pytest.raises(UsageError, match=r"no filter is called 'sepia'; there are bayer, emva1288_noise"):
+        filters.CAMERA_FILTERS.find("sepia")
     with pytest.raises(UsageError, match="int64"):
         filters.gamma(np.zeros((2, 2, 3), np.int64), exponent=2)

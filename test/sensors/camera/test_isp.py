@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simjudge.core.errors import UsageError
 from simjudge.sensors.camera import isp
 from simjudge.sensors.camera.chain import Step, apply_steps
-from simjudge.sensors.camera.filters import FILTERS, camera_filter, gaussian_noise, named_filter
+from simjudge.sensors.camera.filters import CAMERA_FILTERS, camera_filter, gaussian_noise
 
 NOISY = np.random.default_rng(5).integers(0, 256, (41, 60, 3), np.uint8)
 
@@ -153,7 +153,7 @@ def test_a_black_channel_stays_black():
 )
 def test_senseless_parameters_of_the_isp_are_refused(name, given_, says):
     with pytest.raises(UsageError, match=says):
-        named_filter(name)(NOISY, **given_)
+        CAMERA_FILTERS.find(name)(NOISY, **given_)
 
 
 def test_a_picture_without_all_colours_is_refused():
@@ -170,7 +170,7 @@ def test_a_decorated_function_is_a_filter():
     try:
         assert np.array_equal(apply_steps(NOISY, [Step("upside_down")]), NOISY[::-1])
     finally:
-        del FILTERS[upside_down.__name__]
+        del CAMERA_FILTERS.functions[upside_down.__name__]
 
 
 def test_srgb_is_the_standard_s_curve_and_linear_light_its_inverse():

@@ -1,0 +1,107 @@
+"""What filters of cameras and filters of readings have in common: names, and the parameters that a file can give."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+from simjudge.core.errors import UsageError
+from simjudge.core.text import near_name, nearest_name, one_line
+from simjudge.sensors.plugins import load_plugins
+
+AnyFilter = TypeVar("AnyFilter", bound=Callable[..., Any])
+OneFilter = TypeVar("OneFilter", bound=Callable[..., Any])
+
+
+class FilterRegistry(Generic[AnyFilter]):
+    """Filters by name. A filter is a function of what it filters, its first parameter, and of keyword parameters.
+
+    Attributes:
+        functions: all filters that are loaded, by name.
+    """
+
+    def __init__(self, noun: str, supplied: frozenset[str]) -> None:
+        """Begin without filters.
+
+        Args:
+            noun: what they are, for messages.
+            supplied: parameters that simjudge gives where a filter has them; a file cannot.
+        """
+        self.functions: dict[str, AnyFilter] = {}
+        self._noun, self._supplied = noun, supplied
+
+    def register(self, function: OneFilter) -> OneFilter:
+        """Register a filter under its function's name; to be used as a decorator.
+
+        Args:
+            function: the filter.
+
+        Returns:
+            The function itself.
+        """
+        self.functions[function.__name__] = function  # type: ignore[assignment] # decorators keep the exact type
+        return function
+
+    def find(self, name: str) -> AnyFilter:
+        """The filter of a name, from simjudge or from a plugin.
+
+        Args:
+            name: a function's name.
+
+        Returns:
+            The function.
+
+        Raises:
+            UsageError: there is none of that name, or a plugin cannot be imported.
+        """
+        if name not in self.functions:
+            load_plugins()
+        if name not in self.functions:
+            raise UsageError(f"no {self._noun} is called {one_line(name)!r}{nearest_name(name, self.functions)}")
+        return self.functions[name]
+
+    def parameters(self, name: str) -> dict[str, inspect.Parameter]:
+        """The parameters of a filter that a file can give.
+
+        Args:
+            name: of the filter.
+
+        Returns:
+            Parameters by name, in the function's order.
+
+        Raises:
+            UsageError: as `find`.
+        """
+        _, *others = inspect.signature(self.find(name)).parameters.items()
+        return {key: parameter for key, parameter in others if key not in self._supplied}
+
+    def supplied(self, name: str) -> set[str]:
+        """The parameters of a filter that simjudge gives.
+
+        Args:
+            name: of the filter.
+
+        Raises:
+            UsageError: as `find`.
+        """
+        return self._supplied & inspect.signature(self.find(name)).parameters.keys()
+
+    def check(self, name: str, given: Mapping[str, Any]) -> None:
+        """Check that a filter exists, has the parameters that are given, and is given those that it needs.
+
+        Args:
+            name: of the filter.
+            given: parameters by name.
+
+        Raises:
+            UsageError: one of this does not hold.
+        """
+        known = self.parameters(name)
+        unknown = next((key for key in given if key not in known), None)
+        if unknown is not None:
+            has = near_name(unknown, known) or f"; it has {', '.join(known) or 'none'}"
+            raise UsageError(f"filter {name}: no parameter {one_line(unknown)!r}{has}")
+        for key, parameter in known.items():
+            if parameter.default is parameter.empty and key not in given:
+                raise UsageError(f"filter {name}: {key} is missing")

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from simjudge.reports.contents import info as info
     from simjudge.reports.engine_comparison import compare_engines as compare_engines
     from simjudge.reports.imu_calibration import calibrate_imu as calibrate_imu
+    from simjudge.reports.noise_calibration import calibrate_noise as calibrate_noise
     from simjudge.reports.report import report as report
     from simjudge.sensors.camera import filtering
     from simjudge.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
@@ -83,6 +84,7 @@ _HOMES = {
     "UsageError": "simjudge.core.errors",
     "calibrate_imu": "simjudge.reports.imu_calibration",
     "calibrate_lidar": "simjudge.sensors.lidar.lidar_calibration",
+    "calibrate_noise": "simjudge.reports.noise_calibration",
     "compare": "simjudge.reports.comparison_result",
     "compare_engines": "simjudge.reports.engine_comparison",
     "convert": "simjudge.data.conversion",

@@ -1,4 +1,4 @@
-"""`simjudge calibrate`: what recordings of real devices tell of their noise and beams, as files for simulated ones."""
+"""`simjudge calibrate`: what real devices tell of their noise and beams, as files for simulated ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note
+from simjudge.commands.common import exit_if_lost, print_note, progress
 from simjudge.commands.number_types import takes_finite_numbers
+from simjudge.commands.options import takes_settings
+from simjudge.data.read_settings import ReadSettings
+
+_MOST_PICTURES = 10**9
 
 app = typer.Typer(help="Measure real devices, for simulated ones.", no_args_is_help=True)
 
@@ -48,6 +52,45 @@ def imu(
                 f"{each.density:.4g} ± {each.density_error:.1g}", walk, f"{each.lowest_at:.3g} s", *drift,
             )  # fmt: skip
     Console(width=140, soft_wrap=True, highlight=False).print(table)
+    print_note(f"wrote {found.path} and {found.plot_path}")
+    exit_if_lost(found.losses)
+
+
+@app.command("noise")
+@takes_settings
+def noise(
+    settings: ReadSettings,
+    source: Path = typer.Argument(
+        ..., metavar="PICTURES", help="A folder, data set or recording of a standing scene, from dark to bright."
+    ),
+    out: Path = typer.Option(..., "--out", help="The file of the camera's filters, x.yaml; a plot x.svg beside it."),
+    encoding: str = typer.Option("srgb", help="How values are stored: srgb (linearized first) or linear (raw)."),
+    bits: int | None = typer.Option(
+        None, "--bits", min=1, max=16, help="Bits of the camera's converter.", show_default="those of the pictures"
+    ),
+    begin: int = typer.Option(0, min=0, max=_MOST_PICTURES, help="Number of the first picture that is taken."),
+    end: int | None = typer.Option(
+        None, min=1, max=_MOST_PICTURES, help="Number of the first that is not.", show_default="all"
+    ),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace files that this command did not write."),
+) -> None:
+    """Fit photon and read noise of a camera from pictures of a standing scene, and write filters for its file.
+
+    The variance of a pixel over time is s1^2 I + s2^2, I its mean in linear light, full scale 1. Camera, scene, light,
+    exposure and gain must stay as they are for 10 pictures or more; 100 are better. Saturated pixels are left out.
+    """
+    from simjudge.commands.tables import print_table
+    from simjudge.reports.noise_calibration import calibrate_noise, noise_table
+
+    found = calibrate_noise(
+        source, out, encoding=encoding, bits=bits, begin=begin, end=end, overwrite=overwrite,
+        allow_outside=settings.allow_outside, progress=progress,
+    )  # fmt: skip
+    made = found.calibration
+    typer.echo(f"{made.frames} pictures, {made.size[0]}x{made.size[1]}, read as {made.encoding}; full scale is 1")
+    print_table(noise_table(made))
+    for note in made.notes:
+        print_note(f"note: {note}")
     print_note(f"wrote {found.path} and {found.plot_path}")
     exit_if_lost(found.losses)
 

@@ -147,6 +147,20 @@ def check_output(path: Path, is_own: Callable[[Path], bool] | None = None, *, ov
     return True
 
 
+def begins_with(path: Path, text: str) -> bool:
+    """Whether a file begins with a text, by which a command knows its earlier output.
+
+    Args:
+        path: the file.
+        text: what it may begin with.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.read(len(text)) == text
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
 def hash_files(path: str | Path) -> str:
     """Hash a file, or all files below a folder.
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, UsageError
-from simjudge.core.files import atomic_file, check_output, output_path
+from simjudge.reports.calibration_files import CalibrationFiles
 from simjudge.reports.report_figure import ReportFigure, add_axes, report_style
 from simjudge.sensors.imu_recording import read_imu
 from simjudge.sensors.inertial.imu_calibration import UNITS, ImuCalibration, calibrate_series
@@ -64,24 +64,14 @@ def calibrate_imu(
         UsageError: `out` is no .yaml file, the times are in the wrong order, or the topic must be named.
         SimjudgeError: the recording cannot be read, is too short, or the IMU moves in it; a file is in the way.
     """
-    path = output_path(Path(out))
-    if path.suffix not in (".yaml", ".yml"):
-        raise UsageError(f"--out {out}: a sensor file ends in .yaml")
     if begin < 0 or (end is not None and end <= begin):
         last = "" if end is None else f" --end {end:g}"
         raise UsageError(f"--begin {begin:g}{last}: 0 or more, and --end behind --begin, are needed")
-    plot_path = path.with_suffix(".svg")
-    ours = _is_own(path)
-    for each in (path, plot_path):
-        check_output(each, lambda _: ours, overwrite=overwrite)
+    files = CalibrationFiles.check(out, _OWN, "a sensor file", overwrite=overwrite)
     series, losses = read_imu(source, topic)
     calibration = calibrate_series(series.between(begin, end))
-    figure = allan_figure(calibration)
-    with atomic_file(plot_path) as temporary:
-        figure.savefig(temporary, format="svg")
-    with atomic_file(path) as temporary:
-        temporary.write_text(calibration.sensor_file(), encoding="utf-8")
-    return CalibratedImu(calibration, path, plot_path, losses)
+    files.write(calibration.sensor_file(), allan_figure(calibration))
+    return CalibratedImu(calibration, files.path, files.plot_path, losses)
 
 
 def allan_figure(calibration: ImuCalibration) -> ReportFigure:
@@ -112,12 +102,3 @@ def allan_figure(calibration: ImuCalibration) -> ReportFigure:
                 one.set_minor_formatter(NullFormatter())
             axes.legend(title="dashed: fit")
     return figure
-
-
-def _is_own(path: Path) -> bool:
-    """Whether an earlier calibration wrote the file."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            return file.read(len(_OWN)) == _OWN
-    except (OSError, UnicodeDecodeError):
-        return False

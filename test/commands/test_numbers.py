@@ -10,6 +10,7 @@ from simjudge.capture.replay_source import ReplayOptions
 from simjudge.commands.app import COMMANDS, app
 from simjudge.commands.calibrate import imu as calibrate_imu
 from simjudge.commands.calibrate import lidar as calibrate_lidar
+from simjudge.commands.calibrate import noise as calibrate_noise
 from simjudge.commands.engines import compare as compare_engines
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import declared
@@ -27,7 +28,7 @@ HOSTILE = ("nan", "inf", "-inf", "1e400", "123456789012345678901234567890")
 
 def numeric_options():
     commands = {**COMMANDS, "engines compare": compare_engines, "calibrate imu": calibrate_imu,
-                "calibrate lidar": calibrate_lidar}  # fmt: skip
+                "calibrate lidar": calibrate_lidar, "calibrate noise": calibrate_noise}  # fmt: skip
     for name, command in commands.items():
         for option in inspect.signature(command).parameters.values():
             kinds = str(option.annotation)
@@ -44,7 +45,7 @@ def test_no_option_takes_what_is_no_number(command, flag, is_float, tmp_path):
         required = {"render": ["--camera=plain", "--poses=path", f"--out={tmp_path}/x"]}
         places = {"convert": 2, "filter": 2, "join": 2, "compare": 2, "sweep": 2}
         outs = {"compare", "sweep", "detect", "train", "split", "replay", "engines compare", "drive", "calibrate imu",
-                "calibrate lidar"}  # fmt: skip
+                "calibrate lidar", "calibrate noise"}  # fmt: skip
         arguments += required.get(command, [f"--out={tmp_path}/x"] if command in outs else [])
         arguments += OTHERS.get(command, [])
         arguments += [str(tmp_path / name) for name in "ab"[: places.get(command, 1)]]

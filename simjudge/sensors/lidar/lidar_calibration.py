@@ -11,7 +11,7 @@ import numpy as np
 from simjudge.core.display import ShortRepr
 from simjudge.core.documents import check_content
 from simjudge.core.errors import Losses, UsageError
-from simjudge.core.files import atomic_file, check_output, output_path
+from simjudge.core.files import atomic_file, begins_with, check_output, output_path
 from simjudge.core.yaml_file import parse_yaml
 from simjudge.data.sources import refuse_input_as_output
 from simjudge.sensors.lidar.beam_estimation import BeamEstimate, estimate_beams
@@ -96,7 +96,7 @@ def calibrate_lidar(
     if out.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{out}: a sensor file ends with .yaml")
     refuse_input_as_output(out, source)
-    check_output(out, _is_own, overwrite=overwrite)
+    check_output(out, lambda there: begins_with(there, _OWN), overwrite=overwrite)
     measured = read_turns(source, topic=topic, fields=fields, most=most)
     for each in measured:
         if rate is None and each.turns[0].time is None:
@@ -135,8 +135,3 @@ def _comments(source: Path, measured: Sequence[MeasuredLidar], notes: Sequence[S
     lines = [f"{made} `range` holds what was seen, not what the device can measure."]
     lines += [f"Not told by the data: {note}." for note in dict.fromkeys(note for each in notes for note in each)]
     return lines
-
-
-def _is_own(path: Path) -> bool:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return file.read(len(_OWN)) == _OWN

@@ -1,0 +1,60 @@
+"""The files of a calibration: a YAML file and, beside it, a plot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from simjudge.core.errors import UsageError
+from simjudge.core.files import atomic_file, begins_with, check_output, output_path
+from simjudge.reports.report_figure import ReportFigure
+
+
+@dataclass(frozen=True)
+class CalibrationFiles:
+    """Where a calibration is written.
+
+    Attributes:
+        path: the YAML file.
+        plot_path: the plot.
+    """
+
+    path: Path
+    plot_path: Path
+
+    @classmethod
+    def check(cls, out: str | Path, first_words: str, noun: str, *, overwrite: bool) -> CalibrationFiles:
+        """Make sure, before long work, that the files can be written.
+
+        Args:
+            out: the YAML file.
+            first_words: how a file of the same command begins; it is replaced.
+            noun: what the file is, for messages, with its article.
+            overwrite: replace files that something else wrote.
+
+        Raises:
+            UsageError: `out` is no .yaml file.
+            SimjudgeError: something else is there.
+        """
+        path = output_path(Path(out))
+        if path.suffix not in (".yaml", ".yml"):
+            raise UsageError(f"--out {out}: {noun} ends in .yaml")
+        plot_path, ours = path.with_suffix(".svg"), begins_with(path, first_words)
+        for each in (path, plot_path):
+            check_output(each, lambda _: ours, overwrite=overwrite)
+        return cls(path, plot_path)
+
+    def write(self, text: str, figure: ReportFigure) -> None:
+        """Write both.
+
+        Args:
+            text: of the YAML file.
+            figure: the plot.
+
+        Raises:
+            SimjudgeError: the disk is full, or the folder cannot be written to.
+        """
+        with atomic_file(self.plot_path) as temporary:
+            figure.savefig(temporary, format="svg")
+        with atomic_file(self.path) as temporary:
+            temporary.write_text(text, encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -119,7 +120,7 @@ class _Pictures:
         """The values of a picture, full scale 1."""
         encoded = self.images.read_encoded(index)
         if encoded is None:
-            values: npt.NDArray[np.generic] = self.images.read(index)
+            values: npt.NDArray[Any] = self.images.read(index)
         else:
             values = decode_values(encoded.data, f"frame {index}")
             self.compressed |= encoded.suffix in _JPEG

@@ -76,7 +76,7 @@ class FilterRegistry(Generic[AnyFilter]):
         _, *others = inspect.signature(self.find(name)).parameters.items()
         return {key: parameter for key, parameter in others if key not in self._supplied}
 
-    def supplied(self, name: str) -> set[str]:
+    def supplied(self, name: str) -> frozenset[str]:
         """The parameters of a filter that simjudge gives.
 
         Args:

@@ -211,8 +211,13 @@ def _errors(variance: FloatArray, curve: PhotonTransferCurve) -> FloatArray:
 
 
 def _join(curves: tuple[PhotonTransferCurve, ...]) -> PhotonTransferCurve:
-    columns = [[getattr(each, name) for each in curves] for name in ("mean", "variance", "error", "pixels")]
-    return PhotonTransferCurve(*(np.concatenate(column) for column in columns), curves[0].frames)
+    return PhotonTransferCurve(
+        np.concatenate([curve.mean for curve in curves]),
+        np.concatenate([curve.variance for curve in curves]),
+        np.concatenate([curve.error for curve in curves]),
+        np.concatenate([curve.pixels for curve in curves]),
+        curves[0].frames,
+    )
 
 
 def _curve(
@@ -327,7 +332,7 @@ def _slope(mean: float, encoding: Encoding) -> float:
         return 1.0
     if mean <= 0.0031308:
         return 1 / 12.92
-    return 2.4 / 1.055 * float(mean) ** (1.4 / 2.4)
+    return float(2.4 / 1.055 * mean ** (1.4 / 2.4))
 
 
 def _cells(values: FloatArray) -> FloatArray:

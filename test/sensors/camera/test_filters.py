@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 from simjudge.core.errors import UsageError
-from simjudge.sensors.camera import filters
+from simjudge.sensors.camera import chain, filters
 
 OF_COLOURS = ("bayer", "gray_world", "inverse_gray_world", "white_balance")
 GREY = np.full((200, 300, 3), 128, np.uint8)
@@ -31,6 +31,7 @@ def test_every_filter_is_registered_and_keeps_type_shape_and_input():
         "inverse_gray_world": {"red": 90, "green": 100, "blue": 70},
         "srgb": {},
     }
+    assert set(chain.SAME_NOISE) < set(parameters)
     assert set(filters.CAMERA_FILTERS.functions) == {*parameters, "gray"}
     picture = np.random.default_rng(0).integers(0, 256, (31, 40, 3), np.uint8)
     for name, given in parameters.items():

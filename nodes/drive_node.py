@@ -17,11 +17,12 @@ from simjudge.driving.camera_model import CameraModel, camera_model_of
 from simjudge.driving.cones import DetectionUncertainty
 from simjudge.driving.driver import Driver, DriverParameters
 from simjudge.driving.steering import SpeedController
+from simjudge.geometry.poses import Pose
 from simjudge.graph.node_interfaces import NODES
 from simjudge.graph.node_settings import DriverSettings
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.calibration_formats import message_calibration
-from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.camera.rig_file import read_rig
 from simjudge.vehicle.vehicle import VehicleState
 from simjudge.vehicle.vehicle_file import read_vehicle
 from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, Frames, VehicleMessages
@@ -66,7 +67,8 @@ class DriveNode(SimjudgeNode):
         self._driver: Driver | None = None
         self._before: deque[VehicleState] = deque(maxlen=_DEPTH)
         if self.settings["camera"]:
-            self._see_with(read_camera(self.settings["camera"]).lens)
+            first = read_rig(self.settings["camera"]).mounted(self._vehicle.mounts)[0]
+            self._see_with(first.camera.lens, first.mount)
         self._waiting: deque[DetectionArray] = deque(maxlen=_DEPTH)
         self._now: VehicleState | None = None
         self._odom_frame, self._last_seen, self._odometry_count = "", -1.0, 0
@@ -109,8 +111,8 @@ class DriveNode(SimjudgeNode):
         self._heard[topic] = 0.0
         return declared_subscription(self, topic, take)
 
-    def _see_with(self, view: CameraModel) -> None:
-        self._driver = Driver(self._vehicle, view, self._driver_options)
+    def _see_with(self, view: CameraModel, mount: Pose | None = None) -> None:
+        self._driver = Driver(self._vehicle, view, self._driver_options, mount)
         for state in self._before:
             self._driver.update_odometry(state)
 

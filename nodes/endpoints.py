@@ -30,6 +30,22 @@ def declared_publisher(node: SimjudgeNode, topic: str, *, reliability: str = "")
     return create_publisher(node, node.INTERFACE.publisher(topic), reliability=reliability)
 
 
+def camera_publisher(node: SimjudgeNode, camera: str, topic: str, reliability: str = "") -> Publisher[Any]:
+    """The publisher of a topic that is declared for a camera called `camera`, for a camera of another name.
+
+    Args:
+        node: that publishes; its `INTERFACE` declares camera/TOPIC.
+        camera: name of the camera.
+        topic: below the camera's name.
+        reliability: of images: "auto", "best_effort" or "reliable"; "" for what the declaration says.
+
+    Raises:
+        SimjudgeError: the message type is not installed.
+    """
+    endpoint = node.INTERFACE.publisher(f"camera/{topic}")
+    return create_publisher(node, endpoint._replace(topic=f"{camera}/{topic}"), reliability=reliability)
+
+
 def create_publisher(node: SimjudgeNode, endpoint: Endpoint, *, reliability: str = "") -> Publisher[Any]:
     """The publisher of an endpoint; see `declared_publisher`.
 

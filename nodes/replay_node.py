@@ -17,6 +17,7 @@ from simjudge.capture.ground_truth import Labelling
 from simjudge.capture.replay_plan import exposure_span
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import stamp_to_name
+from simjudge.data.rosbag2.messages import CAMERA
 from simjudge.engines.contract import Engine
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.pose_noise import PoseNoise
@@ -25,6 +26,7 @@ from simjudge.graph.node_interfaces import NODES
 from simjudge.graph.simulation_settings import ReplaySettings
 from simjudge.scene.measured_cones import read_replay_scene
 from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.camera.rig import MountedCamera
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_subscription
@@ -88,8 +90,9 @@ class ReplayNode(SimjudgeNode):
         self._forgot = time.monotonic()
         # Nothing of a recording may be lost on the way; a live image may.
         reliability = "reliable" if self._every else "auto"
+        mounted = MountedCamera(CAMERA, self._camera)
         self._out = SimulatedCamera(
-            self, self._camera, scene.class_names, frame_id=given["frame_id"], reliability=reliability
+            self, mounted, scene.class_names, frame_id=given["frame_id"], reliability=reliability
         )
         self._poses = PoseInput(self, self._limits, self._lose)
         self._input = self._listen()

@@ -1,4 +1,4 @@
-"""A simulated car with a camera on a course: the world of a closed loop, whoever drives."""
+"""A simulated car with one camera or several on a course: the world of a closed loop, whoever drives."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from simjudge_msgs.msg import DetectionArray
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
-from simjudge.capture.capture import Capture, CapturedFrame
-from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.capture import CapturedFrame
 from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.capture.sensor_feed import SensorBatch
 from simjudge.data.rosbag2.playback import PlaybackClock
 from simjudge.driving.closed_loop import DriveLimits, Referee
 from simjudge.driving.drive import DriveOptions, DriveSetup, read_drive_setup
 from simjudge.driving.frame_detectors import GroundTruthDetector
+from simjudge.driving.recorder import fixed_mounts
 from simjudge.engines.registry import make_engine
 from simjudge.graph.node_interfaces import NODES
 from simjudge.graph.simulation_settings import SimSettings
@@ -29,11 +29,11 @@ from simjudge.vehicle.vehicle_messages import Frames
 
 from .detection_messages import detection_array
 from .diagnostics import OK, WARN, TaskState
-from .endpoints import declared_publisher, declared_service
+from .endpoints import camera_publisher, declared_publisher, declared_service
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
+from .sim_cameras import SimCameras
 from .sim_sensors import SimSensors
-from .simulated_camera import SimulatedCamera
 from .simulated_car import SimulatedCar
 from .subscription_wait import wait_for_subscriptions
 from .vehicle_input import VehicleInputs
@@ -45,7 +45,7 @@ _LATE_NS = 200_000_000
 
 
 class SimNode(SimjudgeNode):
-    """Simulates a car with a camera on a course: vehicle/input in; images, labels, odometry, tf and /clock out."""
+    """Simulates a car with cameras on a course: vehicle/input in; images, labels, odometry, tf and /clock out."""
 
     NAME = "sim_node"
     INTERFACE = NODES["sim_node"]
@@ -62,19 +62,15 @@ class SimNode(SimjudgeNode):
         self._setup = read_drive_setup(self._drive_options())
         setup = self._setup
         self._engine = make_engine(self.settings["engine"], setup.scene, setup.vehicle, setup.start)
-        self._capture = Capture(self._engine, setup.camera, Labelling(), self.settings["seed"])
         riding, seed = self.settings["sensors"] or "", self.settings["seed"]
-        self._sensors = SimSensors(self, self._engine, riding, seed, setup.vehicle.mounts)
-        self._car = SimulatedCar(self, self._sensors.mounts, Frames(odom=self.settings["odom_frame"]))
+        mounts, names = fixed_mounts(setup.vehicle.mounts, setup.cameras), [each.name for each in setup.cameras]
+        self._sensors = SimSensors(self, self._engine, riding, seed, mounts)
+        self._car = SimulatedCar(self, self._sensors.mounts, names, Frames(odom=self.settings["odom_frame"]))
         wanted = self.settings["reliability"]
-        self._camera = SimulatedCamera(
-            self,
-            setup.camera,
-            setup.scene.class_names,
-            reliability="reliable" if wanted == "auto" and self._lock_step else wanted,
-        )
+        reliability = "reliable" if wanted == "auto" and self._lock_step else wanted
+        self._cameras = SimCameras(self, self._engine, setup.cameras, seed, reliability)
         ideal = self.settings["ground_truth_detections"]
-        self._detections = declared_publisher(self, "camera/detections") if ideal else None
+        self._detections = camera_publisher(self, names[0], "detections") if ideal else None
         self._factor = declared_publisher(self, "sim/real_time_factor")
         self._inputs = VehicleInputs(self, "vehicle/input")
         self._playback = PlaybackClock(self.settings["speed"] or 1.0, paused=self.settings["start_paused"])
@@ -97,7 +93,7 @@ class SimNode(SimjudgeNode):
     def counts(self) -> Mapping[str, int]:
         """Frames that were published, commands that came, and frames that nobody answered."""
         return {
-            "frames published": self._camera.published,
+            "frames published": self._cameras.published,
             "commands received": self._inputs.received,
             "frames unanswered": self._unanswered,
         }
@@ -109,7 +105,8 @@ class SimNode(SimjudgeNode):
     def _work(self) -> None:
         try:
             wait_for_subscriptions(self, self.settings["wait_for"], self.settings["wait_timeout"])
-            self.get_logger().info(f"{self._setup.scene.name}, {self._setup.camera.name}, {self._engine.variant}")
+            cameras = ", ".join(each.camera.name for each in self._setup.cameras)
+            self.get_logger().info(f"{self._setup.scene.name}, {cameras}, {self._engine.variant}")
             while not self.ended:
                 self._drive()
                 if self.settings["once"]:
@@ -129,8 +126,7 @@ class SimNode(SimjudgeNode):
         self._car.publish_static_transforms(self._offset + round(self._engine.time * 1e9))
         self._playback.start(self._offset)
         self._state = "driving"
-        mount, feed = setup.vehicle.mounts["camera"], self._sensors.start_feed()
-        for event in LockStep(self._engine, setup.camera, mount, feed=feed).events():
+        for event in LockStep(self._engine, setup.cameras, feed=self._sensors.start_feed()).events():
             if not self._wait_until(self._offset + event.time) or self._resets != round_number:
                 break
             self._progress.append((time.monotonic(), event.time))
@@ -142,9 +138,11 @@ class SimNode(SimjudgeNode):
                     break
             elif isinstance(event, SensorBatch):
                 self._sensors.publish(event, self._offset)
-            else:
+            elif self._cameras.drives(event):
                 referee.frames += 1
                 self._hand_over(event)
+            else:
+                self._cameras.publish(event, self._offset, self._car)
             if not self._lock_step:
                 self._obey()
         self._end_drive(referee, setup)
@@ -160,7 +158,7 @@ class SimNode(SimjudgeNode):
         if referee.end_reason and not outcome.finished:
             self.lose("drives that did not finish", f"{setup.scene.name}, seed {setup.scene.seed}: {outcome.reason}")
         # Time never goes back: the next drive begins where this one ended.
-        self._offset += round(self._engine.time * 1e9) + round(1e9 / setup.camera.rate)
+        self._offset += round(self._engine.time * 1e9) + round(1e9 / setup.cameras[0].camera.rate)
         self._engine.reset()
         self._progress.clear()
 
@@ -172,9 +170,8 @@ class SimNode(SimjudgeNode):
     def _hand_over(self, event: FrameEvent) -> None:
         """Publish a frame; in lock-step, let nothing happen until it is answered."""
         stamp = self._offset + event.stamp
-        frame = self._capture.capture(event.exposure, image=self._camera.image_subscriber_count > 0)
-        self._camera.publish(stamp, frame.image, frame.truth.objects, frame.labels)
-        if self._detections is not None:
+        frame = self._cameras.publish(event, self._offset, self._car)
+        if self._detections is not None and frame is not None:
             self._detections.publish(self._truth_as_detections(stamp, frame))
         if not self._lock_step:
             return
@@ -187,8 +184,8 @@ class SimNode(SimjudgeNode):
 
     def _truth_as_detections(self, stamp: int, frame: CapturedFrame) -> DetectionArray:
         names = dict(self._setup.scene.class_names)
-        size = self._setup.camera.lens.size
-        return detection_array(GroundTruthDetector()(frame), names, self._camera.header(stamp), size)
+        size = self._setup.cameras[0].camera.lens.size
+        return detection_array(GroundTruthDetector()(frame), names, self._cameras.driving.header(stamp), size)
 
     def _obey(self) -> None:
         command = self._inputs.latest()
@@ -231,7 +228,7 @@ class SimNode(SimjudgeNode):
     def _report(self) -> TaskState:
         values: dict[str, Any] = {
             "real-time factor": f"{self._real_time_factor():.2f}",
-            "frames": self._camera.published,
+            "frames": self._cameras.published,
             "commands": self._inputs.received,
             "frames unanswered": self._unanswered,
             "engine": self._engine.name,

@@ -1,6 +1,6 @@
 """The topics of a simulated camera: images, camera_info, labels, class and instance images, under one stamp each.
 
-    camera = SimulatedCamera(node, read_camera("art1"), scene.class_names)
+    camera = SimulatedCamera(node, MountedCamera("camera", read_camera("art1")), scene.class_names)
     camera.publish(stamp, frame.image, frame.truth.objects, frame.labels)
 
 `publish` may be called from any thread. Ground truth and camera_info always go out; images and label images are made
@@ -24,12 +24,12 @@ from std_msgs.msg import Header
 from simjudge.capture.exposure import CapturedImage
 from simjudge.core.frames import Objects, stamp_to_name
 from simjudge.core.images import EncodedImage, encode_jpeg
-from simjudge.data.rosbag2.messages import FRAME_ID
+from simjudge.data.rosbag2.messages import optical_frame
 from simjudge.data.rosbag2.pixels import format_name
 from simjudge.engines.contract import Labels
-from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.rig import MountedCamera
 
-from .endpoints import declared_publisher
+from .endpoints import camera_publisher
 from .headers import make_header
 from .image_messages import camera_info_message, image_message
 from .runtime import SimjudgeNode
@@ -48,36 +48,37 @@ class SimulatedCamera:
     def __init__(
         self,
         node: SimjudgeNode,
-        camera: Camera,
+        mounted: MountedCamera,
         class_names: Mapping[int, str],
         *,
-        frame_id: str = FRAME_ID,
+        frame_id: str = "",
         reliability: str = "auto",
     ) -> None:
         """Create the publishers.
 
         Args:
             node: that publishes.
-            camera: whose lens makes the camera_info.
+            mounted: its name begins the topics, and its lens makes the camera_info.
             class_names: of the scene, by class id.
-            frame_id: the optical frame's name in tf, for all headers.
+            frame_id: the optical frame's name in tf, for all headers; "": by the camera's name.
             reliability: of images and camera_info: "auto", "best_effort" or "reliable" (see `qos.image_qos`).
 
         Raises:
             UsageError: no camera_info can be made of the lens.
         """
         self.published = 0
-        self._node, self._frame_id, self._reliability = node, frame_id, reliability
-        self._size = camera.lens.size
+        self._node, self._name, self._reliability = node, mounted.name, reliability
+        self._frame_id = frame_id or optical_frame(mounted.name)
+        self._size = mounted.camera.lens.size
         self._classes = [ClassName(id=number, name=name) for number, name in sorted(class_names.items())]
         self._names = dict(class_names)
-        self._calibration = camera.lens.camera_info(camera.name).calibration
-        self._image = self._publisher("camera/image_raw")
-        self._compressed = self._publisher("camera/image_raw/compressed")
-        self._info = self._publisher("camera/camera_info")
-        self._semantic = self._publisher("camera/semantic")
-        self._instance = self._publisher("camera/instance")
-        self._truth = declared_publisher(node, "camera/ground_truth")
+        self._calibration = mounted.calibration()
+        self._image = self._publisher("image_raw")
+        self._compressed = self._publisher("image_raw/compressed")
+        self._info = self._publisher("camera_info")
+        self._semantic = self._publisher("semantic")
+        self._instance = self._publisher("instance")
+        self._truth = self._publisher("ground_truth")
 
     def publish(
         self,
@@ -118,8 +119,14 @@ class SimulatedCamera:
         """How many subscriptions the images have, raw and compressed."""
         return self._image.get_subscription_count() + self._compressed.get_subscription_count()
 
+    @property
+    def subscriber_count(self) -> int:
+        """How many subscriptions all its topics have."""
+        ends = (self._image, self._compressed, self._info, self._semantic, self._instance, self._truth)
+        return sum(each.get_subscription_count() for each in ends)
+
     def _publisher(self, topic: str) -> Publisher[Any]:
-        return declared_publisher(self._node, topic, reliability=self._reliability)
+        return camera_publisher(self._node, self._name, topic, self._reliability)
 
     def header(self, stamp: int) -> Header:
         """The header of a frame's messages.

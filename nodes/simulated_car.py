@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from rosgraph_msgs.msg import Clock
 
+from simjudge.data.rosbag2.messages import optical_frame
 from simjudge.geometry.poses import Pose
 from simjudge.vehicle.vehicle import VehicleState
 from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, Frames, VehicleMessages
@@ -17,16 +18,19 @@ from .runtime import SimjudgeNode, message_class
 class SimulatedCar:
     """Publishes how a simulated car moves; from any thread."""
 
-    def __init__(self, node: SimjudgeNode, mounts: Mapping[str, Pose], frames: Frames) -> None:
+    def __init__(
+        self, node: SimjudgeNode, mounts: Mapping[str, Pose], cameras: Collection[str], frames: Frames
+    ) -> None:
         """Create the publishers.
 
         Args:
             node: that publishes.
             mounts: poses of sensors in base_link.
+            cameras: names of those that are cameras.
             frames: names of the coordinate frames.
         """
         self._messages = VehicleMessages(message_class, frames)
-        self._mounts = mounts
+        self._mounts, self._cameras = mounts, cameras
         self._clock = declared_publisher(node, "/clock")
         self._odometry = declared_publisher(node, ODOMETRY_TOPIC)
         self._transforms = declared_publisher(node, "/tf")
@@ -38,7 +42,17 @@ class SimulatedCar:
         Args:
             stamp: nanoseconds.
         """
-        self._fixed.publish(self._messages.fixed(stamp, self._mounts))
+        self._fixed.publish(self._messages.fixed(stamp, self._mounts, self._cameras))
+
+    def publish_camera(self, stamp: int, name: str, pose: Pose) -> None:
+        """Publish where a camera is that follows the car.
+
+        Args:
+            stamp: nanoseconds.
+            name: of the camera.
+            pose: of its optical frame in the odometry frame.
+        """
+        self._transforms.publish(self._messages.placed(stamp, {optical_frame(name): pose}))
 
     def publish_clock(self, time: int) -> None:
         """Publish the time alone.

@@ -61,7 +61,7 @@ def live_options(settings: ParameterValues) -> LiveOptions:
     out = optional_path(settings["out"])
     of_live = compare_settings(settings)
     return LiveOptions(
-        replace(of_live, a_predictions=None, b_predictions=None, paired=False),
+        replace(of_live, a_predictions=None, b_predictions=None, a_image_topic=None, b_image_topic=None, paired=False),
         live_is_a=settings["live_is"] == "a",
         on_jump=settings["on_jump"],
         memory=LiveMemory(settings["window"], settings["keep"], of_live.seed),

@@ -16,6 +16,7 @@ from simjudge.perception.colour_file import ColourFile
 from simjudge.scene.scene_file import SceneFile
 from simjudge.sensors.camera.calibration_file import CalibrationFile
 from simjudge.sensors.camera.camera_file import CameraFile
+from simjudge.sensors.camera.rig_file import RigFile
 from simjudge.sensors.sensor_file import SensorsFile
 from simjudge.vehicle.vehicle_file import VehicleFile
 
@@ -24,6 +25,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "calibration": CalibrationFile,
     "camera": CameraFile,
     "colours": ColourFile,
+    "rig": RigFile,
     "robot": RobotFile,
     "scene": SceneFile,
     "sensors": SensorsFile,

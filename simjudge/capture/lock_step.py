@@ -1,13 +1,12 @@
-"""A camera on a car in lock-step with physics: events in order of simulated time, however long their user takes.
+"""A car's cameras in lock-step with physics: events in order of simulated time, however long their user takes.
 
 Physics goes in whole steps. A stamp or an instant of an exposure lies between two steps; the poses of the car and of
-all things are interpolated from both.
+all things are interpolated from both. Cameras that look at the same instant share what is known of it.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,11 +14,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation, Slerp
 
 from simjudge.capture.exposure import FrameExposure
+from simjudge.capture.follow_camera import FollowCamera
 from simjudge.capture.sensor_feed import SensorBatch, SensorFeed
 from simjudge.core.frames import stamp_to_name
 from simjudge.engines.contract import Engine, Poses, SceneState
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.rig import MountedCamera
 from simjudge.sensors.camera.shutter import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
 from simjudge.vehicle.vehicle import VehicleState
 
@@ -42,12 +42,14 @@ class FrameEvent:
     """A frame that the camera hands over; its image can be made from the exposure at any time.
 
     Attributes:
-        number: 0 for the first frame.
+        camera: name of the camera.
+        number: 0 for the camera's first frame.
         time: simulated time of the hand-over, nanoseconds: the first whole step of physics from which on it may be.
         state: how the car moved at the frame's stamp.
         exposure: where camera and bodies were during the exposure.
     """
 
+    camera: str
     number: int
     time: int
     state: VehicleState
@@ -68,6 +70,62 @@ class _Instant:
     state: VehicleState
 
 
+class _FrameClock:
+    """The next frame of one camera: when the world is to be observed for it, and what was observed so far."""
+
+    def __init__(self, mounted: MountedCamera, start: int) -> None:
+        self._mounted, self._camera, self._start = mounted, mounted.camera, start
+        self._mount = mounted.mount.optical_frame()
+        self._follow = None if mounted.follow is None else FollowCamera(mounted.follow)
+        self._number = 0
+        self._seen: dict[int, SceneState] = {}
+        self._state: VehicleState | None = None
+        self._wanted = self._times()
+
+    @property
+    def next_time(self) -> int:
+        """When the world is to be observed next, nanoseconds."""
+        return self._wanted[0]
+
+    @property
+    def stamp(self) -> int:
+        """Of the next frame, nanoseconds."""
+        return self._start + frame_stamp_offset(self._camera.rate, self._number + 1)
+
+    def observe(self, instant: _Instant) -> FrameEvent | None:
+        """Take the world at `next_time`; a frame where that was the last of its instants.
+
+        Args:
+            instant: the world then.
+
+        Returns:
+            The frame, with the time from which on it may be handed over.
+        """
+        time = self._wanted.pop(0)
+        car = instant.state.pose
+        camera = car @ self._mount if self._follow is None else self._follow.pose(time, car)
+        self._seen[time] = SceneState(camera, instant.bodies)
+        if time == self.stamp:
+            self._state = instant.state
+        if self._wanted:
+            return None
+        stamp, number = self.stamp, self._number
+        scene_states = tuple(self._seen[each] for each in exposure_stamps(self._camera, stamp))
+        middle = self._seen[middle_stamp(self._camera, stamp)]
+        exposure = FrameExposure(stamp_to_name(stamp), stamp, scene_states, middle)
+        event = FrameEvent(
+            self._mounted.name, number, ready_stamp(self._camera, stamp), self._state or instant.state, exposure
+        )
+        self._number, self._seen, self._state = number + 1, {}, None
+        self._wanted = self._times()
+        return event
+
+    def _times(self) -> list[int]:
+        """When the world is to be observed for the next frame, nanoseconds, in order."""
+        stamp = self.stamp
+        return sorted({stamp, middle_stamp(self._camera, stamp), *exposure_stamps(self._camera, stamp)})
+
+
 class LockStep:
     """Runs physics and yields motion samples and frames.
 
@@ -75,24 +133,28 @@ class LockStep:
     """
 
     def __init__(
-        self, engine: Engine, camera: Camera, mount: Pose, period: float = 0.02, feed: SensorFeed | None = None
+        self,
+        engine: Engine,
+        cameras: Sequence[MountedCamera],
+        period: float = 0.02,
+        feed: SensorFeed | None = None,
     ) -> None:
-        """Begin where the engine is; the first frame is due one period of the camera later.
+        """Begin where the engine is; a camera's first frame is due one of its periods later.
 
         Args:
             engine: the engine, with a car in it.
-            camera: the camera; its rate, lag and exposure count.
-            mount: pose of the camera's body (x ahead) in base_link.
+            cameras: the car's; their rates, lags, exposures and mounts count.
             period: seconds between samples of the car's motion; each stamp of a frame is one, too.
             feed: the car's other sensors; None for none.
         """
         self._feed = feed
-        self._engine, self._mount = engine, mount.optical_frame()
+        self._engine = engine
         self._step = round(engine.step_size * SECOND)
         self._tick = round(engine.time * SECOND / self._step)
         self._period = max(round(period * SECOND / self._step), 1)
-        self._camera, self._start = camera, self.time
-        self._waiting: deque[FrameEvent] = deque()
+        self._clocks = [_FrameClock(each, self.time) for each in cameras]
+        self._order = {each.name: number for number, each in enumerate(cameras)}
+        self._waiting: list[FrameEvent] = []
         self._before = self._now = self._observe()
 
     @property
@@ -103,29 +165,26 @@ class LockStep:
     def events(self) -> Iterator[MotionSample | SensorBatch | FrameEvent]:
         """What happens, in order of time, without an end.
 
-        At the same time a motion sample comes first, then readings of sensors, then a frame.
+        At the same time a motion sample comes first, then readings of sensors, then frames in the cameras' order.
         """
         yield MotionSample(self.time, self._now.state)
         sample = self._tick + self._period
-        number, wanted, instants = 0, self._observation_times(0), {}
         while True:
             ready = [self._first_step(self._waiting[0].time)] if self._waiting else []
             ready += self._sensor_step()
-            observed = self._first_step(wanted[0])
+            observed = self._first_step(self._next_observation())
             self._run_to(min(sample, observed, *ready), observed=observed)
             due_sample = self._tick >= sample
-            while wanted[0] <= self.time:
-                time = wanted.pop(0)
-                instants[time] = self._instant(time)
-                if time == self._stamp(number) == self.time:
-                    due_sample = True
-                elif time == self._stamp(number):
-                    yield MotionSample(time, instants[time].state)
-                if not wanted:
-                    self._waiting.append(self._frame_event(number, instants))
-                    number, instants = number + 1, {}
-                    wanted = self._observation_times(number)
-            handed = [self._waiting.popleft() for _ in range(sum(each.time <= self.time for each in self._waiting))]
+            while (time := self._next_observation()) <= self.time:
+                instant = self._instant(time)
+                if any(clock.stamp == time for clock in self._clocks):
+                    if time == self.time:
+                        due_sample = True
+                    else:
+                        yield MotionSample(time, instant.state)
+                self._observe_for_cameras(instant)
+            handed = [each for each in self._waiting if each.time <= self.time]
+            self._waiting = self._waiting[len(handed) :]
             if handed or due_sample:
                 yield MotionSample(self.time, self._state())
             batch = None if self._feed is None else self._feed.take(self.time)
@@ -134,21 +193,16 @@ class LockStep:
             yield from handed
             sample = self._tick + self._period if self._tick >= sample else sample
 
-    def _stamp(self, number: int) -> int:
-        return self._start + frame_stamp_offset(self._camera.rate, number + 1)
+    def _next_observation(self) -> int:
+        return min(clock.next_time for clock in self._clocks)
 
-    def _observation_times(self, number: int) -> list[int]:
-        """When the world is observed for a frame, nanoseconds, in order."""
-        stamp = self._stamp(number)
-        return sorted({stamp, middle_stamp(self._camera, stamp), *exposure_stamps(self._camera, stamp)})
-
-    def _frame_event(self, number: int, instants: dict[int, _Instant]) -> FrameEvent:
-        stamp = self._stamp(number)
-        scene_states = tuple(self._scene_state(instants[time]) for time in exposure_stamps(self._camera, stamp))
-        middle = self._scene_state(instants[middle_stamp(self._camera, stamp)])
-        time = self._first_step(ready_stamp(self._camera, stamp)) * self._step
-        exposure = FrameExposure(stamp_to_name(stamp), stamp, scene_states, middle)
-        return FrameEvent(number, time, instants[stamp].state, exposure)
+    def _observe_for_cameras(self, instant: _Instant) -> None:
+        """Show the world to the cameras that want it then; frames that are whole wait to be handed over."""
+        for clock in self._clocks:
+            event = clock.observe(instant) if clock.next_time == instant.time else None
+            if event is not None:
+                self._waiting.append(replace(event, time=self._first_step(event.time) * self._step))
+        self._waiting.sort(key=lambda event: (event.time, self._order[event.camera]))
 
     def _first_step(self, time: int) -> int:
         """The first whole step at or after a time, but no past one."""
@@ -195,9 +249,6 @@ class LockStep:
         share = (time - before.time) / (now.time - before.time)
         bodies = {name: interpolate_pose(before.bodies[name], pose, share) for name, pose in now.bodies.items()}
         return _Instant(time, bodies, _interpolate_state(before.state, now.state, share, time / SECOND))
-
-    def _scene_state(self, instant: _Instant) -> SceneState:
-        return SceneState(instant.state.pose @ self._mount, instant.bodies)
 
 
 def _interpolate_state(one: VehicleState, other: VehicleState, share: float, time: float) -> VehicleState:

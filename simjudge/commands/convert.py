@@ -23,7 +23,7 @@ def convert(
         0.0, min=0, max=LONGEST_TIME, metavar="SECONDS",
         help="How far the stamps of an image and its labels may lie apart."
     ),
-    image_topic: str | None = typer.Option(None, help="In a recording: the images, where several topics would do."),
+    image_topic: str | None = typer.Option(None, help="In a recording of several cameras: a topic, or a name."),
     label_topic: str | None = typer.Option(None, help="The labels, likewise."),
     detection_topic: str | None = typer.Option(None, help="The detections, likewise."),
     upside_down: bool = typer.Option(False, "--upside-down", help="Turn images and boxes over, for Chrono::ROS."),

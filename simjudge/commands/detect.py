@@ -27,6 +27,7 @@ def detect(
     min_score: float = typer.Option(0.05, min=0, max=1, help="Keep low; a comparison chooses its own."),
     iou: float = typer.Option(0.7, min=0, max=1, help="Of two boxes of one class overlapping more, the better stays."),
     imgsz: int | None = typer.Option(None, min=32, help="Input side, where the model leaves it open."),
+    image_topic: str | None = typer.Option(None, help="In a recording of several cameras: a topic, or a name."),
     batch: int = typer.Option(8, min=1),
     device: str = typer.Option("", help="For .pt: cpu, 0, ..."),
 ) -> None:
@@ -47,6 +48,7 @@ def detect(
         to=to,
         batch=batch,
         rename=dict(settings.rename or ()),
+        image_topic=image_topic,
         allow_outside=settings.allow_outside,
         progress=watch,
         log=print_note,

@@ -22,14 +22,18 @@ def drive(
     scene: str = typer.Argument(
         ..., metavar="SCENE", help="A scene with a course: a file, or the name of one shipped."
     ),
-    camera: str = typer.Option(CAMERA, "--camera", metavar="FILE|NAME", help="The car's camera."),
+    camera: str = typer.Option(
+        CAMERA, "--camera", metavar="FILE|NAME", help="The car's camera, or a rig of several; all are recorded."
+    ),
     detector: str = typer.Option(
         "ground_truth", "--detector", metavar="FILE|NAME", help="Finds the cones: a detector, or ground_truth."
     ),
     vehicle: str = typer.Option("art1", metavar="FILE|NAME", help="The car."),
     out: Path | None = typer.Option(None, "--out", help="Record the drive: x.mcap, x.db3, or a folder."),
     seed: int = typer.Option(0, min=0, help="Seed of the scene, the camera's noise and the car's start."),
-    rate: float | None = typer.Option(None, metavar="HZ", help="Frames a second.", show_default="the camera's"),
+    rate: float | None = typer.Option(
+        None, metavar="HZ", help="Frames a second of the camera that drives.", show_default="its own"
+    ),
     min_score: float = typer.Option(
         0.05, min=0, max=1, help="Detections below do not count; the driver counts from 0.25 on."
     ),

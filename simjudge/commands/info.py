@@ -19,6 +19,7 @@ def info(
     path: Path = typer.Argument(
         ..., metavar="ANY", help="A data set, recording, model or result folder; or the word engines."
     ),
+    image_topic: str | None = typer.Option(None, help="In a recording of several cameras: a topic, or a name."),
 ) -> None:
     """Say what something is and what it holds; `info engines`: which engines of the simulator can run here."""
     if str(path) == "engines" and not path.exists():
@@ -28,7 +29,7 @@ def info(
     from simjudge.core.display import SummaryTable, summary_line
     from simjudge.reports.contents import info as run
 
-    found = run(path, allow_outside=settings.allow_outside)
+    found = run(path, image_topic=image_topic, allow_outside=settings.allow_outside)
     out = Console(soft_wrap=True, highlight=False)
     out.print(f"[bold]{escape(found.summary.name)}[/bold]: {escape(found.summary.kind)}")
     for note in found.notes:

@@ -6,7 +6,9 @@ from typing import Any
 
 import typer
 
-KINDS = {"scenes": "SCENE", "cameras": "CAMERA", "vehicles": "VEHICLE", "detectors": "DETECTOR"}
+KINDS = {
+    "scenes": "SCENE", "cameras": "CAMERA", "rigs of cameras": "RIG", "vehicles": "VEHICLE", "detectors": "DETECTOR"
+}  # fmt: skip
 """Heading of a list to the kind of file in `simjudge.core.installed`."""
 
 

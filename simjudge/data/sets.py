@@ -27,6 +27,7 @@ from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 __all__ = [
     "Topics",
     "describe_readable",
+    "image_topics",
     "read_predictions",
     "read_set",
     "read_with_format",
@@ -50,6 +51,15 @@ def sniff_format(path: str | Path) -> str:
     """
     found = _find_format(_source(path))
     return "" if found is None else found.name
+
+
+def image_topics(image_topic: str | None) -> Topics | None:
+    """The topics to read where a person names the images alone, or nothing.
+
+    Args:
+        image_topic: a topic, or a camera's name; None finds the images by type and name.
+    """
+    return None if image_topic is None else Topics(image_topic)
 
 
 def read_set(

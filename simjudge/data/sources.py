@@ -7,14 +7,17 @@ from pathlib import Path
 
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.data.sets import read_set, write_set
+from simjudge.data.sets import image_topics, read_set, write_set
 
 
-def as_frames(source: FrameSet | str | Path, *, allow_outside: bool = False) -> FrameSet:
+def as_frames(
+    source: FrameSet | str | Path, *, image_topic: str | None = None, allow_outside: bool = False
+) -> FrameSet:
     """Read a data set, unless it is read already.
 
     Args:
         source: a data set, or the path of a data set or a recording.
+        image_topic: in a recording of several cameras, a topic or the camera's name.
         allow_outside: take pictures that lie outside of the data set's folder.
 
     Returns:
@@ -23,7 +26,9 @@ def as_frames(source: FrameSet | str | Path, *, allow_outside: bool = False) -> 
     Raises:
         SimjudgeError: the path cannot be read.
     """
-    return source if isinstance(source, FrameSet) else read_set(source, allow_outside=allow_outside)
+    if isinstance(source, FrameSet):
+        return source
+    return read_set(source, topics=image_topics(image_topic), allow_outside=allow_outside)
 
 
 def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | str | Path) -> None:

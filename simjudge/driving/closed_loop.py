@@ -6,7 +6,7 @@ machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from simjudge.driving.lane import scene_course
 from simjudge.engines.contract import Engine
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.rig import MountedCamera
 from simjudge.sensors.camera.shutter import SECOND
 from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
@@ -73,6 +74,19 @@ class DrivenFrame:
 
 
 @dataclass(frozen=True)
+class RecordedFrame:
+    """A frame of a camera that the car is not driven by.
+
+    Attributes:
+        event: when the frame was taken and handed over, and by which camera.
+        captured: image, labels and objects.
+    """
+
+    event: FrameEvent
+    captured: CapturedFrame
+
+
+@dataclass(frozen=True)
 class DriveOutcome:
     """How a drive went.
 
@@ -120,13 +134,18 @@ class DriveOutcome:
         }
 
 
+DriveEvent = MotionSample | SensorBatch | DrivenFrame | RecordedFrame
+"""What happens in a drive."""
+
+
 @dataclass
 class ClosedLoop:
     """A drive along a scene's course.
 
     Attributes:
         vehicle: the car.
-        capture: the camera at the vehicle's mount "camera", before the engine that has the car at the start.
+        cameras: the car's, the one that it is driven by first.
+        captures: the same cameras before the engine that has the car at the start, by name.
         detector: finds the cones.
         driver: drives by the cones.
         limits: when the drive ends.
@@ -136,7 +155,8 @@ class ClosedLoop:
     """
 
     vehicle: Vehicle
-    capture: Capture
+    cameras: tuple[MountedCamera, ...]
+    captures: Mapping[str, Capture]
     detector: FrameDetector
     driver: Driver
     limits: DriveLimits = field(default_factory=DriveLimits)
@@ -146,18 +166,23 @@ class ClosedLoop:
     _referee: Referee | None = field(default=None, init=False)
 
     @property
+    def capture(self) -> Capture:
+        """The camera that the car is driven by, before the engine."""
+        return self.captures[self.cameras[0].name]
+
+    @property
     def engine(self) -> Engine:
         """The engine that moves and lights the scene."""
         return self.capture.engine
 
     @property
     def camera(self) -> Camera:
-        """The car's camera."""
+        """The camera that the car is driven by."""
         return self.capture.camera
 
-    def run(self) -> Iterator[MotionSample | SensorBatch | DrivenFrame]:
+    def run(self) -> Iterator[DriveEvent]:
         """Drive: motion samples, readings and frames in order of simulated time, until the drive ends."""
-        lock_step = LockStep(self.engine, self.camera, self.vehicle.mounts["camera"], feed=self.feed)
+        lock_step = LockStep(self.engine, self.cameras, feed=self.feed)
         referee = self._referee = Referee(self.engine, self.vehicle, self.limits)
         now = self.engine.vehicle_state()
         for event in lock_step.events():
@@ -171,6 +196,9 @@ class ClosedLoop:
                 continue
             if isinstance(event, SensorBatch):
                 yield event
+                continue
+            if event.camera != self.cameras[0].name:
+                yield RecordedFrame(event, self.captures[event.camera].capture(event.exposure, image=self.images))
                 continue
             captured = self.capture.capture(event.exposure, image=self.images)
             detections = self.detector(captured)

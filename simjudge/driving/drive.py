@@ -20,6 +20,7 @@ from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.version import version
 from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.messages import CAMERA
 from simjudge.data.rosbag2.unfinished import describe_unfinished
 from simjudge.driving.closed_loop import ClosedLoop, DriveLimits, DriveOutcome
 from simjudge.driving.driver import Driver, DriverParameters
@@ -32,7 +33,8 @@ from simjudge.perception.detector import DEFAULT_MIN_SCORE, Detector
 from simjudge.scene.model import Scene
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.camera.rig import MountedCamera
+from simjudge.sensors.camera.rig_file import read_rig
 from simjudge.sensors.sensor_file import read_sensors
 from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.vehicle.vehicle import Vehicle
@@ -45,13 +47,13 @@ class DriveOptions:
 
     Attributes:
         scene: file, or name of a scene that comes with simjudge.
-        camera: file or name of the car's camera, or a camera.
+        camera: file or name of the car's camera or of a rig, or a camera.
         detector: file or name of a detector, GROUND_TRUTH, or a detector.
         vehicle: file or name of the car.
         engine: one of `simjudge.engines.registry.ENGINES`.
         seed: seed of the scene's placements, the camera's noise and the car's start.
-        rate: frames a second; None for the camera's own.
-        images: whether images are made also where the detector needs none.
+        rate: frames a second of the camera that drives; None for its own.
+        images: whether images are made also where the detector needs none, and frames of cameras that do not drive.
         min_score: detections below this score do not count, 0 to 1.
         sensors: file, or name of a set of sensors that comes with simjudge; None for none beside the camera.
     """
@@ -75,14 +77,14 @@ class DriveSetup:
     Attributes:
         scene: the scene with its course.
         vehicle: the car.
-        camera: the car's camera, at the rate of the drive.
+        cameras: the car's; the one that drives is the first, at the rate of the drive.
         start: pose of the car's base_link in the world.
         sensors: those beside the camera.
     """
 
     scene: Scene
     vehicle: Vehicle
-    camera: Camera
+    cameras: tuple[MountedCamera, ...]
     start: Pose
     sensors: tuple[SensorSpec, ...] = ()
 
@@ -133,11 +135,11 @@ def drive(  # noqa: PLR0913 - the options of the command
     Args:
         scene: file of a scene with a course, or the name of one that comes with simjudge.
         out: the recording to write: x.mcap, x.db3, or a folder; None for none.
-        camera: file or name of the car's camera, or a camera.
+        camera: file or name of the car's camera, or of a rig of several; or a camera.
         detector: finds the cones: file or name of a detector, a detector, or "ground_truth".
         vehicle: file or name of the car.
         seed: seed of the scene, the camera's noise and the car's start.
-        rate: frames a second; None for the camera's own.
+        rate: frames a second of the camera that drives; None for its own.
         min_score: detections below this score do not count, 0 to 1; the driver itself counts from 0.25 on.
         sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge.
         limit: the drive ends after this many simulated seconds; None for the default of `DriveLimits`.
@@ -163,7 +165,7 @@ def drive(  # noqa: PLR0913 - the options of the command
     begin = time.monotonic()
     with ExitStack() as stack:
         stack.callback(loop.engine.close)
-        log(f"{loop.camera.name} at {loop.camera.rate:g} Hz, {loop.detector.name}, {loop.engine.variant}")
+        log(f"{_describe_cameras(loop)}, {loop.detector.name}, {loop.engine.variant}")
         recorder = None
         if target is not None:
             recording = stack.enter_context(record_messages(target, {"simjudge": json.dumps(about, indent=2)}))
@@ -204,20 +206,18 @@ def read_drive_setup(options: DriveOptions) -> DriveSetup:
         SimjudgeError: a file cannot be read, or the scene has no course.
     """
     vehicle = read_vehicle(options.vehicle)
-    camera = options.camera if isinstance(options.camera, Camera) else read_camera(options.camera)
-    if "camera" not in vehicle.mounts:
+    rig = read_rig(options.camera)
+    if rig.names == (CAMERA,) and CAMERA not in vehicle.mounts and rig.cameras[0][1] is None:
         raise UsageError(f"{options.vehicle}: has no mount called camera; give one under mounts")
+    first, *others = rig.mounted(vehicle.mounts)
     if options.rate is not None:
-        if not options.rate > 0 or camera.exposure_time > 1 / options.rate:
-            most = f", and at most {1 / camera.exposure_time:g} for its exposure" if camera.exposure_time else ""
-            raise UsageError(f"{options.rate:g} pictures a second of camera {camera.name}: more than 0{most}")
-        camera = replace(camera, rate=options.rate)
+        first = replace(first, camera=first.camera.at_rate(options.rate))
     scene = read_scene(options.scene, options.seed)
     sensors = () if options.sensors is None else read_sensors(options.sensors)
     for spec in sensors:
-        if spec.name in vehicle.mounts:
+        if spec.name in {*vehicle.mounts, *rig.names}:
             raise UsageError(f"sensors {options.sensors}: {spec.name}: the car has such a mount; call it otherwise")
-    return DriveSetup(scene, vehicle, camera, start_pose(scene_course(scene), options.seed), sensors)
+    return DriveSetup(scene, vehicle, (first, *others), start_pose(scene_course(scene), options.seed), sensors)
 
 
 def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -> ClosedLoop:
@@ -236,11 +236,14 @@ def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -
     course, classes = scene_course(setup.scene), lane_classes(setup.scene)
     parameters = DriverParameters(lane_width=course.width, right_class=classes.right, left_class=classes.left)
     engine = make_engine(options.engine, setup.scene, setup.vehicle, setup.start)
+    first = setup.cameras[0]
+    cameras = setup.cameras if options.images else setup.cameras[:1]
     return ClosedLoop(
         setup.vehicle,
-        Capture(engine, setup.camera, Labelling(), options.seed),
+        cameras,
+        {each.name: Capture(engine, each.camera, Labelling(), each.noise_seed(options.seed)) for each in cameras},
         detector,
-        Driver(setup.vehicle, setup.camera.lens, parameters),
+        Driver(setup.vehicle, first.camera.lens, parameters, first.mount),
         limits or DriveLimits(),
         images=options.images or detector.needs_images,
         sensors=setup.sensors,
@@ -256,7 +259,7 @@ def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
         loop: the drive.
     """
     scene, camera = loop.engine.scene, loop.camera
-    return {
+    about = {
         "version": version(),
         "scene": {"name": scene.name, "path": str(scene.path), "seed": scene.seed, "sha256": hash_value(scene)},
         "camera": {"name": camera.name, "path": str(camera.path), "sha256": hash_value(camera)},
@@ -269,3 +272,16 @@ def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
         "min_score": options.min_score,
         "sensors": {"file": str(options.sensors or ""), "sha256": hash_value(loop.sensors)},
     }
+    if [each.name for each in loop.cameras] != [CAMERA]:
+        about["cameras"] = {
+            each.name: {"name": each.camera.name, "path": str(each.camera.path), "sha256": hash_value(each)}
+            for each in loop.cameras
+        }
+    return about
+
+
+def _describe_cameras(loop: ClosedLoop) -> str:
+    """One camera by its own name, several by those of the rig."""
+    if len(loop.cameras) == 1:
+        return f"{loop.camera.name} at {loop.camera.rate:g} Hz"
+    return ", ".join(f"{each.name} ({each.camera.name} at {each.camera.rate:g} Hz)" for each in loop.cameras)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from simjudge.core.frames import FloatArray
+from simjudge.data.rosbag2.messages import CAMERA
 from simjudge.driving.camera_model import CameraModel
 from simjudge.driving.centre_line import (
     LEFT,
@@ -80,17 +81,24 @@ class Driver:
         base: pose of the car in the odometry's frame for which the line was computed.
     """
 
-    def __init__(self, vehicle: Vehicle, view: CameraModel, parameters: DriverParameters | None = None) -> None:
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        view: CameraModel,
+        parameters: DriverParameters | None = None,
+        mount: Pose | None = None,
+    ) -> None:
         """Know the car and the camera, and nothing of the course.
 
         Args:
-            vehicle: the car; its wheelbase, steering limit, motor and mount "camera" count.
+            vehicle: the car; its wheelbase, steering limit and motor count.
             view: the camera's lens.
             parameters: how to drive; None for the defaults.
+            mount: pose of the camera's body in base_link; None: the car's mount "camera".
         """
         parameters = parameters or DriverParameters()
         self._vehicle, self._view, self._parameters = vehicle, view, parameters
-        self._mount = vehicle.mounts["camera"].optical_frame()
+        self._mount = (mount or vehicle.mounts[CAMERA]).optical_frame()
         self.cones = ConeMap((parameters.right_class, parameters.left_class), parameters.cone_map)
         self._model = replace(parameters.line, lane=parameters.lane_width)
         self.line = straight_line(self._model)

@@ -8,7 +8,9 @@ from simjudge.graph.node_settings import ValidationSettings
 from simjudge.graph.setting_arguments import argument, given_parameters
 from simjudge.studies.compare_settings import CompareSettings
 
-OF_SETS = ("model", "a_predictions", "b_predictions", "paired", "pair_tolerance")
+OF_SETS = (
+    "model", "a_predictions", "b_predictions", "a_image_topic", "b_image_topic", "paired", "pair_tolerance"
+)  # fmt: skip
 """Settings that concern two sets, not the method."""
 ROWS = chosen(CompareSettings, without=OF_SETS)
 ARGUMENTS = tuple(argument(row) for row in ROWS)

@@ -218,7 +218,9 @@ NODES: dict[str, NodeInterface] = {
          _TF_STATIC._replace(when="with `pose_type` tf", depth=100)),
     ),
     "sim_node": NodeInterface(
-        (*_SIMULATED_CAMERA, _DETECTIONS._replace(when="with `ground_truth_detections`"), *_SIMULATED_CAR,
+        (*_SIMULATED_CAMERA,
+         Endpoint("NAME/image_raw", _IMAGE, CAMERA, "of a rig's camera NAME, as are all of the above", "with a rig"),
+         _DETECTIONS._replace(when="with `ground_truth_detections`"), *_SIMULATED_CAR,
          *RIDING_SENSORS,
          Endpoint("sim/real_time_factor", "std_msgs/msg/Float64", RELIABLE, "simulated seconds in a second")),
         (_INPUT,),

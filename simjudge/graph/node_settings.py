@@ -130,8 +130,8 @@ class DriverSettings(StageSettings):
 
     vehicle: str = setting("art1", "Car: a file, or the name of one that comes with simjudge.")
     camera: str | None = setting(
-        None, "The car's camera: a file, or the name of one that comes with simjudge. Without one, its lens is that of"
-        " camera/camera_info.",
+        None, "The car's camera, or a rig whose driver counts: a file, or the name of one that comes with simjudge."
+        " Without one, its lens is that of camera/camera_info.",
     )  # fmt: skip
     right: str = setting("red", "Class name (or number) of the cones on the right.")
     left: str = setting("green", "Class name (or number) of the cones on the left.")

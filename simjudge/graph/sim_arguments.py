@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import chosen
+from simjudge.data.rosbag2.messages import CAMERA
 from simjudge.graph import method_arguments as method
 from simjudge.graph.description import Argument, Process, Value, Values, parse_bool, parse_int
 from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS
@@ -15,6 +16,8 @@ from simjudge.graph.simulation_settings import SimSettings
 _YES_NO = ("true", "false")
 _GROUND_TRUTH = "ground_truth"
 _DETECTIONS = "camera/detections"
+_OF_CAMERA = (IMAGES, COMPRESSED, CAMERA_INFO, LABELS, _DETECTIONS, f"{_DETECTIONS}/overlay", f"{_DETECTIONS}/vision")
+"""Topics by which other nodes know the camera that drives."""
 _ODOMETRY = "vehicle/odometry"
 _INPUT = "vehicle/input"
 _WAITING = 100_000
@@ -64,25 +67,48 @@ def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process
     """
     if values["result"] and not values["reference"]:
         raise UsageError("result:= is the comparison's with reference:=; out:= records the drive")
-    ideal = values["detector"] == _GROUND_TRUTH
+    ideal, cameras = values["detector"] == _GROUND_TRUTH, _cameras(values["camera"])
     if ideal and parse_bool("detect_reference", values["detect_reference"]):
         raise UsageError(f"detect_reference:=true needs a detector, not {_GROUND_TRUTH}")
     others = (
         *(() if ideal else (_detector(values),)),
         *((_driver(values),) if parse_bool("drive", values["drive"]) else ()),
         *((_judge(values),) if values["reference"] else ()),
-        *((_recorder(values),) if values["out"] else ()),
+        *((_recorder(values, cameras),) if values["out"] else ()),
     )
     timed = (replace(each, parameters={"use_sim_time": True, **each.parameters}) for each in (*others, *viewers))
-    return (_world(values, others, ideal=ideal), *timed)
+    first = cameras[0]
+    return (_world(values, others, cameras, ideal=ideal), *(_with_camera(each, first) for each in timed))
 
 
-def _world(values: Values, others: tuple[Process, ...], *, ideal: bool) -> Process:
+def _with_camera(process: Process, camera: str) -> Process:
+    """A program that takes the camera called `camera`, with another one."""
+    if camera == CAMERA or process.name == "record_node":
+        return process
+    # RViz's layouts have absolute names.
+    slash = "/" if process.executable == "rviz2" else ""
+    pairs = tuple((f"{slash}{topic}", _of(camera, topic)) for topic in _OF_CAMERA)
+    return replace(process, remappings=(*pairs, *process.remappings))
+
+
+def _of(camera: str, topic: str) -> str:
+    """The topic of a camera, by that of the one called `camera`."""
+    return camera + topic.removeprefix(CAMERA)
+
+
+def _cameras(given: str) -> tuple[str, ...]:
+    """Names of the car's cameras, the one that drives first."""
+    from simjudge.sensors.camera.rig_file import read_rig, rig_path  # noqa: PLC0415 - slow to import
+
+    return (CAMERA,) if rig_path(given) is None else read_rig(given).names
+
+
+def _world(values: Values, others: tuple[Process, ...], cameras: tuple[str, ...], *, ideal: bool) -> Process:
     takes = {
-        "detection_node": [IMAGES],
-        "drive_node": [_DETECTIONS, _ODOMETRY],
-        "validation_node": [LABELS, _DETECTIONS],
-        "record_node": _recorded(values),
+        "detection_node": [_of(cameras[0], IMAGES)],
+        "drive_node": [_of(cameras[0], _DETECTIONS), _ODOMETRY],
+        "validation_node": [_of(cameras[0], topic) for topic in (LABELS, _DETECTIONS)],
+        "record_node": _recorded(values, cameras),
     }
     parameters: dict[str, Value] = {
         **given_parameters(WORLD_ROWS, values),
@@ -137,16 +163,17 @@ def _judge(values: Values) -> Process:
     return method.live_judge(values, parameters)
 
 
-def _recorder(values: Values) -> Process:
-    parameters: dict[str, Value] = {"out": values["out"], "topics": _recorded(values)}
+def _recorder(values: Values, cameras: tuple[str, ...]) -> Process:
+    parameters: dict[str, Value] = {"out": values["out"], "topics": _recorded(values, cameras)}
     return Process("record_node", "record_node", parameters=parameters)
 
 
-def _recorded(values: Values) -> list[str]:
+def _recorded(values: Values, cameras: tuple[str, ...]) -> list[str]:
     images = {"raw": [IMAGES], "compressed": [COMPRESSED], "both": [IMAGES, COMPRESSED]}[values["record"]]
     driving = [_INPUT] if parse_bool("drive", values["drive"]) else []
     sensors = _sensor_topics(values["sensors"]) if values["sensors"] else []
-    return [*images, CAMERA_INFO, LABELS, _DETECTIONS, _ODOMETRY, *driving, *sensors, "/tf", "/tf_static"]
+    seen = [_of(camera, topic) for camera in cameras for topic in (*images, CAMERA_INFO, LABELS)]
+    return [*seen, _of(cameras[0], _DETECTIONS), _ODOMETRY, *driving, *sensors, "/tf", "/tf_static"]
 
 
 def _sensor_topics(given: str) -> list[str]:

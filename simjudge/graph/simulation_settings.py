@@ -25,7 +25,9 @@ class SimSettings(Settings):
     """The settings of sim_node."""
 
     scene: str = setting(help="Scene with a course: a file, or the name of one that comes with simjudge.")
-    camera: str = setting(help="The car's camera: a file, or the name of one that comes with simjudge.")
+    camera: str = setting(
+        help="The car's camera, or a rig of several: a file, or the name of one that comes with simjudge."
+    )
     vehicle: str = setting("art1", "Car: a file, or the name of one that comes with simjudge.")
     engine: str = setting("default", "Engine that moves and lights the scene.", choices=ENGINES)
     sensors: str | None = setting(
@@ -36,7 +38,7 @@ class SimSettings(Settings):
         0, "Seed of the scene's placements, the camera's noise and the car's start.", low=0
     )
     camera_rate: float | None = setting(
-        None, "Image rate. Not given: the camera's own.", unit="Hz", low=0, high=1000
+        None, "Image rate of the camera that drives. Not given: its own.", unit="Hz", low=0, high=1000
     )
     lock_step: bool = setting(
         default=True, help="Time stands still until a command has answered a frame; otherwise it goes on as `speed`"

@@ -30,6 +30,7 @@ def detect(  # noqa: PLR0913 - the options of the command
     to: str | None = None,
     batch: int = 8,
     rename: Mapping[str, str] | None = None,
+    image_topic: str | None = None,
     allow_outside: bool = False,
     progress: ProgressBar = no_progress,
     log: Log = no_log,
@@ -44,6 +45,7 @@ def detect(  # noqa: PLR0913 - the options of the command
         to: the format of a folder at `out`, such as yolo or coco.
         batch: the number of images that the detector gets at once.
         rename: by a class name of the detector, the name that the set uses for this class.
+        image_topic: in a recording of several cameras, a topic or the camera's name.
         allow_outside: take pictures that lie outside of the folder of their data set.
         progress: opens a progress bar.
         log: receives what a person should know about the match of classes.
@@ -59,7 +61,7 @@ def detect(  # noqa: PLR0913 - the options of the command
     """
     refuse_input_as_output(out, source)
     loaded = load_detector(detector) if isinstance(detector, str | Path) else detector
-    frames = as_frames(source, allow_outside=allow_outside)
+    frames = as_frames(source, allow_outside=allow_outside, image_topic=image_topic)
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures to run a detector on")
     with progress(f"detecting on {frames.name}") as advance:

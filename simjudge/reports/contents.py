@@ -17,7 +17,7 @@ from simjudge.data.formats.yolo.labels import read_label_rows
 from simjudge.data.formats.yolo.predictions import find_label_folder
 from simjudge.data.frame_sequences import find_sequence
 from simjudge.data.rosbag2 import describe_recording
-from simjudge.data.sets import read_set, sniff_format
+from simjudge.data.sets import image_topics, read_set, sniff_format
 from simjudge.perception.loading import load_detector
 from simjudge.reports.result_tables import comparison_table
 from simjudge.results.result_fields import read_result
@@ -54,11 +54,12 @@ class Contents:
         return self.summary.html()
 
 
-def info(path: str | Path, *, allow_outside: bool = False) -> Contents:
+def info(path: str | Path, *, image_topic: str | None = None, allow_outside: bool = False) -> Contents:
     """Find out what a path holds.
 
     Args:
         path: a data set, a recording, a detector (.onnx or .pt), or a folder that `compare` wrote.
+        image_topic: in a recording of several cameras, a topic or the camera's name.
         allow_outside: take pictures that lie outside of the folder of their data set.
 
     Returns:
@@ -74,23 +75,23 @@ def info(path: str | Path, *, allow_outside: bool = False) -> Contents:
         return _result(path if path.is_file() else path / "result.json")
     kind = sniff_format(path)
     if kind == "bag":
-        return _recording(path)
+        return _recording(path, image_topic)
     if kind in ("yolo-predictions", "coco-results"):
         return _predictions(path, kind)
-    frames = read_set(path, allow_outside=allow_outside)
+    frames = read_set(path, topics=image_topics(image_topic), allow_outside=allow_outside)
     summary = replace(_frames_summary(frames, kind), name=str(path))
     notes = describe_choice(path, frames) if path.is_dir() else []
     return Contents(path, kind, summary, frames, notes, frames.losses)
 
 
-def _recording(path: Path) -> Contents:
+def _recording(path: Path, image_topic: str | None) -> Contents:
     described = describe_recording(path)
     kind = f"recording, {described.duration / 1e9:.3f} s"
     topics = SummaryTable(
         ["topic", "type", "messages"], [[t.topic, t.type, str(t.count)] for t in described.topics], text_columns=2
     )
     try:
-        frames = read_set(path)
+        frames = read_set(path, topics=image_topics(image_topic))
     except SimjudgeError as error:
         summary = Summary(str(path), kind, [topics, f"no frames: {error}"])
         return Contents(path, "recording", summary, described, described.notes, described.losses)

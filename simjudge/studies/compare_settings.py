@@ -116,6 +116,7 @@ class MethodSettings(DetectorSettings):
 
     Attributes:
         a_predictions, b_predictions: predictions made earlier, in place of those that the sets hold.
+        a_image_topic, b_image_topic: images to read where a recording has several cameras, by topic or camera's name.
         model: a detector to run on every set whose predictions were not given.
         preset: the named settings to start from, a key of `simjudge.context.method.PRESETS`.
         theta, patch, mask_factor, min_score: as in `Method`; None for the preset's.
@@ -127,6 +128,10 @@ class MethodSettings(DetectorSettings):
 
     a_predictions: Path | None = setting(None, "Predictions for A, made earlier.")
     b_predictions: Path | None = setting(None, "Predictions for B, made earlier.")
+    a_image_topic: str | None = setting(
+        None, "Images of A where its recording has several cameras: a topic, or the camera's name."
+    )
+    b_image_topic: str | None = setting(None, "Images of B, likewise.")
     model: Path | None = setting(
         None, "Detector to run on both sets: .onnx, .pt, .yaml with colour thresholds, or one of simjudge's by name."
     )

@@ -139,8 +139,8 @@ def read_inputs(
         SimjudgeError: a set, predictions or the model cannot be read; a set holds nothing of the classes.
     """
     sides = (
-        read_input(a, settings.a_predictions, allow_outside=settings.allow_outside),
-        read_input(b, settings.b_predictions, allow_outside=settings.allow_outside),
+        read_input(a, settings.a_predictions, settings.a_image_topic, allow_outside=settings.allow_outside),
+        read_input(b, settings.b_predictions, settings.b_image_topic, allow_outside=settings.allow_outside),
     )
     if settings.model is not None:
         from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import

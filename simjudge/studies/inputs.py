@@ -8,7 +8,7 @@ from typing import Any
 
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
-from simjudge.data.sets import read_predictions, read_with_format
+from simjudge.data.sets import image_topics, read_predictions, read_with_format
 from simjudge.studies.compare_settings import MethodSettings
 
 IN_MEMORY = "memory"
@@ -55,12 +55,15 @@ class InputSet:
         }
 
 
-def read_input(source: FrameSet | Path | str, predictions: Path | None, *, allow_outside: bool) -> InputSet:
+def read_input(
+    source: FrameSet | Path | str, predictions: Path | None, image_topic: str | None = None, *, allow_outside: bool
+) -> InputSet:
     """Read a set, and predictions for it from elsewhere where given.
 
     Args:
         source: a set in memory, or the path of one.
         predictions: the path of predictions for its frames.
+        image_topic: in a recording of several cameras, a topic or the camera's name.
         allow_outside: take pictures that lie outside of the folder of their data set.
 
     Raises:
@@ -70,7 +73,7 @@ def read_input(source: FrameSet | Path | str, predictions: Path | None, *, allow
         path, frames, form = None, source, IN_MEMORY
     else:
         path = Path(source)
-        frames, form = read_with_format(path, allow_outside=allow_outside)
+        frames, form = read_with_format(path, topics=image_topics(image_topic), allow_outside=allow_outside)
     if predictions is not None:
         frames = read_predictions(predictions, frames, path, allow_outside=allow_outside)
     return InputSet(path, predictions, frames, form)

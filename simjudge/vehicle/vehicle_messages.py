@@ -6,13 +6,13 @@ fields, so it is told how to find a type by its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simjudge.core.frames import FloatArray
-from simjudge.data.rosbag2.messages import FRAME_ID
+from simjudge.data.rosbag2.messages import CAMERA, FRAME_ID, camera_link, optical_frame
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.vehicle.vehicle import Command, VehicleState
 
@@ -22,7 +22,7 @@ class Frames(NamedTuple):
 
     odom: str = "odom"
     base: str = "base_link"
-    camera: str = "camera_link"
+    camera: str = camera_link(CAMERA)
     optical: str = FRAME_ID
 
 
@@ -76,19 +76,32 @@ class VehicleMessages:
         """
         return self._transforms(stamp, [(self._frames.odom, self._frames.base, state.pose)])
 
-    def fixed(self, stamp: int, mounts: Mapping[str, Pose]) -> Any:
-        """Where its sensors sit, for /tf_static: the camera with its optical frame, others as NAME_link.
+    def fixed(self, stamp: int, mounts: Mapping[str, Pose], cameras: Collection[str] = (CAMERA,)) -> Any:
+        """Where its sensors sit, for /tf_static: cameras with their optical frames, others as NAME_link.
 
         Args:
             stamp: nanoseconds.
             mounts: poses in base_link by the sensors' names.
+            cameras: names of those that are cameras.
         """
         links = []
         for name, pose in mounts.items():
-            links.append((self._frames.base, self._frames.camera if name == "camera" else f"{name}_link", pose))
-            if name == "camera":
-                links.append((self._frames.camera, self._frames.optical, Pose(orientation=OPTICAL_ORIENTATION)))
+            link, optical = camera_link(name), optical_frame(name)
+            if name == CAMERA:
+                link, optical = self._frames.camera, self._frames.optical
+            links.append((self._frames.base, link, pose))
+            if name in cameras:
+                links.append((link, optical, Pose(orientation=OPTICAL_ORIENTATION)))
         return self._transforms(stamp, links)
+
+    def placed(self, stamp: int, poses: Mapping[str, Pose]) -> Any:
+        """Where frames are that do not hang on the car, for /tf.
+
+        Args:
+            stamp: nanoseconds.
+            poses: in the odometry's frame, by the frames' names.
+        """
+        return self._transforms(stamp, [(self._frames.odom, frame, pose) for frame, pose in poses.items()])
 
     def input(self, stamp: int, command: Command, kind: str = INPUT_TYPE) -> Any:
         """What the driver does.

@@ -112,7 +112,7 @@ def test_a_drive_gets_the_frame_that_another_engine_has_of_the_instant(tmp_path)
     driven = next(event for event in loop.run() if isinstance(event, DrivenFrame)).captured
     loop.engine.close()
     engine = make_engine("default", setup.scene, setup.vehicle, setup.start)
-    again = Capture(engine, setup.camera, Labelling(), SEED).capture(driven.exposure)
+    again = Capture(engine, setup.cameras[0].camera, Labelling(), SEED).capture(driven.exposure)
     engine.close()
     assert len(driven.truth)
     np.testing.assert_array_equal(driven.pixels(), again.pixels())

@@ -1,7 +1,7 @@
 """A camera in lock-step: every due frame once, after its lag; the world where it was at those instants."""
 
 from dataclasses import replace
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample, inter
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.camera.rig import Follow, MountedCamera
 from simjudge.vehicle.vehicle import VehicleState
 
 SECOND = 1_000_000_000
@@ -47,7 +48,7 @@ class Slide:
 
 def run(camera, seconds, **engine):
     made = Slide(**engine)
-    lock = LockStep(made, camera, MOUNT)
+    lock = LockStep(made, [MountedCamera("camera", camera, MOUNT)])
     return made, list(takewhile(lambda event: event.time <= seconds * SECOND, lock.events()))
 
 
@@ -123,7 +124,8 @@ def test_samples_of_the_motion_are_what_the_engine_says_then():
 
 def test_the_world_stands_still_while_an_event_is_taken():
     engine = Slide()
-    for event, _ in zip(LockStep(engine, CAMERAS["30 Hz"], MOUNT).events(), range(50), strict=False):
+    lock = LockStep(engine, [MountedCamera("camera", CAMERAS["30 Hz"], MOUNT)])
+    for event, _ in zip(lock.events(), range(50), strict=False):
         assert event.time <= round(engine.time * SECOND) < event.time + 2_000_000
         before = engine.time
         assert engine.time == before
@@ -132,9 +134,8 @@ def test_the_world_stands_still_while_an_event_is_taken():
 def test_it_begins_where_the_engine_is():
     engine = Slide()
     engine.step(0.5)
-    frames = (
-        event for event in LockStep(engine, CAMERAS["10 Hz, no lag"], MOUNT).events() if isinstance(event, FrameEvent)
-    )
+    lock = LockStep(engine, [MountedCamera("camera", CAMERAS["10 Hz, no lag"], MOUNT)])
+    frames = (event for event in lock.events() if isinstance(event, FrameEvent))
     assert next(frames).stamp == 600_000_000
 
 
@@ -143,3 +144,44 @@ def test_poses_turn_the_short_way():
     yaw = interpolate_pose(begin, end, 0.25).angles()[0]
     assert yaw == pytest.approx(3.0 + 0.25 * (2 * np.pi - 6))
     assert interpolate_pose(begin, begin, 0.7) == begin
+
+
+REAR = Pose.from_euler(-0.1, 0.0, 0.2, yaw=np.pi)
+CHASE = Follow(2.0, 1.0, 0.3, 0.1)
+RIG = (
+    MountedCamera("front", CAMERAS["blurred"], MOUNT),
+    MountedCamera("rear", CAMERAS["29.97 Hz, lag of many frames"], REAR),
+    MountedCamera("chase", CAMERAS["10 Hz, no lag"], follow=CHASE),
+    MountedCamera("also_front", CAMERAS["blurred"], MOUNT),
+)
+
+
+def events_of(cameras, seconds):
+    lock = LockStep(Slide(), cameras)
+    return list(takewhile(lambda event: event.time <= seconds * SECOND, lock.events()))
+
+
+def test_each_of_several_cameras_sees_what_it_sees_alone():
+    together = events_of(RIG, 1.5)
+    times = [event.time for event in together]
+    assert times == sorted(times)
+    samples = [event.time for event in together if isinstance(event, MotionSample)]
+    assert len(set(samples)) == len(samples)
+    for mounted in RIG:
+        mine = [each for each in together if isinstance(each, FrameEvent) and each.camera == mounted.name]
+        alone = [each for each in events_of([mounted], 1.5) if isinstance(each, FrameEvent)]
+        assert [each.stamp for each in mine] == [each.stamp for each in alone]
+        assert {each.stamp for each in mine} <= set(samples), "odometry at every stamp of every camera"
+        for one, other in zip(mine, alone, strict=True):
+            assert (one.number, one.time) == (other.number, other.time)
+            assert one.state.pose.position[0] == pytest.approx(other.state.pose.position[0], abs=1e-6)
+            for seen, expected in zip(one.exposure.scene_states, other.exposure.scene_states, strict=True):
+                np.testing.assert_allclose(seen.camera.position, expected.camera.position, atol=1e-5)
+
+
+def test_frames_of_one_instant_come_in_the_order_of_the_cameras_and_share_the_bodies():
+    frames = [event for event in events_of(RIG, 0.5) if isinstance(event, FrameEvent)]
+    for one, other in pairwise(frames):
+        if one.camera == "front":
+            assert (other.camera, other.time) == ("also_front", one.time)
+            assert other.exposure.middle.bodies is one.exposure.middle.bodies

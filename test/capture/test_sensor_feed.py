@@ -16,6 +16,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Collider, Scene, Surface, Thing
 from simjudge.scene.solid_meshes import box, plane
 from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.camera.rig import MountedCamera
 from simjudge.sensors.lidar.point_cloud import read_cloud
 from simjudge.sensors.sensor_file import read_sensors
 from simjudge.vehicle.vehicle_file import read_vehicle
@@ -52,7 +53,8 @@ def drive(tmp_path_factory):
     engine.step(1.0)  # until it stands
     camera = replace(read_camera("plain_half"), rate=10)
     events = []
-    for event in LockStep(engine, camera, Pose((0.2, 0, 0.1)), feed=SensorFeed(engine, specs, 3)).events():
+    mounted = MountedCamera("camera", camera, Pose((0.2, 0, 0.1)))
+    for event in LockStep(engine, [mounted], feed=SensorFeed(engine, specs, 3)).events():
         if event.time > 1_600_000_000:
             break
         events.append(event)

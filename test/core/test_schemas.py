@@ -14,6 +14,7 @@ SCRIPT = runpy.run_path(str(ROOT / "scripts/schemas.py"))
 SHIPPED = {
     "calibration": "config/*_camera.yaml",
     "camera": "config/cameras/*.yaml",
+    "rig": "config/rigs/*.yaml",
     "colours": "config/detectors/*.yaml",
     "robot": "config/art1.yaml",
     "scene": "config/scenes/*.yaml",

@@ -13,6 +13,7 @@ from simjudge.graph.node_interfaces import NODES
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 from simjudge.nodes.simulated_camera import SimulatedCamera
 from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.camera.rig import MountedCamera
 
 PICTURE = np.random.default_rng(0).integers(0, 256, (720, 1280, 3), np.uint8)
 JPEG = encode_jpeg(PICTURE, 30)
@@ -31,7 +32,8 @@ class SimulatedSource(SimjudgeNode):
 
     def __init__(self):
         super().__init__()
-        self.camera = SimulatedCamera(self, read_camera("art1"), {1: "red cone", 2: "green cone"}, frame_id="lens")
+        mounted, names = MountedCamera("camera", read_camera("art1")), {1: "red cone", 2: "green cone"}
+        self.camera = SimulatedCamera(self, mounted, names, frame_id="lens")
         threading.Thread(target=self.publish_all, daemon=True).start()
 
     def publish_all(self):

@@ -22,7 +22,7 @@ class Topics:
     """Topics to read from a recording; None finds them by type and name.
 
     Attributes:
-        image_topic: of sensor_msgs/Image or CompressedImage.
+        image_topic: of sensor_msgs/Image or CompressedImage; or the name of the camera, front for /front/image_raw.
         label_topic: of the ground truth: simjudge_msgs/LabelledObjectArray or vision_msgs/Detection2DArray.
         detection_topic: of what a detector found: simjudge_msgs/DetectionArray or vision_msgs/Detection2DArray.
     """

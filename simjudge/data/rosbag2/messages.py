@@ -13,22 +13,46 @@ from simjudge.core.masks import Masks
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, DETECTIONS, FRAME_INFO, IMAGE, LABELS
 from simjudge.data.rosbag2.pixels import format_name
 
-FRAME_ID = "camera_optical_frame"
-"""The coordinate frame in the headers (REP 103: z forward, x right, y down)."""
+CAMERA = "camera"
+"""Name of the one camera of a car without a rig: its topics and frames begin with it."""
+
+
+def camera_link(camera: str) -> str:
+    """The coordinate frame of a camera's body (REP 103: x forward, y left, z up).
+
+    Args:
+        camera: its name.
+    """
+    return f"{camera.replace('/', '_')}_link"
+
+
+def optical_frame(camera: str) -> str:
+    """The coordinate frame of a camera's images (REP 103: z forward, x right, y down).
+
+    Args:
+        camera: its name.
+    """
+    return f"{camera.replace('/', '_')}_optical_frame"
+
+
+FRAME_ID = optical_frame(CAMERA)
+"""The coordinate frame in the headers of frames whose camera has no name."""
 
 
 class MessageMaker:
     """Makes the messages of a set's frames, one frame at a time."""
 
-    def __init__(self, types: Typestore, frames: FrameSet, stamps: IntArray) -> None:
+    def __init__(self, types: Typestore, frames: FrameSet, stamps: IntArray, frame_id: str = FRAME_ID) -> None:
         """Remember the set.
 
         Args:
             types: knows the messages.
             frames: the set.
             stamps: int64 (F,), nanoseconds, the stamp of each frame's messages.
+            frame_id: coordinate frame in the headers.
         """
         self._frames, self._stamps, self._types = frames, stamps, types.types
+        self._frame_id = frame_id
         self._object_rows = row_offsets(frames.objects.frame, len(frames))
         table = frames.predictions
         self._prediction_rows = None if table is None else row_offsets(table.frame, len(frames))
@@ -151,7 +175,7 @@ class MessageMaker:
     def _header(self, index: int) -> Any:
         sec, nanosec = divmod(int(self._stamps[index]), 1_000_000_000)
         stamp = self._new("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)
-        return self._new("std_msgs/msg/Header", stamp=stamp, frame_id=FRAME_ID)
+        return self._new("std_msgs/msg/Header", stamp=stamp, frame_id=self._frame_id)
 
     def _head(self, index: int) -> dict[str, Any]:
         """What the three messages of simjudge have in common."""

@@ -66,13 +66,15 @@ def choose_topics(
     Args:
         where: how to name the recording.
         types: message type by topic name.
-        image, label, detection: topics that the user names, None where simjudge is to find out.
+        image, label, detection: topics that the user names, None where simjudge is to find out. The images may be named
+            by their camera too: front for /front/image_raw.
 
     Raises:
         SimjudgeError: a named topic is missing or of the wrong type, several would do, or none would.
     """
     images = _images(where, types, image)
     near = images[0] if images else ""
+    types = _without_other_cameras(types, near, {"/" + name.lstrip("/") for name in (label, detection) if name})
     is_label = {t: bool(_LABEL_NAME.search(t)) for t in types}
     free = {t: kind for t, kind in types.items() if kind != VISION_BOXES or (is_label[t] and t != detection)}
     labels = _one(where, types, _LABEL, label, free, near)
@@ -88,14 +90,31 @@ def choose_topics(
 
 
 def _images(where: str, types: Mapping[str, str], named: str | None) -> tuple[str, ...]:
-    if named is not None:
-        return (_checked(where, types, _IMAGE, named),)
     found = [t for t, kind in types.items() if kind in _IMAGE.types]
+    if named is not None:
+        of_camera = [t for t in found if t.startswith(f"/{named.strip('/')}/") and not _NO_PHOTOGRAPH.search(t)]
+        if len({_camera(t) for t in of_camera}) != 1 or named in types:
+            return (_checked(where, types, _IMAGE, named),)
+        return tuple(sorted(of_camera, key=lambda t: types[t] != IMAGE))
     cameras = sorted({_camera(t) for t in found if not _NO_PHOTOGRAPH.search(t)} or {_camera(t) for t in found})
     if len(cameras) > 1:
         raise SimjudgeError(_ambiguous(where, _IMAGE, found))
     # Raw first: where both are there, the compressed one is a copy with losses.
     return tuple(sorted((t for t in found if _camera(t) in cameras), key=lambda t: types[t] != IMAGE))
+
+
+def _without_other_cameras(types: Mapping[str, str], near: str, named: set[str]) -> Mapping[str, str]:
+    """The topics without those that belong to another camera than the chosen one: its boxes are of other images."""
+    others = [t for t, kind in types.items() if kind in _IMAGE.types and _camera(t) != _camera(near)]
+
+    def is_foreign(topic: str) -> bool:
+        return any(_kinship(topic, other) > _kinship(topic, near) for other in others)
+
+    return {
+        t: kind for t, kind in types.items()
+        if not near or t in named or kind not in (*_LABEL.types, *_DETECTION.types, CAMERA_INFO, FRAME_INFO)
+        or not is_foreign(t)
+    }  # fmt: skip
 
 
 def _camera(topic: str) -> str:
@@ -152,5 +171,6 @@ def _kinship(topic: str, near: str) -> int:
 
 def _ambiguous(where: str, role: TopicRole, found: list[str]) -> str:
     flag = role.option.replace(" ", "-")
-    choose = f"choose one with 'simjudge convert IN OUT --{flag} TOPIC'"
+    choose = f"choose one with --{flag} TOPIC (of info, detect and convert"
+    choose += "; of compare with --a-image-topic, --b-image-topic)" if role is _IMAGE else ")"
     return f"{where}: several {role.what} topics; {choose}: {', '.join(sorted(found))}"

@@ -17,6 +17,7 @@ from simjudge.core.files import output_path, plain_os_errors
 from simjudge.core.frames import NO_STAMP, FrameSet, IntArray
 from simjudge.core.images import ImageError
 from simjudge.data.rosbag2.interfaces import (
+    CAMERA_INFO,
     COMPRESSED_IMAGE,
     DETECTIONS,
     FRAME_INFO,
@@ -26,7 +27,7 @@ from simjudge.data.rosbag2.interfaces import (
 )
 from simjudge.data.rosbag2.live_recording import write_trouble
 from simjudge.data.rosbag2.mcap_writer import STORAGE_OF_SUFFIX, CheckedWriter, StorageName
-from simjudge.data.rosbag2.messages import MessageMaker
+from simjudge.data.rosbag2.messages import CAMERA, MessageMaker
 from simjudge.data.rosbag2.offered_qos import offered_qos
 from simjudge.data.rosbag2.unfinished import UnfinishedRecording
 
@@ -35,13 +36,25 @@ ExtraMessages = Callable[[int], Iterable[tuple[str, Any]]]
 
 DETECTOR_KEY = "simjudge.detector"
 """Under this key rosbag2's custom data say which detector made the predictions."""
-DEFAULT_TOPICS = {
-    FRAME_INFO: "/camera/frame_info",
-    IMAGE: "/camera/image_raw",
-    COMPRESSED_IMAGE: "/camera/image_raw/compressed",
-    LABELS: "/camera/ground_truth",
-    DETECTIONS: "/camera/detections",
-}
+
+
+def camera_topics(camera: str = CAMERA) -> dict[str, str]:
+    """The topics of a camera, by message type.
+
+    Args:
+        camera: its name.
+    """
+    return {
+        FRAME_INFO: f"/{camera}/frame_info",
+        IMAGE: f"/{camera}/image_raw",
+        COMPRESSED_IMAGE: f"/{camera}/image_raw/compressed",
+        CAMERA_INFO: f"/{camera}/camera_info",
+        LABELS: f"/{camera}/ground_truth",
+        DETECTIONS: f"/{camera}/detections",
+    }
+
+
+DEFAULT_TOPICS = camera_topics()
 _FIRST = 1_000_000_000
 """Stamp of the first of the frames that have none, nanoseconds."""
 _STEP = 100_000_000

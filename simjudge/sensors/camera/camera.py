@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from simjudge.core.errors import UsageError
 from simjudge.sensors.camera.chain import Step
 from simjudge.sensors.camera.chrono_camera import ChronoCamera
 from simjudge.sensors.camera.lens import Lens
@@ -44,3 +45,17 @@ class Camera:
     def rays_per_pixel(self) -> int:
         """What `Engine.render` is asked for."""
         return self.supersampling**2
+
+    def at_rate(self, rate: float) -> Camera:
+        """The same camera with another rate.
+
+        Args:
+            rate: images a second.
+
+        Raises:
+            UsageError: it is not above 0, or an exposure takes longer.
+        """
+        if not rate > 0 or self.exposure_time > 1 / rate:
+            most = f", and at most {1 / self.exposure_time:g} for its exposure" if self.exposure_time else ""
+            raise UsageError(f"{rate:g} pictures a second of camera {self.name}: more than 0{most}")
+        return replace(self, rate=rate)

@@ -35,7 +35,7 @@ import numpy as np
 from pydantic import model_validator
 from pydantic.json_schema import JsonSchemaValue
 
-from simjudge.core.documents import Document, Fields, read_document
+from simjudge.core.documents import Document, Fields, check_content
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import (
     Choice,
@@ -52,6 +52,7 @@ from simjudge.core.field_types import (
 )
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.installed import CAMERA, find_file
+from simjudge.core.yaml_file import read_yaml
 from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.sensors.camera.calibration_file import holds_calibration, read_calibration
 from simjudge.sensors.camera.camera import Camera
@@ -268,7 +269,10 @@ def read_camera(given: str | Path) -> Camera:
     path = Path(given) if is_recording(Path(given)) else find_file(given, CAMERA)
     if holds_calibration(path):
         return _plain_camera(path)
-    document = read_document(path, CameraFile, "camera")
+    content = read_yaml(path)
+    if isinstance(content.content, dict) and "cameras" in content.content:
+        raise UsageError(f"{path}: holds several cameras; one is needed here, so give the file or name of one of them")
+    document = check_content(content.content, CameraFile, "camera", path, (content,))
     file = document.content
     return Camera(
         name=file.name or path.stem,

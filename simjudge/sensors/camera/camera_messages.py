@@ -9,10 +9,11 @@ import numpy as np
 
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, standard_types
 from simjudge.data.rosbag2.messages import FRAME_ID
+from simjudge.data.rosbag2.writing import DEFAULT_TOPICS
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.calibration import Calibration
 
-CAMERA_INFO_TOPIC = "/camera/camera_info"
+CAMERA_INFO_TOPIC = DEFAULT_TOPICS[CAMERA_INFO]
 TF_TOPIC = "/tf"
 
 

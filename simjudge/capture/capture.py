@@ -14,9 +14,11 @@ import numpy.typing as npt
 
 from simjudge.capture.exposure import CapturedImage, FrameExposure, develop, gather_light
 from simjudge.capture.ground_truth import GroundTruth, Labelling, ground_truth
+from simjudge.capture.ray_timing import engine_with_ray_times, timed_exposure
 from simjudge.core.display import ShortRepr
 from simjudge.core.images import EncodedImage, RgbImage
 from simjudge.engines.contract import Engine, Labels
+from simjudge.engines.ray_times import TimedExposure
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene
 from simjudge.sensors.camera.camera import Camera
@@ -28,14 +30,16 @@ class RawFrame(ShortRepr):
 
     Attributes:
         exposure: where the camera and the bodies were.
+        timed: when each ray saw the scene, where rays have times of their own; None: all in the exposure's moments.
         scene: the scene that the engine had then.
         light: linear radiance (H, W, 3) on the sensor; None where no image is wanted.
-        labels: class, instance and depth (H, W) in the middle of the exposure.
+        labels: class, instance and depth (H, W) in the middle of the exposure, of each row's own where rows differ.
         light_seconds: time that the light took, seconds of the wall clock.
         label_seconds: time that the labels took, likewise.
     """
 
     exposure: FrameExposure
+    timed: TimedExposure | None
     scene: Scene
     light: npt.NDArray[np.float32] | None
     labels: Labels
@@ -121,7 +125,12 @@ class Capture:
             labelling: which objects are labelled; None for the defaults.
             seed: seed of the camera's noise.
             masks: whether the objects get pixel masks too.
+
+        Raises:
+            SimjudgeError: the camera gives rays times of their own, and the engine cannot.
         """
+        if camera.has_ray_times:
+            engine_with_ray_times(engine, camera)
         self.engine, self.camera = engine, camera
         self._labelling, self._seed, self._masks = labelling or Labelling(), seed, masks
 
@@ -135,11 +144,23 @@ class Capture:
         Raises:
             SimjudgeError: the camera asks for something that the engine has not.
         """
+        timed = timed_exposure(self.camera, exposure, self._seed)
         begin = time.perf_counter()
-        light = gather_light(self.engine, self.camera, exposure.scene_states) if image else None
+        light = self._light(exposure, timed) if image else None
         lit = time.perf_counter()
-        labels = self.engine.labels(self.camera.lens, exposure.middle)
-        return RawFrame(exposure, self.engine.scene, light, labels, lit - begin, time.perf_counter() - lit)
+        labels = self._labels(exposure, timed)
+        return RawFrame(exposure, timed, self.engine.scene, light, labels, lit - begin, time.perf_counter() - lit)
+
+    def _light(self, exposure: FrameExposure, timed: TimedExposure | None) -> npt.NDArray[np.float32]:
+        if timed is None:
+            return gather_light(self.engine, self.camera, exposure.scene_states)
+        engine = engine_with_ray_times(self.engine, self.camera)
+        return engine.render_timed(self.camera.lens, timed, self.camera.rays_per_pixel)
+
+    def _labels(self, exposure: FrameExposure, timed: TimedExposure | None) -> Labels:
+        if timed is None:
+            return self.engine.labels(self.camera.lens, exposure.middle)
+        return engine_with_ray_times(self.engine, self.camera).labels_timed(self.camera.lens, timed)
 
     def finish(self, raw: RawFrame) -> CapturedFrame:
         """Develop the image of an observed frame and find its objects. This may run beside the next `observe`.
@@ -148,7 +169,9 @@ class Capture:
             raw: an observed frame; the engine may have another scene by now.
         """
         camera, exposure = self.camera, raw.exposure
-        truth = ground_truth(raw.scene, camera.lens, exposure.middle, raw.labels, self._labelling, masks=self._masks)
+        truth = ground_truth(
+            raw.scene, camera.lens, exposure.middle, raw.labels, self._labelling, timed=raw.timed, masks=self._masks
+        )
         if raw.light is None:
             return CapturedFrame(exposure, None, raw.labels, truth)
         image = develop(camera, raw.light, exposure.frame_name, self._seed)

@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
+from simjudge.capture.cast_silhouette import RowStates, pixels_alone_by_rays
 from simjudge.capture.silhouette import pixels_alone
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import IntArray, Objects
 from simjudge.core.masks import Masks
 from simjudge.engines.contract import Labels, SceneState
+from simjudge.engines.ray_times import TimedExposure
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh, Scene, Thing
 from simjudge.sensors.camera.lens import Lens
@@ -70,6 +72,7 @@ def ground_truth(
     labels: Labels,
     labelling: Labelling | None = None,
     *,
+    timed: TimedExposure | None = None,
     masks: bool = False,
 ) -> GroundTruth:
     """The labelled objects in an image.
@@ -80,6 +83,7 @@ def ground_truth(
         scene_state: where camera and bodies were.
         labels: class, instance and depth (H, W) through the pixels' centres, as the engine gave them.
         labelling: which objects are labelled; None for the defaults.
+        timed: when each row was exposed; None: all in `scene_state`.
         masks: whether the objects get pixel masks too.
     """
     limits = labelling or Labelling()
@@ -97,7 +101,10 @@ def ground_truth(
             continue
         visible_pixels = int(size[instance])
         meshes = [(thing.mesh, scene_state.bodies.get(thing.name, thing.pose)) for thing in things]
-        alone = pixels_alone(meshes, scene_state.camera, lens)
+        if timed is None:
+            alone = pixels_alone(meshes, scene_state.camera, lens)
+        else:
+            alone = pixels_alone_by_rays(things, RowStates(lens.size[1], scene_state, timed), lens)
         # Rays along an edge may be decided differently by the two ray casters.
         visible = visible_pixels / max(visible_pixels, alone)
         if visible >= limits.min_visible:

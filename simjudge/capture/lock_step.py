@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation, Slerp
 
 from simjudge.capture.exposure import FrameExposure
 from simjudge.capture.follow_camera import FollowCamera
 from simjudge.capture.sensor_feed import SensorBatch, SensorFeed
 from simjudge.core.frames import stamp_to_name
 from simjudge.engines.contract import Engine, Poses, SceneState
-from simjudge.geometry.poses import Pose
+from simjudge.geometry.poses import Pose, interpolate_pose
 from simjudge.sensors.camera.rig import MountedCamera
 from simjudge.sensors.camera.shutter import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
 from simjudge.vehicle.vehicle import VehicleState
@@ -265,18 +264,3 @@ def _interpolate_state(one: VehicleState, other: VehicleState, share: float, tim
         (1 - share) * one.steering_angle + share * other.steering_angle,
         mixed("wheel_speeds"),
     )
-
-
-def interpolate_pose(begin: Pose, end: Pose, share: float) -> Pose:
-    """The pose between two poses: linear in position, along the shortest arc in orientation.
-
-    Args:
-        begin: pose at share 0.
-        end: pose at share 1.
-        share: 0 to 1.
-    """
-    if begin == end:
-        return begin
-    ends = Rotation.from_quat([begin.orientation, end.orientation])
-    position = (1 - share) * np.array(begin.position) + share * np.array(end.position)
-    return Pose(tuple(position.tolist()), tuple(Slerp([0, 1], ends)(share).as_quat().tolist()))

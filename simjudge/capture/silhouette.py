@@ -47,6 +47,26 @@ def pixels_alone(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -
         camera: pose of the optical frame in the world.
         lens: the camera's lens.
     """
+    corners, box = triangle_boxes(parts, camera, lens)
+    if not len(box):
+        return 0
+    low, high = box[:, :2].min(0), box[:, 2:].max(0)
+    every = pixel_stride(low, high)
+    box = np.concatenate([-((low - box[:, :2]) // every), (box[:, 2:] - low) // every], 1)
+    return every**2 * int(_covered(unlimited_rays(lens, low, high, every), corners, box))
+
+
+def triangle_boxes(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -> tuple[FloatArray, IntArray]:
+    """The triangles of a thing that may be seen on an image without edges, and where.
+
+    Args:
+        parts: the thing's meshes with their poses in the world.
+        camera: pose of the optical frame in the world.
+        lens: the camera's lens.
+
+    Returns:
+        Corners (F, 3, 3) in the optical frame, metres; first column and row, last column and row, int64 (F, 4).
+    """
     vertices = np.concatenate([camera.to_body(pose.to_world(mesh.vertices)) for mesh, pose in parts])
     first = np.cumsum([0, *(len(mesh.vertices) for mesh, _ in parts)])
     faces = np.concatenate([mesh.faces + start for (mesh, _), start in zip(parts, first[:-1], strict=True)])
@@ -54,13 +74,16 @@ def pixels_alone(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -
     within = bool(np.all(np.abs(vertices[:, :2]) < WIDEST * vertices[:, 2:]))
     box = _boxes(vertices, faces, lens) if within else _boxes_clipped(corners, lens)
     known = box[:, 0] <= box[:, 2]
-    if not known.any():
-        return 0
-    corners, box = corners[known], box[known]
-    low, high = box[:, :2].min(0), box[:, 2:].max(0)
-    every = math.ceil(math.sqrt(float(np.prod(high - low + 1)) / _MOST))
-    box = np.concatenate([-((low - box[:, :2]) // every), (box[:, 2:] - low) // every], 1)
-    return every**2 * int(_covered(_rays(lens, low, high, every), corners, box))
+    return corners[known], box[known]
+
+
+def pixel_stride(low: IntArray, high: IntArray) -> int:
+    """n, where every n-th pixel of every n-th row is tested.
+
+    Args:
+        low, high: first and last pixel (x, y) of the area.
+    """
+    return math.ceil(math.sqrt(float(np.prod(high - low + 1)) / _MOST))
 
 
 def _boxes(vertices: FloatArray, faces: IntArray, lens: Lens) -> IntArray:
@@ -181,8 +204,17 @@ def _sampled_map(lens: Lens) -> _LensMap:
     return _LensMap(end, slope[:-2], bend, beyond, reach)
 
 
-def _rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> FloatArray:
-    """Rays (h, w, 3) through the centres of every n-th pixel from `low` to `high`, both (x, y) and included."""
+def unlimited_rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> FloatArray:
+    """Rays through the centres of pixels of an image without edges; NaN beyond 80 degrees to either side, up or down.
+
+    Args:
+        lens: the camera's lens.
+        low, high: first and last pixel (x, y), both included.
+        every: n, for every n-th pixel of every n-th row.
+
+    Returns:
+        Float64 (h, w, 3), unit, optical frame.
+    """
     inside = (low >= 0).all() and (high < lens.size).all()
     if inside and every == 1:
         if lens not in _kept:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.transform import Rotation
+from scipy.spatial.transform import Rotation, Slerp
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
@@ -137,6 +137,21 @@ class Pose:
     def optical_frame(self) -> Pose:
         """The optical frame of a camera whose body (x ahead, y left, z up) has this pose."""
         return self @ Pose(orientation=OPTICAL_ORIENTATION)
+
+
+def interpolate_pose(begin: Pose, end: Pose, share: float) -> Pose:
+    """The pose between two poses: linear in position, along the shortest arc in orientation.
+
+    Args:
+        begin: pose at share 0.
+        end: pose at share 1.
+        share: 0 to 1.
+    """
+    if begin == end:
+        return begin
+    ends = Rotation.from_quat([begin.orientation, end.orientation])
+    position = (1 - share) * np.array(begin.position) + share * np.array(end.position)
+    return Pose(tuple(position.tolist()), tuple(Slerp([0, 1], ends)(share).as_quat().tolist()))
 
 
 @dataclass(frozen=True, repr=False)

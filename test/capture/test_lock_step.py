@@ -6,9 +6,9 @@ from itertools import pairwise, takewhile
 import numpy as np
 import pytest
 
-from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample, interpolate_pose
+from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.core.errors import UsageError
-from simjudge.geometry.poses import Pose
+from simjudge.geometry.poses import Pose, interpolate_pose
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.rig import Follow, MountedCamera
 from simjudge.vehicle.vehicle import VehicleState

@@ -14,6 +14,7 @@ from simjudge.core.frames import FloatArray
 from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
 from simjudge.engines.default.bodies import Bodies
 from simjudge.engines.default.variant import choose_variant, describe_variant
+from simjudge.engines.ray_times import TimedExposure
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene
 from simjudge.sensors.camera.lens import Lens
@@ -103,6 +104,14 @@ class DefaultEngine:
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
         """Classes, instances and depth through the pixels' centres: see `Engine.labels`."""
         return self._seen().labels(lens, scene_state)
+
+    def render_timed(self, lens: Lens, exposure: TimedExposure, rays_per_pixel: int = 1) -> npt.NDArray[np.float32]:
+        """Linear RGB radiance (H, W, 3), each ray at its own time: see `EngineWithRayTimes.render_timed`."""
+        return self._seen().render_timed(lens, exposure, rays_per_pixel)
+
+    def labels_timed(self, lens: Lens, exposure: TimedExposure) -> Labels:
+        """Classes, instances and depth, each row at its own time: see `EngineWithRayTimes.labels_timed`."""
+        return self._seen().labels_timed(lens, exposure)
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first: see `Engine.cast_rays`."""

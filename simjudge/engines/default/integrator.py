@@ -59,12 +59,14 @@ class Rays(NamedTuple):
     """A wavefront of a lens's rays, on the device.
 
     Attributes:
-        direction: unit vectors in the camera's frame.
+        direction: unit vectors in the camera's frame; in the world where the rays have origins of their own.
         grain: two numbers in 0..1 for each ray: where in its lobe a surface mirrors it.
+        origin: world, metres; None: all begin where the view has the camera.
     """
 
     direction: Any
     grain: Any
+    origin: Any = None
 
 
 class Spot(NamedTuple):
@@ -143,6 +145,21 @@ class Integrator:
         things, depth = t.host(thing, t.select(hit.valid, hit.distance * rays.direction[2], math.inf))
         return things, depth
 
+    def things_and_distance(self, rays: Rays, view: View) -> tuple[Any, Any]:
+        """Thing (-1: nothing is hit) and distance (inf) of rays, on the host.
+
+        Args:
+            rays: starts and directions.
+            view: pose of the camera.
+
+        Returns:
+            Thing (N,) and distance along the ray (N,), metres.
+        """
+        t = self._t
+        hit = t.hit(*self._start(rays, view), t.everywhere)
+        things, distance = t.host(t.select(hit.valid, hit.thing, -1), t.select(hit.valid, hit.distance, math.inf))
+        return things, distance
+
     def radiance(self, rays: Rays, view: View, block: int) -> Floats:
         """Radiance (N / block, 3) along rays, averaged over each `block` in a row, on the host.
 
@@ -174,6 +191,8 @@ class Integrator:
 
     def _start(self, rays: Rays, view: View) -> tuple[Any, Any]:
         """Origin and directions in the world."""
+        if rays.origin is not None:
+            return rays.origin, rays.direction
         r = self._t.same(view.rotation.ravel().tolist())
         return self._t.vector(self._t.same(view.origin.tolist())), self._rotated(r, rays.direction)
 

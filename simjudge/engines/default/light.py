@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache, partial
-from typing import Any
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -15,20 +14,19 @@ from simjudge.engines.contract import Hits, Labels, Poses, SceneState
 from simjudge.engines.default.grain import grain, grain_shift
 from simjudge.engines.default.integrator import Integrator, Rays, View
 from simjudge.engines.default.packed import Floats, Integers, pack, world_vertices
+from simjudge.engines.default.pixel_order import image_from_parts, pixel_order
+from simjudge.engines.default.timed_light import TimedLight
 from simjudge.engines.default.tracer import Tracer
 from simjudge.engines.default.variant import choose_variant, describe_variant, load_mitsuba
+from simjudge.engines.ray_times import TimedExposure
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Thing
 from simjudge.sensors.camera.lens import Lens
 
-_BLOCK = 4
-"""Side, in pixels, of the blocks in which rays are ordered."""
 _PART = 1 << 14
 """Pixels whose rays a lens computes at once."""
 _UNIT = 1e-3
 """A unit vector's length may be off by this much."""
-_LENSES = 4
-"""Lenses whose order of pixels is kept."""
 _BUNDLES = 12
 """Sets of rays that are kept."""
 
@@ -63,6 +61,7 @@ class Light:
         self._integrator = Integrator(self._tracer, packed)
         self._tracer.move({}, self._rotations, self._positions)
         self._integrator.set_rotations(self._rotations)
+        self._timed = TimedLight(self._tracer, self._integrator, self._place)
         self._rays: dict[tuple[Lens, int, tuple[int, ...]], list[Rays]] = {}
         self.variant = describe_variant(choose_variant())
 
@@ -82,9 +81,7 @@ class Light:
         Raises:
             UsageError: no instant, a number of rays that is no square, or a body that nobody knows.
         """
-        n = math.isqrt(max(rays_per_pixel, 0))
-        if n < 1 or n * n != rays_per_pixel:
-            raise UsageError(f"{rays_per_pixel} rays per pixel: 1, 4, 9, 16 or another square is needed")
+        n = _side(rays_per_pixel)
         if not scene_states:
             raise UsageError("an exposure needs one instant or more")
         light = self._integrator.radiance
@@ -94,7 +91,7 @@ class Light:
             view = _view(lens, scene_state.camera, n)
             dealt = _dealt(n * n, len(scene_states), number)
             rays = self._rays_of(lens, n, dealt)
-            total += _picture(lens, self._tracer.follow(partial(light, view=view, block=len(dealt)), rays))
+            total += image_from_parts(lens.size, self._tracer.follow(partial(light, view=view, block=len(dealt)), rays))
         return total if len(scene_states) == 1 else total / np.float32(len(scene_states))
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
@@ -110,8 +107,17 @@ class Light:
         self._place(scene_state.bodies)
         view = _view(lens, scene_state.camera, 1)
         parts = self._tracer.follow(partial(self._integrator.things_and_depth, view=view), self._rays_of(lens, 1, (0,)))
-        thing = _picture(lens, [part[0] for part in parts])
-        return Labels(self._class_id[thing], self._instance[thing], _picture(lens, [part[1] for part in parts]))
+        thing, depth = (image_from_parts(lens.size, [part[k] for part in parts]) for k in (0, 1))
+        return Labels(self._class_id[thing], self._instance[thing], depth)
+
+    def render_timed(self, lens: Lens, exposure: TimedExposure, rays_per_pixel: int) -> npt.NDArray[np.float32]:
+        """Linear RGB radiance (H, W, 3), each ray at its own time; see `ray_times.EngineWithRayTimes`."""
+        return self._timed.render(lens, exposure, _side(rays_per_pixel))
+
+    def labels_timed(self, lens: Lens, exposure: TimedExposure) -> Labels:
+        """Classes, instances and depth, each row at its own time; see `ray_times.EngineWithRayTimes`."""
+        thing, depth = self._timed.things_and_depth(lens, exposure)
+        return Labels(self._class_id[thing], self._instance[thing], depth)
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first, bodies not named where the scene has them; see `simjudge.engines.contract.Engine`.
@@ -149,7 +155,7 @@ class Light:
         """Give back what it holds."""
         self._rays.clear()
         tracer = self._tracer
-        del self._tracer, self._integrator
+        del self._tracer, self._integrator, self._timed
         tracer.close()
 
     def _place(self, bodies: Poses) -> None:
@@ -169,12 +175,12 @@ class Light:
             self._integrator.set_rotations(self._rotations)
 
     def _rays_of(self, lens: Lens, n: int, chosen: tuple[int, ...]) -> list[Rays]:
-        """The lens's rays, the chosen of n x n a pixel, pixels in `_order`, in wavefronts."""
+        """The lens's rays, the chosen of n x n a pixel, pixels in `pixel_order`, in wavefronts."""
         key = (lens, n, chosen)
         if key not in self._rays:
             while len(self._rays) >= _BUNDLES:
                 self._rays.pop(next(iter(self._rays)))
-            order = _order(lens.size)
+            order = pixel_order(lens.size)
             pixels = np.stack([order % lens.size[0], order // lens.size[0]], 1)
             count = max(self._tracer.wavefront // len(chosen), 1)
             parts = (pixels[k : k + count] for k in range(0, len(pixels), count))
@@ -224,23 +230,14 @@ def make_tracer(things: Sequence[Thing], first_face: Integers) -> Tracer:
     return MitsubaTracer(vertices, [thing.mesh.faces for thing in things], first_face)
 
 
+def _side(rays_per_pixel: int) -> int:
+    """Rays along each side of a pixel."""
+    n = math.isqrt(max(rays_per_pixel, 0))
+    if n < 1 or n * n != rays_per_pixel:
+        raise UsageError(f"{rays_per_pixel} rays per pixel: 1, 4, 9, 16 or another square is needed")
+    return n
+
+
 def _view(lens: Lens, camera: Pose, n: int) -> View:
     spread = 2 / (lens.focal[0] + lens.focal[1]) / n
     return View(camera.rotation_matrix(), np.array(camera.position), spread, grain_shift(camera))
-
-
-def _picture(lens: Lens, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """A picture from what the wavefronts brought."""
-    width, height = lens.size
-    values = np.concatenate(parts)
-    out = np.empty_like(values)
-    out[_order(lens.size)] = values
-    return out.reshape(height, width, *values.shape[1:])
-
-
-@lru_cache(maxsize=_LENSES)
-def _order(size: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """Indices of all pixels along a Z curve in each square block: rays that go the same way stand together."""
-    width, height = size
-    y, x = np.divmod(np.arange(width * height), width)
-    return np.lexsort((x & 1, y & 1, x & 2, y & 2, x // _BLOCK, y // _BLOCK))

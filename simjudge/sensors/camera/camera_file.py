@@ -8,7 +8,9 @@
     rate: 30                       # images a second
     lag: 0.03                      # seconds from an image's stamp until it is handed over; 0 by default
     exposure_time: 0.01            # seconds, from the stamp on; 0 by default: no motion blur
-    exposure_samples: 4            # moments that the exposure is made of; 4 by default
+    exposure_samples: 4            # moments that the exposure is made of; 4 by default, 32 with motion_blur: rays
+    motion_blur: rays              # each ray has a time of its own; or moments (the default), which all rays share
+    line_time: 2.0e-5              # seconds from a row's exposure to the next row's (rolling shutter); 0 by default
     gain: 1.0                      # linear radiance times this is full scale; 1 by default
     filters:                       # in the order in which light and signal take them; none by default
       - shot_noise: {shot: 6, read: 0.5}
@@ -74,7 +76,7 @@ _LARGEST_SIDE = 20000
 """Pixels."""
 _PLAIN_RATE = 30.0
 """Images a second of a camera of which nothing is known but its calibration."""
-_DEFAULT_SAMPLES = 4
+_DEFAULT_SAMPLES = {"moments": 4, "rays": 32}
 """Moments of an exposure where the file does not say."""
 _TRIAL = np.full((8, 8, 3), 0.5)
 """An image on which filters are tried."""
@@ -192,8 +194,15 @@ class CameraFile(Fields):
     """N, for N x N rays a pixel."""
     exposure_time: Annotated[float, Number(ge=0)] = 0.0
     """Seconds that light falls on the sensor, from the stamp on; 0: no motion blur."""
-    exposure_samples: Annotated[int, Whole(1, _MOST_SAMPLES)] = _DEFAULT_SAMPLES
-    """Moments that the exposure is made of."""
+    exposure_samples: Annotated[int, Whole(1, _MOST_SAMPLES)] | None = None
+    """Moments that the exposure is made of, 4 if left out. With motion_blur rays or a line_time: parts of it in each of
+    which moving bodies stand (the camera moves on), 32 if left out."""
+    motion_blur: Annotated[Literal["moments", "rays"], Choice()] | None = None
+    """Moments: all rays share a few moments, so that fast edges show as ghosts. Rays: each ray has a time of its own,
+    so that they show as grain; engine default only. Moments if left out, rays with a line_time."""
+    line_time: Annotated[float, Number(ge=0)] = 0.0
+    """Seconds from a row's exposure to the next row's, top to bottom (rolling shutter); 0: all rows at once; engine
+    default only."""
     gain: Annotated[float, Number(gt=0)] = 1.0
     """Linear radiance times this, 1 is full scale."""
     rate: Annotated[float, Number(gt=0)]
@@ -211,6 +220,8 @@ class CameraFile(Fields):
         self._check_exposure()
         if self.chrono is not None and self.exposure_time:
             raise conflict("Chrono's own camera takes one instant; remove one of the two", "exposure_time")
+        if self.chrono is not None and self.line_time:
+            raise conflict("Chrono's own camera takes one instant; remove one of the two", "line_time")
         if self.chrono is not None and self.chrono.physical and "gain" in self.model_fields_set:
             raise conflict("chrono.physical has aperture, exposure and iso in its place; remove it", "gain")
         self._check_chain()
@@ -252,8 +263,21 @@ class CameraFile(Fields):
         if self.exposure_time > 1 / self.rate:
             message = f"0 to {1 / self.rate:.4g} seconds (1 / rate) are needed{shown(self.exposure_time)}"
             raise conflict(message, "exposure_time")
-        if self.exposure_time == 0 and "exposure_samples" in self.model_fields_set:
+        if self.line_time and self.motion_blur == "moments":
+            raise conflict(
+                "rows of a rolling shutter share no moments; remove one of the two", "line_time"
+            )
+        if self.exposure_time == 0 and self.motion_blur is not None:
+            raise conflict("needs an exposure_time above 0; give one or remove it", "motion_blur")
+        if self.exposure_time == self.line_time == 0 and self.exposure_samples is not None:
             raise conflict("needs an exposure_time above 0; give one or remove it", "exposure_samples")
+
+    def shutter(self) -> tuple[str, int]:
+        """Kind of motion blur, and moments of the exposure."""
+        kind = self.motion_blur or ("rays" if self.line_time else "moments")
+        if not self.exposure_time and not self.line_time:
+            return kind, 1
+        return kind, self.exposure_samples or _DEFAULT_SAMPLES[kind]
 
 
 def read_camera(given: str | Path) -> Camera:
@@ -273,20 +297,30 @@ def read_camera(given: str | Path) -> Camera:
     if isinstance(content.content, dict) and "cameras" in content.content:
         raise UsageError(f"{path}: holds several cameras; one is needed here, so give the file or name of one of them")
     document = check_content(content.content, CameraFile, "camera", path, (content,))
-    file = document.content
-    return Camera(
+    file, lens = document.content, _lens(document)
+    motion_blur, samples = file.shutter()
+    camera = Camera(
         name=file.name or path.stem,
         path=path,
-        lens=_lens(document),
+        lens=lens,
         steps=file.filters,
         rate=file.rate,
         lag=file.lag,
         supersampling=file.supersampling,
         exposure_time=file.exposure_time,
-        exposure_samples=file.exposure_samples if file.exposure_time else 1,
+        exposure_samples=samples,
+        motion_blur=motion_blur,
+        line_time=file.line_time,
         gain=file.gain,
         chrono=file.chrono.settings() if file.chrono else None,
     )
+    if camera.line_time and camera.open_time > 1 / camera.rate:
+        raise document.error(
+            ("line_time",),
+            f"the last of {lens.size[1]} rows is exposed {camera.open_time:.4g} seconds after the stamp, when the next"
+            f" image has begun; {(1 / camera.rate - camera.exposure_time) / (lens.size[1] - 1):.4g} at most is needed",
+        )
+    return camera
 
 
 def _lens(document: Document[CameraFile]) -> Lens:

@@ -9,10 +9,9 @@ from scipy.spatial import ConvexHull
 from solid_scenes import AT_ORIGIN, RADIAL, box, cone, labels_of, random_scene, scene_of
 
 from simjudge.capture.exposure import develop, gather_light
-from simjudge.capture.lock_step import interpolate_pose
 from simjudge.engines.contract import SceneState
 from simjudge.engines.registry import make_engine
-from simjudge.geometry.poses import Pose
+from simjudge.geometry.poses import Pose, interpolate_pose
 from simjudge.scene.model import Collider
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.isp import shot_noise

@@ -1,0 +1,144 @@
+"""The number of pixels that a thing would cover alone, where `silhouette` cannot tell it: by casting a ray for each.
+
+These are images whose rows are exposed one after another, where each row sees camera and thing elsewhere, and those of
+lenses that see all around. The image goes on beyond its edges: rows there are exposed with the row at the edge, and a
+lens that sees all around has no edges but the poles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from simjudge.capture.silhouette import pixel_stride, triangle_boxes, unlimited_rays
+from simjudge.core.display import ShortRepr
+from simjudge.core.frames import FloatArray, IntArray
+from simjudge.engines.bvh import DEPTH, grow_forest, make_ray, search_thing
+from simjudge.engines.contract import Poses, SceneState
+from simjudge.engines.ray_times import TimedExposure
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Mesh, Thing
+from simjudge.sensors.camera.lens import Lens
+
+_NEAREST = False
+"""What `search_thing` is asked for: whether anything is hit."""
+_BOXES = 9
+"""Rows of the image at whose times a thing's box is looked for."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowStates(ShortRepr):
+    """Where camera and bodies are when each row of an image sees them.
+
+    Attributes:
+        height: rows of the image.
+        middle: where they are in the middle of the exposure.
+        timed: when the rows are exposed; None: all in the middle.
+    """
+
+    height: int
+    middle: SceneState
+    timed: TimedExposure | None = None
+
+    @property
+    def bodies(self) -> tuple[Poses, ...]:
+        """Where the bodies are in each part of the exposure."""
+        return (self.middle.bodies,) if self.timed is None else self.timed.bodies
+
+    def cameras(self, rows: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Where the camera is when rows see it.
+
+        Args:
+            rows: their numbers (h,), also beyond the image.
+
+        Returns:
+            Rotations (h, 3, 3), optical frame to world, positions (h, 3), metres, and the rows' parts of the exposure.
+        """
+        if self.timed is None:
+            rotation = np.tile(self.middle.camera.rotation_matrix(), (len(rows), 1, 1))
+            return rotation, np.tile(self.middle.camera.position, (len(rows), 1)), np.zeros(len(rows), np.int64)
+        times = self.timed.label_times(rows, self.height)
+        return *self.timed.camera.at(times), self.timed.parts(times)
+
+
+def pixels_alone_by_rays(things: Sequence[Thing], states: RowStates, lens: Lens) -> int:
+    """Pixels whose centre's ray hits a thing that is alone in the world, on an image without edges.
+
+    Args:
+        things: the parts of one thing.
+        states: where camera and parts are for each row.
+        lens: the camera's lens.
+    """
+    found = (_box([(each.mesh, _at(each, bodies)) for each in things], at, lens) for at, bodies in _samples(states))
+    boxes = [box for box in found if box is not None]
+    if not boxes:
+        return 0
+    low, high = np.min([box[:2] for box in boxes], 0), np.max([box[2:] for box in boxes], 0)
+    every = pixel_stride(low, high)
+    rays = unlimited_rays(lens, low, high, every)
+    rotations, origins = _seen_from(things, states, np.arange(low[1], high[1] + 1, every))
+    return every**2 * int(_covered(rays, rotations, origins, grow_forest([thing.mesh for thing in things]).below))
+
+
+def _at(thing: Thing, bodies: Poses) -> Pose:
+    return bodies.get(thing.name, thing.pose)
+
+
+def _samples(states: RowStates) -> list[tuple[Pose, Poses]]:
+    """Camera and bodies at the times of some rows, the first and the last among them."""
+    rows = np.linspace(0, states.height - 1, 1 if states.timed is None else _BOXES).round().astype(np.int64)
+    rotation, position, part = states.cameras(rows)
+    return [(_pose(rotation[k], position[k]), states.bodies[part[k]]) for k in range(len(rows))]
+
+
+def _seen_from(things: Sequence[Thing], states: RowStates, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The optical frame in the frame of each part, for each row: rotations (h, B, 3, 3) and origins (h, B, 3)."""
+    rotation, position, part = states.cameras(rows)
+    rotations, origins = np.empty((len(rows), len(things), 3, 3)), np.empty((len(rows), len(things), 3))
+    for number, thing in enumerate(things):
+        poses = [_at(thing, bodies) for bodies in states.bodies]
+        inverse = np.array([pose.rotation_matrix().T for pose in poses])[part]
+        offset = position - np.array([pose.position for pose in poses])[part]
+        rotations[:, number], origins[:, number] = inverse @ rotation, np.einsum("hij,hj->hi", inverse, offset)
+    return rotations, origins
+
+
+def _box(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -> IntArray | None:
+    """First column and row, last column and row of the pixels in which a thing may be seen; None: it cannot be."""
+    _, box = triangle_boxes(parts, camera, lens)
+    return np.concatenate([box[:, :2].min(0), box[:, 2:].max(0)]) if len(box) else None
+
+
+def _pose(rotation: FloatArray, position: FloatArray) -> Pose:
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = rotation, position
+    return Pose.from_matrix(matrix)
+
+
+@njit(cache=True, nogil=True)
+def _covered(rays, rotations, origins, below):  # type: ignore[no-untyped-def]
+    """Pixels whose ray (h, w, 3) hits a part; parts are searched in their own frames."""
+    boxes, links, roots, corners = below
+    stack = np.empty(DEPTH, np.int64)
+    count = 0
+    for y in range(rays.shape[0]):
+        for x in range(rays.shape[1]):
+            u, v, w = rays[y, x]
+            if not math.isfinite(u):
+                continue
+            for part in range(len(roots)):
+                r, o = rotations[y, part], origins[y, part]
+                ray = make_ray(
+                    o[0], o[1], o[2],
+                    r[0, 0] * u + r[0, 1] * v + r[0, 2] * w,
+                    r[1, 0] * u + r[1, 1] * v + r[1, 2] * w,
+                    r[2, 0] * u + r[2, 1] * v + r[2, 2] * w,
+                )  # fmt: skip
+                if search_thing(boxes, links, roots[part], corners, ray, np.inf, _NEAREST, stack)[1] >= 0:
+                    count += 1
+                    break
+    return count

@@ -109,8 +109,31 @@ def _seen_from(things: Sequence[Thing], states: RowStates, rows: IntArray) -> tu
 
 def _box(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -> IntArray | None:
     """First column and row, last column and row of the pixels in which a thing may be seen; None: it cannot be."""
+    if lens.omnidirectional:
+        return _box_around(parts, camera, lens)
     _, box = triangle_boxes(parts, camera, lens)
     return np.concatenate([box[:, :2].min(0), box[:, 2:].max(0)]) if len(box) else None
+
+
+def _box_around(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -> IntArray:
+    """The pixels of a ball around a thing, on an image that sees all around; columns may go on beyond the seam."""
+    points = np.concatenate([camera.to_body(pose.to_world(mesh.vertices)) for mesh, pose in parts])
+    centre = (points.min(0) + points.max(0)) / 2
+    distance, radius = float(np.linalg.norm(centre)), float(np.linalg.norm(points - centre, axis=1).max())
+    half = math.asin(min(radius / max(distance, 1e-300), 1.0)) if radius < distance else math.pi
+    down = math.atan2(centre[1], math.hypot(centre[0], centre[2]))
+    # Seen from the camera, the ball's cone reaches asin(sin(half) / cos(down)) to each side, all around at a pole.
+    aside = math.pi
+    if abs(down) + half < math.pi / 2:
+        aside = math.asin(min(math.sin(half) / math.cos(down), 1.0))
+    right = math.atan2(centre[0], centre[2])
+    pole = math.pi / 2
+    angles = np.array([[right - aside, max(down - half, -pole)], [right + aside, min(down + half, pole)]])
+    low, high = angles * lens.focal + lens.centre
+    low, high = np.floor(low - 1), np.ceil(high + 1)
+    if aside == math.pi:  # once around, no pixel twice
+        high[0] = low[0] + round(2 * math.pi * lens.focal[0]) - 1
+    return np.concatenate([low, high]).astype(np.int64)
 
 
 def _pose(rotation: FloatArray, position: FloatArray) -> Pose:

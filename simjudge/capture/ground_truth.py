@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from simjudge.capture.cast_silhouette import RowStates, pixels_alone_by_rays
+from simjudge.capture.seam import without_smaller_parts
 from simjudge.capture.silhouette import pixels_alone
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
@@ -77,6 +78,8 @@ def ground_truth(
 ) -> GroundTruth:
     """The labelled objects in an image.
 
+    Of a thing across the seam of an image that sees all around, the larger part is labelled (`capture.seam`).
+
     Args:
         scene: the scene, with the things' meshes.
         lens: the lens through which the labels were seen.
@@ -87,8 +90,9 @@ def ground_truth(
         masks: whether the objects get pixel masks too.
     """
     limits = labelling or Labelling()
-    size = np.bincount(labels.instance.ravel())
-    regions = ndimage.find_objects(labels.instance.astype(np.int32))
+    instances = without_smaller_parts(labels.instance) if lens.wraps else labels.instance
+    size = np.bincount(instances.ravel())
+    regions = ndimage.find_objects(instances.astype(np.int32))
     rows: list[_Row] = []
     parts: dict[int, list[Thing]] = {}
     for thing in scene.labelled():
@@ -101,7 +105,7 @@ def ground_truth(
             continue
         visible_pixels = int(size[instance])
         meshes = [(thing.mesh, scene_state.bodies.get(thing.name, thing.pose)) for thing in things]
-        if timed is None:
+        if timed is None and not lens.omnidirectional:
             alone = pixels_alone(meshes, scene_state.camera, lens)
         else:
             alone = pixels_alone_by_rays(things, RowStates(lens.size[1], scene_state, timed), lens)
@@ -116,7 +120,7 @@ def ground_truth(
         [row.class_id for row in rows],
         [row.box for row in rows],
         [row.instance for row in rows],
-        _crops(labels.instance, rows) if masks else None,
+        _crops(instances, rows) if masks else None,
         distance=[row.distance for row in rows],
         visible=[row.visible for row in rows],
     )

@@ -207,6 +207,8 @@ def _sampled_map(lens: Lens) -> _LensMap:
 def unlimited_rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> FloatArray:
     """Rays through the centres of pixels of an image without edges; NaN beyond 80 degrees to either side, up or down.
 
+    An image that sees all around has no such end.
+
     Args:
         lens: the camera's lens.
         low, high: first and last pixel (x, y), both included.
@@ -224,8 +226,8 @@ def unlimited_rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> Flo
         return np.ascontiguousarray(_kept[lens][low[1] : high[1] + 1, low[0] : high[0] + 1])
     x, y = np.arange(low[0], high[0] + 1, every), np.arange(low[1], high[1] + 1, every)
     rays = lens.rays_at(np.stack(np.meshgrid(x, y), -1))
-    beyond = np.abs(rays[..., :2]).max(-1) > WIDEST * rays[..., 2]
-    rays[beyond] = np.nan
+    if not lens.omnidirectional:
+        rays[np.abs(rays[..., :2]).max(-1) > WIDEST * rays[..., 2]] = np.nan
     return rays
 
 

@@ -46,7 +46,8 @@ class Labels(NamedTuple):
     Attributes:
         class_id: uint8, 0 where it is nothing labelled.
         instance: uint16, 0 where it is nothing labelled.
-        depth: float32, metres from the camera's centre along the optical axis (z); inf where nothing is hit.
+        depth: float32, metres from the camera's centre along the optical axis (z); along the ray where the lens sees
+            all around; inf where nothing is hit.
     """
 
     class_id: npt.NDArray[np.uint8]
@@ -190,7 +191,7 @@ class Engine(Protocol):
             scene_state: where the camera and the bodies are.
 
         Returns:
-            Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres along the optical axis.
+            Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres, as `Labels` has it.
         """
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:

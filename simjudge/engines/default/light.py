@@ -106,7 +106,8 @@ class Light:
         """
         self._place(scene_state.bodies)
         view = _view(lens, scene_state.camera, 1)
-        parts = self._tracer.follow(partial(self._integrator.things_and_depth, view=view), self._rays_of(lens, 1, (0,)))
+        trace = self._integrator.things_and_distance if lens.omnidirectional else self._integrator.things_and_depth
+        parts = self._tracer.follow(partial(trace, view=view), self._rays_of(lens, 1, (0,)))
         thing, depth = (image_from_parts(lens.size, [part[k] for part in parts]) for k in (0, 1))
         return Labels(self._class_id[thing], self._instance[thing], depth)
 

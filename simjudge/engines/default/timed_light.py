@@ -90,7 +90,8 @@ class TimedLight:
             exposure: where camera and bodies are, and when.
 
         Returns:
-            Things (H, W); depth along the optical axis, metres, float32 (H, W).
+            Things (H, W); depth along the optical axis, metres, float32 (H, W); along the ray where the lens sees all
+            around.
         """
         rays, view = self._rays_of(lens, 1), _view(lens, exposure, 1)
         times = exposure.label_times(rays.row, lens.size[1])
@@ -104,8 +105,10 @@ class TimedLight:
             found = self._tracer.follow(trace, wavefronts)
             thing[chosen] = np.concatenate([each[0] for each in found])
             distance[chosen] = np.concatenate([each[1] for each in found])
-        with np.errstate(invalid="ignore"):
-            depth = np.where(thing < 0, np.float32(np.inf), distance * rays.direction[:, 2])
+        depth = distance
+        if not lens.omnidirectional:
+            with np.errstate(invalid="ignore"):
+                depth = np.where(thing < 0, np.float32(np.inf), distance * rays.direction[:, 2])
         return image_from_parts(lens.size, [thing]), image_from_parts(lens.size, [depth])
 
     def _placed(self, exposure: TimedExposure, times: Any, directions: Floats) -> Rays:

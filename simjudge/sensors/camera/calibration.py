@@ -40,7 +40,8 @@ class Calibration(ShortRepr):
     Attributes:
         name: of the camera.
         size: width and height of the images it holds for, pixels.
-        model: "plumb_bob", "rational_polynomial" or "equidistant".
+        model: "plumb_bob", "rational_polynomial" or "equidistant"; or simjudge's own "equirectangular", of which K has
+            the centre and pixels per radian.
         matrix: K, float64 (3, 3), pixels.
         distortion: D, float64 (n,), no unit.
         rectification: R, float64 (3, 3), a rotation.
@@ -94,7 +95,13 @@ class Calibration(ShortRepr):
         return replace(self, size=size, matrix=shift @ self.matrix, projection=shift @ self.projection)
 
     def undistortion(self) -> Undistortion:
-        """What turns images of this camera into those of the ideal camera P."""
+        """What turns images of this camera into those of the ideal camera P.
+
+        Raises:
+            SimjudgeError: the camera sees all around, which no ideal camera does.
+        """
+        if self.model == "equirectangular":
+            raise SimjudgeError(f"{self.name}: an equirectangular image sees all around; no pinhole image shows that")
         target = self.projection[:, :3]
         if self.model == "equidistant":
             maps = cv2.fisheye.initUndistortRectifyMap(

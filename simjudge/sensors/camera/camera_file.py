@@ -3,7 +3,8 @@
     size: [1280, 720]              # pixels
     field_of_view: 80              # degrees between the left and the right edge, distortion included; or focal_length
     lens: {model: radial, k1: -0.369, k2: 0.1257, k3: -0.0194}       # pinhole (the default), fov, or a model of ROS:
-                                   # plumb_bob (k1 k2 p1 p2 k3), rational_polynomial (and k4 k5 k6), equidistant (k1-k4)
+                                   # plumb_bob (k1 k2 p1 p2 k3), rational_polynomial (and k4 k5 k6), equidistant
+                                   # (k1-k4); or equirectangular, which sees all around
     supersampling: 2               # n x n rays a pixel; 2 by default
     rate: 30                       # images a second
     lag: 0.03                      # seconds from an image's stamp until it is handed over; 0 by default
@@ -129,6 +130,7 @@ _TERMS = {
     "equidistant": ("k1", "k2", "k3", "k4"),
     "plumb_bob": ("k1", "k2", "p1", "p2", "k3"),
     "rational_polynomial": ("k1", "k2", "p1", "p2", "k3", "k4", "k5", "k6"),
+    "equirectangular": (),
 }
 """The coefficients of each lens model, in the order of ROS's D."""
 
@@ -136,9 +138,13 @@ _TERMS = {
 class LensFields(Fields):
     """The lens."""
 
-    model: Annotated[Literal["pinhole", "radial", "fov", "equidistant", "plumb_bob", "rational_polynomial"], Choice()]
-    """fov: the FOV lens of Chrono::Sensor. radial: plumb_bob without p1 and p2. The others as ROS and OpenCV have them;
-    plumb_bob and rational_polynomial take a focal_length or a calibration."""
+    model: Annotated[
+        Literal["pinhole", "radial", "fov", "equidistant", "plumb_bob", "rational_polynomial", "equirectangular"],
+        Choice(),
+    ]
+    """fov: the FOV lens of Chrono::Sensor. radial: plumb_bob without p1 and p2. equirectangular: all around, columns
+    and rows are angles; a field_of_view of 360 in an image twice as wide as high is the whole sphere. The others as ROS
+    and OpenCV have them; plumb_bob and rational_polynomial take a focal_length or a calibration."""
     k1: Annotated[float, Number()] = 0.0
     """Radial distortion."""
     k2: Annotated[float, Number()] = 0.0

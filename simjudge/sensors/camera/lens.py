@@ -3,7 +3,8 @@
 The camera's frame is REP 103's optical one: x right, y down, z forward, metres (any unit will do: only directions
 count). Pixel coordinates are OpenCV's and ROS's: (0, 0) is the centre of the upper left pixel, the image's outer
 edges are at -0.5 and width - 0.5. What the models are is said, and computed, in `distortion` (pinhole, fov, radial,
-equidistant) and `opencv_distortion` (plumb_bob with tangential terms, rational_polynomial).
+equidistant) and `opencv_distortion` (plumb_bob with tangential terms, rational_polynomial). An equirectangular lens
+sees all around: columns are angles to the right, rows angles downwards, both from the optical axis.
 """
 
 from __future__ import annotations
@@ -33,13 +34,15 @@ from simjudge.sensors.camera.distortion import (
 )
 
 _TERMS = {"pinhole": (3,), "fov": (3,), "radial": (3,), "equidistant": (4,), "plumb_bob": (4, 5),
-          "rational_polynomial": (8, 12, 14)}  # fmt: skip
-"""How many coefficients each model may have; those of a pinhole and a fov lens are 0."""
+          "rational_polynomial": (8, 12, 14), "equirectangular": (3,)}  # fmt: skip
+"""How many coefficients each model may have; those of a pinhole, a fov and an equirectangular lens are 0."""
 MODELS = tuple(_TERMS)
 _OPENCV = ("plumb_bob", "rational_polynomial")
 """Models with all of OpenCV's terms: not round, unless their tangential, prism and tilt terms are 0."""
 _WIDEST = {"fov": 2 * math.degrees(math.atan(math.pi / 2)), "equidistant": 360.0}
 """The horizontal field, degrees, that a model can just not reach; 180 where it is not said."""
+_WHOLE = 1e-9
+"""Share by which an equirectangular image may be rounded to more than all around."""
 _LARGEST_COEFFICIENT = 1e6
 """No lens has a larger coefficient."""
 _FIT_LIMIT = 0.5
@@ -63,9 +66,9 @@ class Lens:
     """A lens before a sensor.
 
     Attributes:
-        model: "pinhole", "fov", "radial", "equidistant", "plumb_bob" or "rational_polynomial".
+        model: "pinhole", "fov", "radial", "equidistant", "plumb_bob", "rational_polynomial" or "equirectangular".
         size: width and height of the image, pixels.
-        focal: pixels per unit of radius, across and down.
+        focal: pixels per unit of radius, across and down; of an equirectangular lens pixels per radian.
         centre: the principal point (x, y), pixels.
         coefficients: no unit. k1, k2, k3 of the radial model; D of the last three models, as ROS and OpenCV have it.
         half_tangent: tan of half the horizontal field, for the FOV model.
@@ -91,13 +94,16 @@ class Lens:
         finite = all(math.isfinite(number) for number in numbers)
         if not finite or min(self.focal) <= 0 or max(map(abs, self.coefficients)) > _LARGEST_COEFFICIENT:
             raise UsageError(f"focal length {self.focal} px and coefficients {self.coefficients} are no lens's")
-        if self.model in {"pinhole", "fov"} and any(self.coefficients):
+        if self.model in {"pinhole", "fov", "equirectangular"} and any(self.coefficients):
             raise UsageError(f"k1, k2, k3 belong to a radial lens, not to a {self.model} one")
         if len(self.coefficients) not in _TERMS[self.model]:
             counts = " or ".join(map(str, _TERMS[self.model]))
             raise UsageError(f"a {self.model} lens has {counts} coefficients; these are {len(self.coefficients)}")
         if self.model == "fov" and not 0 < self.half_tangent < math.pi / 2:
             raise UsageError(f"a fov lens reaches fields of view below {_WIDEST['fov']:.1f} degrees")
+        if self.omnidirectional:
+            self._check_sphere()
+            return
         width, height = self.size
         corners = np.array([[x, y] for x in (-0.5, width - 0.5) for y in (-0.5, height - 0.5)])
         if not np.all(np.isfinite(self.rays_at(corners))):
@@ -106,7 +112,17 @@ class Lens:
     @property
     def is_round(self) -> bool:
         """Whether a ray's radius depends on nothing but its slope."""
-        return self.model not in _OPENCV
+        return self.model not in _OPENCV and not self.omnidirectional
+
+    @property
+    def omnidirectional(self) -> bool:
+        """Whether the lens sees all around, so that depth along its axis means nothing."""
+        return self.model == "equirectangular"
+
+    @property
+    def wraps(self) -> bool:
+        """Whether the image's right edge goes on at its left edge."""
+        return self.omnidirectional and self.size[0] / self.focal[0] >= 2 * math.pi * (1 - _WHOLE)
 
     def slope(self, radius: npt.ArrayLike) -> FloatArray:
         """Tangent of the angle off the axis at a radius (both without unit); NaN where no ray arrives from ahead.
@@ -156,6 +172,8 @@ class Lens:
         bent = (np.asarray(pixels, np.float64) - self.centre) / self.focal
         if self.model == "equidistant":
             return self._rays_by_angle(bent)
+        if self.omnidirectional:
+            return _rays_around(bent)
         if self.is_round:
             radius = np.linalg.norm(bent, axis=-1)
             slope = self.slope(radius)
@@ -169,8 +187,8 @@ class Lens:
     def project(self, points: npt.ArrayLike) -> FloatArray:
         """Pixel coordinates (..., 2) of points (..., 3) in the optical frame, also outside the image.
 
-        NaN for those that the lens does not take in; for all lenses but the equidistant one these are the points at or
-        behind the camera's plane (z <= 0) too.
+        NaN for those that the lens does not take in; for all lenses but the equidistant and the equirectangular one
+        these are the points at or behind the camera's plane (z <= 0) too.
 
         Args:
             points: float (..., 3), optical frame, any unit of length.
@@ -181,6 +199,8 @@ class Lens:
         xyz = np.asarray(points, np.float64)
         if self.model == "equidistant":
             bent = self._bent_by_angle(xyz)
+        elif self.omnidirectional:
+            bent = _angles_around(xyz)
         else:
             depth = xyz[..., 2:]
             ahead = np.divide(xyz[..., :2], depth, out=np.full_like(xyz[..., :2], np.nan), where=depth > 0)
@@ -212,6 +232,8 @@ class Lens:
 
     def horizontal_field(self) -> float:
         """The angle, degrees, between the rays at the middle of the image's left and right edge."""
+        if self.omnidirectional:
+            return math.degrees(self.size[0] / self.focal[0])
         edges = np.array([[-0.5, self.centre[1]], [self.size[0] - 0.5, self.centre[1]]])
         rays = self.rays_at(edges)
         left, right = (math.atan2(ray[0], ray[2]) for ray in rays)
@@ -221,7 +243,8 @@ class Lens:
         """The lens as ROS and OpenCV can say it.
 
         All but the FOV model are theirs exactly (pinhole and radial lenses as plumb_bob). Neither ROS nor OpenCV has
-        the FOV model: it becomes the rational_polynomial that fits it best, and `error` says how well.
+        the FOV model: it becomes the rational_polynomial that fits it best, and `error` says how well. Nor have they
+        the equirectangular one: it is called by its name, and K has its centre and its pixels per radian.
 
         Args:
             name: of the camera, for the calibration.
@@ -234,6 +257,8 @@ class Lens:
         """
         if self.model == "fov":
             return self._rational_info(name)
+        if self.omnidirectional:
+            return CameraInfo(self._calibration(name, self.model, self.focal, np.zeros(0)), 0.0)
         if self.model == "equidistant" or not self.is_round:
             return CameraInfo(self._calibration(name, self.model, self.focal, np.array(self.coefficients)), 0.0)
         k1, k2, k3 = self._radial()
@@ -274,6 +299,17 @@ class Lens:
         k1, k2, k3 = self.coefficients
         return k1, k2, k3
 
+    def _check_sphere(self) -> None:
+        """Refuse an image that goes around more than once, or beyond the poles."""
+        (width, height), (fx, fy) = self.size, self.focal
+        up, down = self.centre[1] + 0.5, height - 0.5 - self.centre[1]
+        if width / fx > 2 * math.pi * (1 + _WHOLE) or max(up, down) / fy > math.pi / 2 * (1 + _WHOLE):
+            across, high = math.degrees(width / fx), math.degrees(height / fy)
+            raise UsageError(
+                f"an equirectangular image of {width}x{height} with {fx:.4g} pixels a radian would be {across:.1f}"
+                f" degrees wide and {high:.1f} high; 360 and 180 at most are needed, half of the height to each side"
+            )
+
     def _ratio_at_axis(self) -> float:
         return math.tan(self.half_tangent) / self.half_tangent if self.model == "fov" else 1.0
 
@@ -294,6 +330,22 @@ class Lens:
         )
 
 
+def _rays_around(angles: FloatArray) -> FloatArray:
+    """Rays (..., 3) of angles (..., 2) to the right and downwards, radians; NaN beyond the poles."""
+    right, down = angles[..., 0], angles[..., 1]
+    rays = np.stack([np.sin(right) * np.cos(down), np.sin(down), np.cos(right) * np.cos(down)], -1)
+    rays[np.abs(down) > math.pi / 2 * (1 + _WHOLE)] = np.nan
+    return rays
+
+
+def _angles_around(xyz: FloatArray) -> FloatArray:
+    """Angles (..., 2) to the right and downwards of points, radians; NaN at the camera's centre."""
+    x, y, z = np.moveaxis(xyz, -1, 0)
+    angles = np.stack([np.arctan2(x, z), np.arctan2(y, np.hypot(x, z))], -1)
+    angles[~np.any(xyz, axis=-1)] = np.nan
+    return angles
+
+
 def lens_with_field(
     model: str, size: tuple[int, int], field_of_view: float, coefficients: Sequence[float] = (0.0, 0.0, 0.0)
 ) -> Lens:
@@ -303,7 +355,7 @@ def lens_with_field(
     pinhole of the same focal length (use `lens_with_focal_length` with width / 2 / tan(hFOV / 2)).
 
     Args:
-        model: of a round lens: "pinhole", "fov", "radial" or "equidistant".
+        model: of a round lens: "pinhole", "fov", "radial" or "equidistant"; or "equirectangular".
         size: width and height, pixels.
         field_of_view: horizontal, degrees.
         coefficients: k1, k2, k3 of a radial lens, k1 to k4 of an equidistant one, no unit.
@@ -316,6 +368,10 @@ def lens_with_field(
     """
     if model in _OPENCV:
         raise UsageError(f"a {model} lens is not the same to both sides: it is given by its focal length")
+    if model == "equirectangular":
+        if not 0 < field_of_view <= 360:
+            raise UsageError(f"field of view {field_of_view} degrees: more than 0 and at most 360 are needed")
+        return lens_with_focal_length(model, size, size[0] / math.radians(field_of_view), coefficients)
     widest = _WIDEST.get(model, 180.0)
     if not 0 < field_of_view < widest:
         raise UsageError(f"field of view {field_of_view} degrees: more than 0 and less than {widest:.4g} are needed")
@@ -347,7 +403,7 @@ def _equidistant_with_field(size: tuple[int, int], angle: float, coefficients: S
 def lens_with_focal_length(
     model: str, size: tuple[int, int], focal_length: float, coefficients: Sequence[float] = (0.0, 0.0, 0.0)
 ) -> Lens:
-    """The centred lens with square pixels of a focal length, pixels.
+    """The centred lens with square pixels of a focal length, pixels (equirectangular: pixels per radian).
 
     Args:
         model: of any lens but the FOV model.
@@ -384,7 +440,9 @@ def lens_from_calibration(calibration: Calibration) -> Lens:
         raise UsageError(f"{calibration.name}: K has a skew of {matrix[0, 1]:g}; calibrate without skew")
     focal, centre = (float(matrix[0, 0]), float(matrix[1, 1])), (float(matrix[0, 2]), float(matrix[1, 2]))
     model, coefficients = calibration.model, given
-    if model != "equidistant" and not any(given):
+    if model == "equirectangular":
+        coefficients = (0.0, 0.0, 0.0)
+    elif model != "equidistant" and not any(given):
         model, coefficients = "pinhole", (0.0, 0.0, 0.0)
     elif model == "plumb_bob" and not any(given[2:4]):
         model, coefficients = "radial", (*given[:2], *given[4:5], *(0.0,) * (5 - len(given)))

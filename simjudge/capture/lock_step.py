@@ -17,7 +17,7 @@ from simjudge.capture.follow_camera import FollowCamera
 from simjudge.capture.sensor_feed import SensorBatch, SensorFeed
 from simjudge.core.frames import stamp_to_name
 from simjudge.engines.contract import Engine, Poses, SceneState
-from simjudge.geometry.poses import Pose, interpolate_pose
+from simjudge.geometry.poses import interpolate_pose
 from simjudge.sensors.camera.rig import MountedCamera
 from simjudge.sensors.camera.shutter import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
 from simjudge.vehicle.vehicle import VehicleState

@@ -79,7 +79,9 @@ class TimedExposure(ShortRepr):
         Returns:
             Float64 of the same shape, seconds.
         """
-        return np.clip(np.asarray(rows, np.float64), 0, height - 1) * self.line_time + self.exposure_time / 2
+        within = np.clip(np.asarray(rows, np.float64), 0, height - 1)
+        times: FloatArray = within * self.line_time + self.exposure_time / 2
+        return times
 
     def parts(self, times: FloatArray) -> IntArray:
         """The part of the exposure, and so the row of `bodies`, that each time belongs to.
@@ -91,10 +93,12 @@ class TimedExposure(ShortRepr):
             Int64 of the same shape, 0 to the number of parts - 1.
         """
         length = self.camera.time[-1] / len(self.bodies)
-        return np.clip((times / length).astype(np.int64), 0, len(self.bodies) - 1)
+        parts: IntArray = np.clip((times / length).astype(np.int64), 0, len(self.bodies) - 1)
+        return parts
 
     def _row_begins(self, height: int) -> FloatArray:
-        return np.arange(height) * self.line_time
+        begins: FloatArray = np.arange(height, dtype=np.float64) * self.line_time
+        return begins
 
 
 @runtime_checkable

@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from simjudge.core.frames import Objects as Objects
     from simjudge.core.frames import Predictions as Predictions
     from simjudge.data import sets
+    from simjudge.data.clouds.cloud_set import CloudSet as CloudSet
     from simjudge.data.conversion import convert as convert
     from simjudge.data.rosbag2.recovery import Recovered as Recovered
     from simjudge.data.rosbag2.recovery import recover as recover
     from simjudge.data.set_join import join as join
     from simjudge.data.sets import Topics as Topics
+    from simjudge.data.sets import read_clouds as read_clouds
+    from simjudge.data.sets import write_clouds as write_clouds
     from simjudge.data.splits import Split as Split
     from simjudge.data.splits import split as split
     from simjudge.driving.drive import drive as drive
@@ -65,6 +68,7 @@ if TYPE_CHECKING:
     list_engines = availability.engine_availability
 
 _HOMES = {
+    "CloudSet": "simjudge.data.clouds.cloud_set",
     "CompareSettings": "simjudge.studies.compare_settings",
     "ComparisonResult": "simjudge.reports.comparison_result",
     "Contents": "simjudge.reports.contents",
@@ -97,6 +101,7 @@ _HOMES = {
     "load_detector": "simjudge.perception.loading",
     "load_result": "simjudge.reports.comparison_result",
     "read": "simjudge.data.sets:read_set",
+    "read_clouds": "simjudge.data.sets",
     "recover": "simjudge.data.rosbag2.recovery",
     "render": "simjudge.capture.rendering",
     "replay": "simjudge.capture.replaying",
@@ -105,6 +110,7 @@ _HOMES = {
     "sweep": "simjudge.reports.comparison_result",
     "train": "simjudge.perception.training",
     "write": "simjudge.data.sets:write_set",
+    "write_clouds": "simjudge.data.sets",
 }
 """By the name here, its module, and behind a colon the name there where it is another.
 

@@ -23,6 +23,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import IntArray
 from simjudge.core.text import nearest_name
+from simjudge.data.rosbag2.cloud_messages import CLOUD_TYPE
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
 from simjudge.data.rosbag2.recording import Recording
@@ -37,7 +38,6 @@ from simjudge.sensors.inertial.motion import SECOND, Motion, motion_of_trajector
 from simjudge.sensors.inertial.position_fields import EncodersSpec
 from simjudge.sensors.inertial.readings import Readings
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sensors.lidar.point_cloud import CLOUD_TYPE
 from simjudge.sensors.sensor_spec import CAR, SensorSpec
 from simjudge.vehicle.vehicle import Vehicle
 

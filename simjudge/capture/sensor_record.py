@@ -16,18 +16,19 @@ from scipy.spatial.transform import Rotation
 from simjudge.capture.scanning import CapturedScan, ObjectBoxes
 from simjudge.capture.sensor_feed import SensorEvent
 from simjudge.core.frames import FloatArray
+from simjudge.data.rosbag2.cloud_messages import cloud_message
+from simjudge.data.rosbag2.interfaces import BOXES_3D
 from simjudge.sensors.inertial.inertial_fields import ImuSpec, InertialSpec
 from simjudge.sensors.inertial.position_fields import EncodersSpec
 from simjudge.sensors.inertial.readings import Readings
 from simjudge.sensors.lidar.laser_scan import scan_message
-from simjudge.sensors.lidar.point_cloud import cloud_message, point_table, true_point_table
+from simjudge.sensors.lidar.point_cloud import point_table, true_point_table
 from simjudge.sensors.sensor_messages import imu_message, joint_message, single_sensor_message
 from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.sensors.sensor_topics import sensor_topics
 
 TRUTH = "ground_truth"
 BOXES = "boxes"
-BOXES_TYPE = "simjudge_msgs/msg/LabelledBoxArray"
 _SECOND = 1_000_000_000
 
 
@@ -134,7 +135,7 @@ class SensorMessages:
                     points=int(boxes.points[row]),
                 )
             )
-        return self._find(BOXES_TYPE)(header=header, boxes=made)
+        return self._find(BOXES_3D)(header=header, boxes=made)
 
 
 def _xyz(kind: Any, values: FloatArray) -> Any:

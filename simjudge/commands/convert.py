@@ -17,7 +17,7 @@ def convert(
     settings: ReadSettings,
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording, in any format."),
     out: Path = typer.Argument(..., metavar="OUT", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
-    to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
+    to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo, coco, pcd or kitti."),
     labels: Path | None = typer.Option(None, "--labels", help="Take the labels from this set, by frame name or stamp."),
     label_tolerance: float = typer.Option(
         0.0, min=0, max=LONGEST_TIME, metavar="SECONDS",
@@ -26,6 +26,7 @@ def convert(
     image_topic: str | None = typer.Option(None, help="In a recording of several cameras: a topic, or a name."),
     label_topic: str | None = typer.Option(None, help="The labels, likewise."),
     detection_topic: str | None = typer.Option(None, help="The detections, likewise."),
+    cloud_topic: str | None = typer.Option(None, help="The point clouds, likewise."),
     upside_down: bool = typer.Option(False, "--upside-down", help="Turn images and boxes over, for Chrono::ROS."),
 ) -> None:
     """Convert a data set or a recording; nothing is lost on the way.
@@ -33,15 +34,22 @@ def convert(
     To label a recording by hand: convert it to a folder (--to yolo or cvat), label there, then
     `simjudge convert RECORDING OUT.mcap --labels FOLDER`.
     """
+    from simjudge.data.clouds.cloud_set import CloudSet
     from simjudge.data.conversion import convert as run
     from simjudge.data.sets import Topics
 
-    named = image_topic or label_topic or detection_topic
-    topics = Topics(image_topic, label_topic, detection_topic) if named else None
+    named = image_topic or label_topic or detection_topic or cloud_topic
+    topics = Topics(image_topic, label_topic, detection_topic, cloud_topic) if named else None
     frames = run(
         source, out, to=to, labels=labels, label_tolerance=label_tolerance, topics=topics, upside_down=upside_down,
         allow_outside=settings.allow_outside,
     )
+    if isinstance(frames, CloudSet):
+        boxes = "" if frames.boxes is None else f", {len(frames.boxes)} boxes"
+        images = "" if frames.frames is None else f", {len(frames.frames)} images"
+        print_note(f"{out}: {len(frames)} clouds{boxes}{images}")
+        exit_if_lost(frames.losses)
+        return
     predictions = "" if frames.predictions is None else f", {len(frames.predictions)} predictions"
     print_note(f"{out}: {len(frames)} frames, {len(frames.objects)} objects{predictions}")
     exit_if_lost(frames.losses)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.data.attach import attach_labels
+from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.formats import all_formats
 from simjudge.data.image_orientation import flip_vertically
-from simjudge.data.sets import Topics, read_set
+from simjudge.data.sets import Topics, find_format, read_clouds, read_set, write_clouds
 from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
 
 
 def convert(
-    source: FrameSet | str | Path,
+    source: FrameSet | CloudSet | str | Path,
     out: str | Path,
     *,
     to: str | None = None,
@@ -21,11 +25,14 @@ def convert(
     topics: Topics | None = None,
     upside_down: bool = False,
     allow_outside: bool = False,
-) -> FrameSet:
+) -> FrameSet | CloudSet:
     """Convert a data set or a recording into another format; nothing is lost on the way.
 
+    Point clouds are converted, with all that belongs to them, where `out` is of a format that holds clouds (a
+    recording, "pcd", "kitti") and the source is no recording, or is converted into a folder.
+
     Args:
-        source: a data set, or the path of a data set or a recording.
+        source: a data set, a set of clouds, or the path of a data set or a recording.
         out: what to write: x.mcap, x.db3, x.json, or a folder.
         to: the format of a folder, such as yolo or coco.
         labels: a labelled set whose objects replace those of the source, matched by frame name, else by stamp.
@@ -42,6 +49,10 @@ def convert(
         SimjudgeError: an input cannot be read, no label matches, or `out` cannot be written.
     """
     refuse_input_as_output(out, source)
+    if isinstance(source, CloudSet) or _takes_clouds(source, Path(out), to, topics):
+        if labels is not None or upside_down:
+            raise UsageError("--labels and --upside-down are for images; convert the clouds without them")
+        return _convert_clouds(source, out, to, topics)
     tolerance_ns = round(label_tolerance * 1e9)
     frames = source if isinstance(source, FrameSet) else read_set(
         source, tolerance_ns, topics, allow_outside=allow_outside
@@ -51,3 +62,29 @@ def convert(
     if labels is not None:
         frames = attach_labels(as_frames(labels, allow_outside=allow_outside), frames, tolerance_ns)
     return write_where_asked(frames, out, to)
+
+
+def _takes_clouds(source: FrameSet | str | Path, out: Path, to: str | None, topics: Topics | None) -> bool:
+    if topics is not None and topics.cloud_topic is not None:
+        return True
+    if isinstance(source, FrameSet):
+        return False
+    found = find_format(source)
+    if found is None or found.read_clouds is None:
+        return False
+    writers = [each for each in all_formats() if each.write_clouds is not None]
+    return found.read is None or any(
+        to == each.name or (found is not each and out.suffix in each.suffixes) for each in writers
+    )
+
+
+def _convert_clouds(
+    source: FrameSet | CloudSet | str | Path, out: str | Path, to: str | None, topics: Topics | None
+) -> CloudSet:
+    if isinstance(source, FrameSet):
+        raise UsageError("a topic of clouds is for recordings; this is a set of images")
+    clouds = source if isinstance(source, CloudSet) else read_clouds(source, topics)
+    losses = Losses()
+    losses.extend(clouds.losses)
+    losses.extend(write_clouds(clouds, out, to))
+    return replace(clouds, losses=losses)

@@ -16,6 +16,7 @@ from simjudge.core.frames import FrameSet, Predictions
 from simjudge.core.input_files import check_file
 from simjudge.core.text import list_some, one_line
 from simjudge.data.attach import attach_predictions
+from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.folder_choices import data_sets_in
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
 from simjudge.data.format_support.image_files import file_stems
@@ -27,11 +28,14 @@ from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 __all__ = [
     "Topics",
     "describe_readable",
+    "find_format",
     "image_topics",
+    "read_clouds",
     "read_predictions",
     "read_set",
     "read_with_format",
     "sniff_format",
+    "write_clouds",
     "write_set",
 ]
 
@@ -49,7 +53,7 @@ def sniff_format(path: str | Path) -> str:
     Raises:
         SimjudgeError: nothing is there, or it cannot be read.
     """
-    found = _find_format(_source(path))
+    found = find_format(path)
     return "" if found is None else found.name
 
 
@@ -110,6 +114,8 @@ def read_with_format(
         inside = data_sets_in(source.path) if source.is_folder else []
         remedy = f"it holds {list_some(inside)}: give one of them" if inside else f"give {describe_readable()}"
         raise SimjudgeError(f"{source.path}: {what}; {remedy}")
+    if form.read is None and form.read_clouds is not None:
+        raise SimjudgeError(f"{source.path}: holds {form.title} and no images; 'simjudge convert' takes them")
     if form.read is None:
         raise SimjudgeError(f"{source.path}: holds {form.title} only; give it beside the data set they belong to")
     frames = form.read(source, ReadOptions(tolerance_ns, topics))
@@ -153,6 +159,73 @@ def write_set(frames: FrameSet, path: str | Path, to: str | None = None) -> Loss
     return _write(folders[to], frames, path)
 
 
+def find_format(path: str | Path) -> Format | None:
+    """Find the format of what is at a path.
+
+    Args:
+        path: a file or a folder.
+
+    Returns:
+        The format; None for none that simjudge knows.
+
+    Raises:
+        SimjudgeError: nothing is there, or it cannot be read.
+    """
+    return _find_format(_source(path))
+
+
+def read_clouds(path: str | Path, topics: Topics | None = None) -> CloudSet:
+    """Read the point clouds at a path, and what belongs to them: boxes in space, images, calibration, poses.
+
+    Args:
+        path: a recording, a KITTI folder, a .pcd file or a folder of them.
+        topics: in a recording, the topics to read where several would do.
+
+    Returns:
+        The clouds; each is read when it is asked for. `losses` count what was left out.
+
+    Raises:
+        UsageError: there is no such topic, or topics are named for something that is no recording.
+        SimjudgeError: nothing is there, it holds no clouds, or it is damaged beyond use.
+    """
+    source = _source(path)
+    form = _find_format(source)
+    if form is None or form.read_clouds is None:
+        raise SimjudgeError(f"{source.path}: holds no point clouds; give {_describe_clouds()}")
+    if topics is not None and not form.has_topics:
+        raise UsageError(f"{source.path}: is no recording; topics cannot be chosen in it")
+    return form.read_clouds(source, topics or Topics())
+
+
+def write_clouds(clouds: CloudSet, path: str | Path, to: str | None = None) -> Losses:
+    """Write point clouds, and what belongs to them, in the format that the path is called by.
+
+    Args:
+        clouds: what to write.
+        path: x.mcap or x.db3 for a recording, any other name for a folder. Nothing may be there yet.
+        to: the format of a folder, "pcd" or "kitti"; None for a file.
+
+    Returns:
+        What the format could not take.
+
+    Raises:
+        UsageError: the name says no format, or `to` is no format of clouds or does not suit the name.
+        SimjudgeError: something is there already, or it cannot be written.
+    """
+    path = Path(path)
+    known = {each.name: each for each in all_formats() if each.write_clouds is not None}
+    form = next((each for each in known.values() if path.suffix in each.suffixes), None)
+    if form is not None and to is not None:
+        raise UsageError(f"{path}: is written as {path.suffix[1:]} by its name; leave out --to {to}")
+    folders = {name: each for name, each in known.items() if not each.suffixes}
+    form = form or folders.get(to or "")
+    if form is None or form.write_clouds is None:
+        what = f"--to {to}: no format of point clouds" if to else f"{path}: a folder of point clouds needs --to"
+        raise UsageError(f"{what}; {', '.join(folders)} are, and recordings ({path.name}.mcap)")
+    check_output(path)
+    return form.write_clouds(clouds, path)
+
+
 def read_predictions(
     path: str | Path, target: FrameSet, annotations: str | Path | None = None, *, allow_outside: bool = False
 ) -> FrameSet:
@@ -194,6 +267,11 @@ def describe_readable() -> str:
         A phrase for messages: "a CPD folder, a CVAT folder or .xml, ...".
     """
     phrases = [each.holds for each in all_formats() if each.read is not None]
+    return f"{', '.join(phrases[:-1])} or {phrases[-1]}"
+
+
+def _describe_clouds() -> str:
+    phrases = [each.holds for each in all_formats() if each.read_clouds is not None]
     return f"{', '.join(phrases[:-1])} or {phrases[-1]}"
 
 

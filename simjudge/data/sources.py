@@ -7,6 +7,7 @@ from pathlib import Path
 
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import FrameSet
+from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.sets import image_topics, read_set, write_set
 
 
@@ -31,7 +32,7 @@ def as_frames(
     return read_set(source, topics=image_topics(image_topic), allow_outside=allow_outside)
 
 
-def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | str | Path) -> None:
+def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | CloudSet | str | Path) -> None:
     """Check that the output is none of the inputs.
 
     Args:
@@ -44,7 +45,7 @@ def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | str | Pa
     if out is None or not Path(out).exists():
         return
     written = Path(out).resolve()
-    if any(Path(each).resolve() == written for each in sources if not isinstance(each, FrameSet)):
+    if any(Path(each).resolve() == written for each in sources if not isinstance(each, FrameSet | CloudSet)):
         raise UsageError(f"{out}: is the input; choose another name")
 
 

@@ -7,17 +7,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frame_summary import summarize_frames
 from simjudge.core.frames import FrameSet
 from simjudge.core.text import load_json
+from simjudge.data.clouds.cloud_summary import CloudSummary, cloud_table
 from simjudge.data.folder_choices import describe_choice
 from simjudge.data.formats.yolo.labels import read_label_rows
 from simjudge.data.formats.yolo.predictions import find_label_folder
 from simjudge.data.frame_sequences import find_sequence
 from simjudge.data.rosbag2 import describe_recording
-from simjudge.data.sets import image_topics, read_set, sniff_format
+from simjudge.data.rosbag2.recorded_clouds import cloud_topics, recorded_clouds
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.sets import find_format, image_topics, read_clouds, read_set
 from simjudge.perception.loading import load_detector
 from simjudge.reports.result_tables import comparison_table
 from simjudge.results.result_fields import read_result
@@ -73,9 +78,12 @@ def info(path: str | Path, *, image_topic: str | None = None, allow_outside: boo
         return _detector(path)
     if (path / "result.json").is_file() or path.name == "result.json":
         return _result(path if path.is_file() else path / "result.json")
-    kind = sniff_format(path)
+    form = find_format(path)
+    kind = "" if form is None else form.name
     if kind == "bag":
         return _recording(path, image_topic)
+    if form is not None and form.read_clouds is not None:
+        return _clouds(path, kind, image_topic)
     if kind in ("yolo-predictions", "coco-results"):
         return _predictions(path, kind)
     frames = read_set(path, topics=image_topics(image_topic), allow_outside=allow_outside)
@@ -90,13 +98,54 @@ def _recording(path: Path, image_topic: str | None) -> Contents:
     topics = SummaryTable(
         ["topic", "type", "messages"], [[t.topic, t.type, str(t.count)] for t in described.topics], text_columns=2
     )
+    clouds, notes, losses, damage = _recorded_clouds(path)
+    notes = [*described.notes, *notes]
     try:
         frames = read_set(path, topics=image_topics(image_topic))
     except SimjudgeError as error:
-        summary = Summary(str(path), kind, [topics, f"no frames: {error}"])
-        return Contents(path, "recording", summary, described, described.notes, described.losses)
-    summary = Summary(str(path), kind, [topics, *_frames_summary(frames).blocks])
-    return Contents(path, "recording", summary, described, described.notes, frames.losses)
+        summary = Summary(str(path), kind, [topics, *clouds, f"no frames: {error}"])
+        losses.extend(damage or described.losses)
+        return Contents(path, "recording", summary, described, notes, losses)
+    summary = Summary(str(path), kind, [topics, *clouds, *_frames_summary(frames).blocks])
+    losses.extend(frames.losses)
+    return Contents(path, "recording", summary, described, notes, losses)
+
+
+def _clouds(path: Path, kind: str, image_topic: str | None) -> Contents:
+    clouds = read_clouds(path, image_topics(image_topic))
+    losses = Losses()
+    losses.extend(clouds.losses)
+    summary = CloudSummary(clouds.name, losses)
+    for index, stamp in enumerate(clouds.stamp.tolist()):
+        try:
+            cloud = clouds.read(index)
+        except SimjudgeError as error:
+            losses.add("clouds that cannot be read", str(error))
+            continue
+        summary.add(cloud.table, stamp, cloud.where)
+    table, notes = cloud_table([summary])
+    blocks: list[Any] = [table]
+    if clouds.boxes is not None and clouds.labelled is not None:
+        blocks.append(("labelled", f"{int(clouds.labelled.sum())} clouds, {len(clouds.boxes)} boxes in space"))
+        ids, counts = np.unique(clouds.boxes.class_id, return_counts=True)
+        rows = [[clouds.class_names.get(i, str(i)), str(n)] for i, n in zip(ids.tolist(), counts.tolist(), strict=True)]
+        blocks.append(SummaryTable(["class", "boxes"], rows))
+    if clouds.frames is not None:
+        blocks += _frames_summary(clouds.frames).blocks
+        losses.extend(clouds.frames.losses)
+    return Contents(path, kind, Summary(str(path), f"{kind}, {len(clouds)} clouds", blocks), clouds, notes, losses)
+
+
+def _recorded_clouds(path: Path) -> tuple[list[SummaryTable], list[str], Losses, Losses]:
+    """What the clouds of a recording hold, what of them cannot be used, and what of the recording cannot be read."""
+    recording, losses = Recording(path), Losses()
+    summaries = {topic: CloudSummary(topic, losses) for topic in cloud_topics(recording)}
+    if not summaries:
+        return [], [], losses, Losses()
+    for cloud in recorded_clouds(recording, set(summaries), losses):
+        summaries[cloud.topic].add(cloud.table, cloud.stamp, cloud.where)
+    table, notes = cloud_table(summaries.values())
+    return [table], notes, losses, recording.losses
 
 
 def _frames_summary(frames: FrameSet, kind: str = "data set") -> Summary:

@@ -14,6 +14,7 @@ from simjudge.capture.replay_sensors import (
 )
 from simjudge.capture.replaying import replay
 from simjudge.core.errors import Losses, UsageError
+from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.message_recording import record_messages
 from simjudge.data.rosbag2.recording import Recording
@@ -23,7 +24,7 @@ from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import MotionLimits
 from simjudge.scene.model import Collider, Scene, Surface, Thing
 from simjudge.scene.solid_meshes import box
-from simjudge.sensors.lidar.point_cloud import POINT, cloud_message
+from simjudge.sensors.lidar.point_cloud import POINT
 from simjudge.sensors.sensor_file import read_sensors
 from simjudge.vehicle.vehicle_file import read_vehicle
 

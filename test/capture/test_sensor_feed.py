@@ -10,6 +10,7 @@ from simjudge.capture.scanning import CapturedScan
 from simjudge.capture.sensor_feed import SensorBatch, SensorFeed
 from simjudge.capture.sensor_record import SensorMessages
 from simjudge.core.errors import UsageError
+from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
@@ -17,7 +18,6 @@ from simjudge.scene.model import Collider, Scene, Surface, Thing
 from simjudge.scene.solid_meshes import box, plane
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.rig import MountedCamera
-from simjudge.sensors.lidar.point_cloud import read_cloud
 from simjudge.sensors.sensor_file import read_sensors
 from simjudge.vehicle.vehicle_file import read_vehicle
 

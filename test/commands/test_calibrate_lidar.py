@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.message_recording import record_messages
 from simjudge.sensors.lidar.beams import lidar_beams, unit_directions
 from simjudge.sensors.lidar.lidar import Lidar
-from simjudge.sensors.lidar.point_cloud import cloud_message
 from simjudge.sensors.lidar.turn_readers import read_turns
 from simjudge.sensors.sensor_file import read_sensors
 
@@ -154,7 +154,7 @@ def test_times_of_unix_seconds_in_float32_tell_nothing(tmp_path):
     source = raw(tmp_path / "scans", tables, ("x", "y", "z", "ring", "time"))
     fields = ("--fields", "x,y,z,_,time")
     said = str(run(source, *fields, "--out", tmp_path / "x.yaml").error)
-    assert "one step is 128 s: no firing times can be had from them; give --rate" in said
+    assert "one step is 128 s: no firing times can be had; give --rate" in said
     done = run(source, *fields, "--rate", 10, "--out", tmp_path / "x.yaml")
     assert done.code == 0, done
     assert "not told by the data: times are float32 near 1.5e+09 s" in done.text

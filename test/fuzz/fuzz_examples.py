@@ -284,3 +284,29 @@ TUM = "# stamp x y z qx qy qz qw\n" + "".join(f"{100 + i}.5 {i} 0.5 0 0 0 0 1\n"
 CSV = "stamp,x,y,z,qx,qy,qz,qw,name\n" + "".join(f'{100 + i}.5,{i},0.5,0,0,0,0,1,"a ""b"""\n' for i in range(5))
 OBJ = "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvn 0 0 1\nusemtl a\nf 1/1/1 2/1/1 3/1/1\n"
 CONES = "id,colour,x,y\n1,0,1.5,2\n2,1,2,3\n"
+
+
+def pcd(data: str) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        from simjudge.data.clouds.cloud_set import Cloud
+        from simjudge.data.formats.pcd import write_pcd
+
+        write_pcd(folder / "1_000000000.pcd", Cloud(_points()), data)  # type: ignore[arg-type]
+        return folder / "1_000000000.pcd"
+
+    return make
+
+
+def _points() -> Any:
+    import numpy as np
+
+    table = np.zeros(4, [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("ring", "<u2"), ("t", "<u4")])
+    table["x"], table["t"] = [1, 2, np.nan, 4], [0, 10, 20, 30]
+    return table
+
+
+def cloud_bag(folder: Path) -> Path:
+    from simjudge.data.sets import read_clouds, write_clouds
+
+    write_clouds(read_clouds(pcd("binary")(folder)), folder / "clouds.mcap")
+    return folder / "clouds.mcap"

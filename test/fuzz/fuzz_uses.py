@@ -200,3 +200,19 @@ def use_render_pieces(path: Path) -> None:
     assert len(frames.objects) == 1
     assert [store.about(index) for index in range(2)] == [{"index": 0}, {"index": 1}]
     use_frames(frames, path)
+
+
+def use_clouds(path: Path) -> None:
+    """Read clouds, make a summary of them, write them again."""
+    from simjudge.data.sets import read_clouds, write_clouds
+
+    use_info(path)
+    clouds = read_clouds(path)
+    out = Path(tempfile.mkdtemp(prefix="written_", dir=path.parent.parent))
+    try:
+        for line in write_clouds(clouds, out / "again", "pcd").lines():
+            line.encode()
+        for line in write_clouds(clouds, out / "again.mcap").lines():
+            line.encode()
+    finally:
+        shutil.rmtree(out)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, Predictions
 from simjudge.core.text import load_json
+from simjudge.data.clouds.cloud_set import CloudSet
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEAD_BYTES = 4096
@@ -25,11 +26,13 @@ class Topics:
         image_topic: of sensor_msgs/Image or CompressedImage; or the name of the camera, front for /front/image_raw.
         label_topic: of the ground truth: simjudge_msgs/LabelledObjectArray or vision_msgs/Detection2DArray.
         detection_topic: of what a detector found: simjudge_msgs/DetectionArray or vision_msgs/Detection2DArray.
+        cloud_topic: of sensor_msgs/PointCloud2.
     """
 
     image_topic: str | None = None
     label_topic: str | None = None
     detection_topic: str | None = None
+    cloud_topic: str | None = None
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,8 @@ class Format:
             format is only read.
         suffixes: endings of file names that mean this format when writing; empty for a format that is a folder.
         has_topics: whether topics can be chosen, as in a recording.
+        read_clouds: reads point clouds, and what belongs to them; None for formats without clouds.
+        write_clouds: writes clouds to a path that does not exist, and returns what could not be written.
     """
 
     name: str
@@ -141,3 +146,5 @@ class Format:
     write: Callable[[FrameSet, Path], Losses] | None = None
     suffixes: tuple[str, ...] = ()
     has_topics: bool = False
+    read_clouds: Callable[[Source, Topics], CloudSet] | None = None
+    write_clouds: Callable[[CloudSet, Path], Losses] | None = None

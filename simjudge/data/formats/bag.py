@@ -6,6 +6,7 @@ from pathlib import Path
 
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
+from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
 
 
@@ -18,7 +19,11 @@ def _sniff(source: Source) -> bool:
 def _read(source: Source, options: ReadOptions) -> FrameSet:
     from simjudge.data.rosbag2 import read_recording  # noqa: PLC0415 - loads rosbags
 
-    return read_recording(source.path, tolerance_ns=options.tolerance_ns, **vars(options.topics or Topics()))
+    topics = options.topics or Topics()
+    return read_recording(
+        source.path, image_topic=topics.image_topic, label_topic=topics.label_topic,
+        detection_topic=topics.detection_topic, tolerance_ns=options.tolerance_ns,
+    )  # fmt: skip
 
 
 def _write(frames: FrameSet, path: Path) -> Losses:
@@ -27,10 +32,23 @@ def _write(frames: FrameSet, path: Path) -> Losses:
     return write_recording(frames, path)
 
 
+def _read_clouds(source: Source, topics: Topics) -> CloudSet:
+    from simjudge.data.rosbag2.cloud_reading import read_cloud_recording  # noqa: PLC0415 - loads rosbags
+
+    return read_cloud_recording(source.path, topics)
+
+
+def _write_clouds(clouds: CloudSet, path: Path) -> Losses:
+    from simjudge.data.rosbag2.cloud_writing import write_cloud_recording  # noqa: PLC0415 - loads rosbags
+
+    return write_cloud_recording(clouds, path)
+
+
 FORMATS = (
     Format(
         "bag", "rosbag2 recording", "a recording (.mcap, .db3 or a rosbag2 folder)", _sniff, 70,
-        read=_read, write=_write, suffixes=(".mcap", ".db3"), has_topics=True,
+        read=_read, write=_write, suffixes=(".mcap", ".db3"), has_topics=True, read_clouds=_read_clouds,
+        write_clouds=_write_clouds,
     ),
 )  # fmt: skip
 """The format that ROS 2 records: https://github.com/ros2/rosbag2, https://mcap.dev/spec."""

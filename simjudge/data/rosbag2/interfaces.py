@@ -16,7 +16,9 @@ CAMERA_INFO = "sensor_msgs/msg/CameraInfo"
 LABELS = "simjudge_msgs/msg/LabelledObjectArray"
 DETECTIONS = "simjudge_msgs/msg/DetectionArray"
 FRAME_INFO = "simjudge_msgs/msg/FrameInfo"
+BOXES_3D = "simjudge_msgs/msg/LabelledBoxArray"
 VISION_BOXES = "vision_msgs/msg/Detection2DArray"
+IMAGE_TYPES = (IMAGE, COMPRESSED_IMAGE)
 _MAY_LACK = {"simjudge_msgs/msg/LabelledObject": {"distance", "visible"}}
 """Fields that a recording's own definitions may lack: what only a simulator knows is then unknown."""
 

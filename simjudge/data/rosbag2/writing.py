@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rosbags.rosbag2 import WriterError
@@ -34,6 +34,8 @@ from simjudge.data.rosbag2.unfinished import UnfinishedRecording
 ExtraMessages = Callable[[int], Iterable[tuple[str, Any]]]
 """Further messages of a frame, by its number: topic and content."""
 
+LATCHED = ("/tf_static", "/kitti/files")
+"""Topics whose messages are kept for those who come late."""
 DETECTOR_KEY = "simjudge.detector"
 """Under this key rosbag2's custom data say which detector made the predictions."""
 
@@ -62,6 +64,15 @@ _STEP = 100_000_000
 _LATEST = (2**31 - 1) * 1_000_000_000
 
 
+class StampedMessage(NamedTuple):
+    """A message of a recording: its stamp in nanoseconds, its topic, its type and its content."""
+
+    stamp: int
+    topic: str
+    type: str
+    content: Any
+
+
 def write_recording(
     frames: FrameSet,
     path: str | Path,
@@ -88,20 +99,49 @@ def write_recording(
         SimjudgeError: something of that name is there, two frames have the same stamp, a stamp does not fit a message,
             or the disk is full.
     """
-    path = Path(path)
-    path = output_path(path)
     stamps = recording_stamps(frames)
     losses = Losses()
-    messages = _messages(frames, stamps, losses, extra_messages)
-    custom_data = dict(custom_data or {})
-    if frames.detector is not None:
-        custom_data[DETECTOR_KEY] = json.dumps(frames.detector.to_json())
+    maker = MessageMaker(standard_types(), frames, stamps)
+
+    def messages() -> Iterator[StampedMessage]:
+        for index, stamp in enumerate(stamps.tolist()):
+            yield from frame_messages(maker, index, stamp, losses)
+            for topic, message in extra_messages(index):
+                yield StampedMessage(stamp, topic, message.__msgtype__, message)
+
+    write_messages(messages(), path, {**(custom_data or {}), **detector_data(frames)}, storage)
+    return losses
+
+
+def write_messages(
+    messages: Iterable[StampedMessage], path: str | Path, custom_data: Mapping[str, str], storage: StorageName = "mcap"
+) -> None:
+    """Write messages as a recording, which appears when it is whole.
+
+    Args:
+        messages: of `standard_types`, in the order in which they are written.
+        path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder with metadata.yaml.
+        custom_data: kept in the recording's metadata, as rosbag2's custom data.
+        storage: for a folder, "mcap" or "sqlite3".
+
+    Raises:
+        SimjudgeError: something of that name is there, or the disk is full.
+    """
+    path = output_path(Path(path))
     storage = STORAGE_OF_SUFFIX.get(path.suffix, storage)
     with UnfinishedRecording(path) as place:
         with plain_os_errors(path), _plain_errors(path):
             _write(place.folder, storage, messages, custom_data)
         place.finish()
-    return losses
+
+
+def detector_data(frames: FrameSet) -> dict[str, str]:
+    """What a recording's custom data say of the detector that made a set's predictions.
+
+    Args:
+        frames: the set.
+    """
+    return {} if frames.detector is None else {DETECTOR_KEY: json.dumps(frames.detector.to_json())}
 
 
 def recording_stamps(frames: FrameSet) -> IntArray:
@@ -141,7 +181,7 @@ def recording_stamps(frames: FrameSet) -> IntArray:
 def _write(
     folder: Path,
     storage: StorageName,
-    messages: Iterable[tuple[int, str, str, Any]],
+    messages: Iterable[StampedMessage],
     custom_data: Mapping[str, str],
 ) -> None:
     types = standard_types()
@@ -151,7 +191,7 @@ def _write(
         connections: dict[str, Any] = {}
         for stamp, topic, kind, message in messages:
             if topic not in connections:
-                qos = [offered_qos(kind)]
+                qos = [offered_qos(kind, latched=topic in LATCHED)]
                 connections[topic] = writer.add_connection(topic, kind, typestore=types, offered_qos_profiles=qos)
             writer.write(connections[topic], stamp, types.serialize_cdr(message, kind))
 
@@ -165,24 +205,29 @@ def _plain_errors(path: Path) -> Iterator[None]:
         raise SimjudgeError(f"{path}: {write_trouble(error)}; nothing was written under that name") from error
 
 
-def _messages(
-    frames: FrameSet, stamps: IntArray, losses: Losses, extra_messages: ExtraMessages
-) -> Iterator[tuple[int, str, str, Any]]:
-    """Stamp, topic, type and content of each message, frame by frame."""
-    maker = MessageMaker(standard_types(), frames, stamps)
-    for index, stamp in enumerate(stamps.tolist()):
-        image = None
-        try:
-            image = maker.image(index)
-        except ImageError as error:
-            losses.add("images that cannot be read", str(error))
-        labels, detections = maker.labels(index), maker.detections(index)
-        yield stamp, DEFAULT_TOPICS[FRAME_INFO], FRAME_INFO, maker.info(index, image, labels, detections)
-        if image is not None:
-            yield stamp, DEFAULT_TOPICS[image[0]], *image
-        if labels is not None:
-            yield stamp, DEFAULT_TOPICS[LABELS], LABELS, labels
-        if detections is not None:
-            yield stamp, DEFAULT_TOPICS[DETECTIONS], DETECTIONS, detections
-        for topic, message in extra_messages(index):
-            yield stamp, topic, message.__msgtype__, message
+def frame_messages(maker: MessageMaker, index: int, stamp: int, losses: Losses) -> Iterator[StampedMessage]:
+    """Make the messages of one frame.
+
+    Args:
+        maker: of the set.
+        index: the frame's number.
+        stamp: nanoseconds, of the messages.
+        losses: takes an image that cannot be read.
+
+    Yields:
+        The messages.
+    """
+    image = None
+    try:
+        image = maker.image(index)
+    except ImageError as error:
+        losses.add("images that cannot be read", str(error))
+    labels, detections = maker.labels(index), maker.detections(index)
+    info = maker.info(index, image, labels, detections)
+    yield StampedMessage(stamp, DEFAULT_TOPICS[FRAME_INFO], FRAME_INFO, info)
+    if image is not None:
+        yield StampedMessage(stamp, DEFAULT_TOPICS[image[0]], *image)
+    if labels is not None:
+        yield StampedMessage(stamp, DEFAULT_TOPICS[LABELS], LABELS, labels)
+    if detections is not None:
+        yield StampedMessage(stamp, DEFAULT_TOPICS[DETECTIONS], DETECTIONS, detections)

@@ -11,10 +11,8 @@ import numpy.typing as npt
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FloatArray
+from simjudge.data.clouds.lidar_points import LATE_POINTS, RINGS, LidarPoints, late_points
 from simjudge.geometry.poses import Pose
-
-_COARSEST = 1e-5
-"""Seconds; times in coarser steps say nothing of when a beam fired: a column takes about 50 microseconds."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,27 +88,22 @@ class TurnBuilder:
         self._turns: list[MeasuredTurn] = []
         self._empty = 0
 
-    def add(
-        self, name: str, stored: npt.NDArray[np.generic], ring: npt.NDArray[np.generic] | None,
-        time: npt.NDArray[np.generic] | None, scale: float = 1.0,
-    ) -> None:  # fmt: skip
+    def add(self, name: str, points: LidarPoints) -> None:
         """Add a turn whose points are in the sensor's frame.
 
         Args:
             name: of the turn, for messages.
-            stored: (N, 3), metres, in the type in which the file has them.
-            ring: (N,), as stored, or None.
-            time: (N,), as stored, or None.
-            scale: seconds of one unit of time.
+            points: of one cloud.
         """
-        points = np.asarray(stored, np.float64)
-        seen = np.isfinite(points).all(1) & points.any(1)
-        self._empty += int((~seen).sum())
-        points, rings = points[seen], None if ring is None else np.asarray(ring, np.int64)[seen]
-        seconds = self._seconds(name, None if time is None else time[seen], scale)
-        if len(points):
-            turn = MeasuredTurn(name, points, rounding_angle(stored[seen], np.zeros(3)), rings, seconds)
-            self.add_turn(turn)
+        self._empty += points.empty
+        if not len(points):
+            return
+        if points.ring is None:
+            self.note(f"no ring field ({', '.join(RINGS)}): rings are found by elevation")
+        if points.time is None:
+            self.note(f"{points.time_trouble}: no firing times can be had")
+        rounding = rounding_angle(points.stored, np.zeros(3))
+        self.add_turn(MeasuredTurn(name, points.stored.astype(np.float64), rounding, points.ring, points.time))
 
     def add_turn(self, turn: MeasuredTurn) -> None:
         """Add a turn; points whose time is before that of an earlier point of their ring are left out and counted.
@@ -118,19 +111,15 @@ class TurnBuilder:
         Args:
             turn: all of its points are real ones.
         """
-        keep = np.ones(len(turn), np.bool_)
         if turn.time is not None and turn.ring is not None:
-            order = np.argsort(turn.ring, kind="stable")
-            for rows in np.split(order, np.nonzero(np.diff(turn.ring[order]))[0] + 1):
-                keep[rows] = turn.time[rows] >= np.maximum.accumulate(turn.time[rows])
-            where = f"{turn.name}: point {int(np.argmin(keep)) + 1}"
-            kind = "points with a time before that of their ring's last point"
-            self.lidar.losses.add(kind, where, int((~keep).sum()))
-        if not keep.all():
-            time, ring = turn.time, turn.ring
-            assert time is not None  # noqa: S101 - points are left out by their times only
-            assert ring is not None  # noqa: S101
-            turn = MeasuredTurn(turn.name, turn.points[keep], turn.rounding[keep], ring[keep], time[keep])
+            late = late_points(turn.ring, turn.time)
+            where = f"{turn.name}: point {int(np.argmax(late)) + 1}"
+            self.lidar.losses.add(LATE_POINTS, where, int(late.sum()))
+            if late.any():
+                kept = ~late
+                turn = MeasuredTurn(
+                    turn.name, turn.points[kept], turn.rounding[kept], turn.ring[kept], turn.time[kept]
+                )
         self._turns.append(turn)
 
     def build(self, where: str) -> MeasuredLidar:
@@ -143,7 +132,7 @@ class TurnBuilder:
             SimjudgeError: there is no point.
         """
         if not self._turns:
-            raise SimjudgeError(f"{where}: holds no point with a return")
+            raise SimjudgeError(f"{where}: holds no point with a return{self.lidar.losses.reason}")
         if self._empty:
             self.note(f"{self._empty} beams without a return (NaN, or 0 0 0)")
         timed = [turn for turn in self._turns if turn.time is not None]
@@ -161,26 +150,6 @@ class TurnBuilder:
         """
         if line not in self.lidar.notes:
             self.lidar.notes.append(line)
-
-    def _seconds(self, name: str, time: npt.NDArray[np.generic] | None, scale: float) -> FloatArray | None:
-        if time is None or not len(time):
-            return None
-        largest = float(np.max(np.abs(time.astype(np.float64))))
-        step = 1.0 if np.issubdtype(time.dtype, np.integer) else float(np.spacing(time.dtype.type(largest)))
-        if step * scale > _COARSEST:
-            self.note(
-                f"times are {time.dtype} near {largest * scale:.4g} s, where one step is {step * scale:.3g} s: "
-                "no firing times can be had from them"
-            )
-            return None
-        seconds = time.astype(np.float64) * scale
-        if not np.isfinite(seconds).all():
-            raise SimjudgeError(f"{name}: {int((~np.isfinite(seconds)).sum())} points have a time that is no number")
-        if np.ptp(seconds) == 0:
-            self.note("all points of a turn have the same time: no firing times can be had from them")
-            return None
-        centred: FloatArray = seconds - seconds.min()
-        return centred
 
 
 def rounding_angle(stored: npt.NDArray[np.generic], origin: FloatArray) -> FloatArray:

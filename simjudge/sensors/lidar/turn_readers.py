@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,19 @@ from pyarrow import feather
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FloatArray
 from simjudge.core.input_files import check_file, read_bytes
-from simjudge.data.rosbag2.interfaces import recorded_types
-from simjudge.data.rosbag2.recorded_images import UNREADABLE
+from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic, recorded_clouds
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.recording_files import is_recording
-from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.lidar.measured_turns import MeasuredLidar, MeasuredTurn, TurnBuilder, rounding_angle
-from simjudge.sensors.lidar.point_cloud import CLOUD_TYPE, read_cloud
 
 RAW_FIELDS = ("x", "y", "z", "intensity", "time")
 """Of .bin files, unless others are named."""
 _RAW_NAMES = ("x", "y", "z", "intensity", "ring", "time", "_")
 _LARGEST = 2**31
 """Bytes of a file that is read whole."""
-_RINGS = ("ring", "channel", "line", "laser_number", "laser_id")
-_TIMES = ("time", "t", "timestamp", "time_stamp", "offset_time", "offset_ns")
 _ARGOVERSE_SENSORS = (("up_lidar", 0), ("down_lidar", 32))
 _ARGOVERSE_RINGS = 32
 _SWEEP, _POSES, _MOUNTS = "lidar.feather", "city_SE3_egovehicle.feather", "egovehicle_SE3_sensor.feather"
@@ -74,74 +71,32 @@ def _read_raw(path: Path, files: Sequence[Path], fields: Sequence[str]) -> Measu
     if unknown or twice or not {"x", "y", "z"} <= set(fields):
         names = ", ".join(_RAW_NAMES)
         raise UsageError(f"--fields {','.join(fields)}: x, y, z are needed, each once, and any of {names}")
-    column = {name: number for number, name in enumerate(fields)}
     builder = TurnBuilder("lidar")
+    # What does not matter is a gap between the others.
+    kept = [(name, 4 * number) for number, name in enumerate(fields) if name != "_"]
+    layout = np.dtype({
+        "names": [name for name, _ in kept], "formats": ["<f4"] * len(kept), "offsets": [at for _, at in kept],
+        "itemsize": 4 * len(fields),
+    })  # fmt: skip
     for file in files:
         data = read_bytes(file, _LARGEST)
-        width = 4 * len(fields)
-        if not data or len(data) % width:
+        if not data or len(data) % layout.itemsize:
             raise SimjudgeError(
                 f"{file}: {len(data)} bytes are no whole number of points of {len(fields)} float32 "
                 f"({' '.join(fields)}); name its columns with --fields"
             )
-        table = np.frombuffer(data, "<f4").reshape(-1, len(fields))
-        ring, time = (table[:, column[name]] if name in column else None for name in ("ring", "time"))
-        if time is None:
-            builder.note("no column of times")
-        if ring is not None and not (np.isfinite(ring).all() and (ring == np.rint(ring)).all()):
-            raise SimjudgeError(f"{file}: its rings are no whole numbers; name its columns with --fields")
-        builder.add(str(file), table[:, [column[name] for name in "xyz"]], ring, time)
+        builder.add(str(file), lidar_points(np.frombuffer(data, layout), str(file)))
     return builder.build(str(path))
 
 
 def _read_recording(path: Path, topic: str | None, most: int) -> MeasuredLidar:
     recording = Recording(path)
-    name = _cloud_topic(recording, topic)
-    held = recording.topics[name]
-    types = recorded_types(((held.type, held.definition),))
+    name = choose_cloud_topic(recording, topic)
     builder = TurnBuilder("lidar")
-    count = 0
-    for stored in recording.messages({name}):
-        where = f"{path}: {name} at {format_seconds(stored.time)}"
-        try:
-            message = types.deserialize_cdr(stored.data, held.type)
-        except UNREADABLE:
-            builder.lidar.losses.add("messages that cannot be decoded", where)
-            continue
-        _add_cloud(builder, read_cloud(message, where), where)
-        count += 1
-        if count == most:
-            break
+    for cloud in islice(recorded_clouds(recording, {name}, builder.lidar.losses), most):
+        builder.add(cloud.where, lidar_points(cloud.table, cloud.where))
     builder.lidar.losses.extend(recording.losses)
     return builder.build(f"{path}: {name}")
-
-
-def _cloud_topic(recording: Recording, topic: str | None) -> str:
-    held = [info.topic for info in recording.topic_infos() if info.type == CLOUD_TYPE]
-    listed = ", ".join(held) or "none"
-    if topic is not None:
-        if topic not in held:
-            raise SimjudgeError(f"{recording.path}: {topic} is no topic of point clouds in it; there are {listed}")
-        return topic
-    if len(held) != 1:
-        raise SimjudgeError(f"{recording.path}: one topic of {CLOUD_TYPE} is needed; there are {listed}; give --topic")
-    return held[0]
-
-
-def _add_cloud(builder: TurnBuilder, cloud: npt.NDArray[np.void], where: str) -> None:
-    names = cloud.dtype.names or ()
-    missing = [name for name in "xyz" if name not in names]
-    if missing:
-        raise SimjudgeError(f"{where}: has no field {', '.join(missing)}; it has {', '.join(names) or 'none'}")
-    ring, time = (next((each for each in known if each in names), None) for known in (_RINGS, _TIMES))
-    if ring is None:
-        builder.note(f"no ring field ({', '.join(_RINGS)}): rings are found by elevation")
-    if time is None:
-        builder.note(f"no time field ({', '.join(_TIMES)}): no firing times can be had")
-    # Whole numbers are nanoseconds (Ouster's t, Livox's offset_time), others seconds.
-    scale = 1e-9 if time is not None and np.issubdtype(cloud[time].dtype, np.integer) else 1.0
-    stored = np.stack([cloud[name] for name in "xyz"], -1)
-    builder.add(where, stored, None if ring is None else cloud[ring], None if time is None else cloud[time], scale)
 
 
 def _read_argoverse(path: Path) -> list[MeasuredLidar]:

@@ -56,7 +56,7 @@ def frames():
 def test_names_and_orders_are_unique():
     known = formats.all_formats()
     assert len({each.name for each in known}) == len({each.order for each in known}) == len(known)
-    assert all(each.read is not None or each.read_predictions is not None for each in known)
+    assert all(each.read or each.read_predictions or each.read_clouds for each in known)
 
 
 @pytest.mark.parametrize("form", formats.all_formats(), ids=lambda form: form.name)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.data.rosbag2.cloud_messages import cloud_message, read_cloud
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.sensors.lidar.point_cloud import POINT, cloud_message, read_cloud
+from simjudge.sensors.lidar.point_cloud import POINT
 
 
 def find(name):
@@ -70,7 +71,8 @@ def test_several_numbers_in_a_field():
     (cloud([field("x", 0, 9)], bytes(4), 1, step=4), "field 'x' is of an unknown type, 9"),
     (cloud([field("x", 0, 7), field("x", 0, 7)], bytes(4), 1, step=4), "has field 'x' twice"),
     (cloud([field("x", 0, 7)], bytes(7), 2, step=4), "7 bytes are too few for 1 x 2 points of 4 bytes"),
-    (cloud([field("x", 0, 7)], bytes(16), 2, step=4, height=2, row_step=4), "too few"),
+    (cloud([field("x", 0, 7)], bytes(16), 2, step=4, height=2, row_step=4), "row_step 4 is less than 2 points"),
+    (cloud([], bytes(4), 1, step=0), "its points have 0 bytes"),
     (cloud([field("x", 0, 7)], bytes(4), 2**40, step=4), "too few"),
 ])  # fmt: skip
 def test_clouds_that_are_not_what_they_say(message, words):

@@ -1,0 +1,153 @@
+"""What the fields of a cloud mean, whatever the driver calls them: the one place that knows the drivers.
+
+| driver | ring | time |
+| --- | --- | --- |
+| velodyne_pointcloud | `ring` u2 | `time` f4, seconds from the stamp |
+| Ouster | `ring` u2 (u1 before) | `t` u4, nanoseconds from the stamp |
+| Hesai, RoboSense | `ring` u2 | `timestamp` f8, seconds since 1970 |
+| livox_ros_driver2 | `line` u1 | `timestamp` f8, nanoseconds since 1970; `offset_time` u4, nanoseconds |
+| Nebula, Autoware | `channel` u2 | `time_stamp` u4, nanoseconds, or f8, seconds since 1970 |
+| Argoverse 2 | `laser_number` u1 | `offset_ns` i4 |
+
+Source: the point types in the drivers' own repositories.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FloatArray, IntArray
+from simjudge.data.clouds.cloud_set import Table
+
+INTENSITIES = ("intensity", "i", "reflectivity", "reflectance")
+RINGS = ("ring", "channel", "line", "laser_number", "laser_id")
+TIMES = ("time", "t", "timestamp", "time_stamp", "offset_time", "offset_ns")
+LATE_POINTS = "points with a time before that of their ring's last point"
+_SECONDS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
+"""Floats from so large on are times since 1970 in this unit; smaller ones are seconds."""
+_COARSEST = 1e-5
+"""Seconds; times in coarser steps say nothing of when a beam fired: a column takes about 50 microseconds."""
+_LONGEST = 10.0
+"""Seconds; times that span more are in a unit that is not known: a turn takes 0.05 to 1 s."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LidarPoints(ShortRepr):
+    """The points of a cloud that have a return, in the order of the cloud.
+
+    Attributes:
+        stored: (N, 3), x, y, z, metres, in the type in which the cloud has them.
+        intensity: (N,), as stored; None where the cloud does not say.
+        ring: int64 (N,), as the device counts them; None where the cloud does not say.
+        time: float64 (N,), seconds from the earliest; None where there are none that can be used.
+        time_trouble: why there are no times; "" where there are.
+        seen: (M,), which of the cloud's points these are: the others have NaN coordinates or lie at 0 0 0.
+    """
+
+    stored: npt.NDArray[np.generic]
+    intensity: npt.NDArray[np.generic] | None
+    ring: IntArray | None
+    time: FloatArray | None
+    time_trouble: str
+    seen: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        """The number of points."""
+        return len(self.stored)
+
+    @property
+    def empty(self) -> int:
+        """How many points of the cloud have no return."""
+        return int(len(self.seen) - len(self.stored))
+
+
+def lidar_points(table: Table, where: str) -> LidarPoints:
+    """Find coordinates, intensities, rings and times of a cloud by the names that drivers give them.
+
+    Args:
+        table: of any driver.
+        where: names the cloud in messages: file, topic and stamp.
+
+    Returns:
+        The points with a return.
+
+    Raises:
+        SimjudgeError: x, y or z is missing or no number, rings are no whole numbers, or a time is none.
+    """
+    names = table.dtype.names or ()
+    missing = [name for name in "xyz" if name not in names]
+    if missing:
+        held = ", ".join(names) or "none"
+        raise SimjudgeError(f"{where}: has no field {', '.join(missing)}; it has {held}; a cloud needs x, y and z")
+    several = [name for name in "xyz" if table[name].ndim > 1]
+    if several:
+        raise SimjudgeError(f"{where}: field {several[0]!r} has several numbers a point; a cloud needs one")
+    stored = np.stack([table[name] for name in "xyz"], -1)
+    seen = np.isfinite(stored).all(1) & stored.any(1)
+    intensity, ring, time = (_column(table, known) for known in (INTENSITIES, RINGS, TIMES))
+    seconds, trouble = _seconds(None if time is None else time[seen], where)
+    return LidarPoints(
+        stored[seen], None if intensity is None else intensity[seen],
+        None if ring is None else _whole(ring[seen], where), seconds, trouble, seen,
+    )  # fmt: skip
+
+
+def late_points(ring: IntArray, time: FloatArray) -> npt.NDArray[np.bool_]:
+    """Find points with a time before that of an earlier point of their ring: a device fires a ring in order.
+
+    Args:
+        ring: (N,).
+        time: (N,), seconds.
+
+    Returns:
+        bool (N,).
+    """
+    late = np.zeros(len(ring), np.bool_)
+    order = np.argsort(ring, kind="stable")
+    for rows in np.split(order, np.nonzero(np.diff(ring[order]))[0] + 1):
+        late[rows] = time[rows] < np.maximum.accumulate(time[rows])
+    return late
+
+
+def _column(table: Table, known: tuple[str, ...]) -> npt.NDArray[np.generic] | None:
+    """The first field of these names that has one number a point."""
+    return next((table[name] for name in known if name in (table.dtype.names or ()) and table[name].ndim == 1), None)
+
+
+def _whole(ring: npt.NDArray[np.generic], where: str) -> IntArray:
+    if ring.dtype.kind == "f" and not (np.isfinite(ring).all() and (ring == np.rint(ring)).all()):
+        raise SimjudgeError(f"{where}: its rings are no whole numbers; give the field another name")
+    return ring.astype(np.int64)
+
+
+def _seconds(time: npt.NDArray[np.generic] | None, where: str) -> tuple[FloatArray | None, str]:
+    """Times from the earliest, and what is wrong with them."""
+    if time is None:
+        return None, f"no time field ({', '.join(TIMES)})"
+    if not len(time):
+        return None, "no point with a return"
+    numbers = time.astype(np.float64)
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        raise SimjudgeError(f"{where}: {int((~finite).sum())} points have a time that is no number; leave them out")
+    largest = float(np.max(np.abs(numbers)))
+    is_whole = time.dtype.kind in "iu"
+    scale = 1e-9 if is_whole else next((unit for least, unit in _SECONDS if largest >= least), 1.0)
+    step = 1.0 if is_whole else float(np.spacing(time.dtype.type(largest)))
+    if step * scale > _COARSEST:
+        at = f"near {largest * scale:.4g} s, where one step is {step * scale:.3g} s"
+        return None, f"times are {time.dtype} {at}"
+    # Whole numbers keep all their digits until the earliest is taken away.
+    exact = time.astype(np.int64) if is_whole else numbers
+    seconds: FloatArray = (exact - exact.min()) * scale
+    span = float(seconds.max())
+    if span == 0:
+        return None, "all points have the same time"
+    if span > _LONGEST:
+        return None, f"times span {span:.4g} if they are seconds, which no turn takes"
+    return seconds, ""

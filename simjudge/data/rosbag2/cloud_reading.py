@@ -1,0 +1,226 @@
+"""The clouds of a recording as a set, with boxes, images and what else belongs to them."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import NO_STAMP, FrameSet, stamp_to_name
+from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudSet, Viewpoint
+from simjudge.data.format_support.format import Topics
+from simjudge.data.rosbag2.cloud_messages import read_cloud
+from simjudge.data.rosbag2.cloud_writing import CLOUDS_KEY, FILES
+from simjudge.data.rosbag2.interfaces import BOXES_3D, IMAGE_TYPES, recorded_types
+from simjudge.data.rosbag2.reading import read_recording
+from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic
+from simjudge.data.rosbag2.recorded_images import UNREADABLE
+from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp, pose_numbers
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.storage import MessageLocation, format_seconds
+
+_LONGEST_PATH = 300
+
+
+class _Place(NamedTuple):
+    stamp: int
+    location: MessageLocation
+
+
+def read_cloud_recording(path: Path, topics: Topics) -> CloudSet:
+    """Read the clouds of one topic, and what belongs to them.
+
+    Boxes are those of TOPIC/boxes, viewpoints those of TOPIC/viewpoint.
+
+    Args:
+        path: a recording.
+        topics: to read; None of the clouds': there must be only one.
+
+    Returns:
+        The clouds in order of recording.
+
+    Raises:
+        UsageError: there is no such topic.
+        SimjudgeError: the recording cannot be read, or holds no clouds.
+    """
+    recording = Recording(path)
+    name = choose_cloud_topic(recording, topics.cloud_topic, "--cloud-topic")
+    losses = Losses()
+    places, frame_id = _places(recording, name, losses)
+    if not places:
+        raise SimjudgeError(f"{path}: {name} holds no cloud that can be read{losses.reason}")
+    beside = _beside(recording, name, places, losses)
+    frames = _frames(path, recording, topics)
+    said = _names(recording, places)
+    losses.extend(recording.losses)
+    reader = _CloudReader(recording, name, places, beside.viewpoints)
+    names = [name for name, _ in said]
+    stamps = np.array([place.stamp if own else NO_STAMP for place, (_, own) in zip(places, said, strict=True)])
+    return CloudSet(
+        path.name, names, stamps.astype(np.int64), reader.read, frame_id, beside.boxes, beside.labelled,
+        beside.class_names, frames, body=frame_id, files=beside.files, losses=losses,
+    )  # fmt: skip
+
+
+class _CloudReader:
+    """Reads single clouds where they lie."""
+
+    def __init__(
+        self, recording: Recording, topic: str, places: list[_Place], viewpoints: dict[int, Viewpoint]
+    ) -> None:
+        self._recording, self._places, self._viewpoints = recording, places, viewpoints
+        self._topic = recording.topics[topic]
+        self._types = recorded_types(((self._topic.type, self._topic.definition),))
+
+    def read(self, index: int) -> Cloud:
+        place = self._places[index]
+        where = f"{self._recording.path}: {self._topic.name} at {format_seconds(place.stamp)}"
+        try:
+            message: Any = self._types.deserialize_cdr(self._recording.read(place.location), self._topic.type)
+        except UNREADABLE as error:
+            raise SimjudgeError(f"{where}: cannot be decoded; leave it out") from error
+        height = max(int(message.height), 1)
+        viewpoint = self._viewpoints.get(place.stamp, NO_VIEWPOINT)
+        return Cloud(read_cloud(message, where), height, viewpoint, where)
+
+
+def _places(recording: Recording, topic: str, losses: Losses) -> tuple[list[_Place], str]:
+    """Where the clouds are, and the frame of the first."""
+    places: list[_Place] = []
+    frame_id = ""
+    for stored in recording.messages({topic}):
+        header = _header(stored.data)
+        if header is None:
+            where = f"{recording.path}: {topic} at {format_seconds(stored.time)}"
+            losses.add("messages that cannot be decoded", where)
+            continue
+        stamp, frame = header
+        frame_id = frame_id or frame
+        places.append(_Place(stamp, stored.location))
+    if len(places) > 1 and not any(place.stamp for place in places):
+        raise SimjudgeError(f"{recording.path}: {topic} has no stamps in its headers; record it with stamps")
+    kept: dict[int, _Place] = {}
+    for place in places:
+        if place.stamp in kept:
+            losses.add("clouds whose stamp was used before",
+                       f"{recording.path}: {topic} at {format_seconds(place.stamp)}")  # fmt: skip
+        kept.setdefault(place.stamp, place)
+    return list(kept.values()), frame_id or "lidar_link"
+
+
+def _header(data: bytes | memoryview) -> tuple[int, str] | None:
+    """Stamp and frame of a message that begins with a header, without reading the rest of it."""
+    if len(data) < 16:
+        return None
+    order = "<" if data[1] & 1 else ">"
+    sec, nanosec, length = struct.unpack_from(f"{order}iII", data, 4)
+    if length < 1 or 16 + length > len(data) or nanosec >= 1_000_000_000 or sec < 0:
+        return None
+    return sec * 1_000_000_000 + nanosec, bytes(data[16 : 15 + length]).decode("utf-8", "replace")
+
+
+class _Beside(NamedTuple):
+    viewpoints: dict[int, Viewpoint]
+    boxes: CloudBoxes | None
+    labelled: Any
+    class_names: dict[int, str]
+    files: dict[str, str]
+
+
+def _beside(recording: Recording, topic: str, places: list[_Place], losses: Losses) -> _Beside:
+    """What belongs to the clouds by its stamp."""
+    wanted = {
+        f"{topic}/viewpoint": "geometry_msgs/msg/PoseStamped",
+        f"{topic}/boxes": BOXES_3D,
+        FILES: "std_msgs/msg/String",
+    }
+    topics = {name for name, kind in wanted.items() if name in recording.topics and recording.topics[name].type == kind}
+    viewpoints: dict[int, Viewpoint] = {}
+    files: dict[str, str] = {}
+    arrays: dict[int, Any] = {}
+    for stored, message in decoded_messages(recording, topics, losses) if topics else ():
+        if stored.topic == FILES:
+            _take_file(message.data, files, f"{recording.path}: {FILES}", losses)
+            continue
+        if stored.topic.endswith("/viewpoint"):
+            x, y, z, qx, qy, qz, qw = pose_numbers(message.pose.position, message.pose.orientation)
+            viewpoints[header_stamp(message.header)] = (x, y, z, qw, qx, qy, qz)
+        else:
+            arrays[header_stamp(message.header)] = message
+    boxes, labelled, names = _boxes(arrays, places, f"{recording.path}: {topic}/boxes", losses)
+    return _Beside(viewpoints, boxes, labelled, names, files)
+
+
+def _take_file(data: str, files: dict[str, str], where: str, losses: Losses) -> None:
+    try:
+        content = json.loads(data)
+        path, text = content["path"], content["text"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        path, text = None, None
+    if not (isinstance(path, str) and isinstance(text, str) and _is_below(path)):
+        losses.add("texts that are none of a folder's", where)
+        return
+    files[path] = text
+
+
+def _is_below(path: str) -> bool:
+    """Whether a path stays in its folder."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and len(path) < _LONGEST_PATH and "\0" not in path and not path.startswith("/") and (
+        ".." not in parts and "\\" not in path
+    )  # fmt: skip
+
+
+def _boxes(
+    arrays: dict[int, Any], places: list[_Place], where: str, losses: Losses
+) -> tuple[CloudBoxes | None, Any, dict[int, str]]:
+    if not arrays:
+        return None, None, {}
+    number = {place.stamp: index for index, place in enumerate(places)}
+    labelled = np.zeros(len(places), np.bool_)
+    names: dict[int, str] = {}
+    rows: list[tuple[float, ...]] = []
+    ids: list[tuple[int, int, int]] = []
+    for stamp, message in sorted(arrays.items()):
+        if stamp not in number:
+            losses.add("boxes without a cloud of their stamp", f"{where} at {format_seconds(stamp)}")
+            continue
+        labelled[number[stamp]] = True
+        for box in message.boxes:
+            values = (*pose_numbers(box.pose.position, box.pose.orientation), box.size.x, box.size.y, box.size.z)
+            if not np.isfinite(values).all() or not any(values[3:7]):
+                losses.add("boxes with numbers that are not finite", f"{where} at {format_seconds(stamp)}")
+                continue
+            rows.append(values)
+            ids.append((number[stamp], int(box.class_id), int(box.instance_id)))
+            names.setdefault(int(box.class_id), str(box.class_name))
+    table, columns = np.array(rows, np.float64).reshape(-1, 10), np.array(ids, np.int64).reshape(-1, 3)
+    order = np.argsort(columns[:, 0], kind="stable")
+    table, columns = table[order], columns[order]
+    cloud, class_id, instance = columns.T
+    boxes = CloudBoxes(cloud, class_id, instance, table[:, :3], table[:, 3:7], table[:, 7:])
+    return boxes, labelled, names
+
+
+def _frames(path: Path, recording: Recording, topics: Topics) -> FrameSet | None:
+    """The images and labels beside the clouds, where there are any."""
+    if topics.image_topic is None and not any(topic.type in IMAGE_TYPES for topic in recording.topics.values()):
+        return None
+    return read_recording(
+        path, image_topic=topics.image_topic, label_topic=topics.label_topic, detection_topic=topics.detection_topic
+    )
+
+
+def _names(recording: Recording, places: list[_Place]) -> list[tuple[str, bool]]:
+    """The name of each cloud, and whether its stamp is its own."""
+    known: dict[int, tuple[str, bool]] = {}
+    try:
+        for stamp, name, own in json.loads(recording.custom_data().get(CLOUDS_KEY, "{}")).get("clouds", ()):
+            known[int(stamp)] = (str(name), bool(own))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        known = {}
+    return [known.get(place.stamp, (stamp_to_name(place.stamp), True)) for place in places]

@@ -1,4 +1,5 @@
-"""Makes config/scenes/meshes/cone.obj: ART-1's cone, 0.08 x 0.08 x 0.077 m, a little traffic cone on a square plate.
+"""Makes config/scenes/meshes/cone.obj: ART-1's cone, 0.08 x 0.08 x 0.077 m, a little traffic cone on a square plate;
+and cone_small.obj, the same shape 3.8 cm high (1.5 inches).
 
     python scripts/make_cone_mesh.py
 
@@ -15,10 +16,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-OUT = Path(__file__).resolve().parent.parent / "config" / "scenes" / "meshes" / "cone.obj"
+MESHES = Path(__file__).resolve().parent.parent / "config" / "scenes" / "meshes"
 SEGMENTS = 32
 SIDE, HEIGHT, CORNER = 0.08, 0.077, 0.008
 """Metres: of the plate, of the whole cone, and the radius of the plate's corners."""
+FILES = {"cone.obj": HEIGHT, "cone_small.obj": 0.038}
+"""Metres: the height of the cone in each file."""
 RINGS = (  # half width (of the square) or radius (of the circle), height; metres
     ("square", 0.0400, 0.0000),
     ("square", 0.0400, 0.0036),
@@ -51,14 +54,16 @@ def ring(kind: str, reach: float, height: float) -> npt.NDArray[np.float64]:
     return np.column_stack([way, np.full(SEGMENTS, height)])
 
 
-def main() -> None:
-    """Write the file."""
+def write(path: Path, height: float) -> None:
+    """Write one file, the cone scaled to a height in metres."""
     rings = [ring(*each) for each in RINGS]
     steps = [float(np.linalg.norm(b[0] - a[0])) for a, b in pairwise(rings)]
     along = np.concatenate([[0], np.cumsum(steps)]) / (sum(steps) + RINGS[-1][1])
-    lines = ["# ART-1's cone; made by scripts/make_cone_mesh.py. Metres, z up."]
-    lines += [f"v {x:.6f} {y:.6f} {z:.6f}" for each in rings for x, y, z in each.tolist()]
-    lines += [f"v 0 0 {RINGS[0][2]:.6f}", f"v 0 0 {RINGS[-1][2]:.6f}"]
+    scale = height / HEIGHT
+    size = "" if scale == 1 else f", {1000 * height:g} mm high"
+    lines = [f"# ART-1's cone{size}; made by scripts/make_cone_mesh.py. Metres, z up."]
+    lines += [f"v {x:.6f} {y:.6f} {z:.6f}" for each in rings for x, y, z in (scale * each).tolist()]
+    lines += [f"v 0 0 {scale * RINGS[0][2]:.6f}", f"v 0 0 {scale * RINGS[-1][2]:.6f}"]
     columns = SEGMENTS + 1
     lines += [f"vt {k / SEGMENTS:.6f} {v:.6f}" for v in along.tolist() for k in range(columns)]
     lines += ["vt 0.5 0", "vt 0.5 1"]
@@ -76,8 +81,14 @@ def main() -> None:
     for k in range(SEGMENTS):
         lines.append(f"f {corner(0, k + 1)} {corner(0, k)} {below}/{middle + 1}")
         lines.append(f"f {corner(top, k)} {corner(top, k + 1)} {above}/{middle + 2}")
-    OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{OUT}: {sum(line.startswith('f') for line in lines)} triangles")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{path}: {sum(line.startswith('f') for line in lines)} triangles")
+
+
+def main() -> None:
+    """Write the files."""
+    for name, height in FILES.items():
+        write(MESHES / name, height)
 
 
 if __name__ == "__main__":

@@ -164,11 +164,13 @@ class Forms:
         base = self._kinds[self._known(fields.kind, (*location, "kind"))]
         if depth > _DEEPEST:
             raise self._document.error((*location, "kind"), "it comes back to itself; break the circle")
-        shape = [name for name in SHAPES if name in own]
+        del own["kind"]
+        taken = self._with_kind(base, location, depth + 1).given()
+        # A mesh may stand for a mesh, a box for a box; another shape would leave the kind's own beside it.
+        shape = [name for name in SHAPES if name in own and name not in taken]
         if shape:
             raise self._document.error((*location, shape[0]), "the kind says it; remove one of the two")
-        del own["kind"]
-        both = {**self._with_kind(base, location, depth + 1).given(), **own}
+        both = {**taken, **own}
         return KindFields.model_construct(set(both), **both)
 
     def _shape(self, fields: ShapeFields, location: Location, subject: str) -> str:

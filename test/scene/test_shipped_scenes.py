@@ -14,8 +14,8 @@ from simjudge.scene.centre_lines import tightest_radius
 from simjudge.scene.read import read_scene
 from simjudge.vehicle.vehicle_file import read_vehicle
 
-NAMES = ("lab", "lab_random", "hall")
-RANDOM = {"lab_random"}
+NAMES = ("lab", "lab_random", "hall", "hall_random")
+RANDOM = {"lab_random", "hall_random"}
 MEASURED = Path(__file__).resolve().parents[3] / "shared" / "data" / "art1" / "cone_path_iros.csv"
 
 
@@ -106,14 +106,36 @@ def test_the_labs_measured_course_fits_into_the_lab(tmp_path):
     assert len(read_scene(path).labelled()) == 34
 
 
-def test_random_cones_are_as_many_red_as_green():
+@pytest.mark.parametrize(("name", "fewest"), [("lab_random", 10), ("hall_random", 25)])
+def test_random_cones_are_as_many_red_as_green(name, fewest):
     looks = set()
     for seed in range(8):
-        scene = read_scene("lab_random", seed)
+        scene = read_scene(name, seed)
         counts = Counter(cone.class_id for cone in scene.labelled())
-        assert counts[1] == counts[2] >= 10
+        assert counts[1] == counts[2] >= fewest
         assert scene.course is None
         floor = next(thing for thing in scene.things if thing.name == "floor")
         looks.add((id(floor.surface.texture), round(scene.lights[0].intensity[0], 3)))
     assert len({texture for texture, _ in looks}) >= 3
     assert len(looks) == 8
+
+
+def test_the_hall_has_50_cones_anywhere():
+    one, other = (read_scene("hall_random", seed) for seed in (0, 1))
+    at = [np.array([cone.pose.position[:2] for cone in scene.labelled()]) for scene in (one, other)]
+    assert len(at[0]) == len(at[1]) == 50
+    assert np.ptp(at[0], axis=0) == pytest.approx([21, 2.2], rel=0.15)  # all over the area
+    assert np.linalg.norm(at[0] - at[1], axis=1).min() > 0.01
+
+
+@pytest.mark.parametrize("scene", ["lab", "hall"])
+def test_small_cones_are_3_8_cm_high_and_otherwise_the_large_ones(tmp_path, scene):
+    path = tmp_path / "small.yaml"
+    stands = {"small": {"kind": "small_red_cone", "at": [3, 1]}, "large": {"kind": "red_cone", "at": [3, 0.8]}}
+    path.write_text(yaml.safe_dump({"extends": scene, "placements": {"course": None}, "things": stands}))
+    small, large = (each for each in read_scene(path).things if each.name in stands)
+    share = 0.038 / 0.077
+    assert np.ptp(small.mesh.vertices, axis=0) == pytest.approx([0.08 * share, 0.08 * share, 0.038], abs=1e-5)
+    assert small.mass == pytest.approx(large.mass * share**3, rel=0.3)
+    assert small.surface is large.surface
+    assert (small.class_id, small.motion) == (large.class_id, "free")

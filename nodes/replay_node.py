@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from simjudge.capture.camera_path import CameraPath, camera_mount, parse_pose
 from simjudge.capture.capture import Capture
-from simjudge.capture.exposure import exposure_at
+from simjudge.capture.exposure import exposure_at, scripted_bodies
 from simjudge.capture.ground_truth import Labelling
 from simjudge.capture.replay_plan import exposure_span
 from simjudge.core.errors import SimjudgeError
@@ -86,6 +86,7 @@ class ReplayNode(SimjudgeNode):
         self._throughput = ThroughputCounter()
         self._skipped = 0
         self._waiting: deque[_PendingFrame] = deque()
+        self._start: int | None = None
         self._every, self._stopped = bool(given["every_frame"]), False
         self._forgot = time.monotonic()
         # Nothing of a recording may be lost on the way; a live image may.
@@ -201,7 +202,9 @@ class ReplayNode(SimjudgeNode):
     def _replay(self, item: _PendingFrame, poses: TrajectoryInterpolator) -> None:
         name = stamp_to_name(item.stamp)
         path = CameraPath(poses, self._mount, self._alignment, self._offset, self._noise, self.settings["seed"])
-        exposure = exposure_at(self._camera, item.stamp, name, lambda stamps: path.in_scene(stamps, name))
+        self._start = item.stamp if self._start is None else self._start
+        bodies_at = scripted_bodies(self._capture.engine.scene, self._start)
+        exposure = exposure_at(self._camera, item.stamp, name, lambda stamps: path.in_scene(stamps, name), bodies_at)
         frame = self._capture.capture(exposure)
         self._out.publish(item.stamp, frame.image, frame.truth.objects, frame.labels, name)
         self._throughput.add(time.monotonic() - item.arrived)

@@ -1,5 +1,6 @@
-"""Makes config/scenes/meshes/cone.obj: ART-1's cone, 0.08 x 0.08 x 0.077 m, a little traffic cone on a square plate;
-and cone_small.obj, the same shape 3.8 cm high (1.5 inches).
+"""Makes config/scenes/meshes/cone.obj: ART-1's cone, 0.08 x 0.08 x 0.077 m, a little traffic cone on a square plate.
+
+Beside it cone_small.obj, the same shape 3.8 cm high (1.5 inches).
 
     python scripts/make_cone_mesh.py
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FloatArray, stamp_to_name
-from simjudge.engines.contract import Engine
+from simjudge.engines.contract import Engine, Poses
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.scene.model import Course
@@ -124,13 +124,15 @@ class RandomPoses:
                 f"scene {engine.scene.name}: has no area for random cameras; give it area: [x0, y0, x1, y1]"
             )
         random = np.random.default_rng((self.seed, index))
+        scripted = engine.scene.scripted_poses((stamps[0] - self.stamp[0]) / SECOND)
+        bodies = {**engine.poses(), **scripted}
         for _ in range(_TRIES):
-            body = self._draw(random, engine)
-            if body is not None and self._is_free(body.position, engine):
+            body = self._draw(random, engine, scripted)
+            if body is not None and self._is_free(body.position, engine, bodies):
                 return [body.optical_frame()] * len(stamps)
         raise SimjudgeError(f"scene {engine.scene.name}: {_TRIES} tries found no free place for a camera in its area")
 
-    def _draw(self, random: np.random.Generator, engine: Engine) -> Pose | None:
+    def _draw(self, random: np.random.Generator, engine: Engine, scripted: Poses) -> Pose | None:
         """A camera's body anywhere; None where it is outside the area."""
         scene = engine.scene
         assert scene.area is not None  # noqa: S101 - `at` has looked
@@ -142,7 +144,7 @@ class RandomPoses:
         targets = scene.labelled()
         if targets and random.random() < self.aimed:
             kind = random.choice(sorted({thing.class_id for thing in targets}))
-            positions = [thing.pose.position for thing in targets if thing.class_id == kind]
+            positions = [scripted.get(thing.name, thing.pose).position for thing in targets if thing.class_id == kind]
             target = positions[random.integers(len(positions))]
             distance = math.exp(random.uniform(*np.log(self.distances)))
             x, y = target[0] - distance * math.cos(yaw), target[1] - distance * math.sin(yaw)
@@ -150,9 +152,9 @@ class RandomPoses:
         inside = x0 <= x <= x1 and y0 <= y <= y1
         return Pose.from_euler(x, y, height, yaw=yaw, pitch=pitch, roll=roll) if inside else None
 
-    def _is_free(self, position: tuple[float, float, float], engine: Engine) -> bool:
+    def _is_free(self, position: tuple[float, float, float], engine: Engine, bodies: Poses) -> bool:
         """Whether nothing is too near, and faces are seen from outside: from within a thing all look away."""
-        hits = engine.cast_rays(np.tile(position, (_DIRECTIONS, 1)), _BALL)
+        hits = engine.cast_rays(np.tile(position, (_DIRECTIONS, 1)), _BALL, bodies)
         hit = hits.thing >= 0
         behind = np.einsum("ij,ij->i", hits.normal[hit], _BALL[hit]) > 0
         near = min(self.clearance, _HEIGHT_CLEARANCE * position[2])

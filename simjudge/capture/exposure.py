@@ -17,9 +17,10 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import EncodedImage, RgbImage, as_rgb, decode_image, encode_jpeg, encode_png
 from simjudge.engines.contract import Engine, Poses, SceneState
 from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Scene
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chain import develop_light, frame_seed, is_gray, stored_quality
-from simjudge.sensors.camera.shutter import exposure_stamps, middle_stamp
+from simjudge.sensors.camera.shutter import SECOND, exposure_stamps, middle_stamp
 
 
 @runtime_checkable
@@ -84,20 +85,33 @@ def exposure_at(
     stamp: int,
     frame_name: str,
     poses_at: Callable[[Sequence[int]], Sequence[Pose]],
-    bodies: Poses | None = None,
+    bodies_at: Callable[[int], Poses] | None = None,
 ) -> FrameExposure:
-    """The exposure of a camera that moves while everything else stands still.
+    """The exposure of a camera that moves, and of bodies whose poses are known at any time.
 
     Args:
         camera: its exposure time and samples set the instants.
         stamp: start of the exposure, nanoseconds.
         frame_name: the frame's name.
         poses_at: returns the optical frame in the world at stamps, nanoseconds.
-        bodies: poses of what is not where the scene has it; None for nothing.
+        bodies_at: returns poses of what is not where the scene has it, at a stamp; None for nothing.
     """
     stamps = [middle_stamp(camera, stamp), *exposure_stamps(camera, stamp)]
-    middle, *scene_states = (SceneState(pose, bodies or {}) for pose in poses_at(stamps))
+    middle, *scene_states = (
+        SceneState(pose, bodies_at(time) if bodies_at else {})
+        for pose, time in zip(poses_at(stamps), stamps, strict=True)
+    )
     return FrameExposure(frame_name, stamp, tuple(scene_states), middle)
+
+
+def scripted_bodies(scene: Scene, start: int) -> Callable[[int], Poses]:
+    """Where the things of a scene are that follow a path, by a stamp in nanoseconds.
+
+    Args:
+        scene: the scene.
+        start: stamp at which the scene starts, nanoseconds: that of the first frame.
+    """
+    return lambda stamp: scene.scripted_poses((stamp - start) / SECOND)
 
 
 def gather_light(engine: Engine, camera: Camera, scene_states: Sequence[SceneState]) -> npt.NDArray[np.float32]:

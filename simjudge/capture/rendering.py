@@ -10,7 +10,7 @@ from pathlib import Path
 from simjudge.capture.camera_path import camera_mount
 from simjudge.capture.camera_poses import MOST_FRAMES
 from simjudge.capture.capture import Capture
-from simjudge.capture.exposure import exposure_at
+from simjudge.capture.exposure import exposure_at, scripted_bodies
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.ground_truth import Labelling
 from simjudge.capture.pose_choice import choose_camera_poses
@@ -143,7 +143,13 @@ def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, adv
         capture = Capture(engine, plan.camera, plan.labelling, plan.seed)
         name, stamp = plan.poses.frame_name[index], plan.poses.stamp[index]
         raw = capture.observe(
-            exposure_at(plan.camera, stamp, name, lambda stamps: plan.poses.at(index, stamps, engine))
+            exposure_at(
+                plan.camera,
+                stamp,
+                name,
+                lambda stamps: plan.poses.at(index, stamps, engine),
+                scripted_bodies(engine.scene, plan.poses.stamp[0]),
+            )
         )
 
         def finish() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from simjudge.capture.scanning import LidarCapture
+from simjudge.capture.scanning import LidarCapture, scripted_motion
 from simjudge.capture.sensor_feed import SensorEvent
 from simjudge.capture.sensor_record import TRUTH, SensorMessages
 from simjudge.core.display import ShortRepr
@@ -58,6 +58,7 @@ class SensorReplay(ShortRepr):
         seed: of the noise.
         smoothing: seconds over which poses are averaged for inertial sensors; 0: the motion goes through every pose.
         cloud_stamps: of the recording's own clouds, nanoseconds; None where it has none.
+        start: stamp at which the scene starts, nanoseconds; what follows a path moves from then on.
     """
 
     specs: tuple[SensorSpec, ...]
@@ -67,6 +68,7 @@ class SensorReplay(ShortRepr):
     seed: int = 0
     smoothing: float = 0.0
     cloud_stamps: IntArray | None = None
+    start: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what recorded poses cannot tell."""
@@ -117,7 +119,9 @@ class SensorReplay(ShortRepr):
                 losses.add(WITHOUT_POSES, f"{spec.name} at {stamp / SECOND:.3f} s")
                 continue
             poses = [[pose @ spec.mount] for pose in path.poses(times)]
-            scan = capture.capture(stamp, Keyframes.build(((times - stamp) / SECOND).tolist(), poses))
+            seconds = ((times - stamp) / SECOND).tolist()
+            motion = scripted_motion(engine.scene, seconds, (stamp - self.start) / SECOND)
+            scan = capture.capture(stamp, Keyframes.build(seconds, poses), motion)
             yield SensorEvent(stamp + lag, stamp, spec, scan)
 
     def _stamps(self, spec: LidarSpec) -> IntArray:

@@ -1,6 +1,7 @@
 """Replay: one synthetic frame for each real one, seen from where the real camera was at that time.
 
-The camera moves along the recorded poses while it is exposed; everything else stands where the scene has it.
+The camera moves along the recorded poses while it is exposed. The scene starts with the first frame: what follows a
+path moves from then on, everything else stands where the scene has it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from simjudge.capture.camera_path import DEFAULT_CAR, CameraPath, camera_mount, parse_pose
 from simjudge.capture.capture import Capture
-from simjudge.capture.exposure import exposure_at
+from simjudge.capture.exposure import exposure_at, scripted_bodies
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.ground_truth import Labelling
 from simjudge.capture.replay_output import replay_record_path, write_replay
@@ -167,6 +168,7 @@ def replay(  # noqa: PLR0913 - the options of the command
             seed,
             smoothing,
             recorded_cloud_stamps(Path(recording), cloud_topic, source.losses),
+            int(source.stamp[0]),
         )
         given |= {"sensors": str(sensors), "sensors_sha256": hash_value([carried.specs, smoothing])}
     renderer = make_engine(engine, world)
@@ -203,10 +205,13 @@ def render_missing(engine: Engine, plan: ReplayPlan, store: FrameStore, advance:
         advance: receives how many frames are done, and how many there are.
     """
     capture = Capture(engine, plan.camera, plan.labelling, plan.seed)
+    bodies_at = scripted_bodies(engine.scene, int(plan.source.stamp[0]))
 
     def observe(index: int) -> Callable[[], None]:
         name, stamp = plan.source.frame_name[index], int(plan.source.stamp[index])
-        raw = capture.observe(exposure_at(plan.camera, stamp, name, lambda stamps: plan.path.in_scene(stamps, name)))
+        raw = capture.observe(
+            exposure_at(plan.camera, stamp, name, lambda stamps: plan.path.in_scene(stamps, name), bodies_at)
+        )
 
         def finish() -> None:
             frame = capture.finish(raw)

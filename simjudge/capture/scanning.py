@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FloatArray
 from simjudge.engines.contract import STANDING, BodyMotion, Engine, Hits
 from simjudge.geometry.keyframes import Keyframes
-from simjudge.scene.model import NO_CLASS, Thing
+from simjudge.scene.model import NO_CLASS, Scene, Thing
 from simjudge.scene.surfaces import lidar_reflectance
 from simjudge.sensors.lidar.lidar import Lidar
 from simjudge.sensors.lidar.rays import turn_rays
@@ -125,6 +126,19 @@ class LidarCapture:
             self._class_id[seen], self._instance[seen], (centre - own_position) @ own_rotation,
             own_rotation.T @ rotation, high - low, points,
         )  # fmt: skip
+
+
+def scripted_motion(scene: Scene, times: Sequence[float], stamp: float) -> BodyMotion:
+    """How the things of a scene move during a turn that follow a path.
+
+    Args:
+        scene: the scene.
+        times: of keyframes, seconds from the scan's stamp, increasing.
+        stamp: of the scan, seconds since the start of the scene.
+    """
+    poses = [scene.scripted_poses(stamp + time) for time in times]
+    names = tuple(poses[0])
+    return BodyMotion(names, Keyframes.build(times, [list(each.values()) for each in poses])) if names else STANDING
 
 
 def _pose_at_stamp(thing: Thing, motion: BodyMotion) -> tuple[FloatArray, FloatArray]:

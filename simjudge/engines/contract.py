@@ -137,7 +137,7 @@ class Engine(Protocol):
         """
 
     def poses(self) -> Poses:
-        """The poses of all free things and of the car's parts now."""
+        """The poses of all free and scripted things and of the car's parts now."""
 
     def drive(self, command: Command) -> None:
         """Hold a command of the driver from now on.

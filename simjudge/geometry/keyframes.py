@@ -71,6 +71,18 @@ class Keyframes(ShortRepr):
         _place_all(self.arrays(), body, np.ascontiguousarray(time, np.float64), rotation, position)
         return rotation, position
 
+    def pose_at(self, time: float, body: int = 0) -> Pose:
+        """Interpolate the pose of one body at one time.
+
+        Args:
+            time: seconds.
+            body: which.
+        """
+        position = np.empty(3)
+        orientation = _interpolate(self.arrays(), body, time, position)
+        x, y, z = position.tolist()
+        return Pose((x, y, z), orientation)
+
 
 @njit(cache=True, nogil=True)
 def place_body(keyframes, body, time, rotation, position):  # type: ignore[no-untyped-def]
@@ -82,6 +94,18 @@ def place_body(keyframes, body, time, rotation, position):  # type: ignore[no-un
         time: seconds.
         rotation, position: receive the pose.
     """
+    x, y, z, w = _interpolate(keyframes, body, time, position)
+    double = 2 / (x * x + y * y + z * z + w * w)
+    rotation[0, 0], rotation[1, 1] = 1 - double * (y * y + z * z), 1 - double * (x * x + z * z)
+    rotation[2, 2] = 1 - double * (x * x + y * y)
+    rotation[0, 1], rotation[1, 0] = double * (x * y - w * z), double * (x * y + w * z)
+    rotation[0, 2], rotation[2, 0] = double * (x * z + w * y), double * (x * z - w * y)
+    rotation[1, 2], rotation[2, 1] = double * (y * z - w * x), double * (y * z + w * x)
+
+
+@njit(cache=True, nogil=True)
+def _interpolate(keyframes, body, time, position):  # type: ignore[no-untyped-def]
+    """Write where a body is at a time into `position` (3,); returns its orientation x, y, z, w, of any length."""
     times, positions, orientations = keyframes
     last = len(times) - 1
     row = min(max(np.searchsorted(times, time, side="right") - 1, 0), max(last - 1, 0))
@@ -104,12 +128,7 @@ def place_body(keyframes, body, time, rotation, position):  # type: ignore[no-un
     y = one * orientations[row, body, 1] + other * orientations[following, body, 1]
     z = one * orientations[row, body, 2] + other * orientations[following, body, 2]
     w = one * orientations[row, body, 3] + other * orientations[following, body, 3]
-    double = 2 / (x * x + y * y + z * z + w * w)
-    rotation[0, 0], rotation[1, 1] = 1 - double * (y * y + z * z), 1 - double * (x * x + z * z)
-    rotation[2, 2] = 1 - double * (x * x + y * y)
-    rotation[0, 1], rotation[1, 0] = double * (x * y - w * z), double * (x * y + w * z)
-    rotation[0, 2], rotation[2, 0] = double * (x * z + w * y), double * (x * z - w * y)
-    rotation[1, 2], rotation[2, 1] = double * (y * z - w * x), double * (y * z + w * x)
+    return x, y, z, w
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from simjudge.core.frames import BoolArray, FloatArray
+from simjudge.scene.centre_lines import resample
 from simjudge.scene.model import NO_CLASS, Thing
 
 _HEAD_ROOM = 0.5
@@ -16,6 +17,8 @@ _HEAD_ROOM = 0.5
 _FLAT = 0.005
 """Metres: things that end below stand in nobody's way."""
 _THICKNESS = 1e-3
+_SMALLEST = 0.05
+"""Metres: radius of the smallest circle about what moves."""
 
 
 class Floor:
@@ -40,7 +43,13 @@ class Floor:
         """
         circles = []
         for thing in things:
-            if thing.motion == "free" or thing.class_id != NO_CLASS:
+            if thing.path is not None:
+                # Circles so close together that they hold all that goes along the path.
+                radius = max(radius_from_above(thing.mesh.vertices), _SMALLEST)
+                swept = resample(thing.path.keyframes.position[:, 0, :2], radius / 2).tolist()
+                circles += [[x, y, radius] for x, y in swept]
+                self._round += [thing.name] * len(swept)
+            elif thing.motion == "free" or thing.class_id != NO_CLASS:
                 circles.append([*thing.pose.position[:2], radius_from_above(thing.mesh.vertices)])
                 self._round.append(thing.name)
             elif thing.collider.kind not in {"none", "plane"}:

@@ -20,6 +20,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene import solid_meshes
 from simjudge.scene.floor import radius_from_above
 from simjudge.scene.model import NO_CLASS, Collider, Mesh, Motion, Surface, Thing
+from simjudge.scene.motion_path import MotionPath
 from simjudge.scene.obj import ObjMesh, read_obj
 from simjudge.scene.scene_file import SceneDocument
 from simjudge.scene.surfaces import Repeat, Surfaces
@@ -71,6 +72,7 @@ class PlacedForm:
     name: str
     form: Form
     pose: Pose
+    path: MotionPath | None = None
 
     def things(self, instance: int) -> Iterator[Thing]:
         """A thing for each piece of the form.
@@ -88,9 +90,10 @@ class PlacedForm:
                 pose=self.pose,
                 class_id=form.class_id,
                 instance=instance,
-                motion=form.motion,
+                motion=form.motion if self.path is None else "scripted",
                 mass=form.mass,
-                collider=Collider("plane") if form.ground and level else piece.collider,
+                collider=Collider("plane") if form.ground and level and self.path is None else piece.collider,
+                path=self.path,
             )
 
 

@@ -18,9 +18,10 @@ import numpy.typing as npt
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FloatArray
 from simjudge.geometry.poses import Pose
+from simjudge.scene.motion_path import MotionPath
 
 Colour = tuple[float, float, float]
-Motion = Literal["static", "free"]
+Motion = Literal["static", "free", "scripted"]
 NO_CLASS = 0
 """Class id of what nobody labels: walls, floor, the car."""
 NO_INSTANCE = 0
@@ -90,9 +91,11 @@ class Thing:
         pose: of its frame in the world, at the start.
         class_id: NO_CLASS where it is not labelled.
         instance: unique and above 0 for labelled things, else NO_INSTANCE.
-        motion: "static" things never move; "free" ones obey physics, and can be placed.
+        motion: "static" things never move; "free" ones obey physics, and can be placed; "scripted" ones follow `path`,
+            whatever is in their way.
         mass: kg, of free things.
         collider: its solid in physics.
+        path: of scripted things; None for all others.
     """
 
     name: str
@@ -104,6 +107,7 @@ class Thing:
     motion: Motion = "static"
     mass: float = 0.0
     collider: Collider = field(default_factory=Collider)
+    path: MotionPath | None = None
 
 
 @dataclass(frozen=True)
@@ -176,3 +180,11 @@ class Scene:
     def labelled(self) -> tuple[Thing, ...]:
         """The things that have a class."""
         return tuple(thing for thing in self.things if thing.class_id != NO_CLASS)
+
+    def scripted_poses(self, seconds: float) -> dict[str, Pose]:
+        """Where the scripted things are, by name.
+
+        Args:
+            seconds: simulated time since the start of the scene; before it, things are as their paths have it.
+        """
+        return {thing.name: thing.path.pose_at(seconds) for thing in self.things if thing.path is not None}

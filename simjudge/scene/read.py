@@ -28,6 +28,7 @@ from simjudge.scene.model import NO_CLASS, NO_INSTANCE, Colour, Scene, Thing
 from simjudge.scene.placements import place_all
 from simjudge.scene.scene_fields import MOST_INSTANCES
 from simjudge.scene.scene_file import RadianceFields, SceneDocument, SceneFile
+from simjudge.scene.scripted_motion import build_motion_path
 
 
 def read_scene(given: str | Path, seed: int = 0) -> Scene:
@@ -98,6 +99,11 @@ def _things(document: SceneDocument, forms: Forms) -> tuple[list[PlacedForm], di
                 raise document.error(("things", name, "instance"), "only for one thing that has a class")
         if fields.copies is not None:
             placed += [PlacedForm(f"{name}_{n}", form, copy.pose()) for n, copy in enumerate(fields.copies, 1)]
+        elif fields.path is not None:
+            if form.motion == "free":
+                raise document.error(("things", name, "path"), "what is free obeys physics; remove motion: free")
+            path = build_motion_path(document, fields.path, fields.pose(), ("things", name, "path"))
+            placed.append(PlacedForm(name, form, path.pose_at(0.0), path))
         else:
             placed.append(PlacedForm(name, form, fields.pose()))
     return placed, wanted

@@ -11,6 +11,7 @@ from simjudge.core.documents import Fields
 from simjudge.core.field_types import Choice, Text, Vector, Whole, conflict
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Surface
+from simjudge.scene.motion_path_fields import MotionPathFields
 from simjudge.scene.scene_fields import (
     FARTHEST,
     MOST_INSTANCES,
@@ -175,7 +176,7 @@ class KindFields(ShapeFields):
     class_: Annotated[str | int, ClassType()] | None = Field(default=None, alias="class")
     """Name or number from `classes`; not labelled, if left out."""
     motion: Annotated[Literal["static", "free"], Choice()] = "static"
-    """Static things never move; free ones obey physics."""
+    """Static things never move, unless they have a path; free ones obey physics."""
     mass: Positive | None = None
     """Kg, of free things."""
     collider: Annotated[Literal["none", "hull", "box", "plane"], Choice()] | None = None
@@ -189,12 +190,16 @@ class ThingFields(KindFields, PoseFields):
     """Instance id in label images; the next free one, if left out."""
     copies: Annotated[tuple[PoseFields, ...], Field(min_length=1)] | None = None
     """Where it stands, several times."""
+    path: MotionPathFields | None = None
+    """It moves along this path by simulated time; its yaw, pitch and roll turn it on the path."""
 
     @model_validator(mode="after")
     def _check_copies(self) -> ThingFields:
         own = [field for field in PoseFields.model_fields if getattr(self, field) is not None]
         if self.copies is not None and own:
             raise conflict("copies have poses of their own; remove one", own[0])
+        if self.path is not None and (self.at is not None or self.copies is not None):
+            raise conflict("the path's waypoints say it; remove one of the two", "copies" if self.copies else "at")
         return self
 
 

@@ -99,7 +99,7 @@ def capture_views(
 
 
 def _still_exposure(camera: Camera, name: str, pose: Pose, bodies: Poses) -> FrameExposure:
-    return exposure_at(camera, 0, name, lambda stamps: [pose] * len(stamps), bodies)
+    return exposure_at(camera, 0, name, lambda stamps: [pose] * len(stamps), lambda _: bodies)
 
 
 def compare_boxes(a: Sequence[EngineView], b: Sequence[EngineView]) -> BoxDifferences:

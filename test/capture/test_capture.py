@@ -54,8 +54,8 @@ def expected(world):
     engine = make_engine("default", read_scene(scene, SEED))
     capture = Capture(engine, camera, EVERYTHING, SEED)
     frames = {}
-    for name, bodies in (("scene", None), ("physics", engine.poses())):
-        exposure = exposure_at(camera, STAMP, NAME, lambda stamps: [pose] * len(stamps), bodies)
+    for name, bodies in (("scene", {}), ("physics", engine.poses())):
+        exposure = exposure_at(camera, STAMP, NAME, lambda stamps: [pose] * len(stamps), lambda _, b=bodies: b)
         frames[name] = capture.capture(exposure)
     engine.close()
     assert len(frames["scene"].truth) > 1

@@ -43,7 +43,7 @@ def test_what_is_nowhere():
         installed_file("config/none.yaml")
     with pytest.raises(UsageError, match=r"none: neither a file nor the name of a robot that comes with .* \(art1\)$"):
         find_file("none", ROBOT)
-    with pytest.raises(UsageError, match=r"lab2: neither .* a scene .* \(hall, hall_random, lab, lab_random\); is lab meant\?"):
+    with pytest.raises(UsageError, match=r"lab2: neither .* a scene .* \(hall, .*\); is lab meant\?"):
         find_file("lab2", SCENE)
 
 

@@ -121,8 +121,13 @@ def plan_scene(scene: Scene, age: Age) -> ScenePlan:
         ChronoBodies and lights as Chrono takes them.
 
     Raises:
-        SimjudgeError: a class or instance does not fit into Chrono's 16 bits.
+        SimjudgeError: a class or instance does not fit into Chrono's 16 bits, or something follows a path.
     """
+    scripted = [thing.name for thing in scene.things if thing.path is not None]
+    if scripted:
+        raise SimjudgeError(
+            f"scene {scene.name}: {scripted[0]} follows a path, which engine chrono cannot do; take engine default"
+        )
     bodies = tuple(plan_body(thing) for thing in scene.things)
     lights = tuple(plan_light(light, age) for light in scene.lights)
     return ScenePlan(bodies, lights, _times(scene.ambient, 1 / AMBIENT_MEAN), scene.background)

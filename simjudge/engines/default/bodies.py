@@ -13,7 +13,7 @@ from numba import njit
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.engines.contract import Poses
 from simjudge.engines.default.car import Car
-from simjudge.engines.default.model import STEP, build_model
+from simjudge.engines.default.model import STEP, build_model, wxyz
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import NO_CLASS, Scene, Thing
 from simjudge.vehicle.car_appearance import PARTS, VEHICLE
@@ -61,6 +61,12 @@ class Bodies:
         self._free = {thing.name: self._model.joint(thing.name) for thing in scene.things if thing.motion == "free"}
         names = [*self._free, *(PARTS if self._car else ())]
         self._bodies = {name: int(self._model.body(name).id) for name in names}
+        # Those that nothing can bump into are no bodies to MuJoCo.
+        self._scripted = [
+            (int(self._model.body(thing.name).mocapid[0]), thing.path)
+            for thing in scene.things
+            if thing.path is not None and thing.collider.kind != "none"
+        ]
         self._worth = np.array([thing.name for thing in scene.things if _is_worth_noting(thing)], object)
         self._touched = np.zeros(len(self._worth), bool)
         self._kinds = np.full(self._model.ngeom, _OTHER)
@@ -96,6 +102,7 @@ class Bodies:
         if steps < 1 or abs(steps * STEP - seconds) > 1e-9:
             raise UsageError(f"{seconds} s: a positive multiple of a physics step, {STEP} s, is needed")
         for _ in range(steps):
+            self._place_scripted()
             self._steps += 1
             if self._car:
                 self._car.step()
@@ -104,6 +111,7 @@ class Bodies:
                 mujoco.mj_step(self._model, self._data)
         if any(self._data.warning[kind].number for kind in _FATAL):
             raise SimjudgeError(f"{self._scene.name}: physics came apart before {self.time:.3f} s; do things overlap?")
+        self._place_scripted()
         mujoco.mj_kinematics(self._model, self._data)
 
     def set_pose(self, name: str, pose: Pose) -> None:
@@ -124,13 +132,14 @@ class Bodies:
             joint.qpos[:] = [*pose.position, w, x, y, z]
             joint.qvel[:] = 0
         else:
-            known = any(thing.name == name for thing in self._scene.things)
-            raise UsageError(f"{name}: " + ("it is static and cannot be placed" if known else "nothing of that name"))
+            motion = next((thing.motion for thing in self._scene.things if thing.name == name), None)
+            what = f"it is {motion} and cannot be placed" if motion else "nothing of that name"
+            raise UsageError(f"{name}: {what}")
         mujoco.mj_kinematics(self._model, self._data)
 
     def poses(self) -> Poses:
-        """Where all free things and the car's parts are now."""
-        found = {}
+        """Where all free and scripted things and the car's parts are now."""
+        found = self._scene.scripted_poses(self.time)
         for name, number in self._bodies.items():
             w, x, y, z = self._data.xquat[number].tolist()
             found[name] = Pose(tuple(self._data.xpos[number].tolist()), (x, y, z, w))
@@ -162,7 +171,14 @@ class Bodies:
         self._touched[:] = False
         if self._car:
             self._car.start()
+        self._place_scripted()
         mujoco.mj_kinematics(self._model, self._data)
+
+    def _place_scripted(self) -> None:
+        """Put what follows a path where it is now."""
+        for number, path in self._scripted:
+            pose = path.pose_at(self.time)
+            self._data.mocap_pos[number], self._data.mocap_quat[number] = pose.position, wxyz(pose)
 
     def _warn_of_overlaps(self) -> None:
         """Say which things stand in each other at the start: physics will push them apart, perhaps far."""

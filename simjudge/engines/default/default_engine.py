@@ -76,7 +76,7 @@ class DefaultEngine:
         self._moved().set_pose(name, pose)
 
     def poses(self) -> Poses:
-        """Where all free things and the car's parts are now."""
+        """Where all free and scripted things and the car's parts are now."""
         return self._moved().poses()
 
     def drive(self, command: Command) -> None:

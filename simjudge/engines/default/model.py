@@ -1,4 +1,4 @@
-"""A scene as a MuJoCo model: static things to bump into, free ones that fall and tip over, and the car."""
+"""A scene as a MuJoCo model: static things to bump into, free ones that fall, scripted ones that push, and the car."""
 
 from __future__ import annotations
 
@@ -72,6 +72,7 @@ def _add_thing(spec: mujoco.MjSpec, thing: Thing, solids: _Solids) -> None:
     if not all(size > 0 for size in collider.size):
         raise SimjudgeError(f"{thing.name}: its collider has no size: {collider.size}")
     body = spec.worldbody.add_body(name=thing.name, pos=thing.pose.position, quat=wxyz(thing.pose))
+    body.mocap = thing.path is not None
     if free:
         body.add_freejoint(name=thing.name)
     given = {"condim": 6, "friction": THINGS, "solref": FIRM, **collision_bits(FREE if free else STATIC)}

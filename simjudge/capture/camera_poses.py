@@ -144,8 +144,8 @@ class RandomPoses:
         targets = scene.labelled()
         if targets and random.random() < self.aimed:
             kind = random.choice(sorted({thing.class_id for thing in targets}))
-            positions = [scripted.get(thing.name, thing.pose).position for thing in targets if thing.class_id == kind]
-            target = positions[random.integers(len(positions))]
+            places = {t.instance: scripted.get(t.name, t.pose).position for t in targets if t.class_id == kind}
+            target = list(places.values())[random.integers(len(places))]
             distance = math.exp(random.uniform(*np.log(self.distances)))
             x, y = target[0] - distance * math.cos(yaw), target[1] - distance * math.sin(yaw)
             yaw += math.radians(self.field) * random.uniform(-_AIM_SPREAD, _AIM_SPREAD)

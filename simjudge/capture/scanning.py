@@ -13,7 +13,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FloatArray
 from simjudge.engines.contract import STANDING, BodyMotion, Engine, Hits
 from simjudge.geometry.keyframes import Keyframes
-from simjudge.scene.model import NO_CLASS, Scene, Thing
+from simjudge.scene.model import NO_CLASS, NO_INSTANCE, Scene, Thing
 from simjudge.scene.surfaces import lidar_reflectance
 from simjudge.sensors.lidar.lidar import Lidar
 from simjudge.sensors.lidar.rays import turn_rays
@@ -22,13 +22,13 @@ from simjudge.sensors.lidar.scan import RayHits, Scan, measure
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ObjectBoxes(ShortRepr):
-    """3-D boxes of K labelled things that have a point in a scan, in the sensor's frame at the scan's stamp.
+    """3-D boxes of K counted things that have a point in a scan, in the sensor's frame at the scan's stamp.
 
     Attributes:
         class_id, instance: int64 (K,).
         centre: (K, 3), metres.
         rotation: (K, 3, 3), the box's axes to the sensor's.
-        size: (K, 3), along the box's own axes, metres: the smallest box along the thing's axes around its mesh.
+        size: (K, 3), along the box's own axes, metres: the smallest box along the thing's axes around all its meshes.
         points: int64 (K,), number of the scan's points on it.
     """
 
@@ -85,7 +85,11 @@ class LidarCapture:
         # The row behind the last, index -1, is for rays that hit nothing.
         self._reflectance = np.array([*(lidar_reflectance(thing.surface) for thing in things), 0.0])
         self._class_id = np.array([*(thing.class_id for thing in things), NO_CLASS], np.int64)
-        self._instance = np.array([*(thing.instance for thing in things), 0], np.int64)
+        self._instance = np.array([*(thing.instance for thing in things), NO_INSTANCE], np.int64)
+        # Parts of one thing have one frame.
+        self._parts: dict[int, list[Thing]] = {}
+        for thing in things:
+            self._parts.setdefault(thing.instance, []).append(thing)
 
     def capture(self, stamp: int, sensor: Keyframes, motion: BodyMotion = STANDING) -> CapturedScan:
         """Make one scan.
@@ -111,19 +115,19 @@ class LidarCapture:
         return RayHits(hits.distance, hits.thing, np.where(hits.thing < 0, 0.0, self._reflectance[hits.thing] * cosine))
 
     def _boxes(self, scan: Scan, sensor: Keyframes, motion: BodyMotion) -> ObjectBoxes:
-        seen, points = np.unique(scan.thing, return_counts=True)
-        labelled = self._class_id[seen] != NO_CLASS
-        seen, points = seen[labelled], points[labelled]
+        instances, points = np.unique(self._instance[scan.thing], return_counts=True)
+        counted = instances != NO_INSTANCE
+        instances, points = instances[counted], points[counted]
         (own_rotation,), (own_position,) = sensor.at(np.zeros(1))
-        things = [self.engine.things[index] for index in seen]
-        low = np.array([thing.mesh.vertices.min(0) for thing in things]).reshape(-1, 3)
-        high = np.array([thing.mesh.vertices.max(0) for thing in things]).reshape(-1, 3)
-        poses = [_pose_at_stamp(thing, motion) for thing in things]
+        parts = [self._parts[instance] for instance in instances.tolist()]
+        low = np.array([np.min([part.mesh.vertices.min(0) for part in each], 0) for each in parts]).reshape(-1, 3)
+        high = np.array([np.max([part.mesh.vertices.max(0) for part in each], 0) for each in parts]).reshape(-1, 3)
+        poses = [_pose_at_stamp(each[0], motion) for each in parts]
         rotation = np.array([each[0] for each in poses]).reshape(-1, 3, 3)
         position = np.array([each[1] for each in poses]).reshape(-1, 3)
         centre = np.einsum("nij,nj->ni", rotation, (low + high) / 2) + position
         return ObjectBoxes(
-            self._class_id[seen], self._instance[seen], (centre - own_position) @ own_rotation,
+            np.array([each[0].class_id for each in parts], np.int64), instances, (centre - own_position) @ own_rotation,
             own_rotation.T @ rotation, high - low, points,
         )  # fmt: skip
 

@@ -44,8 +44,8 @@ class Labels(NamedTuple):
     """What the rays through the pixels' centres hit first, (H, W) each.
 
     Attributes:
-        class_id: uint8, 0 where it is nothing labelled.
-        instance: uint16, 0 where it is nothing labelled.
+        class_id: uint8, 0 where it has no class; the scene's background class where nothing is hit.
+        instance: uint16, 0 where it is nothing that is counted.
         depth: float32, metres from the camera's centre along the optical axis (z); along the ray where the lens sees
             all around; inf where nothing is hit.
     """
@@ -157,7 +157,7 @@ class Engine(Protocol):
         """
 
     def touched_things(self) -> frozenset[str]:
-        """Names of the free and labelled things that the car has touched since the start (or the last `reset`)."""
+        """Names of the free and counted things that the car has touched since the start (or the last `reset`)."""
 
     def reset(self) -> None:
         """Put everything back to the start: time 0, all things and the car in place and at rest."""

@@ -10,7 +10,7 @@ from scipy.spatial import ConvexHull
 
 from simjudge.core.frames import BoolArray, FloatArray
 from simjudge.scene.centre_lines import resample
-from simjudge.scene.model import NO_CLASS, Thing
+from simjudge.scene.model import NO_INSTANCE, Thing
 
 _HEAD_ROOM = 0.5
 """Metres: things that begin above stand in nobody's way."""
@@ -22,7 +22,7 @@ _SMALLEST = 0.05
 
 
 class Floor:
-    """Convex outlines of solid static things, and circles about those that are free or have a class.
+    """Convex outlines of solid static things, and circles about those that are free or counted.
 
     Attributes:
         circles: float64 (N, 3), x, y and radius, metres.
@@ -49,7 +49,7 @@ class Floor:
                 swept = resample(thing.path.keyframes.position[:, 0, :2], radius / 2).tolist()
                 circles += [[x, y, radius] for x, y in swept]
                 self._round += [thing.name] * len(swept)
-            elif thing.motion == "free" or thing.class_id != NO_CLASS:
+            elif thing.motion == "free" or thing.instance != NO_INSTANCE:
                 circles.append([*thing.pose.position[:2], radius_from_above(thing.mesh.vertices)])
                 self._round.append(thing.name)
             elif thing.collider.kind not in {"none", "plane"}:

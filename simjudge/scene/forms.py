@@ -19,7 +19,7 @@ from simjudge.core.text import nearest_name, one_line
 from simjudge.geometry.poses import Pose
 from simjudge.scene import solid_meshes
 from simjudge.scene.floor import radius_from_above
-from simjudge.scene.model import NO_CLASS, Collider, Mesh, Motion, Surface, Thing
+from simjudge.scene.model import NO_CLASS, NO_INSTANCE, Collider, Mesh, Motion, Surface, Thing
 from simjudge.scene.motion_path import MotionPath
 from simjudge.scene.obj import ObjMesh, read_obj
 from simjudge.scene.scene_file import SceneDocument
@@ -30,6 +30,8 @@ _SLAB = 0.05
 """Metres behind a plane that are solid in physics."""
 _LEVEL = 1e-6
 """Metres from height 0, and of a slope, within which a plane is the ground."""
+SOME_INSTANCE = 1
+"""Instance of things that stand on the floor but are not numbered yet: that they are counted is all that matters."""
 _DEEPEST = 8
 """Parts of parts, and kinds of kinds, at most."""
 
@@ -48,8 +50,9 @@ class Form:
     """A thing without a place.
 
     Attributes:
-        pieces: in the form's frame; only things that are neither free nor labelled have several.
+        pieces: in the form's frame; only things that are not free have several.
         class_id, motion, mass: as of `Thing`.
+        counted: its class is not stuff.
         ground: it is a plane without a collider of its own: the ground where it lies level at height 0.
     """
 
@@ -57,6 +60,7 @@ class Form:
     class_id: int
     motion: Motion
     mass: float
+    counted: bool
     ground: bool
 
     @property
@@ -78,7 +82,7 @@ class PlacedForm:
         """A thing for each piece of the form.
 
         Args:
-            instance: their instance id; 0 where they are not labelled.
+            instance: their instance id; things that are not counted have none.
         """
         form = self.form
         level = abs(self.pose.position[2]) < _LEVEL and self.pose.rotation_matrix()[2, 2] > 1 - _LEVEL
@@ -89,7 +93,7 @@ class PlacedForm:
                 surface=piece.surface,
                 pose=self.pose,
                 class_id=form.class_id,
-                instance=instance,
+                instance=instance if form.counted else NO_INSTANCE,
                 motion=form.motion if self.path is None else "scripted",
                 mass=form.mass,
                 collider=Collider("plane") if form.ground and level and self.path is None else piece.collider,
@@ -108,6 +112,7 @@ class Forms:
         """
         self._document = document
         self._surfaces = Surfaces(document)
+        self._stuff = {self.class_id(each, ("stuff", n)) for n, each in enumerate(document.content.stuff)}
         self._kinds = document.content.kinds
         self._made = {name: self._new(fields, ("kinds", name)) for name, fields in self._kinds.items()}
 
@@ -144,11 +149,9 @@ class Forms:
             pieces = self._parts(whole, location, None, 0)
         else:
             pieces = (self._piece(whole, shape, location, None),)
-        class_id, free = self._class(whole, location), whole.motion == "free"
-        if len(pieces) > 1 and (class_id != NO_CLASS or free):
-            message = (
-                f"what is free or has a class needs one mesh of one surface; these parts have {len(pieces)} surfaces"
-            )
+        class_id, free = self.class_id(whole.class_, (*location, "class")), whole.motion == "free"
+        if len(pieces) > 1 and free:
+            message = f"what is free needs one mesh of one surface; these parts have {len(pieces)} surfaces"
             raise self._document.error(location, message)
         if free and shape == "plane":
             raise self._document.error((*location, "motion"), "a plane has no volume; it cannot be free")
@@ -157,7 +160,8 @@ class Forms:
         if free and whole.mass is None:
             raise self._document.error((*location, "mass"), "a number above 0 is needed; nothing is given")
         ground = shape == "plane" and whole.collider is None
-        return Form(pieces, class_id, "free" if free else "static", whole.mass or 0.0, ground)
+        counted = class_id != NO_CLASS and class_id not in self._stuff
+        return Form(pieces, class_id, "free" if free else "static", whole.mass or 0.0, counted, ground)
 
     def _with_kind(self, fields: ShapeFields, location: Location, depth: int = 0) -> KindFields:
         """The fields of a thing or part, with those of its kind, and of that one's kind, below its own."""
@@ -183,18 +187,24 @@ class Forms:
             raise self._document.error(location, f"{subject} needs one of {', '.join(SHAPES)}; {found}")
         return given[0]
 
-    def _class(self, fields: KindFields, location: Location) -> int:
-        given, classes = fields.class_, self._document.content.classes
+    def class_id(self, given: str | int | None, location: Location) -> int:
+        """The class that a field names.
+
+        Args:
+            given: name or number; None for no class.
+            location: of the field.
+        """
+        classes = self._document.content.classes
         if given is None:
             return NO_CLASS
         if isinstance(given, int):
             if given not in classes:
                 message = f"a name or number from classes is needed; this is {given}"
-                raise self._document.error((*location, "class"), message)
+                raise self._document.error(location, message)
             return given
         if given not in classes.values():
             message = f"there is no {one_line(given)!r}{nearest_name(given, list(classes.values()))}"
-            raise self._document.error((*location, "class"), message)
+            raise self._document.error(location, message)
         return next(number for number, name in classes.items() if name == given)
 
     def _parts(

@@ -90,7 +90,8 @@ class Thing:
         surface: what they are made of.
         pose: of its frame in the world, at the start.
         class_id: NO_CLASS where it is not labelled.
-        instance: unique and above 0 for labelled things, else NO_INSTANCE.
+        instance: above 0 for things that are counted, the same for all parts of one; NO_INSTANCE where there is no
+            class, and where the class is stuff (road, sky), which nobody counts.
         motion: "static" things never move; "free" ones obey physics, and can be placed; "scripted" ones follow `path`,
             whatever is in their way.
         mass: kg, of free things.
@@ -162,6 +163,7 @@ class Scene:
         ambient: linear RGB radiance that comes equally from everywhere, unshadowed.
         background: linear RGB radiance of rays that hit nothing.
         class_names: names by class id.
+        background_class: class of what is seen where nothing is hit; NO_CLASS where it has none.
         course: None where there is none.
         area: x0, y0, x1, y1, metres: the part of the floor where random cameras and cones may stand; None: nowhere.
     """
@@ -172,14 +174,15 @@ class Scene:
     ambient: Colour = (0.0, 0.0, 0.0)
     background: Colour = (0.0, 0.0, 0.0)
     class_names: Mapping[int, str] = field(default_factory=dict)
+    background_class: int = NO_CLASS
     course: Course | None = None
     area: tuple[float, float, float, float] | None = None
     path: Path | None = None
     seed: int = 0
 
     def labelled(self) -> tuple[Thing, ...]:
-        """The things that have a class."""
-        return tuple(thing for thing in self.things if thing.class_id != NO_CLASS)
+        """The things that are counted: those with a class that is not stuff. Parts of one share their instance."""
+        return tuple(thing for thing in self.things if thing.instance != NO_INSTANCE)
 
     def scripted_poses(self, seconds: float) -> dict[str, Pose]:
         """Where the scripted things are, by name.

@@ -22,7 +22,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene import centre_lines
 from simjudge.scene.file_content import random_of
 from simjudge.scene.floor import Floor
-from simjudge.scene.forms import Forms, PlacedForm
+from simjudge.scene.forms import SOME_INSTANCE, Forms, PlacedForm
 from simjudge.scene.measured_positions import (
     MeasuredPosition,
     check_neighbours,
@@ -30,7 +30,7 @@ from simjudge.scene.measured_positions import (
     read_positions,
     transform_positions,
 )
-from simjudge.scene.model import NO_INSTANCE, Course
+from simjudge.scene.model import Course
 from simjudge.scene.placement_fields import MOST_PLACED, PathFields, TableFields
 from simjudge.scene.random_placements import place_at_random
 from simjudge.scene.scene_file import SceneDocument
@@ -76,7 +76,7 @@ def place_all(document: SceneDocument, forms: Forms, floor: Floor, seed: int) ->
             if out.course is not None:
                 raise document.error(("placements", name, "path"), "a second path; a scene has one course")
             placed, out.course = _along_path(document, name, fields.path, forms, floor, seed)
-        floor.add(thing for each in placed for thing in each.things(NO_INSTANCE))
+        floor.add(thing for each in placed for thing in each.things(SOME_INSTANCE))
         out.placed += placed
     return out
 

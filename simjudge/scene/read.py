@@ -22,9 +22,9 @@ from simjudge.core.installed import SCENE, find_file
 from simjudge.scene.checks import check_ground, check_lights, check_names
 from simjudge.scene.file_content import SceneContent, read_content
 from simjudge.scene.floor import Floor
-from simjudge.scene.forms import Forms, PlacedForm
+from simjudge.scene.forms import SOME_INSTANCE, Forms, PlacedForm
 from simjudge.scene.lights import build_lights
-from simjudge.scene.model import NO_CLASS, NO_INSTANCE, Colour, Scene, Thing
+from simjudge.scene.model import NO_INSTANCE, Colour, Scene, Thing
 from simjudge.scene.placements import place_all
 from simjudge.scene.scene_fields import MOST_INSTANCES
 from simjudge.scene.scene_file import RadianceFields, SceneDocument, SceneFile
@@ -62,7 +62,7 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
     forms = Forms(document)
     placed, wanted = _things(document, forms)
     lights, fixtures = build_lights(document, forms, seed)
-    standing = [thing for each in placed for thing in each.things(NO_INSTANCE)]
+    standing = [thing for each in placed for thing in each.things(SOME_INSTANCE)]
     placements = place_all(document, forms, Floor(standing), seed)
     things = (*_numbered(document, [*placed, *placements.placed], wanted), *fixtures)
     check_names(path, things)
@@ -75,6 +75,7 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
         ambient=_radiance(file.ambient),
         background=_radiance(file.background),
         class_names=file.classes,
+        background_class=forms.class_id(file.background_class, ("background_class",)),
         course=placements.course,
         area=file.area,
         path=path,
@@ -95,8 +96,9 @@ def _things(document: SceneDocument, forms: Forms) -> tuple[list[PlacedForm], di
         form = forms.form(fields, ("things", name))
         if fields.instance is not None:
             wanted[name] = fields.instance
-            if form.class_id == NO_CLASS or fields.copies is not None:
-                raise document.error(("things", name, "instance"), "only for one thing that has a class")
+            if not form.counted or fields.copies is not None:
+                message = "only for one thing that has a class, and no class of stuff"
+                raise document.error(("things", name, "instance"), message)
         if fields.copies is not None:
             placed += [PlacedForm(f"{name}_{n}", form, copy.pose()) for n, copy in enumerate(fields.copies, 1)]
         elif fields.path is not None:
@@ -121,7 +123,7 @@ def _numbered(document: SceneDocument, placed: list[PlacedForm], wanted: dict[st
     following = 1
     for each in placed:
         instance = wanted.get(each.name, NO_INSTANCE)
-        if each.form.class_id != NO_CLASS and instance == NO_INSTANCE:
+        if each.form.counted and instance == NO_INSTANCE:
             while following in taken:
                 following += 1
             instance, following = following, following + 1

@@ -17,6 +17,7 @@ from simjudge.scene.placement_fields import PlacementFields
 from simjudge.scene.scene_fields import (
     MOST_CLASSES,
     Area,
+    ClassType,
     Colour,
     Name,
     NotNegative,
@@ -122,6 +123,8 @@ class SceneFile(Fields):
     """The file's own without its suffix, if left out."""
     classes: dict[Annotated[int, Whole(1, MOST_CLASSES)], Annotated[str, Text("a name")]] = Field(default_factory=dict)
     """Names of labelled classes by number."""
+    stuff: tuple[Annotated[str | int, ClassType()], ...] = ()
+    """Classes whose things are not counted, such as road and sky: label images show them, no boxes do."""
     surfaces: dict[Name, SurfaceFields] = Field(default_factory=dict)
     """Surfaces that things name."""
     kinds: dict[Name, KindFields] = Field(default_factory=dict)
@@ -134,6 +137,8 @@ class SceneFile(Fields):
     """Light that comes equally from everywhere, unshadowed."""
     background: Radiance = 0.0
     """What rays see that hit nothing."""
+    background_class: Annotated[str | int, ClassType()] | None = None
+    """Class of what rays see that hit nothing, by name or number; none, if left out."""
     placements: dict[Name, PlacementFields] = Field(default_factory=dict)
     """Many things at once."""
     area: Area | None = None

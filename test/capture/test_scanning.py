@@ -77,6 +77,19 @@ def test_a_moving_thing_is_seen_where_it_is_at_each_beam():
     assert found.boxes.points[0] == len(time)
 
 
+def test_a_thing_of_several_parts_has_one_box_and_stuff_has_none():
+    """A low part and a high one, which the beams do not reach; a wall behind them that is stuff."""
+    frame, road = Pose((5, 0.5, -2)), {"class_id": 3, "instance": 0}
+    low = Thing("car", box(2.0, 1.0, 3.0), Surface(), frame, 1, 8)
+    high = Thing("car/2", box(0.5, 0.5, 4.0), Surface((1, 0, 0)), frame, 1, 8)
+    found = capture([low, high, wall("wall", 9.0, **road)], replace(PLAIN, columns=2000))
+    assert (found.boxes.instance.tolist(), found.boxes.class_id.tolist()) == ([8], [1])
+    assert found.boxes.size[0] == pytest.approx([2, 1, 4])
+    assert found.boxes.centre[0] == pytest.approx([5, 0.5, 0])
+    assert found.boxes.points[0] == np.count_nonzero(found.instance == 8) > 0
+    assert np.count_nonzero(found.class_id == 3) > 100
+
+
 @pytest.mark.parametrize(("returns", "samples", "expected"), [
     ("strongest", 1, [2]), ("dual", 1, [2]), ("strongest", 2, [2]), ("last", 2, [6]), ("dual", 2, [2, 6]),
 ])  # fmt: skip

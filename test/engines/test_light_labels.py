@@ -13,7 +13,7 @@ from simjudge.core.errors import UsageError
 from simjudge.engines.contract import SceneState
 from simjudge.engines.default.light import Light
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Surface
+from simjudge.scene.model import Scene, Surface
 from simjudge.sensors.camera.lens import lens_with_field
 
 LENSES = {
@@ -53,6 +53,16 @@ def cast_by_trimesh(things, origins, ways):
     found[ray], distance[ray] = owner[face], np.linalg.norm(place - origins[ray], axis=1)
     normal[ray] = whole.face_normals[face]
     return found, distance, normal
+
+
+def test_what_is_behind_everything_has_the_class_of_the_background():
+    ball_ahead = thing("ball", smooth(creation.icosphere(2, 0.5)), pose=Pose((2, 0, 0)), class_id=3, instance=4)
+    light = Light(Scene("s", (ball_ahead,), (), background_class=9))
+    found = light.labels(LENSES["pinhole"], SceneState(Pose().optical_frame()))
+    assert set(np.unique(found.class_id)) == {3, 9}
+    assert np.array_equal(found.class_id == 9, np.isinf(found.depth))
+    assert np.array_equal(found.instance > 0, found.class_id == 3)
+    light.close()
 
 
 def inner(labels):

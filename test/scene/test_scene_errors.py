@@ -53,6 +53,9 @@ WRONG = {
     "a negative ambient": ({"ambient": -1}, r"ambient: a number of 0 or more is needed; this is -1"),
     "a truth for a number": ({"ambient": True}, r"ambient: a number"),
     # Classes, instances and motion.
+    "stuff that is no class": ({"stuff": ["grean"]}, r"stuff\[0\]: there is no 'grean'; is green meant\?"),
+    "a background without class": ({"background_class": 7}, r"background_class: a name or number from classes"),
+    "an instance of stuff": ({"stuff": ["red"], "things__first__instance": 3}, r"instance: .* no class of stuff"),
     "class 0": ({"classes": {0: "none"}}, r"classes\.0: a whole number from 1 to 255 is needed; this is 0"),
     "class 256": ({"classes": {256: "many"}}, r"classes\.256: a whole number"),
     "two classes of a name": ({"classes": {1: "red", 2: "red"}}, r"classes\.2: two classes are called red"),
@@ -95,14 +98,15 @@ WRONG = {
         r"kinds\.a.*parts of parts of parts, too deep; break the circle",
     ),
     "a kind that nothing uses": ({"kinds__bad": {"box": [1, 1]}}, r"kinds\.bad\.box: 3 numbers"),
-    "a class on many surfaces": (
+    "free with many surfaces": (
         {
             "things__c": {
-                "class": "red",
+                "motion": "free",
+                "mass": 1,
                 "parts": [{"box": [1, 1, 1]}, {"box": [1, 1, 1], "surface": "grey", "at": [0, 0, 1]}],
             }
         },
-        r"things\.c: what is free or has a class needs one mesh of one surface; these parts have 2",
+        r"things\.c: what is free needs one mesh of one surface; these parts have 2",
     ),
     "no parts": ({"things__c": {"parts": []}}, r"things\.c\.parts: a list that is not empty is needed"),
     "a part without fields": ({"things__c": {"parts": [1]}}, r"things\.c\.parts\[0\]: fields such as .*; this is 1"),
@@ -241,7 +245,7 @@ def test_lamps_in_rooms_and_below_planes_are_right(tmp_path):
 
 def test_more_than_65535_labelled_things_are_too_many(tmp_path):
     document = SimpleNamespace(path=tmp_path)
-    form = Form((Piece(plane(1, 1), Surface(), Collider()),), 1, "static", 0.0, ground=False)
+    form = Form((Piece(plane(1, 1), Surface(), Collider()),), 1, "static", 0.0, counted=True, ground=False)
     placed = [PlacedForm("one", form, Pose())] * 65535
     assert _numbered(document, placed, {})[-1].instance == 65535
     with pytest.raises(SimjudgeError, match="one: more than 65535 things with a class; place fewer"):

@@ -40,6 +40,26 @@ def test_what_is_written_is_read(tmp_path):
     assert scene.labelled() == (cone,)
 
 
+def test_stuff_has_a_class_and_nobody_counts_it(tmp_path):
+    scene = read_scene(
+        scene_file(
+            tmp_path, classes={1: "red", 2: "green", 7: "road", 23: "sky"}, stuff=["road", 23], background_class="sky",
+            things__floor__class="road",
+        )
+    )  # fmt: skip
+    floor = thing(scene, "floor")
+    assert (floor.class_id, floor.instance) == (7, 0)
+    assert scene.background_class == 23
+    assert [each.name for each in scene.labelled()] == ["first"]
+
+
+def test_parts_of_several_surfaces_are_one_thing_that_is_counted(tmp_path):
+    parts = [{"box": [1, 1, 1]}, {"box": [0.2, 0.2, 0.2], "at": [0, 0, 1], "surface": {"colour": "#ff0000"}}]
+    scene = read_scene(scene_file(tmp_path, things__car={"class": "green", "parts": parts}))
+    both = [each for each in scene.things if each.name.split("/")[0] == "car"]
+    assert [(each.class_id, each.instance) for each in both] == [(2, 2)] * 2
+
+
 def test_a_level_plane_at_height_0_is_the_ground_others_are_slabs(tmp_path):
     scene = read_scene(scene_file(tmp_path, things__table={"plane": [1, 2], "at": [0, 0, 0.7]},
                                   things__ceiling={"plane": [8, 6], "at": [0, 0, 3], "roll": 180}))  # fmt: skip

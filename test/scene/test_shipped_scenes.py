@@ -133,7 +133,8 @@ def test_small_cones_are_3_8_cm_high_and_otherwise_the_large_ones(tmp_path, scen
     path = tmp_path / "small.yaml"
     stands = {"small": {"kind": "small_red_cone", "at": [3, 1]}, "large": {"kind": "red_cone", "at": [3, 0.8]}}
     path.write_text(yaml.safe_dump({"extends": scene, "placements": {"course": None}, "things": stands}))
-    small, large = (each for each in read_scene(path).things if each.name in stands)
+    things = {each.name: each for each in read_scene(path).things}
+    small, large = things["small"], things["large"]
     share = 0.038 / 0.077
     assert np.ptp(small.mesh.vertices, axis=0) == pytest.approx([0.08 * share, 0.08 * share, 0.038], abs=1e-5)
     assert small.mass == pytest.approx(large.mass * share**3, rel=0.3)

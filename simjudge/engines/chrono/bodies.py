@@ -21,7 +21,7 @@ from simjudge.engines.chrono.scenes import PlannedBody, ScenePlan, hull_points
 from simjudge.engines.chrono.versions import Release
 from simjudge.engines.contract import Poses
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import NO_CLASS, Scene
+from simjudge.scene.model import NO_INSTANCE, Scene
 from simjudge.vehicle.car_appearance import VEHICLE
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
@@ -65,7 +65,7 @@ class ChronoBodies:
         """Build the system at its start."""
         self._modules, self._release, self._scene, self._plan = modules, release, scene, plan
         self._vehicle, self.start = vehicle, start
-        self._worth = {t.name for t in scene.things if t.motion == "free" or t.class_id != NO_CLASS}
+        self._worth = {t.name for t in scene.things if t.motion == "free" or t.instance != NO_INSTANCE}
         self._contacts = _contact_reporter(modules.core)
         self._system: Any = None
         self._car: ChronoCar | None = None

@@ -22,7 +22,7 @@ from simjudge.engines.chrono.versions import identify_release
 from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
 from simjudge.engines.timed_rays import TimedRays
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Scene, Thing
+from simjudge.scene.model import NO_CLASS, Scene, Thing
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.lens import Lens
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
@@ -129,7 +129,7 @@ class ChronoEngine:
         return self._moved().vehicle_state()
 
     def touched_things(self) -> frozenset[str]:
-        """Names of the free and labelled things that the car has touched since the start or the last `reset`."""
+        """Names of the free and counted things that the car has touched since the start or the last `reset`."""
         return self._moved().touched_things()
 
     def reset(self) -> None:
@@ -162,7 +162,9 @@ class ChronoEngine:
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
         """Classes, instances and depth through the pixels' centres: see `Engine.labels`."""
-        return self._seen(scene_state).labels(lens)
+        found = self._seen(scene_state).labels(lens)
+        background = np.isinf(found.depth) & (found.class_id == NO_CLASS)
+        return found._replace(class_id=np.where(background, np.uint8(self.scene.background_class), found.class_id))
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first: see `Engine.cast_rays`."""

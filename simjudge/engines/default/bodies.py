@@ -15,7 +15,7 @@ from simjudge.engines.contract import Poses
 from simjudge.engines.default.car import Car
 from simjudge.engines.default.model import STEP, build_model, wxyz
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import NO_CLASS, Scene, Thing
+from simjudge.scene.model import NO_INSTANCE, Scene, Thing
 from simjudge.vehicle.car_appearance import PARTS, VEHICLE
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
@@ -161,8 +161,8 @@ class Bodies:
         return self._with_car().state(self.time)
 
     def touched_things(self) -> frozenset[str]:
-        """Names of the free and labelled things that the car has touched since the start or the last reset."""
-        return frozenset(self._worth[self._touched])
+        """Names of the free and counted things that the car has touched since the start or the last reset."""
+        return frozenset(name.split("/")[0] for name in self._worth[self._touched])
 
     def reset(self) -> None:
         """Everything back to the start."""
@@ -202,7 +202,7 @@ class Bodies:
 
 
 def _is_worth_noting(thing: Thing) -> bool:
-    return thing.collider.kind != "none" and (thing.motion == "free" or thing.class_id != NO_CLASS)
+    return thing.collider.kind != "none" and (thing.motion == "free" or thing.instance != NO_INSTANCE)
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

@@ -88,7 +88,7 @@ class DefaultEngine:
         return self._moved().vehicle_state()
 
     def touched_things(self) -> frozenset[str]:
-        """Names of the free and labelled things that the car has touched since the start or the last `reset`."""
+        """Names of the free and counted things that the car has touched since the start or the last `reset`."""
         return self._moved().touched_things()
 
     def reset(self) -> None:

@@ -51,7 +51,7 @@ class Light:
         packed = pack(scene, self._things)
         # The row behind the last, index -1, is for rays that hit nothing.
         self._class_id, self._instance = (
-            np.append(packed.class_id, np.uint8(0)),
+            np.append(packed.class_id, np.uint8(scene.background_class)),
             np.append(packed.instance, np.uint16(0)),
         )
         self._at = [thing.pose for thing in self._things]

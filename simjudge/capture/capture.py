@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.capture.exposure import CapturedImage, FrameExposure, develop, gather_light
+from simjudge.capture.exposure import CapturedImage, FrameExposure, Metering, develop, gather_light
 from simjudge.capture.ground_truth import GroundTruth, Labelling, ground_truth
 from simjudge.capture.ray_timing import engine_with_ray_times, timed_exposure
 from simjudge.core.display import ShortRepr
@@ -21,6 +21,7 @@ from simjudge.engines.contract import Engine, Labels
 from simjudge.engines.ray_times import TimedExposure
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene
+from simjudge.sensors.camera.auto_exposure import MeteredFrame
 from simjudge.sensors.camera.camera import Camera
 
 
@@ -106,6 +107,8 @@ class Capture:
     Attributes:
         engine: has the scene.
         camera: lens, exposure and chain of filters.
+        metered: the last image's exposure and brightness, by which automatic exposure chooses the next; None: the next
+            image is exposed as if the camera had looked at its scene for long.
     """
 
     def __init__(
@@ -133,6 +136,7 @@ class Capture:
             engine_with_ray_times(engine, camera)
         self.engine, self.camera = engine, camera
         self._labelling, self._seed, self._masks = labelling or Labelling(), seed, masks
+        self.metered: MeteredFrame | None = None
 
     def observe(self, exposure: FrameExposure, *, image: bool = True) -> RawFrame:
         """Take light and labels of an exposure from the engine. This is all of a frame that needs the engine.
@@ -165,6 +169,8 @@ class Capture:
     def finish(self, raw: RawFrame) -> CapturedFrame:
         """Develop the image of an observed frame and find its objects. This may run beside the next `observe`.
 
+        With automatic exposure, frames must be finished in the order of their stamps.
+
         Args:
             raw: an observed frame; the engine may have another scene by now.
         """
@@ -174,7 +180,10 @@ class Capture:
         )
         if raw.light is None:
             return CapturedFrame(exposure, None, raw.labels, truth)
-        image = develop(camera, raw.light, exposure.frame_name, self._seed)
+        image = develop(
+            camera, raw.light, exposure.frame_name, self._seed, Metering(exposure.stamp, self.metered)
+        )  # fmt: skip
+        self.metered = image.metered
         return CapturedFrame(exposure, image, raw.labels, truth)
 
     def capture(self, exposure: FrameExposure, *, image: bool = True) -> CapturedFrame:

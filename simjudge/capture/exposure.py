@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from simjudge.core.images import EncodedImage, RgbImage, as_rgb, decode_image, e
 from simjudge.engines.contract import Engine, Poses, SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene
+from simjudge.sensors.camera.auto_exposure import MeteredFrame
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chain import develop_light, frame_seed, is_gray, stored_quality
 from simjudge.sensors.camera.shutter import SECOND, exposure_stamps, middle_stamp
@@ -56,6 +57,18 @@ class FrameExposure:
     middle: SceneState
 
 
+class Metering(NamedTuple):
+    """What automatic exposure goes by.
+
+    Attributes:
+        stamp: of the frame, nanoseconds.
+        before: the frame before; None: there is none.
+    """
+
+    stamp: int
+    before: MeteredFrame | None
+
+
 @dataclass(frozen=True, repr=False)
 class CapturedImage(ShortRepr):
     """The image that a camera's chain makes of light.
@@ -64,11 +77,13 @@ class CapturedImage(ShortRepr):
         pixels: (H, W, 3), uint8 RGB.
         encoded: the JPEG that the camera's chain ends in, of which `pixels` are the decoded pixels; else None.
         gray: whether it has one channel only; `pixels` has it three times.
+        metered: its exposure, and the brightness by which the next one is chosen; None without automatic exposure.
     """
 
     pixels: RgbImage
     encoded: EncodedImage | None = None
     gray: bool = False
+    metered: MeteredFrame | None = None
 
     def stored(self) -> EncodedImage:
         """The image as a file: the camera's JPEG, else a PNG, which loses nothing; of one channel where it is gray."""
@@ -147,19 +162,34 @@ def _gather_own(engine: Engine, camera: Camera, scene_state: SceneState) -> npt.
     return engine.render_own(camera, scene_state)
 
 
-def develop(camera: Camera, radiance: npt.NDArray[np.float32], frame_name: str = "", seed: int = 0) -> CapturedImage:
-    """The image that a camera makes of the light on its sensor, by its gain and its chain.
+def develop(
+    camera: Camera,
+    radiance: npt.NDArray[np.float32],
+    frame_name: str = "",
+    seed: int = 0,
+    metering: Metering | None = None,
+) -> CapturedImage:
+    """The image that a camera makes of the light on its sensor, by its gain, its automatic exposure and its chain.
 
     Args:
         camera: its gain and its chain of filters.
         radiance: linear radiance (H, W, 3), as `gather_light` returns it.
         frame_name: the frame's name; with the seed it sets the random filters, as in `chain.FilteredImages`.
         seed: seed of the camera's noise.
+        metering: the frame's stamp and the frame before, for automatic exposure; None: the camera has looked at this
+            one for long.
     """
     light = radiance if camera.gain == 1 else radiance * np.float32(camera.gain)
+    metered, amplification = None, 1.0
+    if camera.auto_exposure is not None:
+        stamp, before = metering or Metering(0, None)
+        metered = camera.auto_exposure.expose(light, stamp, before)
+        light, amplification = light * np.float32(metered.factor), metered.gain
     entropy, quality = frame_seed(seed, frame_name), stored_quality(camera.steps)
     gray = is_gray(camera.steps)
     if quality is None:
-        return CapturedImage(as_rgb(develop_light(light, camera.steps, entropy)), gray=gray)
-    encoded = EncodedImage(encode_jpeg(develop_light(light, camera.steps[:-1], entropy), quality), ".jpg")
-    return CapturedImage(decode_image(encoded.data, frame_name), encoded, gray)
+        pixels = as_rgb(develop_light(light, camera.steps, entropy, amplification))
+        return CapturedImage(pixels, gray=gray, metered=metered)
+    pixels = develop_light(light, camera.steps[:-1], entropy, amplification)
+    encoded = EncodedImage(encode_jpeg(pixels, quality), ".jpg")
+    return CapturedImage(decode_image(encoded.data, frame_name), encoded, gray, metered)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simjudge.capture.camera_path import camera_mount
-from simjudge.capture.camera_poses import MOST_FRAMES
+from simjudge.capture.camera_poses import MOST_FRAMES, RandomPoses
 from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import exposure_at, scripted_bodies
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.kept_metering import describe_metering, metered_before
 from simjudge.capture.pose_choice import choose_camera_poses
 from simjudge.capture.render_output import render_record_path, write_rendering
 from simjudge.capture.render_plan import PlacedScene, RenderPlan, assign_sides, describe_rendering
@@ -137,6 +138,7 @@ def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, adv
         store: keeps the finished frames.
         advance: receives how many frames are done, and how many there are.
     """
+    moves_on = plan.camera.auto_exposure is not None and not isinstance(plan.poses, RandomPoses)
 
     def observe(index: int) -> Callable[[], None]:
         engine = placed.engine_for(index)
@@ -153,12 +155,14 @@ def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, adv
         )
 
         def finish() -> None:
+            capture.metered = metered_before(store, index) if moves_on else None
             frame = capture.finish(raw)
             pose = frame.camera_pose
             about = {
                 "scene_seed": raw.scene.seed,
                 "camera": [*pose.position, *pose.orientation],
                 "visible": frame.truth.objects.visible.round(4).tolist(),
+                **describe_metering(frame),
             }
             store.add(index, frame.stored_image(), frame.truth.objects, about)
 

@@ -16,6 +16,7 @@ from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import exposure_at, scripted_bodies
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.kept_metering import describe_metering, metered_before
 from simjudge.capture.replay_output import replay_record_path, write_replay
 from simjudge.capture.replay_plan import ReplayPlan, describe_replay, exposure_span, frames_without_floor
 from simjudge.capture.replay_sensors import MessagesByFrame, SensorReplay, body_in_scene, recorded_cloud_stamps
@@ -214,8 +215,10 @@ def render_missing(engine: Engine, plan: ReplayPlan, store: FrameStore, advance:
         )
 
         def finish() -> None:
+            if plan.camera.auto_exposure is not None:
+                capture.metered = metered_before(store, index)
             frame = capture.finish(raw)
-            store.add(index, frame.stored_image(), frame.truth.objects)
+            store.add(index, frame.stored_image(), frame.truth.objects, describe_metering(frame))
 
         return finish
 

@@ -91,6 +91,7 @@ def capture_views(
     views = []
     for number, pose in enumerate(poses):
         exposure = _still_exposure(camera, frame_name(number), pose, engine.poses())
+        capture.metered = None
         raw = capture.observe(exposure)
         frame = capture.finish(raw)
         views.append(EngineView(frame.pixels(), frame.truth.objects, raw.light_seconds, raw.label_seconds))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simjudge.core.errors import UsageError
+from simjudge.sensors.camera.auto_exposure import AutoExposure
 from simjudge.sensors.camera.chain import Step
 from simjudge.sensors.camera.chrono_camera import ChronoCamera
 from simjudge.sensors.camera.lens import Lens
@@ -29,6 +30,7 @@ class Camera:
         motion_blur: "moments": all rays of an image share a few moments; "rays": each ray has a time of its own.
         line_time: seconds from the exposure of a row to that of the next, top to bottom; 0: a global shutter.
         gain: linear radiance times this, 1 is full scale.
+        auto_exposure: chooses each image's exposure and gain by the images before it; None: they stay.
         chrono: what it asks of Chrono's own cameras; None: it is taken from linear light, by any engine.
     """
 
@@ -44,6 +46,7 @@ class Camera:
     motion_blur: str = "moments"
     line_time: float = 0.0
     gain: float = 1.0
+    auto_exposure: AutoExposure | None = None
     chrono: ChronoCamera | None = None
 
     @property

@@ -13,6 +13,7 @@
     motion_blur: rays              # each ray has a time of its own; or moments (the default), which all rays share
     line_time: 2.0e-5              # seconds from a row's exposure to the next row's (rolling shutter); 0 by default
     gain: 1.0                      # linear radiance times this is full scale; 1 by default
+    auto_exposure: {mean: 118}     # by the images before (`auto_exposure.py`); off by default
     filters:                       # in the order in which light and signal take them; none by default
       - shot_noise: {shot: 6, read: 0.5}
       - bayer: {pattern: GRBG}
@@ -57,6 +58,7 @@ from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.installed import CAMERA, find_file
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.sensors.camera.auto_exposure import AutoExposureFields
 from simjudge.sensors.camera.calibration_file import holds_calibration, read_calibration
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chain import ENCODING, LINEAR_NOISE, SAME_NOISE, Step, apply_steps
@@ -211,6 +213,8 @@ class CameraFile(Fields):
     default only."""
     gain: Annotated[float, Number(gt=0)] = 1.0
     """Linear radiance times this, 1 is full scale."""
+    auto_exposure: AutoExposureFields | None = None
+    """Exposure and gain chosen by the images before; off if left out."""
     rate: Annotated[float, Number(gt=0)]
     """Images a second."""
     lag: Annotated[float, Number(ge=0)] = 0.0
@@ -230,6 +234,8 @@ class CameraFile(Fields):
             raise conflict("Chrono's own camera takes one instant; remove one of the two", "line_time")
         if self.chrono is not None and self.chrono.physical and "gain" in self.model_fields_set:
             raise conflict("chrono.physical has aperture, exposure and iso in its place; remove it", "gain")
+        if self.chrono is not None and self.chrono.physical and self.auto_exposure is not None:
+            raise conflict("chrono.physical has aperture, exposure and iso in its place; remove it", "auto_exposure")
         self._check_chain()
         return self
 
@@ -318,6 +324,7 @@ def read_camera(given: str | Path) -> Camera:
         motion_blur=motion_blur,
         line_time=file.line_time,
         gain=file.gain,
+        auto_exposure=file.auto_exposure.controller() if file.auto_exposure else None,
         chrono=file.chrono.settings() if file.chrono else None,
     )
     if camera.line_time and camera.open_time > 1 / camera.rate:

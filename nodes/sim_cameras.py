@@ -52,6 +52,11 @@ class SimCameras:
         """Frames so far, of all cameras."""
         return sum(each.published for each in self._topics.values())
 
+    def restart(self) -> None:
+        """Begin a new drive: automatic exposure knows nothing of the last one."""
+        for each in self._captures.values():
+            each.metered = None
+
     def drives(self, event: FrameEvent) -> bool:
         """Whether a frame is one of the camera that drives.
 

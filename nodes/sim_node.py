@@ -160,7 +160,7 @@ class SimNode(SimjudgeNode):
         # Time never goes back: the next drive begins where this one ended.
         self._offset += round(self._engine.time * 1e9) + round(1e9 / setup.cameras[0].camera.rate)
         self._engine.reset()
-        self._capture.metered = None
+        self._cameras.restart()
         self._progress.clear()
 
     def _stand(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +88,7 @@ class PlacedScene:
         """
         self._plan, self._placement = plan, 0
         self.engine: Engine = make_engine(plan.engine, self._read(0))
-        self._digest = hash_value((self.engine.scene.things, self.engine.scene.lights))
+        self._digest = hash_value(replace(self.engine.scene, seed=0))
 
     def close(self) -> None:
         """Close the engine."""
@@ -106,7 +106,7 @@ class PlacedScene:
         placement = self._plan.placement(index)
         if placement != self._placement:
             scene = self._read(placement)
-            digest = hash_value((scene.things, scene.lights))
+            digest = hash_value(replace(scene, seed=0))
             if digest != self._digest:  # a scene without anything random stays as it is
                 self.engine.close()
                 self.engine, self._digest = make_engine(self._plan.engine, scene), digest

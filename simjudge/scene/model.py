@@ -7,6 +7,7 @@ intensity I at distance d has radiance I / (pi d^2), and radiance 1 is an image'
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,6 +56,7 @@ class Surface(ShortRepr):
         roughness: 0 (mirror) to 1; GGX alpha is its square.
         metallic: 0 to 1.
         reflectance: of a lidar's light, 0 to 1; None: that of visible light, see `lidar_reflectance`.
+        emission: linear RGB radiance that it sends out by itself, equally in all directions; multiplies the texture.
     """
 
     colour: Colour = (0.8, 0.8, 0.8)
@@ -62,6 +64,7 @@ class Surface(ShortRepr):
     roughness: float = 0.7
     metallic: float = 0.0
     reflectance: float | None = None
+    emission: Colour = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,51 @@ class PointLight:
     range: float
 
 
+@dataclass(frozen=True)
+class Sun:
+    """A light so far away that its rays are parallel; its shadows are hard.
+
+    Attributes:
+        direction: unit vector from the scene towards it, world.
+        irradiance: linear RGB. A surface that faces it gets this much, a white one has the radiance irradiance / pi.
+    """
+
+    direction: tuple[float, float, float]
+    irradiance: Colour
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sky(ShortRepr):
+    """What is seen, and what lights the scene, from infinitely far away in every direction.
+
+    Attributes:
+        image: float32 (H, W, 3), equirectangular, linear RGB radiance: the upper edge is straight up, the lower one
+            straight down, the middle column is ahead (+x), and what is on the left there is on the left here.
+        yaw: radians by which it is turned to the left.
+        gradient: linear RGB radiance at the zenith and at the horizon, where the image changes linearly with the sine
+            of the elevation from one to the other; None: it is a picture.
+    """
+
+    image: npt.NDArray[np.float32]
+    yaw: float = 0.0
+    gradient: tuple[Colour, Colour] | None = None
+
+
+@dataclass(frozen=True)
+class Fog:
+    """Fog of the same density everywhere, below its ceiling.
+
+    Attributes:
+        density: extinction coefficient beta, 1/m: after d metres exp(-beta d) of the light is left (Koschmieder).
+        radiance: linear RGB, of the fog itself, where nothing can be seen through it.
+        ceiling: metres, height above which there is none.
+    """
+
+    density: float
+    radiance: Colour
+    ceiling: float = math.inf
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Course(ShortRepr):
     """A way to drive: where the car starts, and the line it is meant to follow.
@@ -161,7 +209,10 @@ class Scene:
         things: all of them, names unique.
         lights: all of them; every one casts shadows.
         ambient: linear RGB radiance that comes equally from everywhere, unshadowed.
-        background: linear RGB radiance of rays that hit nothing.
+        background: linear RGB radiance of rays that hit nothing, where there is no sky.
+        sun: a light from one direction; None: no sun.
+        sky: what is seen, and lights, where nothing is; None: `background`, which lights nothing.
+        fog: None: none.
         class_names: names by class id.
         background_class: class of what is seen where nothing is hit; NO_CLASS where it has none.
         course: None where there is none.
@@ -179,6 +230,9 @@ class Scene:
     area: tuple[float, float, float, float] | None = None
     path: Path | None = None
     seed: int = 0
+    sun: Sun | None = None
+    sky: Sky | None = None
+    fog: Fog | None = None
 
     def labelled(self) -> tuple[Thing, ...]:
         """The things that are counted: those with a class that is not stuff. Parts of one share their instance."""

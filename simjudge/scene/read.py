@@ -24,10 +24,12 @@ from simjudge.scene.file_content import SceneContent, read_content
 from simjudge.scene.floor import Floor
 from simjudge.scene.forms import SOME_INSTANCE, Forms, PlacedForm
 from simjudge.scene.lights import build_lights
-from simjudge.scene.model import NO_INSTANCE, Colour, Scene, Thing
+from simjudge.scene.model import NO_INSTANCE, Scene, Thing
+from simjudge.scene.outdoors import build_fog, build_sky, build_sun
 from simjudge.scene.placements import place_all
+from simjudge.scene.radiance_fields import linear_radiance
 from simjudge.scene.scene_fields import MOST_INSTANCES
-from simjudge.scene.scene_file import RadianceFields, SceneDocument, SceneFile
+from simjudge.scene.scene_file import SceneDocument, SceneFile
 from simjudge.scene.scripted_motion import build_motion_path
 
 
@@ -72,20 +74,18 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
         name=file.name or path.stem,
         things=things,
         lights=tuple(lights),
-        ambient=_radiance(file.ambient),
-        background=_radiance(file.background),
+        ambient=linear_radiance(file.ambient),
+        background=linear_radiance(file.background),
         class_names=file.classes,
         background_class=forms.class_id(file.background_class, ("background_class",)),
         course=placements.course,
         area=file.area,
         path=path,
         seed=seed,
+        sun=build_sun(file.sun),
+        sky=build_sky(document),
+        fog=build_fog(file.fog),
     )
-
-
-def _radiance(given: float | RadianceFields) -> Colour:
-    """A light that comes from everywhere: a number, or {radiance, colour or temperature}."""
-    return given.tinted(given.radiance) if isinstance(given, RadianceFields) else (given, given, given)
 
 
 def _things(document: SceneDocument, forms: Forms) -> tuple[list[PlacedForm], dict[str, int]]:

@@ -6,19 +6,19 @@ every field; `read` builds the scene from them, by way of `surfaces`, `forms`, `
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from simjudge.core.documents import Document, Fields
-from simjudge.core.field_types import Number, Text, Whole, conflict
-from simjudge.scene.colour import temperature_to_linear
+from simjudge.core.field_types import Text, Whole, conflict
+from simjudge.scene.outdoor_fields import FogFields, SkyFields, SunFields
 from simjudge.scene.placement_fields import PlacementFields
+from simjudge.scene.radiance_fields import Radiance, TintFields
 from simjudge.scene.scene_fields import (
     MOST_CLASSES,
     Area,
     ClassType,
-    Colour,
     Name,
     NotNegative,
     Point2,
@@ -30,48 +30,6 @@ from simjudge.scene.thing_fields import KindFields, PoseFields, SurfaceFields, T
 
 _MOST_LAMPS = 64
 """Columns, and rows, of a grid of lamps."""
-_COOLEST = 1667.0
-"""Kelvin; the fit of `colour.temperature_to_linear` begins here."""
-_HOTTEST = 25000.0
-"""Kelvin; the fit of `colour.temperature_to_linear` ends here."""
-
-
-def _number_or_fields(value: Any) -> str:
-    return "fields" if isinstance(value, dict) else "number"
-
-
-class TintFields(Fields):
-    """A tint of light: a colour, or a temperature."""
-
-    colour: Colour | None = None
-    """Tint (sRGB)."""
-    temperature: Annotated[float, Number(ge=_COOLEST, le=_HOTTEST)] | None = None
-    """Kelvin; the luminance is kept."""
-
-    @model_validator(mode="after")
-    def _check_tint(self) -> TintFields:
-        if self.colour is not None and self.temperature is not None:
-            raise conflict("the colour says it; remove one of the two", "temperature")
-        return self
-
-    def tinted(self, amount: float) -> tuple[float, float, float]:
-        """Linear RGB of an amount of light.
-
-        Args:
-            amount: of white light.
-        """
-        tint = self.colour or (1.0, 1.0, 1.0)
-        if self.temperature is not None:
-            red, green, blue = temperature_to_linear(self.temperature).tolist()
-            tint = (red, green, blue)
-        return amount * tint[0], amount * tint[1], amount * tint[2]
-
-
-class RadianceFields(TintFields):
-    """Light that comes from everywhere."""
-
-    radiance: NotNegative
-    """1 is an image's full scale at gain 1."""
 
 
 class GridFields(Fields):
@@ -111,11 +69,6 @@ class LightFields(TintFields, PoseFields):
         return self
 
 
-Radiance = Annotated[
-    Annotated[NotNegative, Tag("number")] | Annotated[RadianceFields, Tag("fields")], Discriminator(_number_or_fields)
-]
-
-
 class SceneFile(Fields):
     """A scene: metres, degrees, sRGB colours, z up."""
 
@@ -136,9 +89,15 @@ class SceneFile(Fields):
     ambient: Radiance = 0.0
     """Light that comes equally from everywhere, unshadowed."""
     background: Radiance = 0.0
-    """What rays see that hit nothing."""
+    """What rays see that hit nothing, where there is no sky."""
     background_class: Annotated[str | int, ClassType()] | None = None
     """Class of what rays see that hit nothing, by name or number; none, if left out."""
+    sun: SunFields | None = None
+    """Light from one direction, with hard shadows."""
+    sky: SkyFields | None = None
+    """What is seen where nothing is; it lights the scene."""
+    fog: FogFields | None = None
+    """Fog that thickens with distance."""
     placements: dict[Name, PlacementFields] = Field(default_factory=dict)
     """Many things at once."""
     area: Area | None = None
@@ -151,6 +110,12 @@ class SceneFile(Fields):
             if name in seen:
                 raise conflict(f"two classes are called {name}; rename one", "classes", str(number))
             seen.add(name)
+        return self
+
+    @model_validator(mode="after")
+    def _check_background(self) -> SceneFile:
+        if self.sky is not None and "background" in self.model_fields_set and self.background != 0:
+            raise conflict("the sky says what is seen; remove one of the two", "background")
         return self
 
 

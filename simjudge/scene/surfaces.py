@@ -23,6 +23,7 @@ from simjudge.core.input_files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.text import nearest_name, one_line
 from simjudge.scene.colour import image_to_linear, luminance
 from simjudge.scene.model import Surface
+from simjudge.scene.radiance_fields import linear_radiance
 from simjudge.scene.scene_file import SceneDocument
 from simjudge.scene.textures import make_texture
 from simjudge.scene.thing_fields import SurfaceFields, TextureFields
@@ -86,7 +87,10 @@ class Surfaces:
     def _new(self, fields: SurfaceFields, location: Location) -> tuple[Surface, Repeat]:
         texture = self._texture(fields.texture, location) if fields.texture is not None else None
         plain = (1.0, 1.0, 1.0) if texture is not None else Surface.colour
-        surface = Surface(fields.colour or plain, texture, fields.roughness, fields.metallic, fields.reflectance)
+        emission = linear_radiance(fields.emission)
+        surface = Surface(
+            fields.colour or plain, texture, fields.roughness, fields.metallic, fields.reflectance, emission
+        )
         return surface, fields.repeat or (1.0, 1.0)
 
     def _texture(self, fields: TextureFields, location: Location) -> npt.NDArray[np.float32]:

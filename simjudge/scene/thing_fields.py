@@ -12,6 +12,7 @@ from simjudge.core.field_types import Choice, Text, Vector, Whole, conflict
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Surface
 from simjudge.scene.motion_path_fields import MotionPathFields
+from simjudge.scene.radiance_fields import Radiance
 from simjudge.scene.scene_fields import (
     FARTHEST,
     MOST_INSTANCES,
@@ -109,6 +110,8 @@ class SurfaceFields(Fields):
     """0 to 1."""
     reflectance: Share | None = None
     """Of a lidar's light, 0 to 1; that of visible light (the luminance of colour and texture), if left out."""
+    emission: Radiance = 0.0
+    """Radiance that it sends out by itself; multiplies the texture. It lights nothing else."""
 
     @model_validator(mode="after")
     def _check_repeat(self) -> SurfaceFields:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from simjudge.engines.chrono.car import STEP
 from simjudge.engines.chrono.modules import Modules, load_modules
 from simjudge.engines.chrono.probe import probe
 from simjudge.engines.chrono.rays import MeshRays, still_rays
-from simjudge.engines.chrono.scenes import ScenePlan, plan_body, plan_scene
+from simjudge.engines.chrono.scenes import plan_body, plan_scene
 from simjudge.engines.chrono.stage import ChronoScene
 from simjudge.engines.chrono.versions import identify_release
 from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
@@ -59,9 +60,7 @@ class ChronoEngine:
         self._bodies: ChronoBodies | None = ChronoBodies(self._modules, self.release, scene, plan, vehicle, start)
         looks = car_things(vehicle, start) if vehicle is not None else ()
         self.things: tuple[Thing, ...] = (*scene.things, *looks)
-        self._plan = ScenePlan(
-            (*plan.bodies, *(plan_body(thing) for thing in looks)), plan.lights, plan.ambient, plan.background
-        )
+        self._plan = replace(plan, bodies=(*plan.bodies, *(plan_body(thing) for thing in looks)))
         self.names = tuple(thing.name for thing in self.things)
         self._mesh_rays: MeshRays | None = None
         self._timed_rays: TimedRays | None = None

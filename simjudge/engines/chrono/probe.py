@@ -173,7 +173,7 @@ def probe(modules: Modules, release: Release) -> ProbeResult:
     """
     white = PlannedMaterial((1.0, 1.0, 1.0), 1.0, 0.0, 7, 4660)
     body = PlannedBody("plate", Pose(), plate(), white, True, 0.0, (0, 0, 0), np.zeros((3, 3)), Collider())
-    stage = ChronoScene(modules, release, ScenePlan((body,), (), (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)))
+    stage = ChronoScene(modules, release, ScenePlan((body,), (), (1.0, 1.0, 1.0), (0.0,) * 3, (0.0,) * 3))
     try:
         stage.put_camera(Pose().optical_frame())
         looks: dict[Sensor, Callable[[SensorRequest], Any]] = {

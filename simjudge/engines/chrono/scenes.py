@@ -18,7 +18,7 @@ Where the numbers come from (src/chrono_sensor at 10.0.0 and head, `camera_legac
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.engines.chrono.buffers import GAMMA
 from simjudge.engines.chrono.versions import Age
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Collider, Colour, Mesh, PointLight, Scene, Surface, Thing
+from simjudge.scene.model import Collider, Colour, Mesh, PointLight, Scene, Sun, Surface, Thing
 
 AMBIENT_MEAN = 7 / 6
 LARGEST_ID = 65535
@@ -100,14 +100,34 @@ class PlannedLight:
     const_color: bool | None
 
 
+@dataclass(frozen=True)
+class PlannedSun:
+    """A directional light, as AddDirectionalLight takes it: linear RGB, radians above the horizon and from +x."""
+
+    colour: Colour
+    elevation: float
+    azimuth: float
+
+
 @dataclass(frozen=True, eq=False)
 class ScenePlan:
-    """All that Chrono is told of a scene; `ambient` and `background` are linear RGB in Chrono's units."""
+    """All that Chrono is told of a scene.
+
+    Attributes:
+        bodies: what stands where.
+        lights: point lights.
+        ambient: linear RGB, Chrono's units.
+        background: linear RGB radiance of rays that hit nothing, straight up.
+        horizon: the same at the horizon and below; between them it is linear in the sine of the elevation.
+        sun: None: no sun.
+    """
 
     bodies: tuple[PlannedBody, ...]
     lights: tuple[PlannedLight, ...]
     ambient: Colour
     background: Colour
+    horizon: Colour
+    sun: PlannedSun | None = None
 
 
 def plan_scene(scene: Scene, age: Age) -> ScenePlan:
@@ -121,16 +141,66 @@ def plan_scene(scene: Scene, age: Age) -> ScenePlan:
         ChronoBodies and lights as Chrono takes them.
 
     Raises:
-        SimjudgeError: a class or instance does not fit into Chrono's 16 bits, or something follows a path.
+        SimjudgeError: a class or instance does not fit into Chrono's 16 bits, something follows a path, or the scene
+            has looks that Chrono has not.
     """
     scripted = [thing.name for thing in scene.things if thing.path is not None]
     if scripted:
         raise SimjudgeError(
             f"scene {scene.name}: {scripted[0]} follows a path, which engine chrono cannot do; take engine default"
         )
+    _check_looks(scene)
     bodies = tuple(plan_body(thing) for thing in scene.things)
     lights = tuple(plan_light(light, age) for light in scene.lights)
-    return ScenePlan(bodies, lights, _times(scene.ambient, 1 / AMBIENT_MEAN), scene.background)
+    zenith, horizon = scene.background, scene.background
+    ambient = scene.ambient
+    if scene.sky is not None and scene.sky.gradient is not None:
+        zenith, horizon = scene.sky.gradient
+        red, green, blue = (np.array(ambient) + mean_radiance(scene.sky.image)).tolist()
+        ambient = (red, green, blue)
+    sun = None if scene.sun is None else plan_sun(scene.sun)
+    return ScenePlan(bodies, lights, _times(ambient, 1 / AMBIENT_MEAN), zenith, horizon, sun)
+
+
+def _check_looks(scene: Scene) -> None:
+    """Refuse what Chrono would show otherwise, or not at all."""
+    shining = next((thing.name for thing in scene.things if any(thing.surface.emission)), None)
+    lacks = {
+        "a picture of the sky: take a gradient or one colour": scene.sky is not None and scene.sky.gradient is None,
+        "fog: remove it": scene.fog is not None,
+        f"emission: remove it from {shining}": shining is not None,
+    }
+    for what, found in lacks.items():
+        if found:
+            raise SimjudgeError(f"engine chrono: {scene.name}: it does not show {what}, or take the default engine")
+
+
+def plan_sun(sun: Sun) -> PlannedSun:
+    """The sun, so that a white surface that faces it has radiance irradiance / pi (ChOptixDirectionalLight.cu).
+
+    Args:
+        sun: its direction and irradiance.
+
+    Returns:
+        Chrono's colour and angles.
+    """
+    x, y, z = sun.direction
+    return PlannedSun(_times(sun.irradiance, 1 / math.pi), math.asin(min(z, 1.0)), math.atan2(y, x))
+
+
+def mean_radiance(image: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    """The mean radiance of a panorama over all directions: what surfaces of all directions have of it, on the mean.
+
+    Args:
+        image: (H, W, 3), equirectangular.
+
+    Returns:
+        Float64 (3,).
+    """
+    rows = len(image)
+    weight = np.cos((0.5 - (np.arange(rows) + 0.5) / rows) * math.pi)
+    mean: npt.NDArray[np.float64] = np.average(image.mean(1, dtype=np.float64), axis=0, weights=weight)
+    return mean
 
 
 def plan_body(thing: Thing) -> PlannedBody:
@@ -220,7 +290,9 @@ def dim_lights(plan: ScenePlan, part: float) -> ScenePlan:
         PlannedLight(light.position, _times(light.colour, part), light.max_range, light.const_color)
         for light in plan.lights
     )
-    return ScenePlan(plan.bodies, lights, _times(plan.ambient, part), _times(plan.background, part))
+    sun = None if plan.sun is None else replace(plan.sun, colour=_times(plan.sun.colour, part))
+    ambient, background, horizon = (_times(each, part) for each in (plan.ambient, plan.background, plan.horizon))
+    return ScenePlan(plan.bodies, lights, ambient, background, horizon, sun)
 
 
 def solid_inertia(

@@ -42,6 +42,8 @@ _PINHOLE = 0
 """CameraLensModelType::PINHOLE (ChSensorRenderTypes.h), where the bindings lack the name."""
 _RADIAL = 2
 """CameraLensModelType::RADIAL, likewise."""
+_GRADIENT = 1
+"""BackgroundMode::GRADIENT (ChSensorRenderTypes.h), likewise."""
 _LEGACY = 5
 """Integrator::LEGACY, likewise."""
 _ACCESS = {
@@ -280,13 +282,26 @@ class ChronoScene:
             colour = chrono.ChColor(*map(float, lamp.colour))
             position = chrono.ChVector3f(*map(float, lamp.position))
             scene.AddPointLight(position, colour, float(lamp.max_range), *constant)
+        if plan.sun is not None:
+            if not hasattr(scene, "AddDirectionalLight"):
+                raise SimjudgeError(
+                    f"engine chrono: PyChrono {self._release.version} has no directional light: remove the sun, or take"
+                    " 10.0.0 or later"
+                )
+            colour = chrono.ChColor(*map(float, plan.sun.colour))
+            scene.AddDirectionalLight(colour, float(plan.sun.elevation), float(plan.sun.azimuth))
         if hasattr(sensors, "Background"):
             background = sensors.Background()
-            background.mode = getattr(sensors, "BackgroundMode_SOLID_COLOR", 0)
+            plain = plan.background == plan.horizon
+            background.mode = (
+                getattr(sensors, "BackgroundMode_SOLID_COLOR", 0)
+                if plain
+                else getattr(sensors, "BackgroundMode_GRADIENT", _GRADIENT)
+            )
             background.color_zenith = chrono.ChVector3f(*map(float, plan.background))
-            background.color_horizon = chrono.ChVector3f(*map(float, plan.background))
+            background.color_horizon = chrono.ChVector3f(*map(float, plan.horizon))
             scene.SetBackground(background)
-        elif any(plan.background):
+        elif any((*plan.background, *plan.horizon)):
             raise SimjudgeError(
                 "engine chrono: this PyChrono wraps no Background: the scene's background cannot be set; wrap"
                 " ChSensorRenderTypes.h, or give the scene a black one"

@@ -16,15 +16,17 @@ from simjudge.core.frames import FloatArray
 from simjudge.engines.default import shading
 from simjudge.engines.default.packed import (
     CORNERS,
+    EMISSION,
     FACET,
     LAMP,
-    LEVEL,
-    LOOKUP,
     SURFACE,
     TABLE_ROW,
     Floats,
     Packed,
 )
+from simjudge.engines.default.packed_textures import LOOKUP
+from simjudge.engines.default.surroundings import Surroundings
+from simjudge.engines.default.texture_lookup import TextureLookup, fraction
 from simjudge.engines.default.tracer import Hit, Tracer
 
 _OFFSET = 2e-5
@@ -70,7 +72,10 @@ class Rays(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """Where rays hit, and all that shading needs to know there, in the world; `off` is the point, off the surface."""
+    """Where rays hit, and all that shading needs to know there, in the world.
+
+    `off` is the point, off the surface; `emitted` is None where nothing of the scene shines.
+    """
 
     valid: Any
     point: Any
@@ -86,6 +91,7 @@ class Spot(NamedTuple):
     row: Any
     mean_left: Any
     mean_lost: Any
+    emitted: Any
 
 
 class Integrator:
@@ -96,10 +102,10 @@ class Integrator:
         self._t, self._lamp_count = tracer, packed.lamp_count
         self._corners, self._facets = tracer.table(packed.corners), tracer.table(packed.facets)
         self._surfaces, self._lookups = tracer.table(packed.surfaces), tracer.table(packed.lookups)
-        self._levels, self._texels = tracer.table(packed.levels), tracer.table(packed.texels)
+        self._textures = TextureLookup(tracer, packed.levels, packed.texels)
         self._gloss, self._lamps = tracer.table(packed.gloss), tracer.table(packed.lamps)
-        self._ambient = tracer.vector(tracer.same(packed.ambient.tolist()))
-        self._background = tracer.vector(tracer.same(packed.background.tolist()))
+        self._emission = None if packed.emission is None else tracer.table(packed.emission)
+        self._surroundings = Surroundings(tracer, packed.surroundings)
         self.set_rotations(np.zeros((len(packed.class_id), 3, 3)))
 
     def set_rotations(self, rotations: FloatArray) -> None:
@@ -182,12 +188,15 @@ class Integrator:
         share = 1 - _smooth_step(t.xp, spot.roughness, *_FADE)
         active = spot.valid & (t.largest(mirrored) * share > _LEAST)
         share = t.select(active, share, 0.0)
-        u1, u2 = _fraction(t.xp, rays.grain[0] + shift_x), _fraction(t.xp, rays.grain[1] + shift_y)
+        u1, u2 = fraction(t.xp, rays.grain[0] + shift_x), fraction(t.xp, rays.grain[1] + shift_y)
         seen = self._mirrored(spot, n_v, u1, u2, spread * hit.distance, spread, active)
         light = self._direct(spot, n_v, left, lost, together=True)
-        light = light + self._ambient * (spot.base * left + spot.metal * lost)
-        light = light + mirrored * (self._ambient * (1 - share) + seen * share)
-        return t.means(t.select(spot.valid, light, self._background), block)
+        around = self._surroundings
+        light = light + around.ambient(spot.normal) * (spot.base * left + spot.metal * lost)
+        light = light + mirrored * (around.mirrored(spot.normal, n_v, spot.view) * (1 - share) + seen * share)
+        light = light if spot.emitted is None else light + spot.emitted
+        light = t.select(spot.valid, light, around.background(direction, spread))
+        return t.means(around.through_fog(light, start, direction, hit.distance, hit.valid), block)
 
     def _start(self, rays: Rays, view: View) -> tuple[Any, Any]:
         """Origin and directions in the world."""
@@ -227,14 +236,23 @@ class Integrator:
         s = t.row(self._surfaces, hit.thing, SURFACE, hit.valid)
         lookup = t.row(self._lookups, hit.thing, LOOKUP, hit.valid)
         texels = footprint * c[15] / t.xp.sqrt(t.xp.maximum(-t.dot(facet, direction), 0.01))
-        colour = t.vector([s[0], s[1], s[2]]) * self._texture(lookup, u, v, texels, hit.valid)
+        texture = self._textures.value(lookup, u, v, texels, hit.valid)
+        colour = t.vector([s[0], s[1], s[2]]) * texture
         point = start + direction * hit.distance
         off = point + facet * (_OFFSET * (1 + t.largest(t.xp.abs(point))))
         base, f0 = colour * (1 - s[4]), colour * s[4] + shading.DIELECTRIC * (1 - s[4])
         metal = shading.again_and_again(colour, s[7]) * s[4]
         return Spot(
-            hit.valid, point, off, normal, facet, -direction, base, metal, f0, s[3], s[5], lookup[2], s[6], s[7]
-        )
+            hit.valid, point, off, normal, facet, -direction, base, metal, f0, s[3], s[5], lookup[2], s[6], s[7],
+            self._emitted(hit, texture),
+        )  # fmt: skip
+
+    def _emitted(self, hit: Hit, texture: Any) -> Any:
+        """The radiance that surfaces send out by themselves; None where none of the scene does."""
+        if self._emission is None:
+            return None
+        row = self._t.row(self._emission, hit.thing, EMISSION, hit.valid)
+        return self._t.vector([row[0], row[1], row[2]]) * texture
 
     def _mirrored(self, spot: Spot, n_v: Any, u1: Any, u2: Any, footprint: Any, spread: Any, active: Any) -> Any:
         """What spots mirror, at the place u1, u2 of their lobe; lit by lamps and ambient light only."""
@@ -247,19 +265,30 @@ class Integrator:
         direction = 2 * t.dot(half, spot.view) * half - spot.view
         direction = self._normalized(direction - spot.facet * t.xp.minimum(1.001 * t.dot(direction, spot.facet), 0.0))
         hit = t.hit(spot.off, direction, active)
-        other = self._spot(hit, spot.off, direction, footprint + (spread + alpha) * hit.distance)
+        spread = spread + alpha
+        other = self._spot(hit, spot.off, direction, footprint + spread * hit.distance)
         n_v = t.dot(other.normal, other.view)
         a, b, left, lost = self._table(other.row, n_v)
         all_around = other.f0 * a + b + other.base * left + other.metal * lost
-        seen = self._direct(other, n_v, left, lost, together=False) + self._ambient * all_around
+        around = self._surroundings
+        seen = self._direct(other, n_v, left, lost, together=False) + around.ambient(other.normal) * all_around
+        seen = seen if other.emitted is None else seen + other.emitted
         seen = t.select(spot.roughness > 0, t.xp.minimum(seen, _BRIGHTEST), seen)
-        return t.select(hit.valid, seen, self._background)
+        seen = t.select(hit.valid, seen, around.background(direction, spread))
+        return around.through_fog(seen, spot.off, direction, hit.distance, hit.valid)
 
     def _direct(self, spot: Spot, n_v: Any, left_v: Any, lost_v: Any, *, together: bool) -> Any:
-        """The light of all lamps that spots throw towards their viewers. Together: neighbouring spots are close by."""
+        """The light of lamps and sun that spots throw towards their viewers. Together: neighbours are close by."""
         t = self._t
         base = spot.base * (left_v / spot.mean_left / math.pi)
         metal = spot.metal * (lost_v / spot.mean_lost / math.pi)
+
+        def reflection(direction: Any, n_l: Any) -> Any:
+            half = self._normalized(direction + spot.view)
+            f = shading.schlick(t.dot(half, direction))
+            lobe = shading.gloss(t.xp, spot.alpha, t.dot(spot.normal, half), n_l, n_v)
+            _, _, left_l, lost_l = self._table(spot.row, n_l)
+            return base * left_l + metal * lost_l + (spot.f0 * (1 - f) + f) * lobe
 
         def of_lamp(i: Any) -> Any:
             lamp = t.row(self._lamps, i, LAMP, t.everywhere)
@@ -270,15 +299,18 @@ class Integrator:
             n_l = t.dot(spot.normal, direction)
             lit = spot.valid & (n_l > 0) & (t.dot(spot.facet, direction) > 0) & (distance < lamp[3])
             lit = lit & ~t.blocked(spot.off, direction, distance, lit, together=together)
-            half = self._normalized(direction + spot.view)
-            f = shading.schlick(t.dot(half, direction))
-            lobe = shading.gloss(t.xp, spot.alpha, t.dot(spot.normal, half), n_l, n_v)
-            _, _, left_l, lost_l = self._table(spot.row, n_l)
-            reflected = base * left_l + metal * lost_l + (spot.f0 * (1 - f) + f) * lobe
+            reflected = reflection(direction, n_l)
             strength = n_l / square * shading.lamp_window(t.xp, distance * lamp[7])
             return t.select(lit, t.vector([lamp[4], lamp[5], lamp[6]]) * strength * reflected, 0.0)
 
-        return t.add_up(self._lamp_count, spot.valid, of_lamp, n_v)
+        light = t.add_up(self._lamp_count, spot.valid, of_lamp, n_v)
+        sun = self._surroundings.sun
+        if sun is None:
+            return light
+        n_l = t.dot(spot.normal, sun.direction)
+        lit = spot.valid & (n_l > 0) & (t.dot(spot.facet, sun.direction) > 0)
+        lit = lit & ~t.blocked(spot.off, sun.direction, sun.distance, lit, together=together)
+        return light + t.select(lit, sun.irradiance * (n_l * reflection(sun.direction, n_l)), 0.0)
 
     def _table(self, row: Any, cosine: Any) -> Any:
         """The columns of `Packed.gloss` for cosines, linear between the table's rows."""
@@ -289,40 +321,6 @@ class Integrator:
         low, high = (t.row(self._gloss, row + cell + k, TABLE_ROW, t.everywhere) for k in (0, 1))
         part = at - t.decimal(cell)
         return [low[k] + (high[k] - low[k]) * part for k in range(4)]
-
-    def _texture(self, lookup: Any, u: Any, v: Any, texels: Any, valid: Any) -> Any:
-        """Between the two levels whose texels are about as wide as the ray; white where there is no texture."""
-        t = self._t
-        textured = valid & (lookup[1] > 0)
-        depth = t.xp.log2(t.xp.maximum(texels * t.decimal(lookup[3]), 1.0))
-        last = t.xp.maximum(lookup[1] - 1, 0)
-        level = t.xp.minimum(t.xp.maximum(t.whole(depth), 0), last)
-        part = t.select(level < last, depth - t.decimal(level), 0.0)
-        fine = self._bilinear(lookup[0] + level, u, v, textured)
-        coarse = self._bilinear(lookup[0] + t.xp.minimum(level + 1, last), u, v, textured)
-        return t.select(textured, fine + (coarse - fine) * part, 1.0)
-
-    def _bilinear(self, level: Any, u: Any, v: Any, active: Any) -> Any:
-        """One level of a texture, repeated; row 0 is at v = 1."""
-        t = self._t
-        begin, width, height, _ = t.row(self._levels, level, LEVEL, active)
-        x = _fraction(t.xp, u) * t.decimal(width) - 0.5
-        y = (1 - _fraction(t.xp, v)) * t.decimal(height) - 0.5
-        left, top = t.whole(x), t.whole(y)
-        f, g = x - t.decimal(left), y - t.decimal(top)
-        right, bottom = t.select(left + 1 >= width, 0, left + 1), t.select(top + 1 >= height, 0, top + 1)
-        left, top = t.select(left < 0, width - 1, left), t.select(top < 0, height - 1, top)
-
-        def texel(column: Any, row: Any) -> Any:
-            at = t.row(self._texels, begin + row * width + column, 4, active)
-            return t.vector([at[0], at[1], at[2]])
-
-        upper = texel(left, top) * (1 - f) + texel(right, top) * f
-        return upper * (1 - g) + (texel(left, bottom) * (1 - f) + texel(right, bottom) * f) * g
-
-
-def _fraction(xp: Any, number: Any) -> Any:
-    return number - xp.floor(number)
 
 
 def _smooth_step(xp: Any, x: Any, low: float, high: float) -> Any:

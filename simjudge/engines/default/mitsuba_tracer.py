@@ -80,6 +80,9 @@ class MitsubaTracer:
     def cross(self, a: Any, b: Any) -> Any:
         return dr.cross(a, b)
 
+    def angle(self, y: Any, x: Any) -> Any:
+        return dr.atan2(y, x)
+
     def largest(self, vector: Any) -> Any:
         return dr.max(vector)
 

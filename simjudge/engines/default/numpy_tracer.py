@@ -73,6 +73,9 @@ class NumpyTracer:
     def cross(self, a: Any, b: Any) -> Any:
         return np.stack([a[k - 2] * b[k - 1] - a[k - 1] * b[k - 2] for k in range(3)])
 
+    def angle(self, y: Any, x: Any) -> Any:
+        return np.arctan2(y, x)
+
     def largest(self, vector: Any) -> Any:
         return vector.max(0)
 
@@ -109,13 +112,17 @@ class NumpyTracer:
         return [array.T for array in arrays]
 
     def _search(self, origin: Any, direction: Any, limit: Any, active: Any, *, nearest: bool) -> tuple[Any, ...]:
+        origin, direction = np.broadcast_arrays(origin, direction)
         count = direction.shape[1]
         out = (
             np.zeros(count, np.float32), np.zeros(count, np.int32), np.zeros(count, np.int32),
             np.zeros(count, np.float32), np.zeros(count, np.float32),
         )  # fmt: skip
-        origins = np.ascontiguousarray(np.broadcast_to(origin, direction.shape), np.float64)
-        limits, mask = np.asarray(limit, np.float64), np.broadcast_to(active, (count,)).copy()
+        origins = np.ascontiguousarray(origin, np.float64)
+        limits, mask = (
+            np.broadcast_to(np.asarray(limit, np.float64), (count,)).copy(),
+            np.broadcast_to(active, (count,)).copy(),
+        )
         search(
             origins, np.ascontiguousarray(direction, np.float64), limits, mask, nearest, tuple(self._top), self._below,
             self._rotations, self._positions, out,

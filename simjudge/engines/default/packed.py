@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FloatArray
+from simjudge.engines.default.packed_surroundings import PackedSurroundings, pack_surroundings
+from simjudge.engines.default.packed_textures import pack_textures
 from simjudge.engines.default.shading import (
     SMOOTHEST,
     TABLE,
@@ -31,14 +32,12 @@ FACET = 4
 """Numbers in a row of `Packed.facets`."""
 SURFACE = 8
 """Numbers in a row of `Packed.surfaces`."""
-LOOKUP = 4
-"""Numbers in a row of `Packed.lookups`."""
-LEVEL = 4
-"""Numbers in a row of a texture's levels."""
 TABLE_ROW = 4
 """Numbers in a row of the gloss tables."""
 LAMP = 8
 """Numbers in a row of `Packed.lamps`."""
+EMISSION = 4
+"""Numbers in a row of `Packed.emission`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +56,8 @@ class Packed(ShortRepr):
         texels: (N, 4): red, green, blue.
         gloss: (R, 4) tables one after another: both columns of `gloss_table`, `left_for_base`, `lost_between_facets`.
         lamps: (L or 1, 8): position, range, intensity, 1 / range; the first lamp_count are there.
-        ambient, background: (3,).
+        emission: (T, 4): red, green, blue; None: nothing shines.
+        surroundings: the light from far away.
         class_id, instance: of every thing.
     """
 
@@ -71,8 +71,8 @@ class Packed(ShortRepr):
     gloss: Floats
     lamps: Floats
     lamp_count: int
-    ambient: Floats
-    background: Floats
+    emission: Floats | None
+    surroundings: PackedSurroundings
     class_id: npt.NDArray[np.uint8]
     instance: npt.NDArray[np.uint16]
 
@@ -89,7 +89,7 @@ def pack(scene: Scene, things: Sequence[Thing]) -> Packed:
     """
     faces = [len(thing.mesh.faces) for thing in things]
     surfaces, rows, gloss = _surfaces(things)
-    lookups, levels, texels = _textures(things)
+    lookups, levels, texels = pack_textures([thing.surface.texture for thing in things])
     lookups[:, 2] = rows
     lamps = np.zeros((len(scene.lights), LAMP), np.float32)
     for index, light in enumerate(scene.lights):
@@ -105,8 +105,8 @@ def pack(scene: Scene, things: Sequence[Thing]) -> Packed:
         gloss=gloss,
         lamps=lamps if len(lamps) else np.zeros((1, LAMP), np.float32),
         lamp_count=len(scene.lights),
-        ambient=np.array(scene.ambient, np.float32),
-        background=np.array(scene.background, np.float32),
+        emission=_emission(things),
+        surroundings=pack_surroundings(scene),
         class_id=np.array([thing.class_id for thing in things], np.uint8),
         instance=np.array([thing.instance for thing in things], np.uint16),
     )
@@ -154,6 +154,12 @@ def _surfaces(things: Sequence[Thing]) -> tuple[Floats, Integers, Floats]:
     return surfaces, rows, _stacked(tables or [np.zeros((TABLE, TABLE_ROW))], TABLE_ROW)
 
 
+def _emission(things: Sequence[Thing]) -> Floats | None:
+    if not any(any(thing.surface.emission) for thing in things):
+        return None
+    return np.array([[*thing.surface.emission, 0.0] for thing in things], np.float32)
+
+
 def _corners(mesh: Mesh) -> npt.NDArray[np.floating]:
     rows = np.zeros((len(mesh.faces), CORNERS))
     rows[:, :9] = mesh.normals[mesh.faces].reshape(-1, 9)
@@ -182,37 +188,3 @@ def _crossed(mesh: Mesh) -> FloatArray:
 
 def _stacked(rows: Sequence[npt.NDArray[np.floating]], width: int) -> Floats:
     return np.concatenate(rows or [np.zeros((1, width))]).astype(np.float32)
-
-
-def _textures(things: Sequence[Thing]) -> tuple[Integers, Integers, Floats]:
-    """The things' lookups, all levels and all texels; a texture that things share stands there once."""
-    lookups = np.zeros((max(len(things), 1), LOOKUP), np.int32)
-    levels: list[tuple[int, int, int, int]] = []
-    texels: list[npt.NDArray[np.floating]] = []
-    begins: dict[int, tuple[int, int]] = {}
-    end = 0
-    for index, thing in enumerate(things):
-        texture = thing.surface.texture
-        if texture is None:
-            continue
-        if id(texture) not in begins:
-            smaller = _smaller(texture)
-            begins[id(texture)] = len(levels), len(smaller)
-            for level in smaller:
-                height, width = level.shape[:2]
-                levels.append((end, width, height, 0))
-                texels.append(np.pad(level.reshape(-1, 3), ((0, 0), (0, 1))))
-                end += width * height
-        lookups[index, :2] = begins[id(texture)]
-        lookups[index, 3] = round(float(np.sqrt(texture.shape[0] * texture.shape[1])))
-    return lookups, np.array(levels or [(0, 1, 1, 0)], np.int32), _stacked(texels, 4)
-
-
-def _smaller(texture: Floats) -> list[Floats]:
-    """A texture, and it again and again at half the size, down to one texel."""
-    levels = [np.ascontiguousarray(texture, np.float32)]
-    while max(levels[-1].shape[:2]) > 1:
-        height, width = levels[-1].shape[:2]
-        half = cv2.resize(levels[-1], (max(width // 2, 1), max(height // 2, 1)), interpolation=cv2.INTER_AREA)
-        levels.append(half.reshape(max(height // 2, 1), max(width // 2, 1), 3).astype(np.float32))
-    return levels

@@ -42,7 +42,7 @@ class Tracer(Protocol):
     """Arithmetic and rays.
 
     Attributes:
-        xp: a module with sqrt, floor, minimum, maximum, abs, sin, cos and log2.
+        xp: a module with sqrt, floor, minimum, maximum, abs, sin, cos, exp and log2.
         everywhere: the mask that is always true.
         wavefront: rays that are best followed at once.
     """
@@ -155,6 +155,16 @@ class Tracer(Protocol):
 
         Returns:
             Vector, right-handed.
+        """
+
+    def angle(self, y: Any, x: Any) -> Any:
+        """The angle of a point about the origin, from the x axis.
+
+        Args:
+            y, x: numbers.
+
+        Returns:
+            Number, -pi to pi.
         """
 
     def largest(self, vector: Any) -> Any:

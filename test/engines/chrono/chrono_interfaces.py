@@ -78,6 +78,7 @@ VERIFIED: dict[str, tuple[str, ...]] = {
     "chrono_sensor/ChSensorManager.h": ("AddSensor", "ChSensorManager", "SetRandomSeed", "Update", "scene"),
     "chrono_sensor/ChSensorRenderTypes.h": (
         "Background",
+        "BackgroundMode_GRADIENT",
         "BackgroundMode_SOLID_COLOR",
         "CameraLensModelType_PINHOLE",
         "CameraLensModelType_RADIAL",
@@ -88,7 +89,7 @@ VERIFIED: dict[str, tuple[str, ...]] = {
     ),
     "chrono_sensor/filters/ChFilterCameraNoise.h": ("ChFilterCameraNoiseConstNormal", "ChFilterCameraNoisePixDep"),
     "chrono_sensor/filters/ChFilterSave.h": ("ChFilterSave",),
-    "chrono_sensor/optix/ChOptixScene.h": ("AddPointLight", "SetAmbientLight", "SetBackground"),
+    "chrono_sensor/optix/ChOptixScene.h": ("AddDirectionalLight", "AddPointLight", "SetAmbientLight", "SetBackground"),
     "chrono_sensor/sensors/ChCameraSensor.h": ("ChCameraSensor", "SetRadialLensParameters"),
     "chrono_sensor/sensors/ChDepthCamera.h": ("ChDepthCamera",),
     "chrono_sensor/sensors/ChGPSSensor.h": ("ChGPSSensor",),
@@ -147,6 +148,7 @@ VERIFIED: dict[str, tuple[str, ...]] = {
 }
 
 SINCE = {
+    "AddDirectionalLight": "10.0.0",
     "Integrator_LEGACY": "10.0.0",
     "ChPhysCameraSensor": "10.0.0",
     "SetCtrlParameters": "10.0.0",

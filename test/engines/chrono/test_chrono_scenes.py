@@ -17,7 +17,7 @@ from simjudge.engines.chrono.scenes import (
     wavefront,
 )
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Collider, Mesh, PointLight, Scene, Surface, Thing
+from simjudge.scene.model import Collider, Fog, Mesh, PointLight, Scene, Sky, Sun, Surface, Thing
 
 CORNERS = np.array([[x, y, z] for x in (0, 1) for y in (0, 2) for z in (0, 3)], float)
 
@@ -67,13 +67,55 @@ def test_ambient_light_is_right_on_the_mean_of_a_sphere():
     assert plan.background == (0.1, 0.1, 0.1)
 
 
+def test_the_sun_lights_what_faces_it_as_physics_has_it():
+    """ChOptixDirectionalLight.cu: light_dir = (cos el cos az, cos el sin az, sin el), and no 1/pi, as of lamps."""
+    direction = (-0.48, 0.64, 0.6)
+    sun = plan_scene(Scene("s", (), (), sun=Sun(direction, (3.0, 2.0, 1.0))), "10").sun
+    flat = math.cos(sun.elevation)
+    towards = (flat * math.cos(sun.azimuth), flat * math.sin(sun.azimuth), math.sin(sun.elevation))
+    assert towards == pytest.approx(direction)
+    assert sun.colour == pytest.approx((3 / math.pi, 2 / math.pi, 1 / math.pi))
+
+
+def test_a_gradient_is_chronos_own_and_lights_by_its_mean():
+    """miss.cu: max(0, z) zenith + (1 - max(0, z)) horizon. Over all directions max(0, z) is 1/4 on the mean."""
+    zenith, horizon = (0.2, 0.4, 0.8), (0.6, 0.6, 0.6)
+    rows = 256
+    z = np.sin((0.5 - (np.arange(rows) + 0.5) / rows) * np.pi)
+    image = np.array(horizon) + np.maximum(z, 0)[:, None] * (np.array(zenith) - np.array(horizon))
+    sky = Sky(np.repeat(image[:, None], 2 * rows, 1).astype(np.float32), gradient=(zenith, horizon))
+    plan = plan_scene(Scene("s", (), (), sky=sky, ambient=(0.1, 0.1, 0.1)), "10")
+    assert (plan.background, plan.horizon) == (zenith, horizon)
+    mean = 0.25 * np.array(zenith) + 0.75 * np.array(horizon) + 0.1
+    assert np.array(plan.ambient) * 7 / 6 == pytest.approx(mean, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"sky": Sky(np.ones((2, 4, 3), np.float32))}, "s: it does not show a picture of the sky: take a gradient"),
+        ({"fog": Fog(0.1, (1, 1, 1))}, "s: it does not show fog: remove it"),
+        (
+            {"things": (Thing("lamp", cuboid(), Surface(emission=(1, 1, 1))),)},
+            "s: it does not show emission: remove it from lamp",
+        ),
+    ],
+)
+def test_looks_that_chrono_has_not_are_refused(fields, message):
+    with pytest.raises(SimjudgeError, match=message):
+        plan_scene(Scene(**{"name": "s", "things": (), "lights": ()} | fields), "head")
+
+
 def test_dimming_is_of_everything():
     lamp = PointLight((0, 0, 2), (8.0, 4.0, 2.0), 20.0)
-    plan = plan_scene(Scene("s", (thing(),), (lamp,), ambient=(0.2,) * 3, background=(0.4,) * 3), "head")
+    sun = Sun((0, 0, 1), (2.0, 2.0, 2.0))
+    plan = plan_scene(Scene("s", (thing(),), (lamp,), ambient=(0.2,) * 3, background=(0.4,) * 3, sun=sun), "head")
     half = dim_lights(plan, 0.5)
     assert half.lights[0].colour == pytest.approx([c / 2 for c in plan.lights[0].colour])
     assert half.ambient == pytest.approx([c / 2 for c in plan.ambient])
     assert half.background == pytest.approx((0.2,) * 3)
+    assert half.horizon == pytest.approx((0.2,) * 3)
+    assert half.sun.colour == pytest.approx([c / 2 for c in plan.sun.colour])
     assert half.bodies == plan.bodies
 
 

@@ -18,8 +18,8 @@ Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int32]
 _CELLS = (64, 128)
 """Rows and columns of directions that light comes from, for the light of a whole sky."""
-_NORMALS = (32, 64)
-"""Rows and columns of directions that surfaces face, in the table of the sky's light."""
+_NORMALS = 32
+"""Rows of directions that surfaces face, in the table of the sky's light; it has as many columns as there are cells."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,29 +80,26 @@ def sky_light(image: Floats) -> Floats:
         image: float32 (H, W, 3), equirectangular radiance.
 
     Returns:
-        Float32 (32, 64, 3), equirectangular, by the surface's normal: irradiance / pi.
+        Float32 (32, 128, 3), equirectangular, by the surface's normal: irradiance / pi.
     """
-    elevation = (0.5 - (np.arange(image.shape[0]) + 0.5) / image.shape[0]) * math.pi
-    weight = np.cos(elevation).astype(np.float32)[:, None, None]
+    weight = np.cos(_elevations(image.shape[0])).astype(np.float32)[:, None, None]
     rows, columns = _CELLS
     shrink = image.shape[0] >= rows and image.shape[1] >= columns
     how = cv2.INTER_AREA if shrink else cv2.INTER_LINEAR
     # What a cell sends is its radiance by its solid angle, which grows with the cosine of the elevation.
     flux = cv2.resize(np.dstack([image * weight, np.broadcast_to(weight, (*image.shape[:2], 1))]), (columns, rows),
-                      interpolation=how).reshape(-1, 4).astype(np.float64)  # fmt: skip
-    towards, normals = _directions(rows, columns), _directions(*_NORMALS)
-    out = np.empty((len(normals), 3))
-    for begin in range(0, len(normals), _NORMALS[1]):
-        part = slice(begin, begin + _NORMALS[1])
-        total = np.maximum(normals[part] @ towards.T, 0.0) @ flux
-        out[part] = total[:, :3] / total[:, 3:]
-    return out.reshape(*_NORMALS, 3).astype(np.float32)
+                      interpolation=how).astype(np.float64)  # fmt: skip
+    normal, towards = (_elevations(count) for count in (_NORMALS, rows))
+    around = np.cos(2 * math.pi / columns * np.arange(columns))
+    up = np.sin(normal)[:, None, None] * np.sin(towards)[None, :, None]
+    cosine = np.maximum(up + np.cos(normal)[:, None, None] * np.cos(towards)[None, :, None] * around, 0.0)
+    # Over the azimuth the sum is a convolution: a product of Fourier series.
+    series = np.einsum("nsk,skc->nkc", np.fft.rfft(cosine, axis=2), np.fft.rfft(flux, axis=1))
+    total = np.fft.irfft(series, columns, axis=1)
+    return (total[:, :, :3] / total[:, :, 3:]).astype(np.float32)
 
 
-def _directions(rows: int, columns: int) -> FloatArray:
-    """The unit vectors (rows columns, 3) through the middles of a panorama's texels."""
-    elevation = (0.5 - (np.arange(rows) + 0.5) / rows)[:, None] * math.pi
-    azimuth = (0.5 - (np.arange(columns) + 0.5) / columns)[None] * 2 * math.pi
-    flat = np.cos(elevation)
-    each = [flat * np.cos(azimuth), flat * np.sin(azimuth), np.broadcast_to(np.sin(elevation), (rows, columns))]
-    return np.stack(each, -1).reshape(-1, 3)
+def _elevations(rows: int) -> FloatArray:
+    """The elevation of each row of a panorama, radians."""
+    out: FloatArray = (0.5 - (np.arange(rows) + 0.5) / rows) * math.pi
+    return out

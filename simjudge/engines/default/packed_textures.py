@@ -48,7 +48,7 @@ def pack_textures(
                 end += width * height
         lookups[index, :2] = begins[id(texture)]
         lookups[index, 3] = round(float(np.sqrt(texture.shape[0] * texture.shape[1])))
-    all_texels = np.concatenate(texels or [np.zeros((1, TEXEL))]).astype(np.float32)
+    all_texels = np.concatenate(texels or [np.zeros((1, TEXEL), np.float32)])
     return lookups, np.array(levels or [(0, 1, 1, 0)], np.int32), all_texels
 
 

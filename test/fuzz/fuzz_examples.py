@@ -310,3 +310,27 @@ def cloud_bag(folder: Path) -> Path:
 
     write_clouds(read_clouds(pcd("binary")(folder)), folder / "clouds.mcap")
     return folder / "clouds.mcap"
+
+
+def kitti(folder: Path) -> Path:
+    """Two scans of one sequence, with tracks, times and poses."""
+    import numpy as np
+    from PIL import Image
+
+    root = folder / "kitti"
+    (root / "velodyne").mkdir(parents=True)
+    (root / "image_2").mkdir()
+    for k in range(2):
+        np.full((3, 4), k + 1, "<f4").tofile(root / "velodyne" / f"{k:06d}.bin")
+        Image.new("RGB", (32, 24)).save(root / "image_2" / f"{k:06d}.png")
+    (root / "calib.txt").write_text(
+        "P2: 20 0 16 1 0 20 12 0 0 0 1 0\nR0_rect: 1 0 0 0 1 0 0 0 1\n"
+        "Tr_velo_to_cam: 0 -1 0 0 0 0 -1 -0.1 1 0 0 -0.3\nTr_imu_to_velo: 1 0 0 -0.8 0 1 0 0.3 0 0 1 -0.8\n"
+    )
+    (root / "label_02.txt").write_text(
+        "0 1 Car 0 0 -1.5 3 4 20 20 1.6 1.7 3.6 1 1.7 9 -1.5\n"
+        "1 -1 DontCare -1 -1 -10 1 1 9 9 -1 -1 -1 -1000 -1000 -1000 -10\n"
+    )
+    (root / "times.txt").write_text("0.0\n1.036e-01\n")
+    (root / "poses.txt").write_text("1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 0 0 1 0 0 0 0 1 2\n")
+    return root

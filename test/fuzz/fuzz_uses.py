@@ -216,3 +216,18 @@ def use_clouds(path: Path) -> None:
             line.encode()
     finally:
         shutil.rmtree(out)
+
+
+def use_kitti(path: Path) -> None:
+    """Read a KITTI folder, write it as a recording, and that as a folder."""
+    from simjudge.data.sets import read_clouds, write_clouds
+
+    use_info(path)
+    out = Path(tempfile.mkdtemp(prefix="written_", dir=path.parent.parent))
+    try:
+        for line in write_clouds(read_clouds(path), out / "again.mcap").lines():
+            line.encode()
+        for line in write_clouds(read_clouds(out / "again.mcap"), out / "again", "kitti").lines():
+            line.encode()
+    finally:
+        shutil.rmtree(out)

@@ -1,0 +1,258 @@
+"""A KITTI folder as a set of images, and as a set of clouds with all that belongs to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet, IntArray
+from simjudge.core.images import FileImages
+from simjudge.core.input_files import LARGEST_TEXT, read_bytes
+from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.format_support.image_files import readable_images
+from simjudge.data.format_support.raw_rows import RawRows, build_objects
+from simjudge.data.formats.kitti.calibration import KittiCalibration, read_calibration
+from simjudge.data.formats.kitti.labels import LabelRows, read_labels
+from simjudge.data.formats.kitti.layout import KittiLayout, find_layout
+from simjudge.data.formats.kitti.motion import read_camera_poses, read_oxts, read_times
+from simjudge.geometry.poses import Pose
+
+POINT = np.dtype([("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("intensity", "<f4")])
+PLACES = ".kitti"
+"""Of the texts: says where scans and images were."""
+LIDAR, IMU = "lidar_link", "imu_link"
+_LARGEST = 2**31
+_Row = TypeVar("_Row")
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What the texts of a folder say. `names` are of scans and of images, sorted; rows count them."""
+
+    layout: KittiLayout
+    names: list[str]
+    rows: LabelRows
+    labelled: set[str]
+    calibrations: dict[str, KittiCalibration]
+    stamp: dict[str, int]
+    losses: Losses
+
+    def calibration(self, name: str) -> KittiCalibration | None:
+        """That of a frame."""
+        return self.calibrations.get(name, self.calibrations.get(""))
+
+
+def read_kitti(path: Path) -> FrameSet:
+    """Read the images of camera 2, and what is labelled in them.
+
+    Args:
+        path: of a KITTI folder.
+
+    Returns:
+        The set; rows of DontCare are no objects.
+
+    Raises:
+        SimjudgeError: there is no image, or a file of the folder cannot be used.
+    """
+    content = _read_texts(path)
+    if not content.layout.images:
+        raise SimjudgeError(f"{path}: holds no images of camera 2; 'simjudge convert' takes its scans")
+    return _frames(content)
+
+
+def read_kitti_clouds(path: Path) -> CloudSet:
+    """Read scans, boxes in space, images, calibration and poses.
+
+    Args:
+        path: of a KITTI folder.
+
+    Returns:
+        The clouds; `files` holds all texts as they are.
+
+    Raises:
+        SimjudgeError: there is no scan, or a text cannot be used.
+    """
+    content = _read_texts(path)
+    layout, losses = content.layout, content.losses
+    names = [scan.stem for scan in layout.scans]
+    has_labels = bool(layout.labels) or layout.tracks is not None
+    labelled = np.array([name in content.labelled for name in names], np.bool_)
+    boxes = _boxes(content, names) if has_labels else None
+    calibrations = [content.calibration(name) for name in names]
+    # One object for scans that share a calibration.
+    made = {id(each): each.camera() for each in calibrations if each is not None}
+    cameras = [made[id(each)] if each is not None else None for each in calibrations]
+    known = [camera for camera in cameras if camera is not None]
+    body, mount, poses = _poses(content, names)
+    frames = _frames(content) if layout.images else None
+    if frames is not None:
+        # What its texts lost is counted once.
+        frames = replace(frames, losses=Losses())
+    return CloudSet(
+        layout.root.name, names, np.array([content.stamp.get(name, NO_STAMP) for name in names], np.int64),
+        lambda index: read_scan(layout.scans[index]), LIDAR, boxes, labelled if has_labels else None,
+        content.rows.class_names, frames, known if len(known) == len(names) else (), body, mount, poses,
+        _texts(layout), losses,
+    )  # fmt: skip
+
+
+def read_scan(path: Path) -> Cloud:
+    """Read a scan.
+
+    Args:
+        path: a file of float32: x, y, z, reflectance.
+
+    Returns:
+        The cloud.
+
+    Raises:
+        SimjudgeError: the file holds no whole number of points.
+    """
+    data = read_bytes(path, _LARGEST)
+    if len(data) % POINT.itemsize:
+        raise SimjudgeError(
+            f"{path}: {len(data)} bytes are no whole number of points of 16 bytes (x, y, z, reflectance as float32); "
+            "the file is cut, or is no scan of KITTI's"
+        )
+    return Cloud(np.frombuffer(data, POINT), where=str(path))
+
+
+def _read_texts(path: Path) -> _Content:
+    layout, losses = find_layout(path), Losses()
+    scans = [scan.stem for scan in layout.scans]
+    names = sorted({*scans, *layout.images})
+    number = {name: index for index, name in enumerate(names)}
+    if layout.tracks is not None:
+        by_frame = {int(name): index for name, index in number.items() if name.isascii() and name.isdecimal()}
+        rows, labelled = read_labels([(layout.tracks, None)], by_frame, losses), set(names)
+    else:
+        files = [(file, number[name]) for name, file in layout.labels.items() if name in number]
+        for name in layout.labels.keys() - number.keys():
+            losses.add("label files without a scan", str(layout.labels[name]))
+        rows, labelled = read_labels(files, {}, losses), set(layout.labels)
+        for name in names if layout.labels else ():
+            if name not in labelled:
+                losses.add("scans without a label file", str(layout.root / layout.scan_folder / f"{name}.bin"))
+    calibrations = {name: read_calibration(files) for name, files in layout.calibration.items()}
+    stamps: list[int] = [] if layout.times is None else read_times(layout.times).tolist()
+    known = _of_scans(stamps, scans, f"{layout.times}", "times", losses)
+    return _Content(layout, names, rows, labelled, calibrations, dict(zip(scans, known, strict=False)), losses)
+
+
+def _of_scans(rows: Sequence[_Row], scans: Sequence[str], where: str, what: str, losses: Losses) -> list[_Row]:
+    """The row of each scan: in order, or where there are others, by its number; nothing where they do not fit."""
+    if len(rows) == len(scans):
+        return list(rows)
+    numbers = [int(name) if name.isascii() and name.isdecimal() else len(rows) for name in scans]
+    if rows and max(numbers) < len(rows):
+        return [rows[number] for number in numbers]
+    losses.add(f"{what} that fit no scans", f"{where} ({len(rows)} rows, {len(scans)} scans)", len(rows))
+    return []
+
+
+def _boxes(content: _Content, names: list[str]) -> CloudBoxes:
+    """The boxes of scans in the lidar's frame."""
+    rows = content.rows
+    index = {name: at for at, name in enumerate(names)}
+    kept, clouds, centres, turns = [], [], [], []
+    in_camera, rotations = rows.centres(), rows.rotations()
+    for row in np.flatnonzero(rows.has_box).tolist():
+        name = content.names[rows.scan[row]]
+        calibration = content.calibration(name)
+        if name not in index or calibration is None:
+            what = "a scan" if name not in index else "a calibration"
+            content.losses.add(f"boxes in space without {what}", rows.where[row])
+            continue
+        back = np.linalg.inv(calibration.rect_of_velo)
+        kept.append(row)
+        clouds.append(index[name])
+        centres.append(back[:3, :3] @ in_camera[row] + back[:3, 3])
+        turns.append(Rotation.from_matrix(back[:3, :3] @ rotations[row]).as_quat())
+    return CloudBoxes(
+        np.array(clouds, np.int64), rows.class_id[kept], rows.track[kept],
+        np.array(centres, np.float64).reshape(-1, 3), np.array(turns, np.float64).reshape(-1, 4), rows.size[kept],
+    )  # fmt: skip
+
+
+def _frames(content: _Content) -> FrameSet:
+    layout, rows, losses = content.layout, content.rows, content.losses
+    images, size = readable_images(list(layout.images.values()), losses)
+    if not images:
+        raise SimjudgeError(f"{layout.root}: holds no readable image{losses.reason}")
+    names = [image.stem for image in images]
+    index = {name: at for at, name in enumerate(names)}
+    kept = np.array([row for row in range(len(rows)) if content.names[rows.scan[row]] in index], np.int64)
+    of_row = [content.names[at] for at in rows.scan[kept].tolist()]
+    raw = RawRows(
+        np.array([index[name] for name in of_row], np.int64), rows.class_id[kept].astype(np.float64),
+        rows.image_box[kept], lambda row: rows.where[int(kept[row])], instance=rows.track[kept],
+        distance=_distances(content, kept, of_row),
+    )  # fmt: skip
+    used = set(np.unique(rows.class_id).tolist())
+    return FrameSet.build(
+        layout.root.name, size, build_objects(raw, size, rows.class_names, losses), None,
+        frame_name=names, stamp=[content.stamp.get(name, NO_STAMP) for name in names],
+        labelled=[name in content.labelled for name in names],
+        class_names={number: name for number, name in rows.class_names.items() if number in used},
+        images=FileImages(images), losses=losses,
+    )  # fmt: skip
+
+
+def _distances(content: _Content, kept: IntArray, names: list[str]) -> list[float | None]:
+    """From camera 2 to the middle of each box, where it has one."""
+    centres, has_box = content.rows.centres()[kept], content.rows.has_box[kept]
+    found: list[float | None] = []
+    for name, centre, known in zip(names, centres, has_box.tolist(), strict=True):
+        calibration = content.calibration(name)
+        offset = np.zeros(3) if calibration is None else calibration.camera_offset()
+        found.append(float(np.linalg.norm(centre + offset)) if known else None)
+    return found
+
+
+def _poses(content: _Content, names: list[str]) -> tuple[str, Pose, list[Pose]]:
+    """The body whose poses are known, the lidar on it, and the poses."""
+    layout, losses = content.layout, content.losses
+    calibration = content.calibrations.get("")
+    if calibration is None or (layout.poses is None and not layout.oxts):
+        return LIDAR, Pose(), []
+    if layout.poses is not None:
+        poses = read_camera_poses(layout.poses, calibration.rect_of_velo)
+        return LIDAR, Pose(), _of_scans(poses, names, str(layout.poses), "poses", losses)
+    if calibration.imu_to_velo is None:
+        losses.add("files of oxts without Tr_imu_to_velo", str(layout.oxts[0]), len(layout.oxts))
+        return LIDAR, Pose(), []
+    poses = read_oxts(layout.oxts)
+    if len(layout.oxts) > 1:
+        by_name = dict(zip((file.stem for file in layout.oxts), poses, strict=False))
+        poses = [by_name[name] for name in names if name in by_name]
+    found = _of_scans(poses, names, str(layout.oxts[0]), "poses", losses)
+    return IMU, Pose.from_matrix(np.linalg.inv(calibration.imu_to_velo)), found
+
+
+def _texts(layout: KittiLayout) -> dict[str, str]:
+    """All texts of a folder by their paths in it; what lies one folder up is put into it."""
+    texts = {PLACES: json.dumps({"scans": layout.scan_folder, "images": layout.image_folder})}
+    for path in layout.texts():
+        name = path.relative_to(layout.root).as_posix() if path.is_relative_to(layout.root) else path.name
+        # Latin-1 takes every byte, and gives it back.
+        texts[name] = read_bytes(path, LARGEST_TEXT).decode("latin-1")
+    return texts
+
+
+def camera_transform(clouds: CloudSet, index: int) -> FloatArray:
+    """(4, 4), from the lidar's frame to the camera's; without a camera, to the axes of one at the lidar.
+
+    Args:
+        clouds: a set.
+        index: of a cloud.
+    """
+    if clouds.cameras:
+        return clouds.cameras[index].pose.inverse().matrix()
+    return np.array([[0.0, -1, 0, 0], [0, 0, -1, 0], [1, 0, 0, 0], [0, 0, 0, 1]])

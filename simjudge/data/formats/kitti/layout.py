@@ -1,0 +1,194 @@
+"""Where the files of a KITTI folder are: the object, tracking, odometry and raw layouts, and sequences of one folder.
+
+| layout | scans | images | labels | calibration | poses |
+| --- | --- | --- | --- | --- | --- |
+| object | `velodyne/N.bin` | `image_2/N.png` | `label_2/N.txt` | `calib/N.txt` | |
+| tracking | `velodyne/S/N.bin` | `image_02/S/N.png` | `label_02/S.txt` | `calib/S.txt` | `oxts/S.txt` |
+| sequence | `velodyne/N.bin` | `image_2/` or `image_02/` | `label_02.txt` | `calib.txt` | `poses*.txt`, `oxts.txt` |
+| raw | `velodyne_points/data/N.bin` | `image_02/data/N.png` | | `calib_*.txt`, also one folder up | `oxts/data/N.txt` |
+
+A sequence is what the odometry benchmark has, or one sequence of the tracking benchmark in a folder of its own.
+
+Source: the readme files of KITTI's development kits (object, tracking, odometry, raw data),
+https://www.cvlibs.net/datasets/kitti/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.text import list_some
+from simjudge.data.format_support.image_files import list_images
+
+_SCANS = "velodyne"
+_RAW_SCANS = Path("velodyne_points", "data")
+_RAW_CALIBRATION = ("calib_velo_to_cam.txt", "calib_cam_to_cam.txt", "calib_imu_to_velo.txt")
+
+
+@dataclass(frozen=True)
+class KittiLayout:
+    """The files of one set of scans.
+
+    Attributes:
+        root: the folder.
+        scan_folder, image_folder: relative to the root; of the images of camera 2, "" where there are none.
+        scans: in order of their names.
+        images: by name.
+        labels: a file for each scan, by name (object).
+        tracks: the one file of labels of all scans.
+        calibration: a file for each scan by name, or one or more under "".
+        poses: the file of poses of camera 0, a row a scan.
+        oxts: files with the rows of the inertial unit: one with a row a scan, or one a scan.
+        times: the file of times: seconds from the start, or dates.
+    """
+
+    root: Path
+    scan_folder: str
+    scans: Sequence[Path]
+    image_folder: str = ""
+    images: dict[str, Path] = field(default_factory=dict)
+    labels: dict[str, Path] = field(default_factory=dict)
+    tracks: Path | None = None
+    calibration: dict[str, list[Path]] = field(default_factory=dict)
+    poses: Path | None = None
+    oxts: Sequence[Path] = ()
+    times: Path | None = None
+
+    def texts(self) -> list[Path]:
+        """All files of text, in the order of their names."""
+        single = [each for each in (self.tracks, self.poses, self.times) if each is not None]
+        several = [path for paths in self.calibration.values() for path in paths]
+        return sorted({*single, *several, *self.labels.values(), *self.oxts})
+
+
+def is_kitti(path: Path) -> bool:
+    """Tell whether a path is a folder of KITTI's.
+
+    Args:
+        path: any path.
+    """
+    if not path.is_dir():
+        return False
+    if (path / _RAW_SCANS).is_dir() or _of_sequence(path) is not None:
+        return True
+    return (path / _SCANS).is_dir() and (
+        _has(path / _SCANS, "*.bin") or any(_has(each, "*.bin") for each in _sequences(path))
+    )
+
+
+def find_layout(path: Path) -> KittiLayout:
+    """Find the files of a KITTI folder.
+
+    Args:
+        path: as `is_kitti` takes it.
+
+    Returns:
+        The files.
+
+    Raises:
+        SimjudgeError: there are several sequences and none is named, or there is no scan.
+    """
+    if (path / _RAW_SCANS).is_dir():
+        return _raw(path)
+    named = _of_sequence(path)
+    if named is not None:
+        return _tracking(named, path.name)
+    if _has(path / _SCANS, "*.bin"):
+        return _object(path) if (path / "label_2").is_dir() or (path / "calib").is_dir() else _sequence(path)
+    found = _sequences(path)
+    if len(found) != 1:
+        names = list_some([each.name for each in found])
+        raise SimjudgeError(
+            f"{path}: holds {len(found)} sequences ({names}); name one by its scans, as {found[0] if found else path}"
+        )
+    return _tracking(path, found[0].name)
+
+
+def _object(root: Path) -> KittiLayout:
+    images, folder = _images(root, ("image_2",))
+    return KittiLayout(
+        root, _SCANS, _scans(root / _SCANS), folder, images, _texts(root / "label_2"),
+        calibration={name: [file] for name, file in _texts(root / "calib").items()},
+    )  # fmt: skip
+
+
+def _tracking(root: Path, name: str) -> KittiLayout:
+    images, folder = _images(root, (f"image_02/{name}",))
+    oxts, calibration = root / "oxts" / f"{name}.txt", root / "calib" / f"{name}.txt"
+    return KittiLayout(
+        root, f"{_SCANS}/{name}", _scans(root / _SCANS / name), folder, images,
+        tracks=_file(root / "label_02" / f"{name}.txt"), calibration=_one(calibration),
+        oxts=[oxts] if oxts.is_file() else (),
+    )  # fmt: skip
+
+
+def _sequence(root: Path) -> KittiLayout:
+    images, folder = _images(root, ("image_2", "image_02"))
+    oxts = root / "oxts.txt"
+    tracks = next((root / name for name in ("label_02.txt", "label_2.txt") if (root / name).is_file()), None)
+    poses = sorted(root.glob("poses*.txt")) or sorted((root.parents[1] / "poses").glob(f"{root.name}.txt"))
+    return KittiLayout(
+        root, _SCANS, _scans(root / _SCANS), folder, images, tracks=tracks, calibration=_one(root / "calib.txt"),
+        poses=poses[0] if poses and poses[0].is_relative_to(root) else None, oxts=[oxts] if oxts.is_file() else (),
+        times=_file(root / "times.txt"),
+    )  # fmt: skip
+
+
+def _raw(root: Path) -> KittiLayout:
+    images, folder = _images(root, ("image_02/data",))
+    calibration = [
+        next((folder / name for folder in (root, root.parent) if (folder / name).is_file()), None)
+        for name in _RAW_CALIBRATION
+    ]
+    found = [each for each in calibration if each is not None]
+    return KittiLayout(
+        root, _RAW_SCANS.as_posix(), _scans(root / _RAW_SCANS), folder, images,
+        calibration={"": found} if found else {}, oxts=sorted((root / "oxts" / "data").glob("*.txt")),
+        times=_file(root / "velodyne_points" / "timestamps.txt"),
+    )  # fmt: skip
+
+
+def _of_sequence(path: Path) -> Path | None:
+    """The root of the tracking benchmark, where a path is the scans of one sequence of it."""
+    is_one = path.is_dir() and path.absolute().parent.name == _SCANS and _has(path, "*.bin")
+    return path.absolute().parents[1] if is_one else None
+
+
+def _sequences(path: Path) -> list[Path]:
+    folder = path / _SCANS
+    return sorted(each for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
+
+
+def _scans(folder: Path) -> list[Path]:
+    found = sorted(folder.glob("*.bin"))
+    if not found:
+        raise SimjudgeError(f"{folder}: holds no scan (.bin); give a folder that does")
+    return found
+
+
+def _images(root: Path, folders: Sequence[str]) -> tuple[dict[str, Path], str]:
+    """The images of camera 2 by name, and their folder."""
+    for folder in folders:
+        found = list_images(root / folder)
+        if found:
+            return {image.stem: image for image in found}, folder
+    return {}, ""
+
+
+def _texts(folder: Path) -> dict[str, Path]:
+    return {file.stem: file for file in sorted(folder.glob("*.txt"))}
+
+
+def _file(path: Path) -> Path | None:
+    return path if path.is_file() else None
+
+
+def _one(path: Path) -> dict[str, list[Path]]:
+    return {"": [path]} if path.is_file() else {}
+
+
+def _has(folder: Path, pattern: str) -> bool:
+    return any(folder.glob(pattern))

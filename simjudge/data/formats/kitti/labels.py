@@ -67,8 +67,8 @@ class LabelRows(ShortRepr):
     @property
     def has_box(self) -> BoolArray:
         """(N,), whether a row has a box in space."""
-        known: BoolArray = np.concatenate([self.numbers[:, 10:13] > _UNKNOWN, self.size > 0], 1).all(1)
-        return known
+        above = np.concatenate([self.numbers[:, 10:13] > _UNKNOWN, self.size > 0], 1)
+        return np.asarray(above.all(1), np.bool_)
 
     def centres(self) -> FloatArray:
         """(N, 3), of the boxes in rectified camera 0, metres."""

@@ -14,13 +14,15 @@ from visualization_msgs.msg import Marker, MarkerArray
 from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray
+from simjudge.data.rosbag2.cloud_messages import read_cloud
+from simjudge.driving.barrier_driver import ScanPoints
 from simjudge.driving.cone_map import ConeMap
 from simjudge.driving.cones import ConeShape
 from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
 from simjudge.vehicle.vehicle import VehicleState
 
-from .headers import message_stamp
+from .headers import describe_message, message_stamp
 
 _RED = (0.85, 0.16, 0.1)
 """Colour of cones on the right, RGB, 0 to 1."""
@@ -65,6 +67,28 @@ def side_detections(message: Any, sides: Mapping[str, int]) -> Detections:
     kept = [(number, each) for number, each in rows if number is not None]
     boxes = [(each.box.x0, each.box.y0, each.box.x1, each.box.y1) for _, each in kept]
     return Detections.build([number for number, _ in kept], boxes, [each.score for _, each in kept])
+
+
+def scan_points(message: Any) -> ScanPoints:
+    """The points of a scan (sensor_msgs/PointCloud2) with the fields x, y, z and, where it has one, time.
+
+    Args:
+        message: `time` is in seconds from the message's stamp. Points that are not finite are left out: drivers mark
+            beams without a return so.
+
+    Raises:
+        SimjudgeError: it has no x, y, z, or cannot be read.
+    """
+    where = describe_message(message, "scan/points")
+    table = read_cloud(message, where)
+    names = table.dtype.names or ()
+    lacking = [name for name in ("x", "y", "z") if name not in names]
+    if lacking:
+        raise SimjudgeError(f"{where}: the points have no {', '.join(lacking)}")
+    points = np.stack([table[name] for name in ("x", "y", "z")], 1).astype(np.float64)
+    time = table["time"].astype(np.float64) if "time" in names else np.zeros(len(points))
+    kept = np.isfinite(points).all(1) & np.isfinite(time)
+    return ScanPoints(points[kept], time[kept])
 
 
 def path_message(header: Header, line: FloatArray) -> Path:

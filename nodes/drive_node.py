@@ -1,4 +1,4 @@
-"""The driver as a node: detections and odometry in, commands out."""
+"""The driver as a node: detections or scans, and odometry in, commands out."""
 
 from __future__ import annotations
 
@@ -8,34 +8,37 @@ from collections.abc import Mapping
 from typing import Any
 
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import CameraInfo
+from sensor_msgs.msg import CameraInfo, PointCloud2
 from simjudge_msgs.msg import DetectionArray
 
 from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.driving.barrier_driver import BarrierDriver, BarrierDriverParameters
 from simjudge.driving.camera_model import CameraModel, camera_model_of
 from simjudge.driving.cones import DetectionUncertainty
 from simjudge.driving.driver import Driver, DriverParameters
+from simjudge.driving.driver_kinds import LIDAR
+from simjudge.driving.pilots import driving_lidar
 from simjudge.driving.steering import SpeedController
 from simjudge.geometry.poses import Pose
 from simjudge.graph.node_interfaces import NODES
 from simjudge.graph.node_settings import DriverSettings
-from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.calibration_formats import message_calibration
 from simjudge.sensors.camera.rig_file import read_rig
+from simjudge.sensors.sensor_file import read_sensors
 from simjudge.vehicle.vehicle import VehicleState
 from simjudge.vehicle.vehicle_file import read_vehicle
 from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, Frames, VehicleMessages
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .drive_messages import cone_markers, path_message, side_detections, vehicle_state
+from .drive_messages import cone_markers, path_message, scan_points, side_detections, vehicle_state
 from .endpoints import declared_publisher, declared_subscription
 from .headers import describe_message, make_header, message_stamp
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, message_class, run_node
 
 _DEPTH = 100
-"""Detections, and states before the lens is known, that are kept."""
+"""Detections or scans, and states before the lens is known, that are kept."""
 _SILENCE = 5.0
 """Seconds without a message until the node says what it waits for."""
 _RIGHT = 1
@@ -45,7 +48,7 @@ _LEFT = 2
 
 
 class DriveNode(SimjudgeNode):
-    """Drives between cones: camera/detections, vehicle/odometry and camera_info in, vehicle/input out."""
+    """Drives between cones or barriers: detections or scans, and vehicle/odometry in, vehicle/input out."""
 
     NAME = "drive_node"
     INTERFACE = NODES["drive_node"]
@@ -59,36 +62,40 @@ class DriveNode(SimjudgeNode):
         """
         super().__init__()
         self._vehicle = read_vehicle(self.settings["vehicle"])
+        self._by_lidar = self.settings["driver"] == LIDAR
+        self._source = "scan/points" if self._by_lidar else "camera/detections"
         self._driver_options = self._driver_parameters()
         self._sides = {normalized_name(self.settings["right"]): _RIGHT, normalized_name(self.settings["left"]): _LEFT}
         if len(self._sides) < 2:
             raise UsageError("parameters right and left: two classes are needed")
         self._messages = VehicleMessages(message_class, Frames(base=self.settings["base_frame"]))
-        self._driver: Driver | None = None
+        self._driver: Driver | BarrierDriver | None = None
         self._before: deque[VehicleState] = deque(maxlen=_DEPTH)
-        if self.settings["camera"]:
+        if self._by_lidar:
+            self._driver = self._barrier_driver()
+        elif self.settings["camera"]:
             first = read_rig(self.settings["camera"]).mounted(self._vehicle.mounts)[0]
             self._see_with(first.camera.lens, first.mount)
-        self._waiting: deque[DetectionArray] = deque(maxlen=_DEPTH)
+        self._waiting: deque[DetectionArray | PointCloud2] = deque(maxlen=_DEPTH)
         self._now: VehicleState | None = None
         self._odom_frame, self._last_seen, self._odometry_count = "", -1.0, 0
         self._throughput = ThroughputCounter()
         self._heard: dict[str, float] = {}
         self._input = declared_publisher(self, "vehicle/input")
         self._path = declared_publisher(self, "drive/path")
-        self._cones = declared_publisher(self, "drive/cones")
+        self._cones = None if self._by_lidar else declared_publisher(self, "drive/cones")
         self._odometry = self._listen(ODOMETRY_TOPIC, self._moved)
         if self._driver is None:
             declared_subscription(self, "camera/camera_info", self._calibrated)
-        self._listen("camera/detections", self._detected)
+        self._listen(self._source, self._observed)
         self.diagnostics.add_task("driving", self._report)
 
     def counts(self) -> Mapping[str, int]:
-        """Odometry and detections that came, those that were answered, and those that still waited for odometry."""
+        """Odometry and detections or scans that came, those that were answered, and those that waited for odometry."""
         received, done = self._throughput.received, self._throughput.done
         return {
             "odometry received": self._odometry_count,
-            "detections received": received,
+            "scans received" if self._by_lidar else "detections received": received,
             "answered": done,
             "not answered": received - done,
         }
@@ -106,6 +113,14 @@ class DriveNode(SimjudgeNode):
             ),
             uncertainty=DetectionUncertainty(min_score=numbers["min_score"]),
         )
+
+    def _barrier_driver(self) -> BarrierDriver:
+        given = self.settings["sensors"]
+        spec = driving_lidar(read_sensors(given), given)
+        how = BarrierDriverParameters(
+            lane_width=self._driver_options.lane_width, speed_controller=self._driver_options.speed_controller
+        )
+        return BarrierDriver(self._vehicle, spec.mount, how, deskewed=spec.model().deskew)
 
     def _listen(self, topic: str, take: Any) -> Any:
         self._heard[topic] = 0.0
@@ -146,8 +161,8 @@ class DriveNode(SimjudgeNode):
         if self._last_seen >= 0 and self._now.time - self._last_seen > self.settings["silence"]:
             self._drive(self._driver, None, message_stamp(message))
 
-    def _detected(self, message: DetectionArray) -> None:
-        self._heard["camera/detections"] = time.monotonic()
+    def _observed(self, message: DetectionArray | PointCloud2) -> None:
+        self._heard[self._source] = time.monotonic()
         self._throughput.received += 1
         self._waiting.append(message)
         # Odometry of before the image was handed over may still wait behind it.
@@ -164,34 +179,40 @@ class DriveNode(SimjudgeNode):
             self._moved(taken[0])
 
     def _serve(self) -> None:
-        """Answer the images for which it is known how the car moved."""
+        """Answer the images or scans for which it is known how the car moved."""
         while self._waiting and self._driver is not None and self._now is not None:
             stamp = message_stamp(self._waiting[0])
             if self._now.time * 1e9 < stamp - 1:
                 return
-            found = side_detections(self._waiting.popleft(), self._sides)
+            message = self._waiting.popleft()
             self._last_seen = self._now.time
+            try:
+                found = scan_points(message) if self._by_lidar else side_detections(message, self._sides)
+            except SimjudgeError as error:
+                self.lose("scans that cannot be read, not driven by", str(error))
+                continue
             self._drive(self._driver, found, stamp)
-            self._throughput.add(time.monotonic() - self._heard["camera/detections"])
+            self._throughput.add(time.monotonic() - self._heard[self._source])
 
-    def _drive(self, driver: Driver, found: Detections | None, stamp: int) -> None:
+    def _drive(self, driver: Driver | BarrierDriver, found: Any, stamp: int) -> None:
         assert self._now is not None  # noqa: S101 - whoever calls has odometry
         command = driver.drive(found, stamp / 1e9, self._now)
         self._input.publish(self._messages.input(stamp, command, self.settings["input_type"]))
         header = make_header(stamp, self._odom_frame)
         if self._path.get_subscription_count():
             self._path.publish(path_message(header, driver.line_in_odometry()))
-        if self._cones.get_subscription_count():
+        if self._cones is not None and isinstance(driver, Driver) and self._cones.get_subscription_count():
             self._cones.publish(cone_markers(header, driver.cones, _RIGHT, self._driver_options.cone))
 
     def _report(self) -> TaskState:
         driver = self._driver
         values = self._throughput.diagnostic_values()
         values.update(waiting=len(self._waiting))
+        if isinstance(driver, Driver):
+            values["cones"] = f"{int(driver.cones.trusted().sum())} of {len(driver.cones)}"
         if driver is not None:
             values.update(
                 {
-                    "cones": f"{int(driver.cones.trusted().sum())} of {len(driver.cones)}",
                     "line known (m)": f"{driver.line.support:.2f}",
                     "lane width (m)": f"{driver.line.width:.2f}",
                 }
@@ -202,7 +223,8 @@ class DriveNode(SimjudgeNode):
             silent.insert(0, "camera/camera_info")
         if silent:
             return TaskState(WARN, f"waits for {', '.join(silent)}", values)
-        return TaskState(OK, f"drives by {driver.line.cones if driver else 0} cones", values)
+        things = "points of barriers" if self._by_lidar else "cones"
+        return TaskState(OK, f"drives by {driver.line.cones if driver else 0} {things}", values)
 
 
 def main() -> None:

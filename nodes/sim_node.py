@@ -18,9 +18,11 @@ from simjudge.capture.capture import CapturedFrame
 from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.capture.sensor_feed import SensorBatch
 from simjudge.data.rosbag2.playback import PlaybackClock
-from simjudge.driving.closed_loop import DriveLimits, Referee
-from simjudge.driving.drive import DriveOptions, DriveSetup, read_drive_setup
+from simjudge.driving.closed_loop import DEFAULT_LIMIT, LONGEST_DRIVE, DriveLimits, Referee
+from simjudge.driving.drive import DriveOptions, DriveSetup, check_laps, read_drive_setup
+from simjudge.driving.driver_kinds import CONES, DRIVERS, LIDAR
 from simjudge.driving.frame_detectors import GroundTruthDetector
+from simjudge.driving.pilots import driving_lidar
 from simjudge.driving.recorder import fixed_mounts
 from simjudge.engines.registry import make_engine
 from simjudge.graph.node_interfaces import NODES
@@ -59,10 +61,13 @@ class SimNode(SimjudgeNode):
         """
         super().__init__()
         self._lock_step = bool(self.settings["lock_step"])
-        self._setup = read_drive_setup(self._drive_options())
+        options = self._drive_options()
+        self._setup = read_drive_setup(options)
         setup = self._setup
+        check_laps(setup.scene, self.settings["laps"])
+        self._lidar = driving_lidar(setup.sensors, str(options.sensors)).name if options.driver == LIDAR else ""
         self._engine = make_engine(self.settings["engine"], setup.scene, setup.vehicle, setup.start)
-        riding, seed = self.settings["sensors"] or "", self.settings["seed"]
+        riding, seed = str(options.sensors or ""), self.settings["seed"]
         mounts, names = fixed_mounts(setup.vehicle.mounts, setup.cameras), [each.name for each in setup.cameras]
         self._sensors = SimSensors(self, self._engine, riding, seed, mounts)
         self._car = SimulatedCar(self, self._sensors.mounts, names, Frames(odom=self.settings["odom_frame"]))
@@ -91,16 +96,25 @@ class SimNode(SimjudgeNode):
         self._engine.close()
 
     def counts(self) -> Mapping[str, int]:
-        """Frames that were published, commands that came, and frames that nobody answered."""
+        """Frames that were published, commands that came, and frames or scans that nobody answered."""
         return {
             "frames published": self._cameras.published,
             "commands received": self._inputs.received,
-            "frames unanswered": self._unanswered,
+            f"{self._asking} unanswered": self._unanswered,
         }
 
+    @property
+    def _asking(self) -> str:
+        """What commands answer in lock-step."""
+        return "scans" if self._lidar else "frames"
+
     def _drive_options(self) -> DriveOptions:
-        names = ("scene", "camera", "vehicle", "engine", "seed")
-        return DriveOptions(**{name: self.settings[name] for name in names}, rate=self.settings["camera_rate"] or None)
+        names = ("scene", "camera", "vehicle", "engine", "seed", "sensors")
+        given = {name: self.settings[name] for name in names}
+        driver = self.settings["driver"]
+        return DriveOptions(
+            **given, rate=self.settings["camera_rate"] or None, driver=driver if driver in DRIVERS else CONES
+        )
 
     def _work(self) -> None:
         try:
@@ -120,7 +134,9 @@ class SimNode(SimjudgeNode):
         """One drive from the start to its end, or to a reset."""
         setup, round_number = self._setup, self._resets
         self._resets_done = round_number
-        rules = DriveLimits(duration=self.settings["limit"], standstill=self.settings["still"])
+        laps, limit = self.settings["laps"], self.settings["limit"]
+        duration = min(DEFAULT_LIMIT * laps, LONGEST_DRIVE) if limit is None else limit
+        rules = DriveLimits(duration=duration, standstill=self.settings["still"], laps=laps)
         referee = Referee(self._engine, setup.vehicle, rules)
         self._inputs.clear()
         self._car.publish_static_transforms(self._offset + round(self._engine.time * 1e9))
@@ -138,6 +154,9 @@ class SimNode(SimjudgeNode):
                     break
             elif isinstance(event, SensorBatch):
                 self._sensors.publish(event, self._offset)
+                for reading in event.events:
+                    if reading.spec.name == self._lidar and self._lock_step:
+                        self._wait_for_answer(self._offset + reading.stamp, "scan")
             elif self._cameras.drives(event):
                 referee.frames += 1
                 self._hand_over(event)
@@ -149,7 +168,7 @@ class SimNode(SimjudgeNode):
 
     def _end_drive(self, referee: Referee, setup: DriveSetup) -> None:
         outcome = referee.outcome()
-        touched = f"touched {', '.join(outcome.touched)}" if outcome.touched else "touched no cone"
+        touched = f"touched {', '.join(outcome.touched)}" if outcome.touched else "touched nothing"
         self._state = f"{outcome.reason} after {outcome.distance:.2f} of {outcome.length:.2f} m, {touched}"
         self.get_logger().info(
             f"{self._state}, {outcome.seconds:.2f} s, {outcome.frames} frames,"
@@ -169,19 +188,22 @@ class SimNode(SimjudgeNode):
             time.sleep(_WAKE)
 
     def _hand_over(self, event: FrameEvent) -> None:
-        """Publish a frame; in lock-step, let nothing happen until it is answered."""
+        """Publish a frame; in lock-step, unless scans are driven by, let nothing happen until it is answered."""
         stamp = self._offset + event.stamp
         frame = self._cameras.publish(event, self._offset, self._car)
         if self._detections is not None and frame is not None:
             self._detections.publish(self._truth_as_detections(stamp, frame))
-        if not self._lock_step:
-            return
+        if self._lock_step and not self._lidar:
+            self._wait_for_answer(stamp, "frame")
+
+    def _wait_for_answer(self, stamp: int, what: str) -> None:
+        """Let nothing happen until a command has answered what has this stamp, or patience is over."""
         command = self._inputs.wait_for_answer(stamp, self.settings["patience"], lambda: self.ended)
         if command is not None:
             self._engine.drive(command)
         elif not self.ended:
             self._unanswered += 1
-            self.lose("frames that nobody answered in time", f"the frame at {stamp / 1e9:.3f} s")
+            self.lose(f"{what}s that nobody answered in time", f"the {what} at {stamp / 1e9:.3f} s")
 
     def _truth_as_detections(self, stamp: int, frame: CapturedFrame) -> DetectionArray:
         names = dict(self._setup.scene.class_names)
@@ -231,7 +253,7 @@ class SimNode(SimjudgeNode):
             "real-time factor": f"{self._real_time_factor():.2f}",
             "frames": self._cameras.published,
             "commands": self._inputs.received,
-            "frames unanswered": self._unanswered,
+            f"{self._asking} unanswered": self._unanswered,
             "engine": self._engine.name,
             "lock_step": self._lock_step,
         }

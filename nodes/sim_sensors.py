@@ -23,6 +23,7 @@ from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
 from simjudge.graph.node_interfaces import RELIABLE, RIDING_SENSORS, Endpoint
 from simjudge.sensors.sensor_file import read_sensors
+from simjudge.sensors.sensor_messages import TYPES
 from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.sensors.sensor_topics import sensor_topics
 
@@ -78,6 +79,14 @@ class SimSensors:
         self._topics = SensorTopics(node, own)
         self._messages = SensorMessages(message_class, self._computed, engine.scene.class_names)
         self._publishers: dict[str, Publisher[Any]] = {}
+        # Who subscribes is found before time begins; the truth's publishers may come with their first message.
+        for spec, topic in zip(self._computed, sensor_topics(self._computed).values(), strict=True):
+            self._publisher(topic, TYPES[spec.kind])
+
+    def _publisher(self, topic: str, kind: str) -> Publisher[Any]:
+        if topic not in self._publishers:
+            self._publishers[topic] = create_publisher(self._node, Endpoint(topic, kind, RELIABLE, "a sensor", ""))
+        return self._publishers[topic]
 
     def start_feed(self) -> SensorFeed | None:
         """Begin anew to compute readings where the engine is now; None where there is nothing to compute."""
@@ -91,11 +100,8 @@ class SimSensors:
             offset: nanoseconds added to the engine's time.
         """
         for topic, _, message in self._messages.messages(batch.events, offset):
-            if topic not in self._publishers:
-                kind = type(message)
-                name = f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
-                self._publishers[topic] = create_publisher(self._node, Endpoint(topic, name, RELIABLE, "a sensor", ""))
-            self._publishers[topic].publish(message)
+            kind = type(message)
+            self._publisher(topic, f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}").publish(message)
 
     def publish_due(self, offset: int) -> None:
         """Publish what has been read since the last call.

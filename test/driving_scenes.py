@@ -42,3 +42,36 @@ def camera_file(folder, name="small", **fields):
     file = folder / f"{name}.yaml"
     file.write_text(yaml.safe_dump(content))
     return file
+
+
+def track_file(folder, name="ring"):
+    """A plane and a closed track of 16 m with two barriers: two straights of 3 m, two half turns of 1.7 m radius."""
+    straight, turn = {"straight": 3.0}, {"left": 180, "radius": 1.7}
+    barrier = {"box": [0.51, 0.06, 0.16], "class": "barrier", "surface": {"colour": "#b03020"}}
+    path = {
+        "arcs": {"start": [-1.5, 0, 0], "pieces": [straight, turn, straight, turn]},
+        "closed": True, "width": 1.3, "spacing": 0.5, "facing": "along", "left": "barrier", "right": "barrier",
+    }  # fmt: skip
+    content = {
+        "classes": {1: "barrier"},
+        "ambient": 0.5,
+        "background": 0.6,
+        "kinds": {"barrier": barrier},
+        "things": {"floor": {"plane": [16, 16], "surface": {"colour": "#8a8a8a", "roughness": 0.9}}},
+        "lights": {"lamp": {"at": [0, 2, 4], "intensity": 20, "range": 20}},
+        "placements": {"course": {"path": path}},
+    }
+    file = folder / f"{name}.yaml"
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    return file
+
+
+def lidar_file(folder, name="lidar", **fields):
+    """A small lidar on the car's roof: 16 rings, 450 columns, 10 turns a second, no noise."""
+    lidar = {
+        "kind": "lidar", "rate": 10, "columns": 450, "rings": {"lowest": -15, "highest": 15, "count": 16},
+        "range": [0.4, 30], "mount": {"position": [0.1, 0.0, 0.25]}, **fields,
+    }  # fmt: skip
+    file = folder / f"{name}.yaml"
+    file.write_text(yaml.safe_dump({"roof": lidar}))
+    return file

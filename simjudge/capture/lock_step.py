@@ -165,6 +165,7 @@ class LockStep:
         """What happens, in order of time, without an end.
 
         At the same time a motion sample comes first, then readings of sensors, then frames in the cameras' order.
+        Frames and scans never come without a motion sample of that time.
         """
         yield MotionSample(self.time, self._now.state)
         sample = self._tick + self._period
@@ -184,9 +185,9 @@ class LockStep:
                 self._observe_for_cameras(instant)
             handed = [each for each in self._waiting if each.time <= self.time]
             self._waiting = self._waiting[len(handed) :]
-            if handed or due_sample:
-                yield MotionSample(self.time, self._state())
             batch = None if self._feed is None else self._feed.take(self.time)
+            if handed or due_sample or (batch is not None and batch.has_scan):
+                yield MotionSample(self.time, self._state())
             if batch is not None:
                 yield batch
             yield from handed

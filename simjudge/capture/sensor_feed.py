@@ -66,6 +66,11 @@ class SensorBatch:
     time: int
     events: tuple[SensorEvent, ...]
 
+    @property
+    def has_scan(self) -> bool:
+        """Whether a lidar's scan is among them."""
+        return any(isinstance(event.reading, CapturedScan) for event in self.events)
+
 
 _Sample = tuple[int, Sequence[float], Sequence[float], Sequence[float] | FloatArray, Sequence[float] | FloatArray]
 """A row of `Motion`: stamp, position, orientation, velocity, angular velocity."""

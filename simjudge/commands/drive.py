@@ -28,6 +28,10 @@ def drive(
     detector: str = typer.Option(
         "ground_truth", "--detector", metavar="FILE|NAME", help="Finds the cones: a detector, or ground_truth."
     ),
+    driver: str = typer.Option(
+        "cones", metavar="cones|lidar", help="By what the car drives: by cones in images, or by lidar between barriers."
+    ),
+    laps: int = typer.Option(1, min=1, help="Laps of a closed course."),
     vehicle: str = typer.Option("art1", metavar="FILE|NAME", help="The car."),
     out: Path | None = typer.Option(None, "--out", help="Record the drive: x.mcap, x.db3, or a folder."),
     seed: int = typer.Option(0, min=0, help="Seed of the scene, the camera's noise and the car's start."),
@@ -38,12 +42,15 @@ def drive(
         0.05, min=0, max=1, help="Detections below do not count; the driver counts from 0.25 on."
     ),
     sensors: str | None = typer.Option(
-        None, metavar="FILE|NAME", help="The car's sensors beside the camera: lidar, IMU, GPS, ...; recorded."
+        None,
+        metavar="FILE|NAME",
+        show_default="vlp16 with --driver lidar",
+        help="The car's sensors beside the camera: lidar, IMU, GPS, ...; recorded.",
     ),
     limit: float | None = typer.Option(
         None,
         metavar="SECONDS",
-        show_default="180",
+        show_default="180 a lap",
         help="End the drive after this many simulated seconds; to end so is then no failure.",
     ),
     engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
@@ -51,7 +58,7 @@ def drive(
 ) -> None:
     """Drive a scene's course in closed loop: camera, detector, driver, physics, and again.
 
-    Simulated time waits for the detector: the same command gives the same drive on any machine. The recording holds
+    Simulated time waits for the driver: the same command gives the same drive on any machine. The recording holds
     images, ground truth, detections, camera_info, odometry, tf and commands; simjudge reads it as a set.
     """
     del names
@@ -67,6 +74,8 @@ def drive(
         rate=rate,
         min_score=min_score,
         sensors=sensors,
+        driver=driver,
+        laps=laps,
         limit=limit,
         engine=engine,
         log=print_note,
@@ -86,10 +95,15 @@ def _print_outcome(outcome: DriveOutcome, seconds: float) -> None:
     course = "finished" if outcome.finished else "not finished"
     rows = {
         "course": f"{course}, {outcome.distance:.1f} of {outcome.length:.1f} m",
-        "cones touched": ", ".join(outcome.touched) or "none",
+        "touched": ", ".join(outcome.touched) or "none",
         "beside the line": f"{outcome.mean_offset:.3f} m on average, {outcome.max_offset:.3f} m at most",
-        "time": f"{outcome.seconds:.1f} s simulated, {outcome.frames} frames, {seconds:.1f} s here ({pace})",
     }
+    if outcome.clearance is not None:
+        rows["least distance"] = f"{outcome.clearance:.3f} m to a labelled thing that stands fast"
+    if outcome.lap_times:
+        rows["laps"] = ", ".join(f"{lap:.1f} s" for lap in outcome.lap_times)
+    frames = f"{outcome.frames} frames, " if outcome.frames else ""
+    rows["time"] = f"{outcome.seconds:.1f} s simulated, {frames}{seconds:.1f} s here ({pace})"
     for name, text in rows.items():
         table.add_row(name, text)
     Console(soft_wrap=True).print(table)

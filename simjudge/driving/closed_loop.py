@@ -1,4 +1,4 @@
-"""The closed loop: the camera sees, the detector finds cones, the driver drives by them, and so the camera moves.
+"""The closed loop: camera and sensors see, somebody drives by what they see, and so they move.
 
 Simulated time stands still while anybody computes: the same scene, seed and detector give the same drive on any
 machine.
@@ -16,10 +16,10 @@ from simjudge.capture.capture import Capture, CapturedFrame
 from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.capture.sensor_feed import SensorBatch, SensorFeed
 from simjudge.core.errors import UsageError
+from simjudge.driving.clearance import Clearance
 from simjudge.driving.course_progress import CourseProgress
-from simjudge.driving.driver import Driver
-from simjudge.driving.frame_detectors import FrameDetector
 from simjudge.driving.lane import scene_course
+from simjudge.driving.pilots import Pilot
 from simjudge.engines.contract import Engine
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.camera import Camera
@@ -28,6 +28,8 @@ from simjudge.sensors.camera.shutter import SECOND
 from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
+DEFAULT_LIMIT = 180.0
+"""Simulated seconds that a drive may take, for each lap, unless somebody says otherwise."""
 LONGEST_DRIVE = 86_400.0
 """Simulated seconds: a day."""
 _STANDING_SPEED = 0.02
@@ -36,40 +38,55 @@ _STANDING_SPEED = 0.02
 
 @dataclass(frozen=True)
 class DriveLimits:
-    """When a drive ends before the end of the course.
+    """When a drive ends.
 
     Attributes:
         offset: distance from the course's line that the car may have, metres.
         standstill: time that the car may stand, simulated seconds.
         duration: time that the drive may take, simulated seconds; at most `LONGEST_DRIVE`.
+        laps: of a closed course, after which the drive is finished; 1 on an open course.
     """
 
     offset: float = 1.2
     standstill: float = 6.0
-    duration: float = 180.0
+    duration: float = DEFAULT_LIMIT
+    laps: int = 1
 
     def __post_init__(self) -> None:
-        """Check the time."""
+        """Check laps and time."""
+        if self.laps < 1:
+            raise UsageError(f"--laps {self.laps}: must be 1 or more")
         if not 0 < self.duration <= LONGEST_DRIVE:
             raise UsageError(f"--limit {self.duration:g}: must be above 0 s, and at most {LONGEST_DRIVE:g} s (a day)")
 
 
 @dataclass(frozen=True)
 class DrivenFrame:
-    """A frame, and what the car did about it.
+    """A frame that was handed over.
 
     Attributes:
         event: when the frame was taken and handed over.
         captured: image, labels and objects.
-        detections: what the detector found, with the scene's class ids.
+        detections: what the detector found, with the scene's class ids; None where nobody looked.
         state: how the car moved when the frame was handed over.
-        command: what the driver does from then on.
     """
 
     event: FrameEvent
     captured: CapturedFrame
-    detections: Detections
+    detections: Detections | None
     state: VehicleState
+
+
+@dataclass(frozen=True)
+class DrivenCommand:
+    """What the driver does from now on.
+
+    Attributes:
+        time: simulated time, nanoseconds.
+        command: the driver's.
+    """
+
+    time: int
     command: Command
 
 
@@ -91,16 +108,18 @@ class DriveOutcome:
     """How a drive went.
 
     Attributes:
-        finished: whether the front axle passed the end of the course.
+        finished: whether the front axle passed the end of the course, or all laps were driven.
         reason: why the drive ended, in a few words.
-        touched: names of the cones that the car touched.
+        touched: names of the labelled things (cones, barriers) that the car touched.
         seconds: simulated time from start to end.
         distance: distance driven along the course's line, metres.
-        length: length of the course's line, metres.
+        length: length of the course's line, or of all laps, metres.
         mean_offset: mean distance between base_link and the course's line, metres.
         max_offset: largest such distance, metres.
         frames: number of frames that were handed over.
         timed_out: whether the time limit ended it.
+        lap_times: simulated seconds of each lap of a closed course that was driven.
+        clearance: least distance from the car to a labelled thing that stands fast, metres; None where there is none.
     """
 
     finished: bool
@@ -113,10 +132,12 @@ class DriveOutcome:
     max_offset: float
     frames: int
     timed_out: bool = False
+    lap_times: tuple[float, ...] = ()
+    clearance: float | None = None
 
     @property
     def clean(self) -> bool:
-        """Whether the car finished without touching a cone."""
+        """Whether the car finished without touching anything labelled."""
         return self.finished and not self.touched
 
     def as_record(self) -> dict[str, Any]:
@@ -131,10 +152,12 @@ class DriveOutcome:
             "mean_beside": self.mean_offset,
             "most_beside": self.max_offset,
             "frames": self.frames,
+            "lap_seconds": self.lap_times,
+            "clearance": self.clearance,
         }
 
 
-DriveEvent = MotionSample | SensorBatch | DrivenFrame | RecordedFrame
+DriveEvent = MotionSample | SensorBatch | DrivenFrame | RecordedFrame | DrivenCommand
 """What happens in a drive."""
 
 
@@ -146,10 +169,10 @@ class ClosedLoop:
         vehicle: the car.
         cameras: the car's, the one that it is driven by first.
         captures: the same cameras before the engine that has the car at the start, by name.
-        detector: finds the cones.
-        driver: drives by the cones.
+        pilot: drives.
         limits: when the drive ends.
-        images: whether images are made; the ground truth as a detector needs none.
+        frames: whether frames of the cameras are made; a pilot may need none.
+        images: whether these have images; the ground truth as a detector needs none.
         sensors: those of the car beside the camera.
         feed: reads them; None for none.
     """
@@ -157,9 +180,9 @@ class ClosedLoop:
     vehicle: Vehicle
     cameras: tuple[MountedCamera, ...]
     captures: Mapping[str, Capture]
-    detector: FrameDetector
-    driver: Driver
+    pilot: Pilot
     limits: DriveLimits = field(default_factory=DriveLimits)
+    frames: bool = True
     images: bool = True
     sensors: tuple[SensorSpec, ...] = ()
     feed: SensorFeed | None = None
@@ -181,36 +204,39 @@ class ClosedLoop:
         return self.capture.camera
 
     def run(self) -> Iterator[DriveEvent]:
-        """Drive: motion samples, readings and frames in order of simulated time, until the drive ends."""
+        """Drive: what happens, in order of simulated time, until the drive ends."""
         lock_step = LockStep(self.engine, self.cameras, feed=self.feed)
         referee = self._referee = Referee(self.engine, self.vehicle, self.limits)
         now = self.engine.vehicle_state()
         for event in lock_step.events():
             if isinstance(event, MotionSample):
                 now = event.state
-                self.driver.update_odometry(now)
+                command = self.pilot.update(now)
                 referee.update(event)
                 yield event
                 if referee.end_reason:
                     return
-                continue
-            if isinstance(event, SensorBatch):
+            elif isinstance(event, SensorBatch):
+                command = self.pilot.read(event, now)
                 yield event
+            elif not self.frames:
                 continue
-            if event.camera != self.cameras[0].name:
+            elif event.camera != self.cameras[0].name:
                 yield RecordedFrame(event, self.captures[event.camera].capture(event.exposure, image=self.images))
                 continue
-            captured = self.capture.capture(event.exposure, image=self.images)
-            detections = self.detector(captured)
-            command = self.driver.drive(detections, event.stamp / SECOND, now)
-            self.engine.drive(command)
-            referee.frames += 1
-            yield DrivenFrame(event, captured, detections, now, command)
+            else:
+                captured = self.capture.capture(event.exposure, image=self.images)
+                detections, command = self.pilot.see(captured, event.stamp, now)
+                referee.frames += 1
+                yield DrivenFrame(event, captured, detections, now)
+            if command is not None:
+                self.engine.drive(command)
+                yield DrivenCommand(event.time, command)
 
     @property
-    def progress(self) -> CourseProgress | None:
-        """Where the car is along the course; None before the start."""
-        return None if self._referee is None else self._referee.progress
+    def progress(self) -> tuple[float, float]:
+        """Metres driven along the course, and metres to drive; 0 of 0 before the start."""
+        return (0.0, 0.0) if self._referee is None else (self._referee.distance, self._referee.length)
 
     def outcome(self) -> DriveOutcome:
         """How the drive went so far; a drive that was stopped before its end has the reason "stopped"."""
@@ -239,10 +265,18 @@ class Referee:
             SimjudgeError: the scene has no course.
         """
         self._engine, self._limits = engine, limits
-        self._start = self._last_motion = engine.time
-        self.progress = CourseProgress(scene_course(engine.scene))
-        # The front axle passes the end.
-        self._end = self.progress.length - vehicle.wheelbase
+        self._start = self._last_motion = self._lap_start = engine.time
+        course = scene_course(engine.scene)
+        self._closed, self.progress = course.closed, CourseProgress(course)
+        self._from = 0.0
+        if course.closed:
+            self.progress.locate(*engine.vehicle_state().pose.position[:2])
+            self._from = self.progress.distance
+        # On an open course the front axle passes the end.
+        self._length = self.progress.length * limits.laps
+        self._end = self._length - (0.0 if course.closed else vehicle.wheelbase)
+        self._clearance = Clearance(engine)
+        self._lap_times: list[float] = []
         self._offsets: list[float] = []
         self.end_reason, self.frames = "", 0
         self._timed_out = False
@@ -257,9 +291,13 @@ class Referee:
         self.progress.advance_to(*state.pose.position[:2])
         offset = abs(self.progress.offset)
         self._offsets.append(offset)
+        self._clearance.update(self._engine.poses())
+        if self._closed and self.distance >= self.progress.length * (len(self._lap_times) + 1):
+            self._lap_times.append(time - self._lap_start)
+            self._lap_start = time
         if np.hypot(*state.velocity[:2]) > _STANDING_SPEED:
             self._last_motion = time
-        if self.progress.distance >= self._end:
+        if self.distance >= self._end:
             self.end_reason = "finished"
         elif offset > limits.offset:
             self.end_reason = f"{offset:.1f} m beside the course"
@@ -268,18 +306,31 @@ class Referee:
         elif time - self._start > limits.duration:
             self.end_reason, self._timed_out = f"took longer than {limits.duration:g} s", True
 
+    @property
+    def distance(self) -> float:
+        """Metres driven along the course since the start."""
+        return self.progress.distance - self._from
+
+    @property
+    def length(self) -> float:
+        """Metres to drive: the course, or all laps."""
+        return self._length
+
     def outcome(self) -> DriveOutcome:
         """How the drive went so far."""
+        least = self._clearance.least
         offsets = np.array(self._offsets or [0.0])
         return DriveOutcome(
             self.end_reason == "finished",
             self.end_reason or "stopped",
             tuple(sorted(self._engine.touched_things())),
             self._engine.time - self._start,
-            self.progress.distance,
-            self.progress.length,
+            self.distance,
+            self.length,
             float(offsets.mean()),
             float(offsets.max()),
             self.frames,
             self._timed_out,
+            tuple(self._lap_times),
+            least if np.isfinite(least) else None,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from simjudge.core.frames import FloatArray, IntArray
@@ -19,9 +21,10 @@ class CourseProgress:
     """Follows a car along a course.
 
     Attributes:
-        distance: metres from the start to the point of the line that the car is beside.
+        distance: metres from the line's first point to the point of the line that the car is beside. On a closed course
+            it goes on from lap to lap.
         offset: metres between the car and the line, left positive.
-        length: metres from start to finish.
+        length: metres from start to finish, or of a lap.
     """
 
     def __init__(self, course: Course) -> None:
@@ -30,6 +33,7 @@ class CourseProgress:
         Args:
             course: the course with its centre line.
         """
+        self._closed = course.closed
         self._points: FloatArray = np.asarray(course.centre_line, np.float64)
         self._steps = np.diff(self._points, axis=0)
         self._lengths = np.linalg.norm(self._steps, axis=1)
@@ -44,10 +48,18 @@ class CourseProgress:
             x: position in the world, metres.
             y: likewise.
         """
-        near = (self._distances[1:] >= self.distance - _SEARCH_BACK) & (
-            self._distances[:-1] <= self.distance + _SEARCH_AHEAD
-        )
+        laps = self.length * math.floor(self.distance / self.length) if self._closed else 0.0
+        now = self.distance - laps
+        # Of a closed line the parts before and behind are looked at a lap further, too.
+        shifts = (-self.length, 0.0, self.length) if self._closed else (0.0,)
+        near = np.zeros(len(self._steps), np.bool_)
+        for shift in shifts:
+            near |= (self._distances[1:] + shift >= now - _SEARCH_BACK) & (
+                self._distances[:-1] + shift <= now + _SEARCH_AHEAD
+            )
         self._project(np.array([x, y]), np.flatnonzero(near))
+        if self._closed:
+            self.distance += laps + self.length * round((now - self.distance) / self.length)
 
     def locate(self, x: float, y: float) -> None:
         """Move to a position anywhere, beside the nearest part of the line.
@@ -63,9 +75,9 @@ class CourseProgress:
         steps, starts = self._steps[rows], self._points[rows]
         squares = np.maximum(self._lengths[rows] ** 2, _SMALLEST_SQUARE)
         share = np.einsum("ij,ij->i", position - starts, steps) / squares
-        # Before the start and after the finish the line goes on straight.
-        low = np.where(rows == 0, -np.inf, 0.0)
-        high = np.where(rows == len(self._steps) - 1, np.inf, 1.0)
+        # Before the start and after the finish an open line goes on straight.
+        low = np.where((rows == 0) & (not self._closed), -np.inf, 0.0)
+        high = np.where((rows == len(self._steps) - 1) & (not self._closed), np.inf, 1.0)
         share = np.clip(share, low, high)
         away = position - (starts + share[:, None] * steps)
         best = int(np.argmin(np.einsum("ij,ij->i", away, away)))

@@ -22,10 +22,13 @@ from simjudge.core.version import version
 from simjudge.data.rosbag2.message_recording import record_messages
 from simjudge.data.rosbag2.messages import CAMERA
 from simjudge.data.rosbag2.unfinished import describe_unfinished
-from simjudge.driving.closed_loop import ClosedLoop, DriveLimits, DriveOutcome
+from simjudge.driving.barrier_driver import BarrierDriver
+from simjudge.driving.closed_loop import DEFAULT_LIMIT, LONGEST_DRIVE, ClosedLoop, DriveLimits, DriveOutcome
 from simjudge.driving.driver import Driver, DriverParameters
+from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR
 from simjudge.driving.frame_detectors import GROUND_TRUTH, load_frame_detector
 from simjudge.driving.lane import lane_classes, scene_course, start_pose
+from simjudge.driving.pilots import ConePilot, LidarPilot, Pilot, driving_lidar
 from simjudge.driving.recorder import DriveRecorder
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
@@ -55,7 +58,9 @@ class DriveOptions:
         rate: frames a second of the camera that drives; None for its own.
         images: whether images are made also where the detector needs none, and frames of cameras that do not drive.
         min_score: detections below this score do not count, 0 to 1.
-        sensors: file, or name of a set of sensors that comes with simjudge; None for none beside the camera.
+        sensors: file, or name of a set of sensors that comes with simjudge; None for none beside the camera, or
+            DEFAULT_LIDAR where the car drives by lidar.
+        driver: who drives, one of `simjudge.driving.driver_kinds.DRIVERS`.
     """
 
     scene: str | Path
@@ -68,6 +73,16 @@ class DriveOptions:
     images: bool = True
     min_score: float = DEFAULT_MIN_SCORE
     sensors: str | Path | None = None
+    driver: str = CONES
+
+    def __post_init__(self) -> None:
+        """Check who drives, and give who drives by lidar one."""
+        if self.driver not in DRIVERS:
+            raise UsageError(f"driver {self.driver}: one of {', '.join(DRIVERS)} is needed")
+        if self.driver != CONES and self.detector != GROUND_TRUTH:
+            raise UsageError(f"driver {self.driver} looks for no cones: leave the detector out, or take driver {CONES}")
+        if self.driver == LIDAR and self.sensors is None:
+            object.__setattr__(self, "sensors", DEFAULT_LIDAR)
 
 
 @dataclass(frozen=True)
@@ -123,6 +138,8 @@ def drive(  # noqa: PLR0913 - the options of the command
     rate: float | None = None,
     min_score: float = DEFAULT_MIN_SCORE,
     sensors: str | Path | None = None,
+    driver: str = CONES,
+    laps: int = 1,
     limit: float | None = None,
     engine: str = "default",
     log: Log = no_log,
@@ -130,7 +147,7 @@ def drive(  # noqa: PLR0913 - the options of the command
 ) -> DriveResult:
     """Drive a scene's course in closed loop: camera, detector, driver, physics, and again.
 
-    Simulated time waits for the detector: the same call gives the same drive on any machine.
+    Simulated time waits for the driver: the same call gives the same drive on any machine.
 
     Args:
         scene: file of a scene with a course, or the name of one that comes with simjudge.
@@ -142,7 +159,9 @@ def drive(  # noqa: PLR0913 - the options of the command
         rate: frames a second of the camera that drives; None for its own.
         min_score: detections below this score do not count, 0 to 1; the driver itself counts from 0.25 on.
         sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge.
-        limit: the drive ends after this many simulated seconds; None for the default of `DriveLimits`.
+        driver: who drives: "cones", by what the detector finds in images, or "lidar", between two barriers.
+        laps: of a closed course, after which the drive is finished.
+        limit: the drive ends after this many simulated seconds; None for `DEFAULT_LIMIT` a lap.
         engine: "default" or "chrono".
         log: receives lines that a person should read.
         progress: opens a progress bar.
@@ -159,13 +178,17 @@ def drive(  # noqa: PLR0913 - the options of the command
         check_output(target)
         for line in describe_unfinished(target.parent):
             log(line)
-    options = DriveOptions(scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score, sensors)
-    loop = make_closed_loop(options, DriveLimits() if limit is None else DriveLimits(duration=limit))
+    options = DriveOptions(
+        scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score, sensors, driver
+    )
+    duration = min(DEFAULT_LIMIT * laps, LONGEST_DRIVE) if limit is None else limit
+    loop = make_closed_loop(options, DriveLimits(duration=duration, laps=laps))
     about = describe_drive(options, loop)
     begin = time.monotonic()
     with ExitStack() as stack:
         stack.callback(loop.engine.close)
-        log(f"{_describe_cameras(loop)}, {loop.detector.name}, {loop.engine.variant}")
+        cameras = f"{_describe_cameras(loop)}, " if loop.frames else ""
+        log(f"{cameras}{loop.pilot.name}, {loop.engine.variant}")
         recorder = None
         if target is not None:
             recording = stack.enter_context(record_messages(target, {"simjudge": json.dumps(about, indent=2)}))
@@ -191,8 +214,8 @@ def _run(loop: ClosedLoop, recorder: DriveRecorder | None, progress: ProgressBar
         for event in loop.run():
             if recorder is not None:
                 recorder.record(event)
-            if loop.progress is not None:
-                advance(max(math.floor(loop.progress.distance), 0), math.ceil(loop.progress.length))
+            driven, length = loop.progress
+            advance(max(math.floor(driven), 0), math.ceil(length))
 
 
 def read_drive_setup(options: DriveOptions) -> DriveSetup:
@@ -231,24 +254,58 @@ def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -
         UsageError: as `read_drive_setup`.
         SimjudgeError: something cannot be read or made.
     """
-    setup = read_drive_setup(options)
-    detector = load_frame_detector(options.detector, setup.scene, options.min_score)
-    course, classes = scene_course(setup.scene), lane_classes(setup.scene)
-    parameters = DriverParameters(lane_width=course.width, right_class=classes.right, left_class=classes.left)
+    setup, limits = read_drive_setup(options), limits or DriveLimits()
+    check_laps(setup.scene, limits.laps)
+    pilot = make_pilot(options, setup)
     engine = make_engine(options.engine, setup.scene, setup.vehicle, setup.start)
-    first = setup.cameras[0]
     cameras = setup.cameras if options.images else setup.cameras[:1]
     return ClosedLoop(
         setup.vehicle,
         cameras,
         {each.name: Capture(engine, each.camera, Labelling(), each.noise_seed(options.seed)) for each in cameras},
-        detector,
-        Driver(setup.vehicle, first.camera.lens, parameters, first.mount),
-        limits or DriveLimits(),
-        images=options.images or detector.needs_images,
+        pilot,
+        limits,
+        frames=options.images or pilot.needs_frames,
+        images=options.images or pilot.needs_images,
         sensors=setup.sensors,
         feed=SensorFeed(engine, setup.sensors, options.seed) if setup.sensors else None,
     )
+
+
+def check_laps(scene: Scene, laps: int) -> None:
+    """Make sure that a scene can be driven for some laps.
+
+    Args:
+        scene: with a course.
+        laps: 1 or more.
+
+    Raises:
+        UsageError: its course is not closed.
+    """
+    if laps > 1 and not scene_course(scene).closed:
+        where = scene.path or scene.name
+        raise UsageError(f"{laps} laps: the course of {where} is not closed; leave laps out, or close it")
+
+
+def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
+    """Who drives.
+
+    Args:
+        options: what is to be driven.
+        setup: what was read of it.
+
+    Raises:
+        UsageError: the sensors have no lidar to drive by.
+        SimjudgeError: the detector cannot be read, or does not know the scene's cones.
+    """
+    if options.driver == LIDAR:
+        spec = driving_lidar(setup.sensors, str(options.sensors))
+        return LidarPilot(spec, BarrierDriver(setup.vehicle, spec.mount, deskewed=spec.model().deskew))
+    detector = load_frame_detector(options.detector, setup.scene, options.min_score)
+    course, classes = scene_course(setup.scene), lane_classes(setup.scene)
+    parameters = DriverParameters(lane_width=course.width, right_class=classes.right, left_class=classes.left)
+    first = setup.cameras[0]
+    return ConePilot(detector, Driver(setup.vehicle, first.camera.lens, parameters, first.mount))
 
 
 def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
@@ -271,6 +328,8 @@ def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
         "pictures": options.images,
         "min_score": options.min_score,
         "sensors": {"file": str(options.sensors or ""), "sha256": hash_value(loop.sensors)},
+        "driver": options.driver,
+        "laps": loop.limits.laps,
     }
     if [each.name for each in loop.cameras] != [CAMERA]:
         about["cameras"] = {

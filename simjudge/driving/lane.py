@@ -61,8 +61,8 @@ def lane_classes(scene: Scene) -> LaneClasses:
     best = [max(count, key=lambda number: (count[number], -number), default=None) for count in counts]
     if None in best or best[0] == best[1]:
         raise SimjudgeError(
-            f"{scene.path or scene.name}: cannot be driven: things of one class to the right of its course and of"
-            " another to the left are needed"
+            f"{scene.path or scene.name}: cannot be driven by cones: things of one class to the right of its course"
+            " and of another to the left are needed; between barriers a car drives by its lidar (driver lidar)"
         )
     return LaneClasses(int(best[0] or 0), int(best[1] or 0))
 
@@ -70,14 +70,17 @@ def lane_classes(scene: Scene) -> LaneClasses:
 def start_pose(course: Course, seed: int | None, offset: float = 0.06, angle: float = 0.05) -> Pose:
     """Pose of the car's base_link at the start: at the line's first point, or, with a seed, a little off it.
 
+    On a closed course a seed puts the car anywhere along the line.
+
     Args:
         course: the course.
-        seed: seed of the errors; None for none.
+        seed: seed of the place and the errors; None for neither.
         offset: standard deviation across the line, metres; twice that at most.
         angle: standard deviation of the heading, radians; twice that at most.
     """
     if seed is None:
         return course.start()
-    drawn = np.random.default_rng((seed, _START_STREAM)).normal(size=2)
-    across, heading = np.clip(drawn, -_MOST_SIGMAS, _MOST_SIGMAS) * (offset, angle)
-    return course.start() @ Pose.from_euler(0.0, float(across), yaw=float(heading))
+    random = np.random.default_rng((seed, _START_STREAM))
+    across, heading = np.clip(random.normal(size=2), -_MOST_SIGMAS, _MOST_SIGMAS) * (offset, angle)
+    start = course.pose_at(random.uniform(0.0, CourseProgress(course).length)) if course.closed else course.start()
+    return start @ Pose.from_euler(0.0, float(across), yaw=float(heading))

@@ -18,7 +18,7 @@ from simjudge.data.rosbag2.interfaces import CAMERA_INFO, DETECTIONS, LABELS, st
 from simjudge.data.rosbag2.message_recording import MessageRecording
 from simjudge.data.rosbag2.messages import CAMERA, MessageMaker, optical_frame
 from simjudge.data.rosbag2.writing import camera_topics
-from simjudge.driving.closed_loop import ClosedLoop, DriveEvent, RecordedFrame
+from simjudge.driving.closed_loop import ClosedLoop, DriveEvent, DrivenCommand, RecordedFrame
 from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
 from simjudge.scene.model import Scene
@@ -59,7 +59,7 @@ class DriveRecorder:
         """Write an event of the loop.
 
         Args:
-            event: a motion sample, readings or a frame.
+            event: a motion sample, readings, a frame or a command.
 
         Raises:
             SimjudgeError: the disk is full.
@@ -72,10 +72,11 @@ class DriveRecorder:
                 self._recording.write(f"/{topic}", event.time, message)
         elif isinstance(event, RecordedFrame):
             self._cameras[event.event.camera].record(event.event.time, event.captured)
+        elif isinstance(event, DrivenCommand):
+            self._recording.write(f"/{INPUT_TOPIC}", event.time, self._car.input(event.time, event.command))
         else:
             time = event.event.time
             self._cameras[event.event.camera].record(time, event.captured, event.detections)
-            self._recording.write(f"/{INPUT_TOPIC}", time, self._car.input(time, event.command))
 
 
 class _CameraRecorder:

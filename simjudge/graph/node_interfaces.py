@@ -228,8 +228,11 @@ NODES: dict[str, NodeInterface] = {
     ),
     "drive_node": NodeInterface(
         (_INPUT, Endpoint("drive/path", "nav_msgs/msg/Path", RELIABLE, "the line that the driver follows"),
-         Endpoint("drive/cones", "visualization_msgs/msg/MarkerArray", RELIABLE, "the cones that it knows")),
-        (_DETECTIONS, _ODOMETRY._replace(depth=1000), _CAMERA_INFO._replace(when="without `camera`", depth=5)),
+         Endpoint("drive/cones", "visualization_msgs/msg/MarkerArray", RELIABLE, "the cones that it knows",
+                  "with `driver` cones")),
+        (_DETECTIONS._replace(when="with `driver` cones"), _ODOMETRY._replace(depth=1000),
+         _CAMERA_INFO._replace(when="with `driver` cones, without `camera`", depth=5),
+         Endpoint("scan/points", "sensor_msgs/msg/PointCloud2", RELIABLE, "scans", "with `driver` lidar")),
     ),
     "play_node": NodeInterface(
         (*(each._replace(qos=RECORDED, when="recorded") for each in (*_IMAGES, _LABELS)),

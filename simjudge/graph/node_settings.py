@@ -12,6 +12,7 @@ from typing import Any
 from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.driving.cones import DetectionUncertainty
+from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS
 from simjudge.driving.steering import SpeedController
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.reports.watch_screen import ScreenTarget
@@ -129,6 +130,13 @@ class DriverSettings(StageSettings):
     """The settings of drive_node."""
 
     vehicle: str = setting("art1", "Car: a file, or the name of one that comes with simjudge.")
+    driver: str = setting(
+        CONES, "By what it drives: cones that a detector finds, or a lidar between barriers.", choices=DRIVERS
+    )
+    sensors: str = setting(
+        DEFAULT_LIDAR, "With driver lidar: the car's sensors, a file or the name of one that comes with simjudge. The"
+        " first lidar on the car is driven by.",
+    )  # fmt: skip
     camera: str | None = setting(
         None, "The car's camera, or a rig whose driver counts: a file, or the name of one that comes with simjudge."
         " Without one, its lens is that of camera/camera_info.",
@@ -152,8 +160,8 @@ class DriverSettings(StageSettings):
         DetectionUncertainty.min_score, "Score below which detections are ignored.", low=0, high=1
     )
     silence: float = setting(
-        0.5, "Time of odometry without detections after which the car drives on slowly by what it knows, then stops.",
-        unit="s", low=0.05, high=10,
+        0.5, "Time of odometry without detections or scans after which the car drives on slowly by what it knows, then"
+        " stops.", unit="s", low=0.05, high=10,
     )  # fmt: skip
     input_type: str = setting(INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput.")
     base_frame: str = setting("base_link", "Coordinate frame in the headers of vehicle/input.")

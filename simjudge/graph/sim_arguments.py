@@ -7,6 +7,7 @@ from dataclasses import replace
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import chosen
 from simjudge.data.rosbag2.messages import CAMERA
+from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, OTHER
 from simjudge.graph import method_arguments as method
 from simjudge.graph.description import Argument, Process, Value, Values, parse_bool, parse_int
 from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS
@@ -20,6 +21,7 @@ _OF_CAMERA = (IMAGES, COMPRESSED, CAMERA_INFO, LABELS, _DETECTIONS, f"{_DETECTIO
 """Topics by which other nodes know the camera that drives."""
 _ODOMETRY = "vehicle/odometry"
 _INPUT = "vehicle/input"
+_SCANS = "scan/points"
 _WAITING = 100_000
 """Frames that may wait for their detections."""
 _LONG = 3600.0
@@ -29,15 +31,14 @@ _PATIENCE = 120.0
 
 WORLD_ROWS = chosen(
     SimSettings,
-    ("scene", "camera", "vehicle", "engine", "sensors", "seed", "camera_rate", "lock_step", "speed", "patience",
-     "limit", "input_type"),
+    ("scene", "camera", "vehicle", "engine", "driver", "laps", "sensors", "seed", "camera_rate", "lock_step", "speed",
+     "patience", "limit", "input_type"),
 )  # fmt: skip
 """Settings of the world that are launch arguments too."""
 ARGUMENTS = (
     Argument("detector", "cones_red_green", "Detector that finds the cones: a .onnx, .pt or .yaml file, the name"
              f" of one that comes with simjudge, or {_GROUND_TRUTH}."),
     *arguments_of(WORLD_ROWS, scene="lab", camera="reference", patience="60.0"),
-    Argument("drive", "true", "drive_node drives; false: another node publishes vehicle/input.", _YES_NO),
     Argument("out", "", "Folder to record the drive into: images, labels, detections, odometry, tf, input, sensors."),
     Argument("record", "raw", "Images to record, with out: raw, compressed (JPEG), or both.",
              ("raw", "compressed", "both")),
@@ -67,12 +68,15 @@ def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process
     """
     if values["result"] and not values["reference"]:
         raise UsageError("result:= is the comparison's with reference:=; out:= records the drive")
-    ideal, cameras = values["detector"] == _GROUND_TRUTH, _cameras(values["camera"])
+    by_cones = values["driver"] in {CONES, OTHER}
+    if not by_cones and values["reference"]:
+        raise UsageError(f"reference:= judges a detector, and driver:={values['driver']} has none; take driver:=cones")
+    ideal, cameras = by_cones and values["detector"] == _GROUND_TRUTH, _cameras(values["camera"])
     if ideal and parse_bool("detect_reference", values["detect_reference"]):
         raise UsageError(f"detect_reference:=true needs a detector, not {_GROUND_TRUTH}")
     others = (
-        *(() if ideal else (_detector(values),)),
-        *((_driver(values),) if parse_bool("drive", values["drive"]) else ()),
+        *((_detector(values),) if by_cones and not ideal else ()),
+        *((_driver(values),) if values["driver"] != OTHER else ()),
         *((_judge(values),) if values["reference"] else ()),
         *((_recorder(values, cameras),) if values["out"] else ()),
     )
@@ -106,7 +110,10 @@ def _cameras(given: str) -> tuple[str, ...]:
 def _world(values: Values, others: tuple[Process, ...], cameras: tuple[str, ...], *, ideal: bool) -> Process:
     takes = {
         "detection_node": [_of(cameras[0], IMAGES)],
-        "drive_node": [_of(cameras[0], _DETECTIONS), _ODOMETRY],
+        "drive_node": [
+            _scan_topic(values) if values["driver"] == LIDAR else _of(cameras[0], _DETECTIONS),
+            _ODOMETRY,
+        ],
         "validation_node": [_of(cameras[0], topic) for topic in (LABELS, _DETECTIONS)],
         "record_node": _recorded(values, cameras),
     }
@@ -130,7 +137,13 @@ def _detector(values: Values) -> Process:
 
 
 def _driver(values: Values) -> Process:
-    """The driver, who is told how wide the lane is and which cones stand where."""
+    """The driver, who is told how wide the lane is and which cones stand where, or what its lidar is."""
+    if values["driver"] == LIDAR:
+        known: dict[str, Value] = {name: values[name] for name in ("vehicle", "driver", "input_type")}
+        topic = _scan_topic(values)
+        renamed = () if topic == _SCANS else ((_SCANS, topic),)
+        sensors = {"sensors": _sensors(values)}
+        return Process("drive_node", "drive_node", parameters={**known, **sensors}, remappings=renamed)
     from simjudge.driving.lane import lane_classes, scene_course  # noqa: PLC0415 - slow to import
     from simjudge.scene.read import read_scene  # noqa: PLC0415
 
@@ -170,14 +183,32 @@ def _recorder(values: Values, cameras: tuple[str, ...]) -> Process:
 
 def _recorded(values: Values, cameras: tuple[str, ...]) -> list[str]:
     images = {"raw": [IMAGES], "compressed": [COMPRESSED], "both": [IMAGES, COMPRESSED]}[values["record"]]
-    driving = [_INPUT] if parse_bool("drive", values["drive"]) else []
-    sensors = _sensor_topics(values["sensors"]) if values["sensors"] else []
+    detections = [_of(cameras[0], _DETECTIONS)] if values["driver"] in {CONES, OTHER} else []
+    driving = [_INPUT] if values["driver"] != OTHER else []
+    sensors = sorted(set(_sensor_topics(_sensors(values)).values()))
     seen = [_of(camera, topic) for camera in cameras for topic in (*images, CAMERA_INFO, LABELS)]
-    return [*seen, _of(cameras[0], _DETECTIONS), _ODOMETRY, *driving, *sensors, "/tf", "/tf_static"]
+    return [*seen, *detections, _ODOMETRY, *driving, *sensors, "/tf", "/tf_static"]
 
 
-def _sensor_topics(given: str) -> list[str]:
+def _sensors(values: Values) -> str:
+    """The file or name of the car's sensors, "" for none."""
+    return values["sensors"] or (DEFAULT_LIDAR if values["driver"] == LIDAR else "")
+
+
+def _sensor_topics(given: str) -> dict[str, str]:
+    """Topics by the sensors' names."""
+    if not given:
+        return {}
     from simjudge.sensors.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
     from simjudge.sensors.sensor_topics import sensor_topics  # noqa: PLC0415
 
-    return sorted(set(sensor_topics(read_sensors(given)).values()))
+    return sensor_topics(read_sensors(given))
+
+
+def _scan_topic(values: Values) -> str:
+    """The topic of the lidar that is driven by."""
+    from simjudge.driving.pilots import driving_lidar  # noqa: PLC0415 - slow to import
+    from simjudge.sensors.sensor_file import read_sensors  # noqa: PLC0415
+
+    given = _sensors(values)
+    return _sensor_topics(given)[driving_lidar(read_sensors(given), given).name]

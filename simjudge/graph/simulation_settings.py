@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.messages import FRAME_ID
+from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, OTHER
 from simjudge.engines.registry import ENGINES
 from simjudge.graph.node_settings import RELIABILITIES, PublishingStageSettings, reliability, transport
 from simjudge.vehicle.vehicle_messages import INPUT_TYPE
@@ -30,9 +31,14 @@ class SimSettings(Settings):
     )
     vehicle: str = setting("art1", "Car: a file, or the name of one that comes with simjudge.")
     engine: str = setting("default", "Engine that moves and lights the scene.", choices=ENGINES)
+    driver: str = setting(
+        CONES, "Who drives: cones, by cones that a detector finds; lidar, by a lidar between barriers; other, another"
+        " node that publishes vehicle/input.", choices=(*DRIVERS, OTHER),
+    )  # fmt: skip
+    laps: int = setting(1, "Laps of a closed course.", low=1)
     sensors: str | None = setting(
         None, "Lidar, GPS, inertial sensors and encoders on the car: a file, or the name of one that comes"
-        " with simjudge.",
+        f" with simjudge. Not given: none, or {DEFAULT_LIDAR} where a lidar drives.",
     )  # fmt: skip
     seed: int = setting(
         0, "Seed of the scene's placements, the camera's noise and the car's start.", low=0
@@ -41,12 +47,12 @@ class SimSettings(Settings):
         None, "Image rate of the camera that drives. Not given: its own.", unit="Hz", low=0, high=1000
     )
     lock_step: bool = setting(
-        default=True, help="Time stands still until a command has answered a frame; otherwise it goes on as `speed`"
-        " says.",
+        default=True, help="Time stands still until a command has answered a frame, or a scan where a lidar drives;"
+        " otherwise it goes on as `speed` says.",
     )  # fmt: skip
     patience: float = setting(
-        10.0, "Real time that the answer to a frame may take in lock_step; then time goes on without it.", unit="s",
-        low=0.1, high=3600,
+        10.0, "Real time that the answer to a frame or scan may take in lock_step; then time goes on without it.",
+        unit="s", low=0.1, high=3600,
     )  # fmt: skip
     speed: float = setting(
         1.0, "Simulated seconds in a second, without lock_step; 0 for as fast as it goes.", low=0, high=1000
@@ -68,7 +74,9 @@ class SimSettings(Settings):
     once: bool = setting(
         default=True, help="End when the drive ends; otherwise stay, with time standing still, until ~/reset."
     )
-    limit: float = setting(180.0, "Simulated time that a drive may take.", unit="s", low=0.1)
+    limit: float | None = setting(
+        None, "Simulated time that a drive may take. Not given: 180 s a lap.", unit="s", low=0.1
+    )
     still: float = setting(20.0, "Simulated time that the car may stand.", unit="s", low=0.1)
 
 

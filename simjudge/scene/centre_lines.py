@@ -17,6 +17,10 @@ _STEP = 0.02
 """Metres between the points of a line."""
 _LONGEST = 2000.0
 """Metres."""
+_LARGEST_GAP = 0.01
+"""Metres between the start and the end of arcs that are closed."""
+_LARGEST_KINK = math.radians(1.0)
+"""Radians between the directions of their start and their end."""
 
 
 def build_line(document: SceneDocument, fields: LineFields, location: Location) -> FloatArray:
@@ -28,15 +32,18 @@ def build_line(document: SceneDocument, fields: LineFields, location: Location) 
         location: of the fields.
 
     Returns:
-        Points (P, 2), metres, evenly 2 cm apart or a little less.
+        Points (P, 2), metres, evenly 2 cm apart or a little less; of a closed line the last is the first again.
 
     Raises:
-        SimjudgeError: it has no length, or too much of it.
+        SimjudgeError: it has no length, or too much of it, or does not close.
     """
     if fields.waypoints is not None:
-        kind, line = "waypoints", _waypoints(document, fields.waypoints, (*location, "waypoints"))
+        kind = "waypoints"
+        line = _waypoints(document, fields.waypoints, (*location, "waypoints"), closed=fields.closed)
     elif fields.arcs is not None:
         kind, line = "arcs", _arcs(document, fields.arcs, (*location, "arcs"))
+        if fields.closed:
+            line = _joined(document, line, fields.arcs, (*location, "arcs"))
     elif fields.sine is not None:
         kind, line = "sine", _sine(document, fields.sine, (*location, "sine"))
     else:
@@ -67,58 +74,82 @@ def resample(line: FloatArray, step: float) -> FloatArray:
     return np.stack([np.interp(at, length, line[:, k]) for k in range(2)], 1)
 
 
-def headings(line: FloatArray) -> FloatArray:
+def headings(line: FloatArray, *, closed: bool = False) -> FloatArray:
     """The direction of a line at its points.
 
     Args:
         line: points (P, 2), metres.
+        closed: whether the last point is the first again.
 
     Returns:
         Radians (P,), counter-clockwise from +x.
     """
-    ahead = np.gradient(line, axis=0)
+    if closed:
+        ahead = np.gradient(np.concatenate([line[-2:-1], line, line[1:2]]), axis=0)[1:-1]
+    else:
+        ahead = np.gradient(line, axis=0)
     return np.arctan2(ahead[:, 1], ahead[:, 0])
 
 
-def tightest_radius(line: FloatArray) -> float:
+def tightest_radius(line: FloatArray, *, closed: bool = False) -> float:
     """The smallest radius of curvature of a line, metres.
 
     Args:
         line: points (P, 2), metres, evenly spaced.
+        closed: whether the last point is the first again.
     """
+    if closed:
+        line = np.concatenate([line[-3:-1], line, line[1:3]])
     turn = np.abs(np.diff(np.unwrap(headings(line))))
     step = np.linalg.norm(np.diff(line, axis=0), axis=1)
     # The ends' headings are one-sided, half a step off.
     return float(np.min(step[1:-1] / np.maximum(turn[1:-1], 1e-12))) if len(line) > 4 else math.inf
 
 
-def offset_line(line: FloatArray, left: float) -> FloatArray:
+def offset_line(line: FloatArray, left: float, *, closed: bool = False) -> FloatArray:
     """The points beside a line's points.
 
     Args:
         line: points (P, 2), metres.
         left: metres to the left; to the right if negative.
+        closed: whether the last point is the first again.
 
     Returns:
         Points (P, 2).
     """
-    angle = headings(line)
+    angle = headings(line, closed=closed)
     return line + left * np.stack([-np.sin(angle), np.cos(angle)], 1)
 
 
-def _waypoints(document: SceneDocument, waypoints: Sequence[tuple[float, float]], location: Location) -> FloatArray:
+def _waypoints(
+    document: SceneDocument, waypoints: Sequence[tuple[float, float]], location: Location, *, closed: bool
+) -> FloatArray:
     """A cubic spline through the waypoints, over the lengths of its chords."""
-    points = np.array(waypoints, np.float64)
+    points = np.array([*waypoints, *(waypoints[:1] if closed else ())], np.float64)
     chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
-    if len(points) < 2 or not np.all(chords > 1e-6):
-        raise document.error(location, "two points or more, all apart, are needed")
+    least = 3 if closed else 2
+    if len(waypoints) < least or not np.all(chords > 1e-6):
+        again = "; the first is not given again at the end" if closed else ""
+        message = f"{'three' if closed else 'two'} points or more, all apart, are needed{again}"
+        raise document.error(location, message)
     if len(points) == 2:
         return points
     along = np.concatenate([[0], np.cumsum(chords)])
     _check_length(document, float(along[-1]), location)
     fine = np.linspace(0, along[-1], math.ceil(along[-1] / (_STEP / 4)) + 1)
-    line: FloatArray = CubicSpline(along, points, bc_type="natural")(fine)
+    line: FloatArray = CubicSpline(along, points, bc_type="periodic" if closed else "natural")(fine)
     return line
+
+
+def _joined(document: SceneDocument, line: FloatArray, fields: ArcsFields, location: Location) -> FloatArray:
+    """Arcs that come back to their start, with the start as their last point."""
+    turned = sum((piece.left or 0.0) - (piece.right or 0.0) for piece in fields.pieces)
+    kink = abs(math.remainder(math.radians(turned), 2 * math.pi))
+    gap = float(np.linalg.norm(line[-1] - line[0]))
+    if gap > _LARGEST_GAP or kink > _LARGEST_KINK:
+        off = f"{gap:.3f} m and {math.degrees(kink):.1f} degrees off"
+        raise document.error(location, f"they end {off} their start; change the pieces, or remove closed")
+    return np.concatenate([line[:-1], line[:1]])
 
 
 def _arcs(document: SceneDocument, fields: ArcsFields, location: Location) -> FloatArray:

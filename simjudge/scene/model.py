@@ -181,11 +181,13 @@ class Course(ShortRepr):
 
     Attributes:
         centre_line: float64 (P, 2), x and y in metres, from the start to the finish.
-        width: metres between the left and the right cones.
+        width: metres between what stands on its left and on its right.
+        closed: whether it comes back to its start, to be driven in laps; the last point is then the first again.
     """
 
     centre_line: FloatArray
     width: float
+    closed: bool = False
 
     def start(self, height: float = 0.0) -> Pose:
         """The pose at the line's first point, facing along it.
@@ -193,9 +195,21 @@ class Course(ShortRepr):
         Args:
             height: z of the pose, metres.
         """
-        ahead = self.centre_line[1] - self.centre_line[0]
-        x, y = self.centre_line[0]
-        return Pose.from_euler(float(x), float(y), height, yaw=float(np.arctan2(ahead[1], ahead[0])))
+        return self.pose_at(0.0, height)
+
+    def pose_at(self, distance: float, height: float = 0.0) -> Pose:
+        """The pose on the line, facing along it.
+
+        Args:
+            distance: along the line from its first point, metres.
+            height: z of the pose, metres.
+        """
+        steps = np.diff(self.centre_line, axis=0)
+        lengths = np.linalg.norm(steps, axis=1)
+        starts = np.concatenate([[0.0], np.cumsum(lengths)])
+        row = min(max(int(np.searchsorted(starts, distance, side="right")) - 1, 0), len(steps) - 1)
+        x, y = self.centre_line[row] + steps[row] / lengths[row] * (distance - starts[row])
+        return Pose.from_euler(float(x), float(y), height, yaw=float(np.arctan2(steps[row, 1], steps[row, 0])))
 
 
 @dataclass(frozen=True, eq=False)

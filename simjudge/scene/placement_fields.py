@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from simjudge.core.documents import Fields
-from simjudge.core.field_types import Label, Number, Text, Vector, Whole, conflict
+from simjudge.core.field_types import Choice, Label, Number, Text, Vector, Whole, conflict
 from simjudge.scene.scene_fields import (
     FARTHEST,
     Amount,
@@ -109,10 +109,13 @@ class LineFields(Fields):
     """Straights and arcs."""
     sine: SineFields | None = None
     """A sine."""
+    closed: bool = False
+    """Whether the line comes back to its start: waypoints are joined, arcs must end where they began."""
 
     @model_validator(mode="after")
     def _check_line(self) -> LineFields:
-        self.only("waypoints", "arcs", "sine", subject="a path")
+        if self.only("waypoints", "arcs", "sine", subject="a path") == "sine" and self.closed:
+            raise conflict("a sine does not come back to its start; take waypoints or arcs", "closed")
         return self
 
 
@@ -133,11 +136,16 @@ class PathFields(LineFields):
     """Metres at the end of the line without things."""
     jitter: NotNegative = 0.0
     """Metres by which things are off their places at most; up to a quarter of the width."""
+    facing: Annotated[Literal["any", "along"], Choice()] = "any"
+    """How things are turned: by chance, or with their x axis along the line."""
 
     @model_validator(mode="after")
     def _check_jitter(self) -> PathFields:
         if self.jitter > self.width / 4:
             raise conflict(f"a number from 0 to {self.width / 4:g} is needed; this is {self.jitter:g}", "jitter")
+        for name in ("lead_in", "lead_out"):
+            if self.closed and getattr(self, name):
+                raise conflict("a closed path has neither start nor end; remove one of the two", name)
         return self
 
 

@@ -132,7 +132,7 @@ def _along_path(
 ) -> tuple[list[PlacedForm], Course]:
     location = ("placements", name, "path")
     line = centre_lines.build_line(document, fields, location)
-    radius = centre_lines.tightest_radius(line)
+    radius = centre_lines.tightest_radius(line, closed=fields.closed)
     if radius <= fields.width / 2:
         raise document.error(location, f"the path turns about {radius:.2f} m, less than half its width")
     step = float(np.linalg.norm(line[1] - line[0]))
@@ -148,15 +148,20 @@ def _along_path(
     for side, kind, sign in (("left", fields.left, 1), ("right", fields.right, -1)):
         if kind is not None:
             form = forms.kind(kind, (*location, side))
-            points = centre_lines.resample(centre_lines.offset_line(lined, sign * fields.width / 2), fields.spacing)
+            beside = centre_lines.offset_line(lined, sign * fields.width / 2, closed=fields.closed)
+            points = centre_lines.resample(beside, fields.spacing)
+            if fields.closed:
+                points = points[:-1]
+            along = centre_lines.headings(beside, closed=fields.closed)[cKDTree(beside).query(points)[1]]
             _check_own_side(document, location, line, points, fields.width)
             points = points + random.uniform(-fields.jitter, fields.jitter, points.shape)
-            yaws = random.uniform(-math.pi, math.pi, len(points)).tolist()
+            any_way = random.uniform(-math.pi, math.pi, len(points))
+            yaws = (along if fields.facing == "along" else any_way).tolist()
             poses = [Pose.from_euler(x, y, yaw=yaw) for (x, y), yaw in zip(points.tolist(), yaws, strict=True)]
             placed += [PlacedForm(f"{name}_{side}_{number}", form, pose) for number, pose in enumerate(poses, 1)]
     for each in placed:
         _check_free_place(f"{document.path}: {field_name(location)}", each, floor)
-    return placed, Course(line, fields.width)
+    return placed, Course(line, fields.width, closed=fields.closed)
 
 
 def _check_own_side(

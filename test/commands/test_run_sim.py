@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from driving_scenes import STRAIGHT, camera_file, scene_file
+from driving_scenes import STRAIGHT, camera_file, lidar_file, scene_file, track_file
 
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
@@ -68,11 +68,29 @@ def test_a_drive_is_judged_live_and_recorded_as_the_library_would(tmp_path):
 
 
 @pytest.mark.usefixtures("domain")
+def test_by_lidar_the_nodes_drive_as_the_library_does(tmp_path):
+    scene, camera, lidar = track_file(tmp_path), camera_file(tmp_path, size=[64, 48]), lidar_file(tmp_path, lag=0.03)
+    done = simjudge("drive", scene, "--camera", camera, "--driver", "lidar", "--sensors", lidar, "--limit", 4,
+                    "--out", tmp_path / "library.mcap")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    done = simjudge("run", "sim", scene=scene, camera=camera, driver="lidar", sensors=lidar, limit=4, rviz="false",
+                    out=tmp_path / "nodes")  # fmt: skip
+    assert "took longer than 4 s" in done.stderr
+    assert "touched nothing" in done.stderr
+    assert "scans that nobody answered" not in done.stderr, done.stderr
+    library, nodes = (
+        read_poses(path, "/vehicle/odometry").trajectory for path in (tmp_path / "library.mcap", tmp_path / "nodes")
+    )
+    np.testing.assert_array_equal(nodes.position, library.position)
+    assert np.linalg.norm(library.position[-1] - library.position[0]) > 1.5
+
+
+@pytest.mark.usefixtures("domain")
 def test_in_a_namespace_and_told_the_truth(tmp_path):
     done = simjudge("run", "sim", scene=scene_file(tmp_path, STRAIGHT), camera=camera_file(tmp_path), rviz="false",
                     detector="ground_truth", robot_ns="car_1", out=tmp_path / "drive")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "touched no cone" in done.stderr
+    assert "touched nothing" in done.stderr
     frames = read_set(tmp_path / "drive")
     assert not frames.losses
     np.testing.assert_array_equal(frames.predictions.box, frames.objects.box)

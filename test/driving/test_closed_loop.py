@@ -12,7 +12,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.message_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
-from simjudge.driving.closed_loop import DriveLimits, DrivenFrame
+from simjudge.driving.closed_loop import DriveLimits, DrivenCommand, DrivenFrame
 from simjudge.driving.drive import DriveOptions, describe_drive, make_closed_loop
 from simjudge.driving.frame_detectors import GROUND_TRUTH, load_frame_detector
 from simjudge.driving.lane import lane_classes, start_pose
@@ -98,7 +98,9 @@ def test_commands_hold_from_the_hand_over_on(made, tmp_path):
     loop.engine.drive = given.append
     events = list(itertools.islice(loop.run(), 60))
     frames = [event for event in events if isinstance(event, DrivenFrame)]
-    assert given == [frame.command for frame in frames]
+    commands = [event for event in events if isinstance(event, DrivenCommand)]
+    assert given == [each.command for each in commands]
+    assert [each.time for each in commands] == [frame.event.time for frame in frames]
     for frame in frames:
         assert frame.state.time == pytest.approx(frame.event.time / 1e9)
         assert any(isinstance(event, MotionSample) and event.time == frame.event.stamp for event in events)
@@ -114,7 +116,7 @@ def test_commands_hold_from_the_hand_over_on(made, tmp_path):
 )
 def test_a_drive_ends_where_it_goes_wrong(made, tmp_path, command, rules, why):
     loop = made(told(tmp_path), rules)
-    loop.driver.drive = lambda *_: command
+    loop.pilot.driver.drive = lambda *_: command
     list(loop.run())
     outcome = loop.outcome()
     assert not outcome.finished
@@ -124,7 +126,7 @@ def test_a_drive_ends_where_it_goes_wrong(made, tmp_path, command, rules, why):
 
 def test_touched_cones_are_named(made, tmp_path):
     loop = made(told(tmp_path, scene=scene_file(tmp_path, STRAIGHT, width=0.44)))
-    loop.driver.drive = lambda *_: Command(0.0, 0.6, 0.0)
+    loop.pilot.driver.drive = lambda *_: Command(0.0, 0.6, 0.0)
     list(loop.run())
     outcome = loop.outcome()
     assert outcome.touched

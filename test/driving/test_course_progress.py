@@ -44,3 +44,26 @@ def test_a_line_that_passes_itself_is_followed_in_order():
         distances.append(progress.distance)
     assert np.all(np.diff(distances) > 0)
     assert distances[-1] == pytest.approx(progress.length, abs=0.2)
+
+
+def test_a_closed_course_goes_on_from_lap_to_lap():
+    turn = np.linspace(0, 2 * math.pi, 2001)
+    ring = Course(3 * np.stack([np.cos(turn), np.sin(turn)], 1), 1.0, closed=True)
+    progress = CourseProgress(ring)
+    progress.locate(3 * math.cos(2.0), 3 * math.sin(2.0))
+    assert progress.distance == pytest.approx(6.0, abs=1e-3)
+    for angle in 2.0 + np.arange(0, 15.0, 0.05):
+        progress.advance_to(3.2 * math.cos(angle), 3.2 * math.sin(angle))
+        assert progress.distance == pytest.approx(3 * angle, abs=2e-3)
+        assert progress.offset == pytest.approx(-0.2, abs=1e-3)
+    progress.advance_to(3 * math.cos(angle - 0.1), 3 * math.sin(angle - 0.1))
+    assert progress.distance == pytest.approx(3 * (angle - 0.1), abs=2e-3), "back is no new lap"
+
+
+def test_backwards_over_the_start_is_less_than_nothing():
+    ring = Course(np.array([[0.0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]), 1.0, closed=True)
+    progress = CourseProgress(ring)
+    progress.advance_to(0.0, 0.5)
+    assert progress.distance == pytest.approx(-0.5)
+    progress.advance_to(0.5, 0.0)
+    assert progress.distance == pytest.approx(0.5)

@@ -35,7 +35,7 @@ def test_a_drive_is_summed_up_and_recorded(tmp_path):
     done = run(tmp_path, "--seed", "4", "--rate", "5", "--out", str(out))
     assert done.returncode == 0, done.stderr
     assert "finished" in done.stdout
-    assert re.search(r"cones touched\s*│ none", done.stdout)
+    assert re.search(r"touched\s*│ none", done.stdout)
     assert "ground_truth" in done.stderr
     about = json.loads((tmp_path / "drive.mcap.drive.json").read_text())
     assert about["seed"] == 4

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from toy_world import GREEN, LENSES, RED, Bicycle, detect, drive_course, s_course
 
-from simjudge.driving.driver import Driver, DriverParameters, pose_at
+from simjudge.driving.driver import Driver, DriverParameters
+from simjudge.driving.line_follower import pose_at
 from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
 from simjudge.vehicle.vehicle import VehicleState

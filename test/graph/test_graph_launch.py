@@ -74,7 +74,7 @@ def test_sim_ends_when_the_course_is_finished(tmp_path, namespace):
         out=tmp_path / "drive", rviz="false", robot_ns=namespace,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "touched no cone" in done.stdout + done.stderr
+    assert "touched nothing" in done.stdout + done.stderr
     assert len(read_set(tmp_path / "drive")) > 20
 
 

@@ -67,16 +67,33 @@ def test_other_sensors_are_recorded_and_waited_for():
 
 
 def test_somebody_else_may_drive():
-    made = programs(detector="ground_truth", drive="false", input_type="art_msgs/msg/VehicleInput")
+    made = programs(detector="ground_truth", driver="other", input_type="art_msgs/msg/VehicleInput")
     assert list(made) == ["sim_node"]
     assert made["sim_node"].parameters["input_type"] == "art_msgs/msg/VehicleInput"
     assert "wait_for" not in made["sim_node"].parameters
+
+
+def test_a_lidar_drives_without_a_detector(tmp_path):
+    made = programs(scene="track", driver="lidar", laps="2", out="drive")
+    assert list(made) == ["sim_node", "drive_node", "record_node"]
+    world, driver = made["sim_node"].parameters, made["drive_node"]
+    assert (world["driver"], world["laps"], world["ground_truth_detections"]) == ("lidar", 2, False)
+    awaited = {"drive_node scan/points", "drive_node vehicle/odometry", "record_node scan/points"}
+    assert awaited <= set(world["wait_for"])
+    assert (driver.parameters["driver"], driver.parameters["sensors"], driver.remappings) == ("lidar", "vlp16", ())
+    assert "camera/detections" not in made["record_node"].parameters["topics"]
+    two = tmp_path / "two.yaml"
+    two.write_text("low: {kind: lidar, rate: 10}\nroof: {kind: lidar, rate: 5}\n")
+    driver = programs(scene="track", driver="lidar", sensors=str(two))["drive_node"]
+    assert driver.remappings == (("scan/points", "low/points"),)
 
 
 @pytest.mark.parametrize(
     ("given", "kind", "words"),
     [
         ({"result": "x"}, UsageError, "result:= is the comparison's"),
+        ({"driver": "lidar", "reference": "x"}, UsageError, "driver:=lidar has none; take driver:=cones"),
+        ({"driver": "lidar", "sensors": "mti300"}, UsageError, "mti300 has no lidar on the car"),
         ({"detector": "ground_truth", "detect_reference": "true", "reference": "a"}, UsageError, "needs a detector"),
         ({"scene": "moon"}, UsageError, "moon"),
         ({"seed": "x"}, UsageError, "seed:=x: must be a whole number"),

@@ -118,7 +118,7 @@ CASES = [
     ("camera_bridge_node", "detect", {"calibration": "art1_camera"}, {"with a calibration"}),
     ("validation_node", "live", {"bootstrap": "0", "permutations": "0"}, {"live"}),
     ("sim_node", "sim", {"detector": "ground_truth"}, {"with `ground_truth_detections`"}),
-    ("drive_node", "sim", {"detector": "ground_truth"}, set()),
+    ("drive_node", "sim", {"detector": "ground_truth"}, {"with `driver` cones"}),
     ("replay_node", "replay", {"scene": "lab", "camera": "plain"}, {"with `trigger` image", "with `pose_type` pose"}),
 ]
 

@@ -21,7 +21,7 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from simjudge.capture.lock_step import MotionSample  # noqa: E402
-from simjudge.driving.closed_loop import DrivenFrame  # noqa: E402
+from simjudge.driving.closed_loop import DrivenCommand, DrivenFrame  # noqa: E402
 from simjudge.driving.drive import DriveOptions, make_closed_loop  # noqa: E402
 from simjudge.nodes.headers import message_stamp  # noqa: E402
 from simjudge.nodes.image_messages import to_rgb  # noqa: E402
@@ -68,7 +68,7 @@ def test_in_lock_step_the_nodes_drive_as_the_library_does(graph, heard, tmp_path
     graph.until(lambda: False, timeout=0.5)
     assert sim.returncode == 0, graph.output(sim)
     assert "finished" in graph.output(sim)
-    assert "touched no cone" in graph.output(sim)
+    assert "touched nothing" in graph.output(sim)
     moved = [event for event in events if isinstance(event, MotionSample)]
     frames = [event for event in events if isinstance(event, DrivenFrame)]
     assert [message_stamp(message) for message in heard.odometry] == [event.time for event in moved]
@@ -77,7 +77,8 @@ def test_in_lock_step_the_nodes_drive_as_the_library_does(graph, heard, tmp_path
     np.testing.assert_array_equal(places, [event.state.pose.position[:2] for event in moved])
     for messages in (heard.truth, heard.detections, heard.info, heard.inputs):
         assert [message_stamp(message) for message in messages] == [frame.event.stamp for frame in frames]
-    assert [m.steering for m in heard.inputs] == [frame.command.steering for frame in frames]
+    commands = [event.command for event in events if isinstance(event, DrivenCommand)]
+    assert [m.steering for m in heard.inputs] == [command.steering for command in commands]
     for message, frame in zip(heard.truth, frames, strict=True):
         boxes = [(each.box.x0, each.box.y0, each.box.x1, each.box.y1) for each in message.objects]
         np.testing.assert_array_equal(np.reshape(boxes, (-1, 4)), frame.captured.truth.objects.box)

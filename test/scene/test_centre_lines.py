@@ -64,6 +64,26 @@ def test_beside_is_to_the_left():
     assert np.linalg.norm(offset_line(circle, -0.5), axis=1) == pytest.approx(2.5 * np.ones(400), abs=1e-3)
 
 
+def test_closed_waypoints_come_back_smoothly(tmp_path):
+    turn = np.linspace(0, 2 * math.pi, 13)[:-1]
+    line = line_of(tmp_path, waypoints=(3 * np.stack([np.cos(turn), np.sin(turn)], 1)).tolist(), closed=True)
+    assert np.array_equal(line[0], line[-1])
+    assert length(line) == pytest.approx(6 * math.pi, rel=1e-3)
+    assert np.linalg.norm(line, axis=1) == pytest.approx(np.full(len(line), 3.0), abs=2e-3)
+    assert tightest_radius(line, closed=True) == pytest.approx(3.0, rel=0.03)
+    angle = headings(line, closed=True)
+    assert angle[0] == angle[-1] == pytest.approx(math.pi / 2, abs=1e-3)
+    inside = offset_line(line, 0.5, closed=True)
+    assert np.linalg.norm(inside, axis=1) == pytest.approx(np.full(len(line), 2.5), abs=5e-3)
+
+
+def test_closed_arcs_end_where_they_began(tmp_path):
+    pieces = [{"straight": 2}, {"left": 180, "radius": 1.5}, {"straight": 2}, {"left": 180, "radius": 1.5}]
+    line = line_of(tmp_path, arcs={"start": [0, 0, 0], "pieces": pieces}, closed=True)
+    assert np.array_equal(line[0], line[-1])
+    assert length(line) == pytest.approx(4 + 3 * math.pi, abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -76,6 +96,16 @@ def test_beside_is_to_the_left():
         ({"arcs": {"start": [0, 0, 0], "pieces": [{"up": 90}]}}, r"pieces\[0\]\.up: no such field; there are left"),
         ({"arcs": {"start": [0, 0], "pieces": [{"straight": 1}]}}, r"arcs\.start: 3 numbers"),
         ({"arcs": {"start": [0, 0, 0], "pieces": [{"straight": 1, "radius": 2}]}}, r"radius: no such field"),
+        ({"waypoints": [[0, 0], [1, 0]], "closed": True}, r"waypoints: three points or more, all apart"),
+        ({"waypoints": [[0, 0], [1, 0], [1, 1], [0, 0]], "closed": True}, r"the first is not given again at the end"),
+        (
+            {"arcs": {"start": [0, 0, 0], "pieces": [{"straight": 1}, {"left": 90, "radius": 1}]}, "closed": True},
+            r"arcs: they end 2\.236 m and 90\.0 degrees off their start",
+        ),
+        (
+            {"sine": {"from": [0, 0], "to": [4, 0], "amplitude": 1, "periods": 1}, "closed": True},
+            r"closed: a sine does not come back",
+        ),
         ({"sine": {"from": [0, 0], "to": [0, 0], "amplitude": 1, "periods": 1}}, r"sine\.to: another point"),
     ],
 )

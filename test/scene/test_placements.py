@@ -110,6 +110,23 @@ def test_cones_begin_and_end_later_than_the_line(tmp_path):
     assert 0.02 < np.abs(off).max() <= 0.05
 
 
+def test_a_closed_path_has_its_pieces_along_it(tmp_path):
+    turn = np.linspace(0, 2 * math.pi, 13)[:-1]
+    circle = (2 * np.stack([np.cos(turn), np.sin(turn)], 1)).tolist()
+    scene = read(tmp_path, path=COURSE | {"waypoints": circle, "closed": True, "facing": "along"})
+    assert scene.course.closed
+    assert np.array_equal(scene.course.centre_line[0], scene.course.centre_line[-1])
+    for class_id, radius in ((2, 1.55), (1, 2.45)):  # counter-clockwise: the left is inside
+        pieces = [each for each in scene.labelled() if each.class_id == class_id]
+        assert len(pieces) == math.ceil(2 * math.pi * radius / 0.5 - 0.01)
+        at = places(pieces)
+        assert np.hypot(at[:, 0], at[:, 1]) == pytest.approx(np.full(len(at), radius), abs=5e-3)
+        gaps = np.linalg.norm(np.diff(np.concatenate([at, at[:1]]), axis=0), axis=1)
+        assert np.ptp(gaps) < 0.01
+        along = np.array([each.pose.angles()[0] for each in pieces]) - np.arctan2(at[:, 1], at[:, 0])
+        assert np.cos(along - math.pi / 2) == pytest.approx(np.ones(len(at)), abs=1e-3)
+
+
 def test_a_path_without_cones_is_a_course_all_the_same(tmp_path):
     only_line = {key: value for key, value in COURSE.items() if key not in {"left", "right"}}
     scene = read(tmp_path, path=only_line)
@@ -124,6 +141,8 @@ def test_a_path_without_cones_is_a_course_all_the_same(tmp_path):
         ({"spacing": 0}, r"path\.spacing: a number above 0"),
         ({"left": "blue_cone"}, r"path\.left: there is no 'blue_cone'"),
         ({"lead_in": 5, "lead_out": 5}, r"path\.lead_in: nothing of the path is left"),
+        ({"closed": True, "lead_in": 1}, r"path\.lead_in: a closed path has neither start nor end"),
+        ({"facing": "up"}, r"path\.facing: there is no .up.; there are along, any"),
         ({"jitter": 1}, r"path\.jitter: a number from 0 to 0.225"),
         ({"sine": {"from": [0, 0], "to": [1, 0], "amplitude": 1, "periods": 1}}, r"; waypoints and sine are given"),
     ],

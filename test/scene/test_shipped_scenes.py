@@ -14,7 +14,8 @@ from simjudge.scene.centre_lines import tightest_radius
 from simjudge.scene.read import read_scene
 from simjudge.vehicle.vehicle_file import read_vehicle
 
-NAMES = ("lab", "lab_random", "hall", "hall_random")
+CONE_SCENES = ("lab", "lab_random", "hall", "hall_random")
+NAMES = (*CONE_SCENES, "track")
 RANDOM = {"lab_random", "hall_random"}
 MEASURED = Path(__file__).resolve().parents[3] / "shared" / "data" / "art1" / "cone_path_iros.csv"
 
@@ -23,7 +24,7 @@ def test_there_are_these():
     assert set(shipped_files(SCENE)) == set(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CONE_SCENES)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_they_are_light_and_whole(name, seed):
     scene = read_scene(name, seed)
@@ -69,7 +70,7 @@ def test_a_floor_is_about_as_bright_as_mid_grey(name):
             assert radiance.max() < 1
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - RANDOM))
+@pytest.mark.parametrize("name", sorted(set(CONE_SCENES) - RANDOM))
 def test_courses_can_be_driven(name):
     scene, car = read_scene(name), read_vehicle("art1")
     line = scene.course.centre_line
@@ -86,10 +87,31 @@ def test_courses_can_be_driven(name):
             assert gap > 0.6, thing.name
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - RANDOM))
+@pytest.mark.parametrize("name", sorted(set(CONE_SCENES) - RANDOM))
 def test_another_seed_moves_cones_a_little(name):
     one, other = (np.array([c.pose.position for c in read_scene(name, seed).labelled()]) for seed in (0, 1))
     assert 0 < np.abs(one - other).max() <= 0.04
+
+
+def test_a_track_goes_around_between_barriers_without_a_gap():
+    scene, car = read_scene("track"), read_vehicle("art1")
+    course = scene.course
+    assert course.closed
+    assert tightest_radius(course.centre_line, closed=True) > 1.5 * car.tightest_radius
+    ahead = np.diff(course.centre_line, axis=0)
+    turn = np.diff(np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0])))
+    assert min(np.sum(turn[turn > 0]), -np.sum(turn[turn < 0])) > 1.5, "it turns both ways"
+    pieces = [piece.pose.to_world(piece.mesh.vertices) for piece in scene.labelled()]
+    assert np.ptp(np.concatenate(pieces)[:, 2]) == pytest.approx(0.16)
+    for side in ("left", "right"):
+        own = [c for c, piece in zip(pieces, scene.labelled(), strict=True) if piece.name.startswith(f"course_{side}")]
+        for one, other in zip(own, own[1:] + own[:1], strict=True):
+            assert np.linalg.norm(one[:, None, :2] - other[None, :, :2], axis=2).min() < 0.04
+    for thing in scene.things:
+        if thing.collider.kind not in {"none", "plane"}:
+            corners = thing.pose.to_world(thing.mesh.vertices)[:, :2]
+            gap = np.linalg.norm(course.centre_line[:, None] - corners[None], axis=2).min()
+            assert gap > course.width / 2 - 0.06, thing.name
 
 
 def test_the_labs_measured_course_fits_into_the_lab(tmp_path):

@@ -1,0 +1,16 @@
+"""Who can drive, by name."""
+
+from __future__ import annotations
+
+CONES = "cones"
+"""By cones that a detector finds in the camera's images."""
+LIDAR = "lidar"
+"""By a lidar, between two barriers."""
+MANUAL = "manual"
+"""By hand."""
+OTHER = "other"
+"""By software of somebody else's, on a graph."""
+DRIVERS = (CONES, LIDAR)
+"""Who can drive without a graph."""
+DEFAULT_LIDAR = "vlp16"
+"""The sensors of a car that drives by lidar and whose user names none."""

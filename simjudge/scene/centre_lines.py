@@ -88,7 +88,8 @@ def headings(line: FloatArray, *, closed: bool = False) -> FloatArray:
         ahead = np.gradient(np.concatenate([line[-2:-1], line, line[1:2]]), axis=0)[1:-1]
     else:
         ahead = np.gradient(line, axis=0)
-    return np.arctan2(ahead[:, 1], ahead[:, 0])
+    angle: FloatArray = np.arctan2(ahead[:, 1], ahead[:, 0])
+    return angle
 
 
 def tightest_radius(line: FloatArray, *, closed: bool = False) -> float:

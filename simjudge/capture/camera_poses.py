@@ -24,6 +24,9 @@ from simjudge.sensors.camera.shutter import SECOND, frame_stamp_offset
 MOST_FRAMES = 1_000_000
 """Frames of one rendering at most."""
 
+_PATH_STEP = 20_000_000
+"""Nanoseconds between the poses of a course's path."""
+_PARTS = ("position", "orientation")
 _TRIES = 2000
 """Random poses that are tried for one frame."""
 _DIRECTIONS = 400
@@ -53,6 +56,13 @@ class CameraPoses(Protocol):
             stamps: times from the frame's stamp on, nanoseconds.
             engine: has the scene of this frame.
         """
+
+    @property
+    def mount(self) -> Pose:
+        """The optical frame in the body that moves."""
+
+    def path(self) -> Trajectory | None:
+        """Poses of the body with their times; None where each frame stands by itself."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +141,10 @@ class RandomPoses:
             if body is not None and self._is_free(body.position, engine, bodies):
                 return [body.optical_frame()] * len(stamps)
         raise SimjudgeError(f"scene {engine.scene.name}: {_TRIES} tries found no free place for a camera in its area")
+
+    def path(self) -> None:
+        """None: each frame stands by itself."""
+        return
 
     def _draw(self, random: np.random.Generator, engine: Engine, scripted: Poses) -> Pose | None:
         """A camera's body anywhere; None where it is outside the area."""
@@ -222,6 +236,13 @@ class CoursePoses:
         del index, engine
         return [self._base((stamp - SECOND) / SECOND * self.actual_speed) @ self.mount for stamp in stamps]
 
+    def path(self) -> Trajectory:
+        """base_link from the first frame's stamp to the last one's, 50 times a second."""
+        stamps = np.unique([*range(SECOND, self.stamp[-1], _PATH_STEP), self.stamp[-1]])
+        poses = [self._base((stamp - SECOND) / SECOND * self.actual_speed) for stamp in stamps.tolist()]
+        position, orientation = (np.array([getattr(each, name) for each in poses]) for name in _PARTS)
+        return Trajectory("the course", "map", "base_link", stamps, position, orientation)
+
     def _base(self, metres: float) -> Pose:
         """base_link at a distance along the line; its yaw goes smoothly from piece to piece of the line."""
         line, distances = self.course.centre_line, self._distances()
@@ -293,6 +314,10 @@ class FilePoses:
         if not self._moves_on(int(self.body.stamp[row]), max(stamps)):
             return [self.body.pose(row) @ self.mount] * len(stamps)
         return [pose @ self.mount for pose in TrajectoryInterpolator(self.body).poses(stamps)]
+
+    def path(self) -> Trajectory:
+        """The poses that were given."""
+        return self.body
 
     def _moves_on(self, first: int, last: int) -> bool:
         if first == last or len(self.body) < 2:

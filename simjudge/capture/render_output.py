@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from simjudge.capture.frame_store import FrameStore
-from simjudge.capture.render_plan import RenderPlan
+from simjudge.capture.render_plan import PlacedScene, RenderPlan
+from simjudge.capture.render_sensors import FIXED_FRAME, RenderedSensors
 from simjudge.core.errors import Losses
 from simjudge.core.files import record_beside
 from simjudge.core.frames import FrameSet
@@ -20,13 +21,11 @@ from simjudge.data.rosbag2.writing import write_recording
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera_messages import CameraMessages
 
-_FIXED_FRAME = "map"
-
 
 def write_rendering(
     plan: RenderPlan,
+    placed: PlacedScene,
     store: FrameStore,
-    class_names: Mapping[int, str],
     out: Path,
     about: Mapping[str, Any],
     sides: Sequence[str] = (),
@@ -35,8 +34,8 @@ def write_rendering(
 
     Args:
         plan: what was rendered.
+        placed: makes the engine with the placement of each frame, for the scans of lidars.
         store: holds all frames of the plan.
-        class_names: names of the scene's classes, by class id.
         out: x.mcap or x.db3, or the folder of a YOLO data set.
         about: from `describe_rendering`; goes into the recording's metadata or the data set's data.yaml too.
         sides: from `assign_sides`, for a data set.
@@ -48,12 +47,13 @@ def write_rendering(
         SimjudgeError: the output cannot be written.
     """
     stamps = np.array(plan.poses.stamp, np.int64)
-    frames = store.frames(out.name, plan.poses.frame_name, stamps, plan.camera.lens.size, dict(class_names))
+    class_names = dict(placed.engine.scene.class_names)
+    frames = store.frames(out.name, plan.poses.frame_name, stamps, plan.camera.lens.size, class_names)
     head = json.dumps({**about, "frames": []}, indent=2).removesuffix("[]\n}")
     rows = ",\n".join(f"    {json.dumps(frame)}" for frame in _describe_frames(plan, store))
     with record_beside(render_record_path(out), f"{head}[\n{rows}\n  ]\n}}\n"):
         if out.suffix in STORAGE_SUFFIXES:
-            return _write_recording(plan, store, frames, out, about)
+            return _write_recording(plan, placed, store, frames, out, about)
         write_yolo(frames, out, sides, {"rendered": dict(about)})
         return Losses()
 
@@ -73,12 +73,15 @@ def _describe_frames(plan: RenderPlan, store: FrameStore) -> list[dict[str, Any]
 
 
 def _write_recording(
-    plan: RenderPlan, store: FrameStore, frames: FrameSet, out: Path, about: Mapping[str, Any]
+    plan: RenderPlan, placed: PlacedScene, store: FrameStore, frames: FrameSet, out: Path, about: Mapping[str, Any]
 ) -> Losses:
-    messages = CameraMessages(plan.camera.lens.camera_info(plan.camera.name).calibration, _FIXED_FRAME)
+    sensors = RenderedSensors(plan, placed) if plan.sensors else None
+    messages = CameraMessages(plan.camera.lens.camera_info(plan.camera.name).calibration, FIXED_FRAME)
 
     def camera_messages(index: int) -> Iterator[tuple[str, Any]]:
         x, y, z, *quaternion = store.about(index)["camera"]
-        return messages.at(plan.poses.stamp[index], Pose((x, y, z), tuple(quaternion)))
+        yield from messages.at(plan.poses.stamp[index], Pose((x, y, z), tuple(quaternion)))
+        if sensors is not None:
+            yield from sensors.messages(index)
 
     return write_recording(frames, out, extra_messages=camera_messages, custom_data={"simjudge": json.dumps(about)})

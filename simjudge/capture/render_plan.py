@@ -18,6 +18,8 @@ from simjudge.engines.registry import make_engine
 from simjudge.scene.model import Scene
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.sensor_spec import SensorSpec
+from simjudge.vehicle.vehicle import Vehicle
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class RenderPlan:
         labelling: which objects are labelled.
         seed: seed of the placements and of the camera's noise.
         engine: name of the engine.
+        sensors: those beside the camera.
+        vehicle: the car that carries them; None where the poses are those of another body.
     """
 
     scene: str | Path
@@ -41,6 +45,8 @@ class RenderPlan:
     labelling: Labelling = field(default_factory=Labelling)
     seed: int = 0
     engine: str = "default"
+    sensors: tuple[SensorSpec, ...] = ()
+    vehicle: Vehicle | None = None
 
     def __post_init__(self) -> None:
         """Check that there are frames for all placements."""
@@ -125,7 +131,7 @@ def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, Any]:
         engine: the engine with the first placement.
     """
     camera, scene = plan.camera, engine.scene
-    return {
+    about = {
         "version": version(),
         "scene": {
             "name": scene.name,
@@ -139,6 +145,9 @@ def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, Any]:
         "engine": {"name": engine.name, "variant": engine.variant},
         "seed": plan.seed,
     }
+    if plan.sensors:
+        about["sensors"] = {"names": [spec.name for spec in plan.sensors], "sha256": hash_value(plan.sensors)}
+    return about
 
 
 def assign_sides(plan: RenderPlan, valid: float, test: float) -> list[str]:

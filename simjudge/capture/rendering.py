@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simjudge.capture.camera_path import camera_mount
+from simjudge.capture.camera_path import DEFAULT_CAR, camera_mount
 from simjudge.capture.camera_poses import MOST_FRAMES, RandomPoses
 from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import exposure_at, scripted_bodies
@@ -17,6 +17,7 @@ from simjudge.capture.kept_metering import describe_metering, metered_before
 from simjudge.capture.pose_choice import choose_camera_poses
 from simjudge.capture.render_output import render_record_path, write_rendering
 from simjudge.capture.render_plan import PlacedScene, RenderPlan, assign_sides, describe_rendering
+from simjudge.capture.render_sensors import check_rendered_sensors
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.installed import DEFAULT_CAMERA
@@ -24,6 +25,8 @@ from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progres
 from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.sensor_file import read_sensors
+from simjudge.vehicle.vehicle_file import read_vehicle
 
 _FRAMES_PER_PLACEMENT = 10
 """Frames that see one placement of a scene's random things, where poses are random and `scenes` is not given."""
@@ -65,6 +68,7 @@ def render(  # noqa: PLR0913 - the options of the command
     test: float = 0.0,
     vehicle: str | Path | None = None,
     mount: str | None = None,
+    sensors: str | Path | None = None,
     min_size: float = 5.0,
     min_visible: float = 0.25,
     engine: str = "default",
@@ -88,6 +92,8 @@ def render(  # noqa: PLR0913 - the options of the command
         vehicle: file or name of the car that carries the camera; None for art1.
         mount: the camera on the body, in place of a car: "x,y,z[,yaw,pitch,roll]" (metres, degrees), "body" or
             "optical".
+        sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge. A lidar makes
+            a scan for each frame, at its stamp; other sensors read along a path with times. For a recording only.
         min_size: smaller objects are not labelled, pixels.
         min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
         engine: "default" or "chrono".
@@ -113,7 +119,13 @@ def render(  # noqa: PLR0913 - the options of the command
         raise UsageError(f"--scenes {scenes}: must be 1 to {MOST_FRAMES}")
     if scenes is None:
         scenes = max(len(camera_poses.stamp) // _FRAMES_PER_PLACEMENT, 1) if str(poses) == "random" else 1
-    plan = RenderPlan(scene, seen_by, camera_poses, scenes, Labelling(min_size, min_visible), seed, engine)
+    specs = () if sensors is None else read_sensors(sensors)
+    if specs and not target.suffix:
+        raise UsageError(f"--sensors: a data set has room for images alone; give --out {target}.mcap, a recording")
+    car = None if mount is not None else read_vehicle(vehicle or DEFAULT_CAR)
+    check_rendered_sensors(specs, camera_poses, car)
+    labelling = Labelling(min_size, min_visible)
+    plan = RenderPlan(scene, seen_by, camera_poses, scenes, labelling, seed, engine, specs, car)
     sides = assign_sides(plan, valid, test)
     with closing(PlacedScene(plan)) as placed:
         about = describe_rendering(plan, placed.engine)
@@ -122,7 +134,7 @@ def render(  # noqa: PLR0913 - the options of the command
             with progress("rendering") as advance:
                 render_missing(plan, placed, store, advance)
             objects = sum(len(store.about(index)["visible"]) for index in range(len(plan)))
-            losses.extend(write_rendering(plan, store, placed.engine.scene.class_names, target, about, sides))
+            losses.extend(write_rendering(plan, placed, store, target, about, sides))
     store.remove()
     return RenderResult(target, render_record_path(target), len(plan), objects, losses)
 

@@ -72,13 +72,7 @@ class SensorReplay(ShortRepr):
 
     def __post_init__(self) -> None:
         """Refuse what recorded poses cannot tell."""
-        for spec in self.specs:
-            if spec.source != "simjudge":
-                raise UsageError(f"sensor {spec.name}: source {spec.source}: a replay computes it only by simjudge")
-            if spec.body != CAR:
-                raise UsageError(f"sensor {spec.name}: mount.body {spec.body}: poses of the car alone are recorded")
-            if isinstance(spec, EncodersSpec) and self.vehicle is None:
-                raise UsageError(f"sensor {spec.name}: encoders need a car: give --vehicle in place of --mount")
+        check_along_poses(self.specs, self.vehicle)
 
     def events(self, engine: Engine, losses: Losses) -> Iterator[SensorEvent]:
         """All readings, sensor by sensor.
@@ -133,6 +127,25 @@ class SensorReplay(ShortRepr):
         count = max(int((last - begin) / SECOND * spec.rate) + 1, 0)
         stamps: IntArray = begin + np.rint(np.arange(count) * (SECOND / spec.rate)).astype(np.int64)
         return stamps
+
+
+def check_along_poses(specs: Sequence[SensorSpec], vehicle: Vehicle | None) -> None:
+    """Refuse sensors whose readings poses of one body cannot tell.
+
+    Args:
+        specs: the sensors.
+        vehicle: the car whose poses are given; None where they are those of another body.
+
+    Raises:
+        UsageError: a sensor is Chrono's own, sits on another body, or counts the wheels of a car that is not known.
+    """
+    for spec in specs:
+        if spec.source != "simjudge":
+            raise UsageError(f"sensor {spec.name}: source {spec.source}: along given poses simjudge alone computes it")
+        if spec.body != CAR:
+            raise UsageError(f"sensor {spec.name}: mount.body {spec.body}: the poses are of the car alone")
+        if isinstance(spec, EncodersSpec) and vehicle is None:
+            raise UsageError(f"sensor {spec.name}: encoders need a car: give --vehicle in place of --mount")
 
 
 def body_in_scene(trajectory: Trajectory, alignment: Pose, offset: int) -> Trajectory:

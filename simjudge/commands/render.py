@@ -36,6 +36,9 @@ def render(
     mount: str | None = typer.Option(
         None, metavar="POSE", help="The camera on the body: x,y,z[,yaw,pitch,roll], metres and degrees; body; optical."
     ),
+    sensors: str | None = typer.Option(
+        None, metavar="FILE|NAME", help="The car's other sensors: lidars at each frame; others along a path with times."
+    ),
     min_size: float = typer.Option(5.0, min=0, metavar="PX", help="Smaller things are not labelled."),
     min_visible: float = typer.Option(0.25, min=0, max=1, help="Things seen by a smaller share are not labelled."),
     engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
@@ -61,6 +64,7 @@ def render(
         test=test,
         vehicle=vehicle,
         mount=mount,
+        sensors=sensors,
         min_size=min_size,
         min_visible=min_visible,
         engine=engine,

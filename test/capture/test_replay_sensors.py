@@ -99,8 +99,8 @@ def test_imu_and_encoders_of_a_steady_drive(specs, engine):
 
 
 @pytest.mark.parametrize(("text", "vehicle", "words"), [
-    ("{a: {kind: gyroscope, rate: 9, source: chrono}}", "art1", "source chrono: a replay computes it only by simjudge"),
-    ("{a: {kind: gyroscope, rate: 9, mount: {body: crate}}}", "art1", "poses of the car alone are recorded"),
+    ("{a: {kind: gyroscope, rate: 9, source: chrono}}", "art1", "source chrono: along given poses simjudge alone"),
+    ("{a: {kind: gyroscope, rate: 9, mount: {body: crate}}}", "art1", "the poses are of the car alone"),
     ("{a: {kind: encoders, rate: 9, ticks: 9}}", None, "encoders need a car: give --vehicle"),
 ])  # fmt: skip
 def test_what_poses_cannot_tell_is_refused(tmp_path, text, vehicle, words):

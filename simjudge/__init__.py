@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from simjudge.perception.loading import load_detector as load_detector
     from simjudge.perception.training import TrainedDetector as TrainedDetector
     from simjudge.perception.training import train as train
+    from simjudge.reports.cloud_pictures import CloudPictures as CloudPictures
+    from simjudge.reports.cloud_pictures import cloud_pictures as cloud_pictures
     from simjudge.reports.comparison_result import ComparisonResult as ComparisonResult
     from simjudge.reports.comparison_result import SweepResult as SweepResult
     from simjudge.reports.comparison_result import compare as compare
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     list_engines = availability.engine_availability
 
 _HOMES = {
+    "CloudPictures": "simjudge.reports.cloud_pictures",
     "CloudSet": "simjudge.data.clouds.cloud_set",
     "CompareSettings": "simjudge.studies.compare_settings",
     "ComparisonResult": "simjudge.reports.comparison_result",
@@ -89,6 +92,7 @@ _HOMES = {
     "calibrate_imu": "simjudge.reports.imu_calibration",
     "calibrate_lidar": "simjudge.sensors.lidar.lidar_calibration",
     "calibrate_noise": "simjudge.reports.noise_calibration",
+    "cloud_pictures": "simjudge.reports.cloud_pictures",
     "compare": "simjudge.reports.comparison_result",
     "compare_engines": "simjudge.reports.engine_comparison",
     "convert": "simjudge.data.conversion",

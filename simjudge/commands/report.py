@@ -1,4 +1,4 @@
-"""`simjudge report`: one self-contained HTML page from saved results."""
+"""`simjudge report`: one self-contained HTML page from saved results, or of a recording."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note
+from simjudge.commands.common import exit_if_lost, print_note, progress
 from simjudge.commands.options import takes_settings
 from simjudge.reports.report_settings import ReportSettings
 
@@ -15,14 +15,18 @@ from simjudge.reports.report_settings import ReportSettings
 @takes_settings
 def report(
     settings: ReportSettings,
-    folders: list[Path] = typer.Argument(..., metavar="DIR...", help="Folders that simjudge compare or sweep wrote."),
-    out: Path = typer.Option(Path("report.html"), "--out", "-o", help="The page to write; opens from disk."),
+    folders: list[Path] = typer.Argument(
+        ..., metavar="DIR...|RECORDING", help="Folders that simjudge compare or sweep wrote, or a recording."
+    ),
+    out: Path = typer.Option(
+        Path("report.html"), "--out", "-o", help="The page to write, of a recording also a folder; opens from disk."
+    ),
 ) -> None:
-    """Make one HTML page of saved results: verdicts, W1 against overlap, galleries, where the gap sits, sweeps."""
+    """Make one HTML page: of saved results (verdicts, galleries) or of a recording (clouds, pictures, GPS, IMU)."""
     from simjudge.reports.report import report as run
 
-    written = run(folders, out, settings=settings, log=print_note)
-    for line in written.verdicts:
+    written = run(folders, out, settings=settings, log=print_note, progress=progress)
+    for line in written.sentences:
         sys.stdout.write(f"{line}\n")
-    print_note(f"wrote {out}")
+    print_note(f"wrote {written.path}")
     exit_if_lost(written.losses)

@@ -13,10 +13,12 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import BoolArray, FloatArray, IntArray
-from simjudge.geometry.poses import Trajectory
+from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator, clean_trajectory
 
 _SECOND = 1_000_000_000
+_BODIES = ("base_link", "base_footprint")
+"""Frames of a robot's body (REP 105), the preferred one first."""
 
 
 @dataclass
@@ -151,6 +153,27 @@ class TransformTree:
         down, up = self._chain(parent, child)
         return [link for link in (*down, *up) if not link.static]
 
+    def static_mount(self, frame: str) -> tuple[str, Pose]:
+        """Find the body that carries a frame, through static links alone.
+
+        Args:
+            frame: of a sensor; a leading "/" is dropped.
+
+        Returns:
+            The body's frame, and the pose of `frame` in it: base_link or base_footprint (REP 105) where static links
+            lead there, else the frame at their top, which is `frame` itself where it hangs below none.
+
+        Raises:
+            SimjudgeError: frames hang below each other.
+        """
+        body, pose = frame.lstrip("/"), Pose()
+        for link in self._above(body):
+            if body in _BODIES or not link.static:
+                break
+            pose = Pose(link.position[-1], link.orientation[-1]) @ pose
+            body = link.parent
+        return body, pose
+
     def _chain(self, parent: str, child: str) -> tuple[list[TransformLink], list[TransformLink]]:
         """The links from `parent` to `child`: those to go down, in that order, and those to go up before."""
         known = self.frames()
@@ -206,7 +229,7 @@ def resolve_frames(tree: TransformTree, parent: str | None, child: str | None) -
         SimjudgeError: there are several roots, or no base_link and no base_footprint.
     """
     above = tree.root() if parent is None else parent.lstrip("/")
-    bases = [name for name in ("base_link", "base_footprint") if name in tree.frames()]
+    bases = [name for name in _BODIES if name in tree.frames()]
     below = child.lstrip("/") if child is not None else (bases[0] if bases else None)
     if above is None or below is None:
         lacking = "--parent" if above is None else "--child"

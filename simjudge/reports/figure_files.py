@@ -61,10 +61,31 @@ def save_figures(results: Sequence[Result], folder: Path) -> list[Path]:
                 figure = draw()
             except NothingToDrawError:
                 continue
-            for kind in KINDS:
-                path = own / f"{name}.{kind}"
-                _save(figure, path, kind)
-                written.append(path)
+            written += save_figure(figure, own / name)
+    return written
+
+
+def save_figure(figure: ReportFigure, path: Path) -> list[Path]:
+    """Save a figure as SVG, as PDF and as PNG.
+
+    Args:
+        figure: what is saved.
+        path: without the suffix; its folder is made if it does not exist, files of the same names are replaced.
+
+    Returns:
+        The files.
+
+    Raises:
+        SimjudgeError: a file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SimjudgeError(f"{path.parent}: cannot be made: {error.strerror}") from error
+    written = [path.with_name(f"{path.name}.{kind}") for kind in KINDS]
+    for kind, file in zip(KINDS, written, strict=True):
+        with atomic_file(file) as temporary:
+            figure.savefig(temporary, format=kind, dpi=PNG_DPI)
     return written
 
 
@@ -81,15 +102,6 @@ def _figures(result: Result) -> list[tuple[str, Callable[[], ReportFigure]]]:
     if result.curves:
         out.append(("sweep", lambda: sweep_curves(result)))
     return out
-
-
-def _save(figure: ReportFigure, path: Path, kind: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SimjudgeError(f"{path.parent}: cannot be made: {error.strerror}") from error
-    with atomic_file(path) as temporary:
-        figure.savefig(temporary, format=kind, dpi=PNG_DPI)
 
 
 def _file_name(text: str) -> str:

@@ -21,6 +21,8 @@ _VARIABLES = {colour: f"var(--{name})" for name, colour in reversed(LIGHT.items(
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _COORDINATES = ("d", "x", "y", "transform")
+_KEPT = {"path": ("id",), "image": ("width", "height")}
+"""Further attributes that an element needs, by its tag."""
 _ROOT_STYLE = "stroke-linejoin:round;stroke-linecap:butt"
 """What matplotlib says in a style rule for all elements."""
 _DROPPED = ("metadata", "style", "clipPath", "title")
@@ -100,7 +102,7 @@ def _attributes(node: Element) -> Iterator[tuple[str, str]]:
         elif key in _COORDINATES:
             if not value.startswith("rotate(-0 "):
                 yield key, _LONG_NUMBER.sub(_shorter, " ".join(value.split()))
-        elif key == "href" or (key == "id" and node.tag.endswith("path")):
+        elif key == "href" or key in _KEPT.get(node.tag.rpartition("}")[2], ()):
             yield key, value
 
 

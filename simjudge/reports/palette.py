@@ -6,7 +6,7 @@ the same figure is readable in light mode, in dark mode and on paper.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from simjudge.context.verdicts import (
     CANNOT_TELL,
@@ -67,8 +67,32 @@ def verdict_colour(verdict: str) -> tuple[int, int, int]:
     Returns:
         Red, green and blue, 0-255.
     """
-    digits = DARK[VERDICT_COLOURS[verdict]].removeprefix("#")
-    red, green, blue = bytes.fromhex(digits)
+    return rgb(DARK[VERDICT_COLOURS[verdict]])
+
+
+def class_colours(names: Iterable[str]) -> dict[str, tuple[int, int, int]]:
+    """The colours of classes on images, clouds and in RViz: those of the report on a dark ground.
+
+    Args:
+        names: all classes that are shown together, in any order.
+
+    Returns:
+        Red, green and blue, 0-255, by name.
+    """
+    ordered = sorted(set(names))
+    return {name: rgb(DARK[colour]) for name, colour in zip(ordered, series_colours(ordered), strict=True)}
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """Read a colour of a palette.
+
+    Args:
+        colour: as "#rrggbb".
+
+    Returns:
+        Red, green and blue, 0-255.
+    """
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
     return red, green, blue
 
 

@@ -1,17 +1,20 @@
-"""`simjudge report` as a function: the page of saved results, their numbers as CSV, their figures as files."""
+"""`simjudge report` as a function: the page of saved results, with tables and figures, or the page of a recording."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from simjudge.core.errors import UsageError
 from simjudge.core.files import check_output
-from simjudge.core.progress import Log, no_log
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.reports.figure_files import save_figures
 from simjudge.reports.latex import is_latex_table, write_latex
 from simjudge.reports.number_table import is_number_table, write_csv
 from simjudge.reports.page import is_report, write_report
+from simjudge.reports.recording_page import report_recording
 from simjudge.reports.report_settings import Report, ReportSettings
 from simjudge.reports.sentences import SetNames, headline, verdict_sentence
 
@@ -23,31 +26,45 @@ def report(
     *,
     settings: ReportSettings,
     log: Log = no_log,
+    progress: ProgressBar = no_progress,
 ) -> Report:
-    """Make one self-contained HTML page of saved results: verdicts, galleries, where the gap sits.
+    """Make one self-contained HTML page of saved results, or of a recording.
+
+    Results: verdicts, galleries, where the gap sits. A recording: its point clouds from above and in perspective beside
+    the camera's pictures, the course, GPS tracks, IMUs over time.
 
     Args:
-        folders: folders that `compare` or `sweep` wrote, or one of them.
-        out: the page to write; an earlier page there is replaced.
+        folders: folders that `compare` or `sweep` wrote, or one of them; or one recording.
+        out: the page to write; an earlier page there is replaced. Of a recording also a folder for it.
         settings: all settings at once; keywords change single ones.
         log: receives a line for every file that was written.
+        progress: opens a progress bar.
 
     Returns:
         The report.
 
     Raises:
-        UsageError: a label is for nothing that is there.
+        UsageError: a label is for nothing that is there, or a recording stands beside something else.
         SimjudgeError: a folder holds no result, a file in it is damaged, or something cannot be written.
     """
     given = [folders] if isinstance(folders, str | Path) else folders
+    recordings = [Path(each) for each in given if is_recording(Path(each))]
+    if recordings:
+        if len(given) > 1:
+            raise UsageError(f"{recordings[0]}: a recording has a page of its own; report it alone")
+        return report_recording(recordings[0], Path(out), settings, log, progress)
+    return _report_results([Path(each) for each in given], Path(out), settings, log)
+
+
+def _report_results(folders: Sequence[Path], out: Path, settings: ReportSettings, log: Log) -> Report:
     csv, latex, figures = settings.csv, settings.latex, settings.figures
-    for path, is_own in ((Path(out), is_report), (csv, is_number_table), (latex, is_latex_table)):
+    for path, is_own in ((out, is_report), (csv, is_number_table), (latex, is_latex_table)):
         if path is not None and check_output(path, is_own, overwrite=settings.overwrite):
             log(f"note: {path} is there already and will be replaced")
     if figures is not None and not settings.overwrite:
         check_output(figures)
     labels = dict(settings.label or ())
-    results, losses = write_report([Path(folder) for folder in given], Path(out), settings.title, labels)
+    results, losses = write_report(folders, out, settings.title, labels)
     if csv is not None:
         write_csv(csv, results)
         log(f"wrote {csv}")
@@ -56,9 +73,9 @@ def report(
         log(f"wrote {latex}")
     if figures is not None:
         log(f"wrote {len(save_figures(results, figures))} files into {figures}")
-    verdicts = []
+    sentences = []
     for result in results:
         for entry in result.entries if result.overall is not None else ():
             sentence = verdict_sentence(entry, SetNames.of_result(result))
-            verdicts.append(f"{result.name}: {entry.label}: {headline(entry)}: {sentence}")
-    return Report(Path(out), verdicts, losses)
+            sentences.append(f"{result.name}: {entry.label}: {headline(entry)}: {sentence}")
+    return Report(out, sentences, losses)

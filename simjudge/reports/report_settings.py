@@ -56,18 +56,34 @@ class ReportSettings(Settings):
         csv, latex: files for the numbers and for the tables; None for none.
         figures: folder for the figures; None for none.
         overwrite: whether files that no report wrote may be replaced; earlier pages and tables always are.
+        instants: of a recording, how many clouds its page shows.
+        at: of a recording, the instants that its page shows in their place, seconds from the first cloud.
+        radius: of a recording, metres around the sensor that its pictures of clouds show; None chooses.
+        topic, image_topic: of a recording, the clouds and the camera that are shown.
     """
 
-    title: str = setting("", "Heading of the page; by default the question that it answers.")
+    title: str = setting("", "Heading of the page; by default the question that it answers, or the recording's name.")
     label: Labels | None = setting(
         None, "Name on the page of a set (a, b or its name) or of a result; repeatable.", form=_LABELS
     )
     csv: Path | None = setting(None, "Also write the numbers, one row a result and class.")
     latex: Path | None = setting(None, "Also write the table of each result as LaTeX, for papers.")
     figures: Path | None = setting(
-        None, "Also write each figure as SVG, PDF and PNG, into a subfolder a result of this folder."
+        None, "Also write each figure as SVG, PDF and PNG into this folder; results have a subfolder each."
     )
     overwrite: bool = setting(default=False, help="Replace files that no report wrote.")
+    instants: int = setting(
+        4, "Of a recording: how many instants show its clouds, spread evenly over it.", low=1, high=1000
+    )
+    at: tuple[float, ...] | None = setting(
+        None, "Of a recording: these instants instead, from its first cloud, as 1.5,3.", unit="s", low=0
+    )
+    radius: float | None = setting(
+        None, "Of a recording: how far around the car its clouds are shown; by default a square with nearly all of it.",
+        unit="m", low=0.01, high=100_000,
+    )  # fmt: skip
+    topic: str | None = setting(None, "Of a recording: topic of the clouds; by default all that a sensor measured.")
+    image_topic: str | None = setting(None, "Of a recording: topic of the camera's pictures beside the clouds.")
 
 
 @dataclass(frozen=True)
@@ -76,14 +92,14 @@ class Report:
 
     Attributes:
         path: the page; it opens from disk.
-        verdicts: one sentence for every result and class.
+        sentences: the verdict of every result and class; of a recording, the numbers of every sensor.
         losses: what could not be shown, such as damaged crops.
     """
 
     path: Path
-    verdicts: list[str]
+    sentences: list[str]
     losses: Losses = field(default_factory=Losses, repr=False)
 
     def __str__(self) -> str:
-        """The verdicts, one a line."""
-        return "\n".join(self.verdicts)
+        """The sentences, one a line."""
+        return "\n".join(self.sentences)

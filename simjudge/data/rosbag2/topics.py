@@ -89,6 +89,21 @@ def choose_topics(
     )
 
 
+def camera_topics(types: Mapping[str, str]) -> dict[str, str]:
+    """The cameras of a recording: those that take photographs, if there are any.
+
+    Args:
+        types: message type by topic name.
+
+    Returns:
+        A topic for each camera, by the name that its topics share; the raw one where it has both.
+    """
+    # Raw ones come last here, and replace their compressed twins.
+    found = sorted((t for t, kind in types.items() if kind in _IMAGE.types), key=lambda t: (types[t] == IMAGE, t))
+    photographs = [t for t in found if not _NO_PHOTOGRAPH.search(t)]
+    return dict(sorted((_camera(t), t) for t in photographs or found))
+
+
 def _images(where: str, types: Mapping[str, str], named: str | None) -> tuple[str, ...]:
     found = [t for t, kind in types.items() if kind in _IMAGE.types]
     if named is not None:
@@ -96,7 +111,7 @@ def _images(where: str, types: Mapping[str, str], named: str | None) -> tuple[st
         if len({_camera(t) for t in of_camera}) != 1 or named in types:
             return (_checked(where, types, _IMAGE, named),)
         return tuple(sorted(of_camera, key=lambda t: types[t] != IMAGE))
-    cameras = sorted({_camera(t) for t in found if not _NO_PHOTOGRAPH.search(t)} or {_camera(t) for t in found})
+    cameras = camera_topics(types)
     if len(cameras) > 1:
         raise SimjudgeError(_ambiguous(where, _IMAGE, found))
     # Raw first: where both are there, the compressed one is a copy with losses.

@@ -15,6 +15,7 @@ import importlib
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray
@@ -40,11 +41,16 @@ def geodetic_to_ecef(longitude: float, latitude: float, altitude: float) -> Floa
     Returns:
         float64 (3,), metres.
     """
-    lam, phi = math.radians(longitude), math.radians(latitude)
-    normal = SEMI_MAJOR / math.sqrt(1 - _SQUARED * math.sin(phi) ** 2)
-    around = (normal + altitude) * math.cos(phi)
-    up = (normal * (1 - _SQUARED) + altitude) * math.sin(phi)
-    return np.array([around * math.cos(lam), around * math.sin(lam), up])
+    return _ecef(longitude, latitude, altitude)
+
+
+def _ecef(longitude: npt.ArrayLike, latitude: npt.ArrayLike, altitude: npt.ArrayLike) -> FloatArray:
+    """Of one place or of many: (..., 3)."""
+    lam, phi, high = np.radians(longitude), np.radians(latitude), np.asarray(altitude, np.float64)
+    normal = SEMI_MAJOR / np.sqrt(1 - _SQUARED * np.sin(phi) ** 2)
+    around = (normal + high) * np.cos(phi)
+    up = (normal * (1 - _SQUARED) + high) * np.sin(phi)
+    return np.stack([around * np.cos(lam), around * np.sin(lam), up], -1)
 
 
 def enu_to_geodetic(metres: FloatArray, reference: Triple) -> FloatArray:
@@ -68,6 +74,26 @@ def enu_to_geodetic(metres: FloatArray, reference: Triple) -> FloatArray:
             z + math.cos(phi) * north + math.sin(phi) * up,
         ], -1)
     )  # fmt: skip
+
+
+def geodetic_to_enu(places: FloatArray, reference: Triple) -> FloatArray:
+    """Metres east, north and up of a place.
+
+    Args:
+        places: (N, 3): latitude and longitude, degrees, and altitude above the ellipsoid, metres.
+        reference: longitude, latitude (degrees) and altitude (m) of the place.
+
+    Returns:
+        float64 (N, 3), in the tangent plane of the reference: the inverse of `enu_to_geodetic`.
+    """
+    lam, phi = math.radians(reference[0]), math.radians(reference[1])
+    x, y, z = (_ecef(places[:, 1], places[:, 0], places[:, 2]) - geodetic_to_ecef(*reference)).T
+    outward = math.cos(lam) * x + math.sin(lam) * y
+    return np.stack([
+        math.cos(lam) * y - math.sin(lam) * x,
+        math.cos(phi) * z - math.sin(phi) * outward,
+        math.sin(phi) * z + math.cos(phi) * outward,
+    ], -1)  # fmt: skip
 
 
 def ecef_to_geodetic(points: FloatArray) -> FloatArray:

@@ -1,0 +1,214 @@
+"""What of a recording its page shows: clouds and boxes, pictures, the course, GPS tracks, IMUs with their truth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.frames import FrameSet
+from simjudge.core.progress import ProgressBar, no_progress
+from simjudge.core.text import nearest_name
+from simjudge.data.rosbag2.reading import read_recording
+from simjudge.data.rosbag2.recorded_poses import TRANSFORMS, pose_topics, read_poses
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.topics import camera_topics
+from simjudge.geometry.poses import Pose, Trajectory
+from simjudge.geometry.transforms import TransformTree
+from simjudge.sensors.gps_recording import FIX, GpsTrack, read_gps
+from simjudge.sensors.imu_recording import IMU, read_imu
+from simjudge.sensors.inertial.imu_calibration import ImuSeries
+from simjudge.sensors.lidar.point_cloud import CLOUD_TYPE
+from simjudge.sensors.recorded_clouds import (
+    TRUTH,
+    CloudSeries,
+    RecordedBoxes,
+    cloud_topics,
+    read_boxes,
+    read_clouds,
+    read_static_transforms,
+)
+
+_NOT_SHOWN = "parts that cannot be shown"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordedLidar(ShortRepr):
+    """A lidar of a recording.
+
+    Attributes:
+        clouds: what it measured.
+        boxes: the labelled boxes by stamp, nanoseconds.
+        body: the frame that its points are drawn in: that of the car where the recording says how it is mounted.
+        mount: pose of the points' frame in `body`.
+    """
+
+    clouds: CloudSeries
+    boxes: dict[int, RecordedBoxes]
+    body: str
+    mount: Pose
+
+
+@dataclass(eq=False, repr=False)
+class RecordedSensors(ShortRepr):
+    """What was recorded of a drive.
+
+    Attributes:
+        path: the recording.
+        start, end: recording times of the first and the last message, nanoseconds.
+        lidars: with clouds.
+        frames: the camera's pictures and their labels, None where there are none.
+        courses: the recorded poses.
+        gps, imus: readings by topic, each with the truth where it was recorded.
+        notes: what is worth saying although nothing is lost.
+        losses: what could not be read.
+    """
+
+    path: Path
+    start: int
+    end: int
+    lidars: list[RecordedLidar] = field(default_factory=list)
+    frames: FrameSet | None = None
+    courses: list[Trajectory] = field(default_factory=list)
+    gps: list[tuple[GpsTrack, GpsTrack | None]] = field(default_factory=list)
+    imus: list[tuple[str, ImuSeries, ImuSeries | None]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    losses: Losses = field(default_factory=Losses)
+
+
+def read_recorded_sensors(
+    path: Path, topic: str | None = None, image_topic: str | None = None, progress: ProgressBar = no_progress
+) -> RecordedSensors:
+    """Read what a recording holds of a drive's sensors.
+
+    Args:
+        path: a recording.
+        topic: of the clouds; None: every topic of clouds that a sensor measured.
+        image_topic: of the camera; None: the only one, else the first by name, which a note says.
+        progress: opens a progress bar.
+
+    Raises:
+        UsageError: there is no such topic of clouds.
+        SimjudgeError: the recording cannot be read, or holds nothing that can be shown.
+    """
+    recording = Recording(path)
+    reader = _Reader(recording)
+    out = reader.out
+    with progress("clouds") as advance:
+        topics = _chosen(recording, topic)
+        tree = reader.read_mounts()
+        for done, name in enumerate(topics):
+            advance(done, len(topics))
+            reader.read_lidar(name, tree)
+    reader.read_camera(image_topic)
+    reader.read_courses()
+    reader.read_gps()
+    reader.read_imus()
+    if not (out.lidars or out.courses or out.gps or out.imus):
+        held = ", ".join(sorted(recording.topics)) or "no topic at all"
+        raise SimjudgeError(
+            f"{path}: holds no point cloud, IMU, GPS fix or pose to show{out.losses.reason}; it holds {held}. simjudge"
+            " compare judges pictures with labels"
+        )
+    return out
+
+
+class _Reader:
+    """Reads one part of a recording after the other; a part that cannot be read is counted, and the others go on."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.out = RecordedSensors(recording.path, *(recording.span() or (0, 0)), notes=list(recording.notes))
+        self._count(recording.losses)
+        self._types = {info.topic: info.type for info in recording.topic_infos() if info.count}
+
+    def read_mounts(self) -> TransformTree:
+        with self._part() as losses:
+            return read_static_transforms(self.recording, losses)
+        return TransformTree(str(self.recording.path))
+
+    def read_lidar(self, topic: str, tree: TransformTree) -> None:
+        with self._part() as losses:
+            clouds = read_clouds(self.recording, topic, losses)
+            if len(clouds):
+                boxes = read_boxes(self.recording, topic, losses)
+                self.out.lidars.append(RecordedLidar(clouds, boxes, *tree.static_mount(clouds.frame)))
+
+    def read_camera(self, image_topic: str | None) -> None:
+        """The pictures and their labels."""
+        cameras = list(camera_topics(self._types).values())
+        if image_topic is None and not cameras:
+            return
+        if image_topic is None and len(cameras) > 1:
+            image_topic = cameras[0]
+            self.out.notes.append(
+                f"of several cameras {image_topic} is shown; --image-topic chooses: {', '.join(cameras)}"
+            )
+        with self._part() as losses:
+            self.out.frames = read_recording(self.recording.path, image_topic=image_topic)
+            losses.extend(self.out.frames.losses)
+
+    def read_courses(self) -> None:
+        """All topics of poses; transforms only where there is none."""
+        topics = pose_topics(self.recording)
+        for name in [name for name, kind in topics.items() if kind != TRANSFORMS] or topics:
+            with self._part() as losses:
+                poses = read_poses(self.recording.path, name)
+                losses.extend(poses.losses)
+                self.out.courses.append(poses.trajectory)
+
+    def read_gps(self) -> None:
+        for name, truth in self._with_truth(FIX):
+            with self._part() as losses:
+                track = read_gps(self.recording, name, losses)
+                exact = read_gps(self.recording, truth, losses) if truth else None
+                if len(track):
+                    self.out.gps.append((track, exact))
+
+    def read_imus(self) -> None:
+        for name, truth in self._with_truth(IMU):
+            with self._part() as losses:
+                series, lost = read_imu(self.recording.path, name)
+                losses.extend(lost)
+                self.out.imus.append((name, series, read_imu(self.recording.path, truth)[0] if truth else None))
+
+    def _with_truth(self, kind: str) -> list[tuple[str, str]]:
+        """The topics of a type, each with that of its truth, "" where there is none."""
+        held = sorted(topic for topic, its_kind in self._types.items() if its_kind == kind)
+        beside = {topic for topic in held if topic.endswith(TRUTH) and topic.removesuffix(TRUTH) in held}
+        return [(topic, topic + TRUTH if topic + TRUTH in beside else "") for topic in held if topic not in beside]
+
+    @contextmanager
+    def _part(self) -> Iterator[Losses]:
+        losses = Losses()
+        self.recording.losses = Losses()
+        try:
+            yield losses
+        except SimjudgeError as error:
+            losses.add(_NOT_SHOWN, str(error))
+        for each in (losses, self.recording.losses):
+            self._count(each)
+
+    def _count(self, losses: Losses) -> None:
+        """Take losses over; a damaged stretch of the file is met again by each part, and counts once."""
+        known = self.out.losses
+        for kind, count in losses.counts.items():
+            places = losses.examples[kind]
+            if known.examples.get(kind, [])[:1] == places[:1]:
+                known.counts[kind] = max(known.counts[kind], count)
+            else:
+                known.extend(Losses(counts=Counter({kind: count}), examples={kind: places}))
+
+
+def _chosen(recording: Recording, topic: str | None) -> list[str]:
+    if topic is None:
+        return cloud_topics(recording)
+    every = [info.topic for info in recording.topic_infos() if info.type == CLOUD_TYPE]
+    name = topic if topic in every else "/" + topic.lstrip("/")
+    if name not in every:
+        raise UsageError(f"{recording.path}: {topic} is no topic of point clouds in it{nearest_name(topic, every)}")
+    return [name]

@@ -1,0 +1,247 @@
+"""Point clouds, and the 3-D boxes beside them, out of a recording: what a topic holds, and single clouds of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.transform import Rotation
+
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FloatArray, IntArray
+from simjudge.data.rosbag2.interfaces import recorded_types
+from simjudge.data.rosbag2.recorded_poses import TRANSFORMS, decoded_messages, header_stamp, transform_fields
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, format_seconds
+from simjudge.geometry.transforms import TransformTree
+from simjudge.sensors.lidar.point_cloud import CLOUD_TYPE, Table, read_cloud
+
+BOXES_TYPE = "simjudge_msgs/msg/LabelledBoxArray"
+TRUTH = "/ground_truth"
+"""How a topic ends that holds the truth beside the topic of the same name without it."""
+_RINGS = ("ring", "channel", "line", "laser_number", "laser_id")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordedBoxes(ShortRepr):
+    """K labelled 3-D boxes of one cloud, in its frame.
+
+    Attributes:
+        class_id: int64 (K,).
+        class_name: K names, "" where there is none.
+        centre: (K, 3), metres.
+        rotation: (K, 3, 3), the box's axes to the frame's.
+        size: (K, 3), along the box's own axes, metres.
+    """
+
+    class_id: IntArray
+    class_name: list[str]
+    centre: FloatArray
+    rotation: FloatArray
+    size: FloatArray
+
+    def __len__(self) -> int:
+        """The number of boxes."""
+        return len(self.class_id)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CloudSeries(ShortRepr):
+    """The clouds of one topic, C of them, in order of their stamps; points stay in the recording.
+
+    Attributes:
+        recording, topic: where they are.
+        frame: of the points.
+        stamp: int64 (C,), nanoseconds: of the headers; where all of those are 0, the times of recording.
+        points: int64 (C,), number of points with a place: finite, and not 0 0 0.
+        empty: int64 (C,), number of points without one.
+        nearest, farthest: (C,), distance from the sensor, metres; NaN for a cloud without points.
+        rings: number of different rings in all clouds, 0 where the points have none.
+    """
+
+    recording: Recording
+    topic: str
+    frame: str
+    stamp: IntArray
+    points: IntArray
+    empty: IntArray
+    nearest: FloatArray
+    farthest: FloatArray
+    rings: int
+    locations: tuple[MessageLocation, ...]
+
+    def __len__(self) -> int:
+        """The number of clouds."""
+        return len(self.stamp)
+
+    def read(self, row: int) -> FloatArray:
+        """Read the points of one cloud that have a place.
+
+        Args:
+            row: number of the cloud.
+
+        Returns:
+            (N, 3), in the frame `frame`, metres.
+        """
+        stored = self.recording.topics[self.topic]
+        types = recorded_types(((stored.type, stored.definition),))
+        message = types.deserialize_cdr(self.recording.read(self.locations[row]), stored.type)
+        where = f"{self.recording.path}: {self.topic} at {format_seconds(int(self.stamp[row]))}"
+        return cloud_points(read_cloud(message, where), where)
+
+
+@dataclass
+class _Rows:
+    """Clouds as they come."""
+
+    frame: str = ""
+    rings: set[int] = field(default_factory=set)
+    stamp: list[int] = field(default_factory=list)
+    time: list[int] = field(default_factory=list)
+    numbers: list[tuple[int, int, float, float]] = field(default_factory=list)
+    locations: list[MessageLocation] = field(default_factory=list)
+
+    def add(self, stored: StoredMessage, message: Any, where: str, losses: Losses) -> None:
+        try:
+            table = read_cloud(message, where)
+            points = cloud_points(table, where)
+        except SimjudgeError as error:
+            losses.add("clouds that cannot be read", str(error))
+            return
+        distance = np.linalg.norm(points, axis=1)
+        near, far = (float(distance.min()), float(distance.max())) if len(points) else (np.nan, np.nan)
+        self.frame = self.frame or str(message.header.frame_id)
+        self.numbers.append((len(points), len(table) - len(points), near, far))
+        ring = next((name for name in _RINGS if name in (table.dtype.names or ())), None)
+        if ring is not None:
+            self.rings |= set(np.unique(table[ring]).tolist())
+        self.stamp.append(header_stamp(message.header))
+        self.time.append(stored.time)
+        self.locations.append(stored.location)
+
+
+def cloud_topics(recording: Recording) -> list[str]:
+    """The topics of point clouds that a sensor measured.
+
+    Args:
+        recording: open for reading.
+
+    Returns:
+        Names, sorted; without those that hold the truth beside another.
+    """
+    held = [info.topic for info in recording.topic_infos() if info.type == CLOUD_TYPE and info.count]
+    return [topic for topic in held if not (topic.endswith(TRUTH) and topic.removesuffix(TRUTH) in held)]
+
+
+def cloud_points(table: Table, where: str) -> FloatArray:
+    """The points of a cloud that have a place: drivers write NaN, or 0 0 0, where a beam has no return.
+
+    Args:
+        table: a row a point.
+        where: names the cloud in messages.
+
+    Returns:
+        (N, 3), metres.
+
+    Raises:
+        SimjudgeError: the table lacks x, y or z.
+    """
+    names = table.dtype.names or ()
+    if not {"x", "y", "z"} <= set(names):
+        raise SimjudgeError(f"{where}: has no fields x, y and z; it has {', '.join(names) or 'none'}")
+    points = np.stack([table[name].astype(np.float64) for name in "xyz"], -1)
+    return np.asarray(points[np.isfinite(points).all(1) & points.any(1)])
+
+
+def read_clouds(recording: Recording, topic: str, losses: Losses) -> CloudSeries:
+    """Read what a topic of point clouds holds.
+
+    Args:
+        recording: open for reading.
+        topic: of PointCloud2.
+        losses: takes the messages that cannot be read.
+
+    Returns:
+        The clouds; empty where none can be read.
+    """
+    rows = _Rows()
+    for stored, message in decoded_messages(recording, {topic}, losses):
+        rows.add(stored, message, f"{recording.path}: {topic} at {format_seconds(stored.time)}", losses)
+    stamp = np.array(rows.stamp if any(rows.stamp) else rows.time, np.int64)
+    order = np.argsort(stamp, kind="stable")
+    points, empty, nearest, farthest = np.array(rows.numbers, np.float64).reshape(-1, 4)[order].T
+    return CloudSeries(
+        recording, topic, rows.frame, stamp[order], points.astype(np.int64), empty.astype(np.int64),
+        nearest, farthest, len(rows.rings), tuple(rows.locations[row] for row in order.tolist()),
+    )  # fmt: skip
+
+
+def read_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, RecordedBoxes]:
+    """Read the labelled boxes beside a topic of clouds: those of TOPIC/boxes, else of the only topic of boxes.
+
+    Args:
+        recording: open for reading.
+        topic: of the clouds.
+        losses: takes the messages that cannot be decoded.
+
+    Returns:
+        Boxes by stamp, nanoseconds; nothing where none were recorded.
+    """
+    held = [info.topic for info in recording.topic_infos() if info.type == BOXES_TYPE]
+    name = f"{topic}/boxes" if f"{topic}/boxes" in held else held[0] if len(held) == 1 else ""
+    if not name:
+        return {}
+    return {
+        header_stamp(message.header): boxes_of_message(message)
+        for _, message in decoded_messages(recording, {name}, losses)
+    }
+
+
+def boxes_of_message(message: Any) -> RecordedBoxes:
+    """The boxes of a simjudge_msgs/LabelledBoxArray.
+
+    Args:
+        message: of a recording or of a topic.
+    """
+    held = message.boxes
+    places, turns = [each.pose.position for each in held], [each.pose.orientation for each in held]
+    quaternion = np.array([(q.x, q.y, q.z, q.w) for q in turns], np.float64).reshape(-1, 4)
+    # A quaternion that nobody filled in means an upright box.
+    quaternion[~quaternion.any(1)] = (0, 0, 0, 1)
+    rotation = Rotation.from_quat(quaternion).as_matrix() if len(held) else np.empty((0, 3, 3))
+    return RecordedBoxes(
+        np.array([each.class_id for each in held], np.int64),
+        [str(each.class_name) for each in held],
+        _vectors(places),
+        rotation,
+        _vectors([each.size for each in held]),
+    )
+
+
+def read_static_transforms(recording: Recording, losses: Losses) -> TransformTree:
+    """Read the transforms that hold for ever.
+
+    Args:
+        recording: open for reading.
+        losses: takes the messages that cannot be decoded.
+
+    Returns:
+        The transforms of all topics called tf_static.
+
+    Raises:
+        SimjudgeError: a frame has two parents.
+    """
+    found = [info.topic for info in recording.topic_infos() if info.type == TRANSFORMS]
+    topics = {topic for topic in found if topic.endswith("tf_static")}
+    tree = TransformTree(f"{recording.path}: tf_static")
+    for _, message in decoded_messages(recording, topics, losses) if topics else ():
+        for transform in message.transforms:
+            tree.add(**transform_fields(transform), static=True)
+    return tree
+
+
+def _vectors(places: list[Any]) -> npt.NDArray[np.float64]:
+    return np.array([(each.x, each.y, each.z) for each in places], np.float64).reshape(-1, 3)

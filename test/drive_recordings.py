@@ -5,7 +5,8 @@ import math
 import numpy as np
 from bag_samples import SECOND, TYPES, image, write_mcap
 
-from simjudge.sensors.lidar.point_cloud import POINT, cloud_message
+from simjudge.data.rosbag2.cloud_messages import cloud_message
+from simjudge.sensors.lidar.point_cloud import POINT
 
 CLOUDS, RATE = 5, 10
 START = 1_700_000_000 * SECOND

@@ -9,29 +9,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.core.text import nearest_name
 from simjudge.data.rosbag2.reading import read_recording
+from simjudge.data.rosbag2.recorded_clouds import TRUTH, choose_cloud_topic
 from simjudge.data.rosbag2.recorded_poses import TRANSFORMS, pose_topics, read_poses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.topics import camera_topics
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.transforms import TransformTree
+from simjudge.sensors.cloud_series import (
+    CloudSeries,
+    RecordedBoxes,
+    measured_cloud_topics,
+    read_boxes,
+    read_cloud_series,
+    read_static_transforms,
+)
 from simjudge.sensors.gps_recording import FIX, GpsTrack, read_gps
 from simjudge.sensors.imu_recording import IMU, read_imu
 from simjudge.sensors.inertial.imu_calibration import ImuSeries
-from simjudge.sensors.lidar.point_cloud import CLOUD_TYPE
-from simjudge.sensors.recorded_clouds import (
-    TRUTH,
-    CloudSeries,
-    RecordedBoxes,
-    cloud_topics,
-    read_boxes,
-    read_clouds,
-    read_static_transforms,
-)
 
 _NOT_SHOWN = "parts that cannot be shown"
 
@@ -133,7 +131,7 @@ class _Reader:
 
     def read_lidar(self, topic: str, tree: TransformTree) -> None:
         with self._part() as losses:
-            clouds = read_clouds(self.recording, topic, losses)
+            clouds = read_cloud_series(self.recording, topic, losses)
             if len(clouds):
                 boxes = read_boxes(self.recording, topic, losses)
                 self.out.lidars.append(RecordedLidar(clouds, boxes, *tree.static_mount(clouds.frame)))
@@ -206,9 +204,5 @@ class _Reader:
 
 def _chosen(recording: Recording, topic: str | None) -> list[str]:
     if topic is None:
-        return cloud_topics(recording)
-    every = [info.topic for info in recording.topic_infos() if info.type == CLOUD_TYPE]
-    name = topic if topic in every else "/" + topic.lstrip("/")
-    if name not in every:
-        raise UsageError(f"{recording.path}: {topic} is no topic of point clouds in it{nearest_name(topic, every)}")
-    return [name]
+        return measured_cloud_topics(recording)
+    return [choose_cloud_topic(recording, topic if topic in recording.topics else "/" + topic.lstrip("/"))]

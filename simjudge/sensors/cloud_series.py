@@ -6,23 +6,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FloatArray, IntArray
-from simjudge.data.rosbag2.interfaces import recorded_types
-from simjudge.data.rosbag2.recorded_poses import TRANSFORMS, decoded_messages, header_stamp, transform_fields
+from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.rosbag2.cloud_messages import read_cloud
+from simjudge.data.rosbag2.interfaces import BOXES_3D, recorded_types
+from simjudge.data.rosbag2.recorded_clouds import TRUTH, cloud_topics
+from simjudge.data.rosbag2.recorded_poses import (
+    TRANSFORMS,
+    decoded_messages,
+    header_stamp,
+    pose_numbers,
+    transform_fields,
+)
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, format_seconds
 from simjudge.geometry.transforms import TransformTree
-from simjudge.sensors.lidar.point_cloud import CLOUD_TYPE, Table, read_cloud
-
-BOXES_TYPE = "simjudge_msgs/msg/LabelledBoxArray"
-TRUTH = "/ground_truth"
-"""How a topic ends that holds the truth beside the topic of the same name without it."""
-_RINGS = ("ring", "channel", "line", "laser_number", "laser_id")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,7 +92,7 @@ class CloudSeries(ShortRepr):
         types = recorded_types(((stored.type, stored.definition),))
         message = types.deserialize_cdr(self.recording.read(self.locations[row]), stored.type)
         where = f"{self.recording.path}: {self.topic} at {format_seconds(int(self.stamp[row]))}"
-        return cloud_points(read_cloud(message, where), where)
+        return lidar_points(read_cloud(message, where), where).stored.astype(np.float64)
 
 
 @dataclass
@@ -106,24 +108,22 @@ class _Rows:
 
     def add(self, stored: StoredMessage, message: Any, where: str, losses: Losses) -> None:
         try:
-            table = read_cloud(message, where)
-            points = cloud_points(table, where)
+            points = lidar_points(read_cloud(message, where), where)
         except SimjudgeError as error:
             losses.add("clouds that cannot be read", str(error))
             return
-        distance = np.linalg.norm(points, axis=1)
+        distance = np.linalg.norm(points.stored.astype(np.float64), axis=1)
         near, far = (float(distance.min()), float(distance.max())) if len(points) else (np.nan, np.nan)
         self.frame = self.frame or str(message.header.frame_id)
-        self.numbers.append((len(points), len(table) - len(points), near, far))
-        ring = next((name for name in _RINGS if name in (table.dtype.names or ())), None)
-        if ring is not None:
-            self.rings |= set(np.unique(table[ring]).tolist())
+        self.numbers.append((len(points), points.empty, near, far))
+        if points.ring is not None:
+            self.rings |= set(np.unique(points.ring).tolist())
         self.stamp.append(header_stamp(message.header))
         self.time.append(stored.time)
         self.locations.append(stored.location)
 
 
-def cloud_topics(recording: Recording) -> list[str]:
+def measured_cloud_topics(recording: Recording) -> list[str]:
     """The topics of point clouds that a sensor measured.
 
     Args:
@@ -132,31 +132,11 @@ def cloud_topics(recording: Recording) -> list[str]:
     Returns:
         Names, sorted; without those that hold the truth beside another.
     """
-    held = [info.topic for info in recording.topic_infos() if info.type == CLOUD_TYPE and info.count]
+    held = [topic for topic in cloud_topics(recording) if recording.counts[topic]]
     return [topic for topic in held if not (topic.endswith(TRUTH) and topic.removesuffix(TRUTH) in held)]
 
 
-def cloud_points(table: Table, where: str) -> FloatArray:
-    """The points of a cloud that have a place: drivers write NaN, or 0 0 0, where a beam has no return.
-
-    Args:
-        table: a row a point.
-        where: names the cloud in messages.
-
-    Returns:
-        (N, 3), metres.
-
-    Raises:
-        SimjudgeError: the table lacks x, y or z.
-    """
-    names = table.dtype.names or ()
-    if not {"x", "y", "z"} <= set(names):
-        raise SimjudgeError(f"{where}: has no fields x, y and z; it has {', '.join(names) or 'none'}")
-    points = np.stack([table[name].astype(np.float64) for name in "xyz"], -1)
-    return np.asarray(points[np.isfinite(points).all(1) & points.any(1)])
-
-
-def read_clouds(recording: Recording, topic: str, losses: Losses) -> CloudSeries:
+def read_cloud_series(recording: Recording, topic: str, losses: Losses) -> CloudSeries:
     """Read what a topic of point clouds holds.
 
     Args:
@@ -190,35 +170,32 @@ def read_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, Re
     Returns:
         Boxes by stamp, nanoseconds; nothing where none were recorded.
     """
-    held = [info.topic for info in recording.topic_infos() if info.type == BOXES_TYPE]
+    held = [info.topic for info in recording.topic_infos() if info.type == BOXES_3D]
     name = f"{topic}/boxes" if f"{topic}/boxes" in held else held[0] if len(held) == 1 else ""
     if not name:
         return {}
-    return {
-        header_stamp(message.header): boxes_of_message(message)
-        for _, message in decoded_messages(recording, {name}, losses)
-    }
+    out = {}
+    for _, message in decoded_messages(recording, {name}, losses):
+        stamp = header_stamp(message.header)
+        out[stamp] = boxes = boxes_of_message(message)
+        where = f"{recording.path}: {name} at {format_seconds(stamp)}"
+        losses.add("boxes with numbers that are not finite", where, len(message.boxes) - len(boxes))
+    return out
 
 
 def boxes_of_message(message: Any) -> RecordedBoxes:
-    """The boxes of a simjudge_msgs/LabelledBoxArray.
+    """The boxes of a simjudge_msgs/LabelledBoxArray, without those whose numbers are not finite or that have no turn.
 
     Args:
         message: of a recording or of a topic.
     """
-    held = message.boxes
-    places, turns = [each.pose.position for each in held], [each.pose.orientation for each in held]
-    quaternion = np.array([(q.x, q.y, q.z, q.w) for q in turns], np.float64).reshape(-1, 4)
-    # A quaternion that nobody filled in means an upright box.
-    quaternion[~quaternion.any(1)] = (0, 0, 0, 1)
-    rotation = Rotation.from_quat(quaternion).as_matrix() if len(held) else np.empty((0, 3, 3))
-    return RecordedBoxes(
-        np.array([each.class_id for each in held], np.int64),
-        [str(each.class_name) for each in held],
-        _vectors(places),
-        rotation,
-        _vectors([each.size for each in held]),
-    )
+    rows = [(*pose_numbers(each.pose.position, each.pose.orientation), *_vector(each.size)) for each in message.boxes]
+    table = np.array(rows, np.float64).reshape(-1, 10)
+    kept = np.isfinite(table).all(1) & table[:, 3:7].any(1)
+    table, held = table[kept], [message.boxes[row] for row in np.flatnonzero(kept).tolist()]
+    rotation = Rotation.from_quat(table[:, 3:7]).as_matrix() if held else np.empty((0, 3, 3))
+    class_id = np.array([each.class_id for each in held], np.int64)
+    return RecordedBoxes(class_id, [str(each.class_name) for each in held], table[:, :3], rotation, table[:, 7:])
 
 
 def read_static_transforms(recording: Recording, losses: Losses) -> TransformTree:
@@ -243,5 +220,5 @@ def read_static_transforms(recording: Recording, losses: Losses) -> TransformTre
     return tree
 
 
-def _vectors(places: list[Any]) -> npt.NDArray[np.float64]:
-    return np.array([(each.x, each.y, each.z) for each in places], np.float64).reshape(-1, 3)
+def _vector(numbers: Any) -> tuple[float, float, float]:
+    return float(numbers.x), float(numbers.y), float(numbers.z)

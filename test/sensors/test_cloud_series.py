@@ -10,7 +10,7 @@ from drive_recordings import CLOUDS, START, cloud, points_of, write_drive
 from simjudge.core.errors import Losses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.transforms import TransformTree
-from simjudge.sensors.recorded_clouds import cloud_topics, read_boxes, read_clouds
+from simjudge.sensors.cloud_series import measured_cloud_topics, read_boxes, read_cloud_series
 
 TURN = (0.0, 0.0, math.sin(math.pi / 4), math.cos(math.pi / 4))
 
@@ -21,11 +21,11 @@ def recording(tmp_path_factory):
 
 
 def test_clouds_without_the_truth_beside_them(recording):
-    assert cloud_topics(recording) == ["/scan/points"]
+    assert measured_cloud_topics(recording) == ["/scan/points"]
 
 
 def test_numbers_are_those_of_a_loop(recording):
-    found = read_clouds(recording, "/scan/points", Losses())
+    found = read_cloud_series(recording, "/scan/points", Losses())
     assert len(found) == CLOUDS
     assert (found.frame, found.rings) == ("roof_link", 4)
     for row in range(CLOUDS):
@@ -53,15 +53,15 @@ def test_what_cannot_be_read_is_counted_and_stamps_are_put_in_order(tmp_path):
     flat.fields = [field for field in flat.fields if field.name != "z"]
     messages = [("/p", START + 10 * k, each) for k, each in enumerate([*good, cut, flat])]
     losses = Losses()
-    found = read_clouds(Recording(write_drive(tmp_path / "d.mcap", messages)), "/p", losses)
+    found = read_cloud_series(Recording(write_drive(tmp_path / "d.mcap", messages)), "/p", losses)
     assert found.stamp.tolist() == [START + 1, START + 2, START + 3]
     assert losses.counts == {"clouds that cannot be read": 2}
-    assert "no fields x, y and z; it has x, y, intensity, ring, time" in losses.lines()[0]
+    assert "has no field z; it has x, y, intensity, ring, time" in losses.lines()[0]
 
 
 def test_stamps_that_nobody_filled_in_are_those_of_recording(tmp_path):
     messages = [("/p", START + k * SECOND, cloud(0, [(1.0, 2.0, 3.0)])) for k in range(3)]
-    found = read_clouds(Recording(write_drive(tmp_path / "d.mcap", messages)), "/p", Losses())
+    found = read_cloud_series(Recording(write_drive(tmp_path / "d.mcap", messages)), "/p", Losses())
     assert found.stamp.tolist() == [START + k * SECOND for k in range(3)]
 
 

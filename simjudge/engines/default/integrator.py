@@ -298,10 +298,14 @@ class Integrator:
             direction = there / distance
             n_l = t.dot(spot.normal, direction)
             lit = spot.valid & (n_l > 0) & (t.dot(spot.facet, direction) > 0) & (distance < lamp[3])
-            lit = lit & ~t.blocked(spot.off, direction, distance, lit, together=together)
-            reflected = reflection(direction, n_l)
-            strength = n_l / square * shading.lamp_window(t.xp, distance * lamp[7])
-            return t.select(lit, t.vector([lamp[4], lamp[5], lamp[6]]) * strength * reflected, 0.0)
+
+            def shine() -> Any:
+                seen = lit & ~t.blocked(spot.off, direction, distance, lit, together=together)
+                strength = n_l / square * shading.lamp_window(t.xp, distance * lamp[7])
+                reflected = reflection(direction, n_l)
+                return t.select(seen, t.vector([lamp[4], lamp[5], lamp[6]]) * strength * reflected, 0.0)
+
+            return t.where(lit, shine)
 
         light = t.add_up(self._lamp_count, spot.valid, of_lamp, n_v)
         sun = self._surroundings.sun

@@ -27,26 +27,31 @@ class MitsubaTracer:
     everywhere = True
     wavefront = 1 << 21
 
-    def __init__(self, vertices: Sequence[Floats], faces: Sequence[Faces], first_face: Any) -> None:
-        """Build it from the things' triangles, vertices in the world."""
+    def __init__(
+        self, vertices: Sequence[Floats], faces: Sequence[Faces], first_face: Any, movable: Sequence[bool]
+    ) -> None:
+        """Build it from the things' triangles, vertices in the world.
+
+        Things that can move have a tree of their own: where they are put elsewhere, the tree of all the others, which
+        is most of the triangles, need not be built anew.
+        """
         self._meshes = [_mesh(index, v, f) for index, (v, f) in enumerate(zip(vertices, faces, strict=True))]
-        content = {mesh.id(): mesh for mesh in self._meshes}
-        # Merged meshes would lose which thing was hit.
-        self._scene = mi.load_dict({"type": "scene", **content}, optimize=False)
-        self._parameters = mi.traverse(self._scene)
+        self._movable = list(movable)
+        self._trees = [_Tree(self._among(kind)) for kind in (False, True)]
         things = np.zeros((max(map(_registered, self._meshes), default=0) + 1, 2), np.int32)
         for index, mesh in enumerate(self._meshes):
             things[_registered(mesh)] = index, first_face[index]
         self._things = self.table(things)
 
+    def _among(self, movable: bool) -> list[Any]:
+        return [mesh for mesh, moves in zip(self._meshes, self._movable, strict=True) if moves == movable]
+
     def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:  # noqa: ARG002
-        for index, vertices in moved.items():
-            self._parameters[f"{self._meshes[index].id()}.vertex_positions"] = mi.Float(_aligned(vertices))
-        if moved:
-            self._parameters.update()
+        for kind, tree in enumerate(self._trees):
+            tree.move({self._meshes[i].id(): v for i, v in moved.items() if self._movable[i] == bool(kind)})
 
     def close(self) -> None:
-        del self._parameters, self._scene, self._meshes, self._things
+        del self._trees, self._meshes, self._things
         # Dr.Jit keeps what was freed for arrays of the same size: another scene's have other sizes.
         dr.flush_malloc_cache()
 
@@ -96,13 +101,23 @@ class MitsubaTracer:
         return mi.Float(integer)
 
     def hit(self, origin: Any, direction: Any, active: Any) -> Hit:
-        found = self._scene.ray_intersect_preliminary(mi.Ray3f(origin, direction), coherent=True, active=active)
-        valid = found.is_valid() & active
-        thing = self.row(self._things, dr.reinterpret_array(mi.UInt32, found.shape), 2, valid)
-        return Hit(valid, found.t, thing[0], thing[1] + mi.Int32(found.prim_index), found.prim_uv.x, found.prim_uv.y)
+        standing, moving = self._trees
+        found, valid = standing.first(mi.Ray3f(origin, direction), active)
+        distance = dr.select(valid, found.t, dr.inf)
+        other, nearer = moving.first(mi.Ray3f(origin, direction, distance, 0.0, []), active)
+        shape, prim = (dr.select(nearer, getattr(other, k), getattr(found, k)) for k in ("shape", "prim_index"))
+        uv = dr.select(nearer, other.prim_uv, found.prim_uv)
+        valid = valid | nearer
+        thing = self.row(self._things, dr.reinterpret_array(mi.UInt32, shape), 2, valid)
+        distance = dr.select(nearer, other.t, found.t)
+        return Hit(valid, distance, thing[0], thing[1] + mi.Int32(prim), uv.x, uv.y)
 
     def blocked(self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool) -> Any:
-        return self._scene.ray_test(mi.Ray3f(origin, direction, distance, 0.0, []), coherent=together, active=active)
+        ray = mi.Ray3f(origin, direction, distance, 0.0, [])
+        standing, moving = self._trees
+
+        blocked = moving.any(ray, active, together)
+        return blocked | standing.any(ray, active & ~blocked, together)
 
     def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:
         lamps = dr.opaque(mi.UInt32, count)
@@ -117,6 +132,9 @@ class MitsubaTracer:
         start = (dr.zeros(mi.UInt32, width), dr.zeros(mi.Vector3f, width))
         return dr.while_loop(start, more, add, labels=("lamp", "light"))[1]
 
+    def where(self, mask: Any, work: Callable[[], Any]) -> Any:
+        return dr.if_stmt((), mask, work, lambda: dr.zeros(mi.Vector3f))
+
     def means(self, vector: Any, block: int) -> Floats:
         dr.eval(vector)  # at once: each number's mean would follow all rays anew
         if block > 1:
@@ -126,6 +144,31 @@ class MitsubaTracer:
     def host(self, *arrays: Any) -> list[Any]:
         dr.eval(*arrays)
         return [np.array(array).T for array in arrays]
+
+
+class _Tree:
+    """Some of the meshes, in a tree for rays."""
+
+    def __init__(self, meshes: Sequence[Any]) -> None:
+        # Merged meshes would lose which thing was hit.
+        self._scene = mi.load_dict({"type": "scene", **{mesh.id(): mesh for mesh in meshes}}, optimize=False)
+        self._parameters = mi.traverse(self._scene)
+        self._empty = not meshes
+
+    def move(self, vertices: Mapping[str, Floats]) -> None:
+        for mesh, moved in vertices.items():
+            self._parameters[f"{mesh}.vertex_positions"] = mi.Float(_aligned(moved))
+        if vertices:
+            self._parameters.update()
+
+    def first(self, ray: Any, active: Any) -> tuple[Any, Any]:
+        if self._empty:
+            return dr.zeros(mi.PreliminaryIntersection3f, dr.width(ray.d)), mi.Bool(False)
+        found = self._scene.ray_intersect_preliminary(ray, coherent=True, active=active)
+        return found, found.is_valid() & active
+
+    def any(self, ray: Any, active: Any, together: bool) -> Any:
+        return self._scene.ray_test(ray, coherent=together, active=active) if not self._empty else mi.Bool(False)
 
 
 def _aligned(values: Any) -> Any:

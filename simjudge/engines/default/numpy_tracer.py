@@ -104,6 +104,9 @@ class NumpyTracer:
             total += term(i)
         return total
 
+    def where(self, mask: Any, work: Callable[[], Any]) -> Any:
+        return np.where(mask, work(), np.float32(0)) if np.any(mask) else np.zeros((3, 1), np.float32)
+
     def means(self, vector: Any, block: int) -> Floats:
         mean: Floats = vector.reshape(3, -1, block).mean(2, dtype=np.float32).T
         return mean

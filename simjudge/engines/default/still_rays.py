@@ -36,7 +36,7 @@ class StillRays:
         planes = [_planes(thing) for thing in meshes]
         self._normals = np.concatenate([*(normal for normal, _ in planes), np.full((1, 3), np.nan)])
         self._offsets = np.concatenate([*(offset for _, offset in planes), np.full(1, np.nan)])
-        self._tracer = make_tracer(meshes, first_face) if meshes else None
+        self._tracer = make_tracer(meshes, first_face, [False] * len(meshes)) if meshes else None
 
     def cast(self, origins: FloatArray, directions: FloatArray) -> Hits:
         """What rays hit first.

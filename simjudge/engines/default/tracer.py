@@ -248,6 +248,17 @@ class Tracer(Protocol):
             The sum.
         """
 
+    def where(self, mask: Any, work: Callable[[], Any]) -> Any:
+        """What some work gives where a mask is true, else zeros; rays nearby of which none needs it do not wait for it.
+
+        Args:
+            mask: mask.
+            work: gives a vector of three.
+
+        Returns:
+            The vector.
+        """
+
     def means(self, vector: Any, block: int) -> Floats:
         """A vector (N, 3) on the host, averaged over each `block` in a row.
 

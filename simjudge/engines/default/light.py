@@ -57,8 +57,8 @@ class Light:
         self._at = [thing.pose for thing in self._things]
         self._rotations = np.array([pose.rotation_matrix() for pose in self._at]).reshape(-1, 3, 3)
         self._positions = np.array([pose.position for pose in self._at]).reshape(-1, 3)
-        movable = [thing.motion != "static" for thing in scene.things] + [True] * len(extra_things)
-        self._tracer = make_tracer(self._things, packed.first_face, movable)
+        moving = [thing.motion == "scripted" for thing in scene.things] + [True] * len(extra_things)
+        self._tracer = make_tracer(self._things, packed.first_face, moving)
         self._integrator = Integrator(self._tracer, packed)
         self._tracer.move({}, self._rotations, self._positions)
         self._integrator.set_rotations(self._rotations)
@@ -208,13 +208,13 @@ def _dealt(rays: int, scene_states: int, number: int) -> tuple[int, ...]:
     return (number % rays,)
 
 
-def make_tracer(things: Sequence[Thing], first_face: Integers, movable: Sequence[bool]) -> Tracer:
+def make_tracer(things: Sequence[Thing], first_face: Integers, moving: Sequence[bool]) -> Tracer:
     """The tracer that can run here, with things where the scene has them.
 
     Args:
         things: of the scene and the car.
         first_face: int32 (T,), each thing's first among the faces of all things.
-        movable: which of them are moved now and then.
+        moving: which of them move all the time.
 
     Returns:
         Mitsuba's tracer, or the one in NumPy where Mitsuba cannot run.
@@ -230,7 +230,7 @@ def make_tracer(things: Sequence[Thing], first_face: Integers, movable: Sequence
     load_mitsuba()
     from simjudge.engines.default.mitsuba_tracer import MitsubaTracer  # noqa: PLC0415 - needs its variant set
 
-    return MitsubaTracer(vertices, [thing.mesh.faces for thing in things], first_face, movable)
+    return MitsubaTracer(vertices, [thing.mesh.faces for thing in things], first_face, moving)
 
 
 def _side(rays_per_pixel: int) -> int:

@@ -28,27 +28,23 @@ class MitsubaTracer:
     wavefront = 1 << 21
 
     def __init__(
-        self, vertices: Sequence[Floats], faces: Sequence[Faces], first_face: Any, movable: Sequence[bool]
+        self, vertices: Sequence[Floats], faces: Sequence[Faces], first_face: Any, moving: Sequence[bool]
     ) -> None:
         """Build it from the things' triangles, vertices in the world.
 
-        Things that can move have a tree of their own: where they are put elsewhere, the tree of all the others, which
-        is most of the triangles, need not be built anew.
+        The few that move all the time have a tree of their own, so that the tree of all others is seldom built anew.
         """
         self._meshes = [_mesh(index, v, f) for index, (v, f) in enumerate(zip(vertices, faces, strict=True))]
-        self._movable = list(movable)
-        self._trees = [_Tree(self._among(kind)) for kind in (False, True)]
+        self._moving = list(moving)
+        self._trees = [_Tree([m for m, k in zip(self._meshes, moving, strict=True) if k == kind]) for kind in (0, 1)]
         things = np.zeros((max(map(_registered, self._meshes), default=0) + 1, 2), np.int32)
         for index, mesh in enumerate(self._meshes):
             things[_registered(mesh)] = index, first_face[index]
         self._things = self.table(things)
 
-    def _among(self, movable: bool) -> list[Any]:
-        return [mesh for mesh, moves in zip(self._meshes, self._movable, strict=True) if moves == movable]
-
     def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:  # noqa: ARG002
         for kind, tree in enumerate(self._trees):
-            tree.move({self._meshes[i].id(): v for i, v in moved.items() if self._movable[i] == bool(kind)})
+            tree.move({self._meshes[i].id(): v for i, v in moved.items() if self._moving[i] == kind})
 
     def close(self) -> None:
         del self._trees, self._meshes, self._things
@@ -101,10 +97,10 @@ class MitsubaTracer:
         return mi.Float(integer)
 
     def hit(self, origin: Any, direction: Any, active: Any) -> Hit:
-        standing, moving = self._trees
+        standing, others = self._trees
         found, valid = standing.first(mi.Ray3f(origin, direction), active)
         distance = dr.select(valid, found.t, dr.inf)
-        other, nearer = moving.first(mi.Ray3f(origin, direction, distance, 0.0, []), active)
+        other, nearer = others.first(mi.Ray3f(origin, direction, distance, 0.0, []), active)
         shape, prim = (dr.select(nearer, getattr(other, k), getattr(found, k)) for k in ("shape", "prim_index"))
         uv = dr.select(nearer, other.prim_uv, found.prim_uv)
         valid = valid | nearer
@@ -114,10 +110,10 @@ class MitsubaTracer:
 
     def blocked(self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool) -> Any:
         ray = mi.Ray3f(origin, direction, distance, 0.0, [])
-        standing, moving = self._trees
+        standing, others = self._trees
 
-        blocked = moving.any(ray, active, together)
-        return blocked | standing.any(ray, active & ~blocked, together)
+        blocked = others.any(ray, active, together=together)
+        return blocked | standing.any(ray, active & ~blocked, together=together)
 
     def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:
         lamps = dr.opaque(mi.UInt32, count)
@@ -163,12 +159,12 @@ class _Tree:
 
     def first(self, ray: Any, active: Any) -> tuple[Any, Any]:
         if self._empty:
-            return dr.zeros(mi.PreliminaryIntersection3f, dr.width(ray.d)), mi.Bool(False)
+            return dr.zeros(mi.PreliminaryIntersection3f, dr.width(ray.d)), mi.Bool(False)  # noqa: FBT003
         found = self._scene.ray_intersect_preliminary(ray, coherent=True, active=active)
         return found, found.is_valid() & active
 
-    def any(self, ray: Any, active: Any, together: bool) -> Any:
-        return self._scene.ray_test(ray, coherent=together, active=active) if not self._empty else mi.Bool(False)
+    def any(self, ray: Any, active: Any, *, together: bool) -> Any:
+        return self._scene.ray_test(ray, coherent=together, active=active) if not self._empty else mi.Bool(False)  # noqa: FBT003
 
 
 def _aligned(values: Any) -> Any:

@@ -42,6 +42,10 @@ def image_from_parts(size: tuple[int, int], parts: Sequence[npt.NDArray[Any]]) -
     """
     width, height = size
     values = np.concatenate(parts)
-    out = np.empty_like(values)
-    out[pixel_order(size)] = values
-    return out.reshape(height, width, *values.shape[1:])
+    return values[_places(size)].reshape(height, width, *values.shape[1:])
+
+
+@lru_cache(maxsize=_SIZES)
+def _places(size: tuple[int, int]) -> npt.NDArray[np.int64]:
+    """Where in `pixel_order` each pixel stands, row by row."""
+    return np.argsort(pixel_order(size))

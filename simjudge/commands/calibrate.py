@@ -57,6 +57,7 @@ def imu(
 
 
 @app.command("noise")
+@takes_finite_numbers
 @takes_settings
 def noise(
     settings: ReadSettings,
@@ -68,6 +69,7 @@ def noise(
     bits: int | None = typer.Option(
         None, "--bits", min=1, max=16, help="Bits of the camera's converter.", show_default="those of the pictures"
     ),
+    black_level: float = typer.Option(0.0, "--black-level", min=0, help="What raw pictures hold without light."),
     begin: int = typer.Option(0, min=0, max=_MOST_PICTURES, help="Number of the first picture that is taken."),
     end: int | None = typer.Option(
         None, min=1, max=_MOST_PICTURES, help="Number of the first that is not.", show_default="all"
@@ -83,8 +85,8 @@ def noise(
     from simjudge.reports.noise_calibration import calibrate_noise, noise_table
 
     found = calibrate_noise(
-        source, out, encoding=encoding, bits=bits, begin=begin, end=end, overwrite=overwrite,
-        allow_outside=settings.allow_outside, progress=progress,
+        source, out, encoding=encoding, bits=bits, black_level=black_level, begin=begin, end=end,
+        overwrite=overwrite, allow_outside=settings.allow_outside, progress=progress,
     )  # fmt: skip
     made = found.calibration
     typer.echo(f"{made.frames} pictures, {made.size[0]}x{made.size[1]}, read as {made.encoding}; full scale is 1")

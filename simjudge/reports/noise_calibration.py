@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from simjudge.core.display import ShortRepr, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
@@ -63,6 +64,7 @@ def calibrate_noise(  # noqa: PLR0913 - the options of the command
     *,
     encoding: str = "srgb",
     bits: int | None = None,
+    black_level: float = 0.0,
     begin: int = 0,
     end: int | None = None,
     overwrite: bool = False,
@@ -76,6 +78,7 @@ def calibrate_noise(  # noqa: PLR0913 - the options of the command
         out: the file with the filters, x.yaml; the plot is x.svg beside it.
         encoding: "srgb" for display values, which are linearized first, "linear" for raw ones.
         bits: of the camera's converter, where pictures of 16 bits hold fewer.
+        black_level: what raw pictures hold without light, in their own numbers.
         begin, end: numbers of the first picture that is taken and of the first that is not; None: to the last.
         overwrite: replace files that something else wrote.
         allow_outside: take pictures that lie outside of the folder of their data set.
@@ -92,6 +95,8 @@ def calibrate_noise(  # noqa: PLR0913 - the options of the command
     read_as = next((each for each in ENCODINGS if each == encoding), None)
     if read_as is None:
         raise UsageError(f"--encoding {encoding}: one of {', '.join(ENCODINGS)} is needed")
+    if black_level and read_as == "srgb":
+        raise UsageError("--black-level belongs to raw pictures: give --encoding linear")
     if begin < 0 or (end is not None and end <= begin):
         raise UsageError(f"--begin {begin} --end {end}: 0 or more, and --end behind --begin, are needed")
     refuse_input_as_output(out, source)
@@ -100,7 +105,8 @@ def calibrate_noise(  # noqa: PLR0913 - the options of the command
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures")
     chosen = range(begin, len(frames) if end is None else min(end, len(frames)))
-    calibration, losses = _measure(frames, frames.images, read_as, bits, chosen, progress)
+    pictures = _Pictures(frames.images, bits, black_level)
+    calibration, losses = _measure(frames, pictures, read_as, chosen, progress)
     files.write(calibration.filter_file(), transfer_figure(calibration))
     return CalibratedNoise(calibration, files.path, files.plot_path, losses)
 
@@ -111,13 +117,14 @@ class _Pictures:
 
     images: Images
     bits: int | None
+    black_level: float
     compressed: bool = False
     gray: bool = True
     largest: int = 0
     full_scale: int = 0
 
-    def read(self, index: int) -> npt.NDArray[np.float32]:
-        """The values of a picture, full scale 1."""
+    def read(self, index: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+        """The values of a picture, black 0, full scale 1, and where they are the least or the largest there are."""
         encoded = self.images.read_encoded(index)
         if encoded is None:
             values: npt.NDArray[Any] = self.images.read(index)
@@ -129,10 +136,18 @@ class _Pictures:
             raise UsageError(f"--bits {self.bits}: the pictures have {8 * values.dtype.itemsize}")
         if self.full_scale not in (0, full_scale):
             raise SimjudgeError(f"frame {index}: has other bits than those before; pictures of one kind are needed")
+        if not 0 <= self.black_level < full_scale:
+            raise UsageError(f"--black-level {self.black_level:g}: 0 or more, below {full_scale}, is needed")
         self.full_scale = full_scale
         self.largest = max(self.largest, int(values.max()))
         self.gray = self.gray and bool((values == values[:, :, :1]).all())
-        return values.astype(np.float32) / np.float32(full_scale)
+        light = (values.astype(np.float32) - np.float32(self.black_level)) * np.float32(self.step)
+        return light, (values == 0) | (values >= full_scale)
+
+    @property
+    def step(self) -> float:
+        """Between two values, black 0, full scale 1."""
+        return 1 / (self.full_scale - self.black_level)
 
     def check(self, name: str) -> None:
         """Refuse pictures whose full scale is not what it seems.
@@ -154,25 +169,24 @@ class _Pictures:
 
 
 def _measure(
-    frames: FrameSet, images: Images, encoding: Encoding, bits: int | None, chosen: range, progress: ProgressBar
+    frames: FrameSet, pictures: _Pictures, encoding: Encoding, chosen: range, progress: ProgressBar
 ) -> tuple[NoiseCalibration, Losses]:
     losses = Losses()
     losses.extend(frames.losses)
-    pictures = _Pictures(images, bits)
     scene = StandingScene(frames.name, lambda values: linearize(values, encoding))
-    indices = [index for index in chosen if images.has(index)]
+    indices = [index for index in chosen if pictures.images.has(index)]
     with progress("reading pictures") as advance:
         for done, index in enumerate(indices):
             try:
-                values = pictures.read(index)
+                values, at_limit = pictures.read(index)
             except ImageError as error:
                 losses.add("pictures that are damaged", str(error))
                 continue
-            scene.add(str(frames.frame_name[index]), values)
+            scene.add(str(frames.frame_name[index]), values, at_limit)
             advance(done + 1, len(indices))
     pictures.check(frames.name)
     calibration = calibrate_noise_of(
-        frames.name, scene.noise(compressed=pictures.compressed), encoding, 1 / pictures.full_scale,
+        frames.name, scene.noise(compressed=pictures.compressed), encoding, pictures.step,
         compressed=pictures.compressed, gray=pictures.gray,
     )  # fmt: skip
     return calibration, losses
@@ -227,6 +241,10 @@ def transfer_figure(calibration: NoiseCalibration) -> ReportFigure:
             axes.plot(along, fit.variance(along), linewidth=1, color=colour)
         axes.set_xscale("log")
         axes.set_yscale("log")
+        for one in (axes.xaxis, axes.yaxis):
+            one.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            one.set_major_formatter(StrMethodFormatter("{x:g}"))
+            one.set_minor_formatter(NullFormatter())
         axes.set_title(f"Photon transfer curve: s1² I + s2², {calibration.frames} pictures")
         axes.set_xlabel("mean [full scale], linear light")
         axes.set_ylabel("variance [full scale²]")

@@ -55,6 +55,8 @@ def frames(kind="srgb", count=COUNT):
             yield np.rint(255 * display(simulated(rng, light()[..., 0]))).astype(np.uint8)
         elif kind == "raw":
             yield np.rint(4095 * np.clip(simulated(rng), 0, 1)).astype(np.uint16)
+        elif kind == "raw with black level":
+            yield np.rint(500 + 3595 * np.clip(simulated(rng), -0.1, 1)).astype(np.uint16)
         elif kind == "moves":
             yield np.rint(255 * display(simulated(rng, np.roll(light(), 2 * (number == 12), 1)))).astype(np.uint8)
         elif kind == "flickers":
@@ -107,6 +109,15 @@ def test_known_noise_is_recovered_within_its_errors(kind, tmp_path):
         assert fit.s1_error < 0.01 * S1
         assert fit.s2_error < 0.03 * S2
     assert ("- gray\n" in (tmp_path / "n.yaml").read_text()) == (kind == "gray")
+
+
+def test_a_black_level_is_asked_for_and_taken_off(tmp_path):
+    raw = save(tmp_path / "raw", frames("raw with black level"), ".tiff")
+    with pytest.raises(SimjudgeError, match=r"hold a black level, .*; give --black-level, about 3\d\d or more"):
+        calibrate_noise(raw, tmp_path / "n.yaml", encoding="linear", bits=12)
+    found = calibrate_noise(raw, tmp_path / "n.yaml", encoding="linear", bits=12, black_level=500).calibration
+    assert found.together.s1 == pytest.approx(S1, abs=4 * found.together.s1_error)
+    assert found.together.s2 == pytest.approx(S2, abs=4 * found.together.s2_error)
 
 
 def test_the_filter_s_own_noise_is_recovered(tmp_path):
@@ -176,6 +187,8 @@ def test_a_damaged_picture_is_counted(tmp_path):
         ({"encoding": "gamma"}, UsageError, "one of srgb, linear is needed"),
         ({"bits": 12}, UsageError, "--bits 12: the pictures have 8"),
         ({"bits": 7}, UsageError, "--bits 7: standing holds values up to 255; it has more bits"),
+        ({"black_level": 16.0}, UsageError, "--black-level belongs to raw pictures"),
+        ({"black_level": 300.0, "encoding": "linear"}, UsageError, "--black-level 300: 0 or more, below 255"),
         ({"begin": 4, "end": 4}, UsageError, "--end behind --begin"),
     ],
 )

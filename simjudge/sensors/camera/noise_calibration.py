@@ -47,6 +47,8 @@ _OFF_THE_LINE_JPEG = 0.1
 """The same for JPEG, which takes noise away before it bends the curve."""
 _UNSURE = 0.5
 """Share of s1 that its standard error may be."""
+_SURE = 5.0
+"""Standard errors."""
 _SHARED = 0.1
 """Correlation of neighbours' noise that is said."""
 
@@ -77,6 +79,8 @@ class PhotonTransferFit:
         s1, s1_error: standard deviation of photon noise at full scale, and its standard error.
         s2, s2_error: the same of the noise in the dark; where s2 is 0, the error is what s2 may be up to.
         off: how far the groups lie off the line, share of the variance, root mean square.
+        crossing, crossing_error: mean at which the line's variance is 0, where that is above 0 (s2 is 0 then), and its
+            standard error: a black level that was not taken off.
     """
 
     s1: float
@@ -84,6 +88,8 @@ class PhotonTransferFit:
     s2: float
     s2_error: float
     off: float
+    crossing: float = 0.0
+    crossing_error: float = 0.0
 
     def variance(self, mean: FloatArray) -> FloatArray:
         """The variance on the line.
@@ -172,7 +178,7 @@ def calibrate_noise_of(
     }
     fits = {channel: fit_line(curve) for channel, curve in curves.items()}
     together = fit_line(_join(tuple(curves.values())))
-    _check_law(name, curves, fits, encoding, compressed=compressed)
+    _check_law(name, curves, fits, encoding, step, compressed=compressed)
     height, width = noise.mean.shape[:2]
     notes = tuple(_notes(noise, fits, compressed=compressed))
     return NoiseCalibration(name, encoding, (width, height), noise.frames, curves, fits, together, notes)
@@ -193,17 +199,26 @@ def fit_line(curve: PhotonTransferCurve) -> PhotonTransferFit:
         sigma = _errors(model, curve)
         slope, offset = np.linalg.lstsq(design / sigma[:, None], curve.variance / sigma, rcond=None)[0]
         model = np.maximum(slope * curve.mean + offset, 1e-3 * curve.variance)
+    slope_error, offset_error = _line_errors(design, curve.variance - model, sigma)
+    crossing, crossing_error = (-offset / slope, offset_error / slope) if offset < 0 < slope else (0.0, 0.0)
     if offset < 0:
-        offset, model = 0.0, np.maximum(slope * curve.mean, 1e-3 * curve.variance)
-        slope = float(np.average(curve.variance / curve.mean, weights=(curve.mean / sigma) ** 2))
-    scatter = float((((curve.variance - model) / sigma) ** 2).sum()) / max(len(model) - 2, 1)
-    covariance = np.linalg.inv((design / sigma[:, None]).T @ (design / sigma[:, None])) * max(scatter, 1.0)
-    slope_error, offset_error = np.sqrt(np.diag(covariance)).tolist()
+        offset = 0.0
+        slope = float((curve.variance * curve.mean / sigma**2).sum() / ((curve.mean / sigma) ** 2).sum())
+        model = np.maximum(slope * curve.mean, 1e-3 * curve.variance)
+        slope_error, offset_error = _line_errors(design, curve.variance - model, sigma)
     off = float(np.sqrt(np.average((curve.variance / model - 1) ** 2, weights=curve.pixels)))
     s1, s2 = float(np.sqrt(max(slope, 0.0))), float(np.sqrt(offset))
     s1_error = slope_error / (2 * s1) if s1 else float("inf")
     s2_error = min(offset_error / (2 * s2), offset_error**0.5) if s2 else (2 * offset_error) ** 0.5
-    return PhotonTransferFit(s1, s1_error, s2, s2_error, off)
+    return PhotonTransferFit(s1, s1_error, s2, s2_error, off, float(crossing), float(crossing_error))
+
+
+def _line_errors(design: FloatArray, residual: FloatArray, sigma: FloatArray) -> tuple[float, float]:
+    """Standard errors of slope and offset; they grow with the groups' scatter where it is more than their errors."""
+    scatter = float(((residual / sigma) ** 2).sum()) / max(len(residual) - 2, 1)
+    weighted = design / sigma[:, None]
+    slope, offset = np.sqrt(np.diag(np.linalg.inv(weighted.T @ weighted)) * max(scatter, 1.0)).tolist()
+    return slope, offset
 
 
 def _errors(variance: FloatArray, curve: PhotonTransferCurve) -> FloatArray:
@@ -273,12 +288,20 @@ def _check_law(
     curves: Mapping[str, PhotonTransferCurve],
     fits: Mapping[str, PhotonTransferFit],
     encoding: Encoding,
+    step: float,
     *,
     compressed: bool,
 ) -> None:
     """Refuse what is not of the law: it was stored otherwise, compressed, or the scene tells too little."""
     most = _OFF_THE_LINE_JPEG if compressed else _OFF_THE_LINE
     for channel, fit in fits.items():
+        if fit.crossing > _SURE * fit.crossing_error and fit.crossing > step:
+            level = fit.crossing / step if encoding == "linear" else 0.0
+            remedy = f"give --black-level, about {level:.0f} or more" if level else "give raw pictures"
+            raise SimjudgeError(
+                f"{name}: {channel}: without light the variance would be below 0: the pictures hold a black level, or"
+                f" another tone curve has changed them; {remedy}"
+            )
         if fit.off <= most and fit.s1_error <= _UNSURE * fit.s1:
             continue
         other: Encoding = "linear" if encoding == "srgb" else "srgb"

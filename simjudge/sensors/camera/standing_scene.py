@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
@@ -48,15 +49,14 @@ class PixelNoise(ShortRepr):
 class StandingScene:
     """Takes pictures one by one; keeps sums, and the block means of each picture."""
 
-    def __init__(self, name: str, linear: Callable[[FloatImage], FloatImage], top: float = 1.0) -> None:
+    def __init__(self, name: str, linear: Callable[[FloatImage], FloatImage]) -> None:
         """Begin without pictures.
 
         Args:
             name: what the pictures are from, for messages.
             linear: turns the pictures' values, full scale 1, into linear light.
-            top: the value at which pictures saturate.
         """
-        self._name, self._linear, self._top = name, linear, top
+        self._name, self._linear = name, linear
         self._frames: list[str] = []
         self._blocks: list[FloatArray] = []
         self._restlessness: list[FloatArray] = []
@@ -66,12 +66,13 @@ class StandingScene:
         self._squared: FloatArray = np.empty(0)
         self._at_limit: IntArray = np.empty(0, np.int64)
 
-    def add(self, frame_name: str, values: FloatImage) -> None:
+    def add(self, frame_name: str, values: FloatImage, at_limit: npt.NDArray[np.bool_]) -> None:
         """Take a picture.
 
         Args:
             frame_name: its name, for messages.
-            values: (H, W, C), full scale 1, as stored.
+            values: (H, W, C), full scale 1, not linearized.
+            at_limit: where it holds the least or the largest value that it can, (H, W, C).
 
         Raises:
             SimjudgeError: the picture has another size than the others.
@@ -89,7 +90,7 @@ class StandingScene:
         change = light - self._mean
         self._mean += change / len(self._frames)
         self._squared += change * (light - self._mean)
-        self._at_limit += (values <= 0) | (values >= self._top)
+        self._at_limit += at_limit
         gray = values.mean(axis=2) * FULL_SCALE
         self._blocks.append(_block_means(gray))
         if len(self._frames) > 1:

@@ -206,7 +206,7 @@ class ReplayNode(SimjudgeNode):
         bodies_at = scripted_bodies(self._capture.engine.scene, self._start)
         exposure = exposure_at(self._camera, item.stamp, name, lambda stamps: path.in_scene(stamps, name), bodies_at)
         frame = self._capture.capture(exposure)
-        self._out.publish(item.stamp, frame.image, frame.truth.objects, frame.labels, name)
+        self._out.publish(item.stamp, frame.image, frame.truth.objects, frame.labels, name, frame.depth)
         self._throughput.add(time.monotonic() - item.arrived)
 
     def _lose(self, kind: str, where: str, count: int = 1) -> None:

@@ -82,5 +82,5 @@ class SimCameras:
         if not self.drives(event) and not topics.subscriber_count:
             return None
         frame = self._captures[event.camera].capture(event.exposure, image=topics.image_subscriber_count > 0)
-        topics.publish(stamp, frame.image, frame.truth.objects, frame.labels)
+        topics.publish(stamp, frame.image, frame.truth.objects, frame.labels, depth=frame.depth)
         return frame

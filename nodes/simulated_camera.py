@@ -27,6 +27,7 @@ from simjudge.core.images import EncodedImage, encode_jpeg
 from simjudge.data.rosbag2.messages import optical_frame
 from simjudge.data.rosbag2.pixels import format_name
 from simjudge.engines.contract import Labels
+from simjudge.sensors.camera.depth import DepthImage, depth_message_fields
 from simjudge.sensors.camera.rig import MountedCamera
 
 from .endpoints import camera_publisher
@@ -79,6 +80,9 @@ class SimulatedCamera:
         self._semantic = self._publisher("semantic")
         self._instance = self._publisher("instance")
         self._truth = self._publisher("ground_truth")
+        self._depth, self._depth_info = None, None
+        if mounted.camera.depth is not None:
+            self._depth, self._depth_info = self._publisher("depth/image_raw"), self._publisher("depth/camera_info")
 
     def publish(
         self,
@@ -87,6 +91,7 @@ class SimulatedCamera:
         objects: Objects,
         labels: Labels | None = None,
         frame_name: str = "",
+        depth: DepthImage | None = None,
     ) -> None:
         """Publish one frame.
 
@@ -97,6 +102,7 @@ class SimulatedCamera:
             objects: the ground truth; all rows are taken as this frame's. Boxes in pixels, as in `frames`.
             labels: class and instance images; None: neither is published.
             frame_name: what the frame is called; by its stamp if not given.
+            depth: the depth image, metres; None where the camera has none.
         """
         header = self.header(stamp)
         # Labels first: who waits for the image of a stamp then has all of it.
@@ -104,6 +110,10 @@ class SimulatedCamera:
         info = camera_info_message(self._calibration)
         info.header = header
         self._info.publish(info)
+        if depth is not None and self._depth is not None and self._depth_info is not None:
+            self._depth_info.publish(info)
+            if self._depth.get_subscription_count():
+                self._depth.publish(_depth_message(depth, header))
         if labels is not None and self._semantic.get_subscription_count():
             self._semantic.publish(_label_image(labels.class_id, header, "8UC1"))
         if labels is not None and self._instance.get_subscription_count():
@@ -122,8 +132,11 @@ class SimulatedCamera:
     @property
     def subscriber_count(self) -> int:
         """How many subscriptions all its topics have."""
-        ends = (self._image, self._compressed, self._info, self._semantic, self._instance, self._truth)
-        return sum(each.get_subscription_count() for each in ends)
+        ends = (
+            self._image, self._compressed, self._info, self._semantic, self._instance, self._truth, self._depth,
+            self._depth_info,
+        )  # fmt: skip
+        return sum(each.get_subscription_count() for each in ends if each is not None)
 
     def _publisher(self, topic: str) -> Publisher[Any]:
         return camera_publisher(self._node, self._name, topic, self._reliability)
@@ -165,6 +178,13 @@ def _label_image(values: npt.NDArray[Any], header: Header, encoding: str) -> Ima
     message = Image(header=header, height=height, width=width, encoding=encoding, is_bigendian=0, step=step)
     message.data = array("B", data)
     return message
+
+
+def _depth_message(depth: DepthImage, header: Header) -> Image:
+    """A depth image in metres."""
+    fields = depth_message_fields(depth)
+    data = array("B", fields.pop("data").tobytes())
+    return Image(header=header, data=data, **fields)
 
 
 def _compressed_image(image: CapturedImage, header: Header) -> CompressedImage:

@@ -23,6 +23,8 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene
 from simjudge.sensors.camera.auto_exposure import MeteredFrame
 from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.chain import frame_seed
+from simjudge.sensors.camera.depth import DepthImage
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,12 +59,14 @@ class CapturedFrame:
         image: what the camera made of the light; None where no image was wanted.
         labels: class (semantic), instance and depth images, (H, W) each, in the middle of the exposure.
         truth: the labelled objects, with their visible pixels.
+        depth: the camera's depth image; None where it has none.
     """
 
     exposure: FrameExposure
     image: CapturedImage | None
     labels: Labels
     truth: GroundTruth
+    depth: DepthImage | None = None
 
     @property
     def frame_name(self) -> str:
@@ -178,13 +182,16 @@ class Capture:
         truth = ground_truth(
             raw.scene, camera.lens, exposure.middle, raw.labels, self._labelling, timed=raw.timed, masks=self._masks
         )
+        depth = None if camera.depth is None else camera.depth.measure(
+            raw.labels.depth, camera.lens.focal[0], frame_seed(self._seed, exposure.frame_name)
+        )  # fmt: skip
         if raw.light is None:
-            return CapturedFrame(exposure, None, raw.labels, truth)
+            return CapturedFrame(exposure, None, raw.labels, truth, depth)
         image = develop(
             camera, raw.light, exposure.frame_name, self._seed, Metering(exposure.stamp, self.metered)
         )  # fmt: skip
         self.metered = image.metered
-        return CapturedFrame(exposure, image, raw.labels, truth)
+        return CapturedFrame(exposure, image, raw.labels, truth, depth)
 
     def capture(self, exposure: FrameExposure, *, image: bool = True) -> CapturedFrame:
         """Make the labelled frame of an exposure.

@@ -26,6 +26,7 @@ from simjudge.core.frames import FrameSet, IntArray, Objects
 from simjudge.core.images import EncodedImage, FileImages
 from simjudge.core.progress import Advance, Log
 from simjudge.core.text import list_some
+from simjudge.sensors.camera.depth import DepthImage
 
 _PLAN = "plan.json"
 _AHEAD = 1
@@ -83,7 +84,14 @@ class FrameStore:
         """
         return self._text(index).is_file()
 
-    def add(self, index: int, image: EncodedImage, objects: Objects, about: Mapping[str, Any] | None = None) -> None:
+    def add(
+        self,
+        index: int,
+        image: EncodedImage,
+        objects: Objects,
+        about: Mapping[str, Any] | None = None,
+        depth: DepthImage | None = None,
+    ) -> None:
         """Keep a finished frame.
 
         Args:
@@ -91,10 +99,14 @@ class FrameStore:
             image: the image as a file.
             objects: the frame's objects; all rows are taken as this frame's.
             about: what else is kept of the frame, as JSON has it.
+            depth: the depth image; None where the camera has none.
 
         Raises:
             SimjudgeError: the disk is full, or the folder cannot be written to.
         """
+        if depth is not None:
+            with atomic_file(self.folder / f"{index:06d}.npy") as temporary, temporary.open("wb") as file:
+                np.save(file, depth)
         with atomic_file(self.folder / f"{index:06d}{image.suffix}") as temporary:
             temporary.write_bytes(image.data)
         rows = {
@@ -106,6 +118,7 @@ class FrameStore:
             "distance": objects.distance.tolist(),
             "visible": objects.visible.tolist(),
             "about": dict(about or {}),
+            "depth_sha256": None if depth is None else _digest(depth.tobytes()),
         }
         held = {"plan": self.plan_digest, "frame": _digest_of(rows)}
         with atomic_file(self._text(index)) as temporary:
@@ -200,6 +213,15 @@ class FrameStore:
         found: dict[str, Any] = self._row(index)["about"]
         return found
 
+    def depth(self, index: int) -> DepthImage:
+        """The depth image of a finished frame that was kept with one.
+
+        Args:
+            index: index of the frame.
+        """
+        depth: DepthImage = np.load(self.folder / f"{index:06d}.npy", allow_pickle=False)
+        return depth
+
     def remove(self) -> None:
         """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -227,8 +249,10 @@ class FrameStore:
             return False
         file = self.folder / str(row["picture"])
         try:
+            if row["depth_sha256"] is not None and _digest(self.depth(index).tobytes()) != row["depth_sha256"]:
+                return False
             return not file.is_symlink() and _digest(file.read_bytes()) == row["picture_sha256"]
-        except OSError:
+        except (OSError, ValueError, EOFError):
             return False
 
     def _drop_damaged(self, count: int, log: Log) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera_messages import CameraMessages
+from simjudge.sensors.camera.depth import encode_depth_png
 
 
 def write_rendering(
@@ -54,8 +56,10 @@ def write_rendering(
     with record_beside(render_record_path(out), f"{head}[\n{rows}\n  ]\n}}\n"):
         if out.suffix in STORAGE_SUFFIXES:
             return _write_recording(plan, placed, store, frames, out, about)
-        write_yolo(frames, out, sides, {"rendered": dict(about)})
-        return Losses()
+        losses = Losses()
+        depth = None if plan.camera.depth is None else partial(_depth_file, store, losses)
+        write_yolo(frames, out, sides, {"rendered": dict(about)}, depth)
+        return losses
 
 
 def render_record_path(out: Path) -> Path:
@@ -72,6 +76,14 @@ def _describe_frames(plan: RenderPlan, store: FrameStore) -> list[dict[str, Any]
     return [{"name": name, **store.about(index)} for index, name in enumerate(plan.poses.frame_name)]
 
 
+def _depth_file(store: FrameStore, losses: Losses, index: int) -> bytes:
+    """A frame's depth as a PNG; what is too far for one is counted."""
+    data, far = encode_depth_png(store.depth(index))
+    if far:
+        losses.add("pixels farther than a PNG holds (65.535 m), stored as 0", f"frame {index}", far)
+    return data
+
+
 def _write_recording(
     plan: RenderPlan, placed: PlacedScene, store: FrameStore, frames: FrameSet, out: Path, about: Mapping[str, Any]
 ) -> Losses:
@@ -80,7 +92,10 @@ def _write_recording(
 
     def camera_messages(index: int) -> Iterator[tuple[str, Any]]:
         x, y, z, *quaternion = store.about(index)["camera"]
-        yield from messages.at(plan.poses.stamp[index], Pose((x, y, z), tuple(quaternion)))
+        stamp = plan.poses.stamp[index]
+        yield from messages.at(stamp, Pose((x, y, z), tuple(quaternion)))
+        if plan.camera.depth is not None:
+            yield from messages.depth(stamp, store.depth(index))
         if sensors is not None:
             yield from sensors.messages(index)
 

@@ -176,7 +176,7 @@ def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, adv
                 "visible": frame.truth.objects.visible.round(4).tolist(),
                 **describe_metering(frame),
             }
-            store.add(index, frame.stored_image(), frame.truth.objects, about)
+            store.add(index, frame.stored_image(), frame.truth.objects, about, frame.depth)
 
         return finish
 

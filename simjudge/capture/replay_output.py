@@ -51,6 +51,8 @@ def write_replay(
     def camera_messages(index: int) -> Iterator[tuple[str, Any]]:
         stamp = int(source.stamp[index])
         yield from messages.at(stamp, plan.path.recorded([stamp], source.frame_name[index])[0])
+        if plan.camera.depth is not None:
+            yield from messages.depth(stamp, store.depth(index))
         if sensors is not None:
             yield from sensors.of(index)
 

@@ -218,7 +218,7 @@ def render_missing(engine: Engine, plan: ReplayPlan, store: FrameStore, advance:
             if plan.camera.auto_exposure is not None:
                 capture.metered = metered_before(store, index)
             frame = capture.finish(raw)
-            store.add(index, frame.stored_image(), frame.truth.objects, describe_metering(frame))
+            store.add(index, frame.stored_image(), frame.truth.objects, describe_metering(frame), frame.depth)
 
         return finish
 

@@ -100,6 +100,9 @@ class _CameraRecorder:
         image = maker.image(0)
         if image is not None:
             self._recording.write(self._topics[image[0]], time, image[1])
+        if captured.depth is not None:
+            for topic, message in self._messages.depth(captured.stamp, captured.depth, self._mounted.name):
+                self._recording.write(topic, time, message)
         self._recording.write(self._topics[LABELS], time, maker.labels(0))
         if detections is not None:
             self._recording.write(self._topics[DETECTIONS], time, maker.detections(0))

@@ -146,11 +146,14 @@ _TF = Endpoint("/tf", _TRANSFORMS, RELIABLE, "where frames are")
 _TF_STATIC = Endpoint("/tf_static", _TRANSFORMS, LATCHED, "where frames are that do not move", depth=1)
 _PAUSE = Service("~/pause", "std_srvs/srv/SetBool", "pause, or go on")
 
+_WITH_DEPTH = "with a `camera` that has depth"
 _SIMULATED_CAMERA = (
     _RAW._replace(depth=30), _COMPRESSED._replace(depth=30), _LABELS._replace(depth=30),
     _CAMERA_INFO._replace(depth=30),
     Endpoint("camera/semantic", _IMAGE, CAMERA, "class of every pixel, 8UC1", depth=30),
     Endpoint("camera/instance", _IMAGE, CAMERA, "instance of every pixel, 16UC1", depth=30),
+    Endpoint("camera/depth/image_raw", _IMAGE, CAMERA, "metres of every pixel, 32FC1", _WITH_DEPTH, depth=30),
+    _CAMERA_INFO._replace(topic="camera/depth/camera_info", when=_WITH_DEPTH, depth=30),
 )  # fmt: skip
 """Topics of `simjudge.nodes.simulated_camera`."""
 # Odometry comes often, and a node that works on an image reads it late: deep queues.

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from simjudge.graph.node_interfaces import NODES
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 from simjudge.nodes.simulated_camera import SimulatedCamera
 from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.camera.depth import DepthCamera
 from simjudge.sensors.camera.rig import MountedCamera
 
 PICTURE = np.random.default_rng(0).integers(0, 256, (720, 1280, 3), np.uint8)
@@ -22,6 +24,8 @@ LABELS = Labels(
     (np.arange(720 * 1280) % 60_001).astype(np.uint16).reshape(720, 1280),
     np.ones((720, 1280), np.float32),
 )
+DEPTH = np.random.default_rng(1).random((720, 1280), np.float32)
+DEPTH[0, :100] = np.nan
 BOXES = [[10, 20, 30.5, 40], [-3, 0, 5, 6]]
 OBJECTS = Objects.build([0, 0], [1, 2], BOXES, [7, 65_535], distance=[2.3, np.nan], visible=[np.nan, 0.7])
 
@@ -32,13 +36,14 @@ class SimulatedSource(SimjudgeNode):
 
     def __init__(self):
         super().__init__()
-        mounted, names = MountedCamera("camera", read_camera("art1")), {1: "red cone", 2: "green cone"}
+        camera = replace(read_camera("art1"), depth=DepthCamera())
+        mounted, names = MountedCamera("camera", camera), {1: "red cone", 2: "green cone"}
         self.camera = SimulatedCamera(self, mounted, names, frame_id="lens")
         threading.Thread(target=self.publish_all, daemon=True).start()
 
     def publish_all(self):
         while not self.ended:
-            self.camera.publish(1_500_000_000, CapturedImage(PICTURE), OBJECTS, LABELS, frame_name="first")
+            self.camera.publish(1_500_000_000, CapturedImage(PICTURE), OBJECTS, LABELS, "first", DEPTH)
             with_jpeg = CapturedImage(PICTURE, EncodedImage(JPEG, ".jpg"))
             self.camera.publish(2_000_000_000, with_jpeg, Objects.empty())
             time.sleep(0.5)

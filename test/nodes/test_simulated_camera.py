@@ -26,6 +26,8 @@ TOPICS = {
     "ground_truth": LabelledObjectArray,
     "semantic": Image,
     "instance": Image,
+    "depth/image_raw": Image,
+    "depth/camera_info": CameraInfo,
 }
 FIRST, SECOND = 1_500_000_000, 2_000_000_000
 
@@ -71,6 +73,8 @@ def test_every_topic_of_a_frame(graph):
     assert (heard["ground_truth"][SECOND].frame_name, heard["ground_truth"][SECOND].objects) == ("2_000000000", [])
 
     images = {"semantic": ("8UC1", source.LABELS.class_id), "instance": ("16UC1", source.LABELS.instance)}
+    images["depth/image_raw"] = ("32FC1", source.DEPTH)
+    assert heard["depth/camera_info"][FIRST] == info
     for topic, (encoding, values) in images.items():
         message = heard[topic][FIRST]
         assert (message.width, message.height, message.encoding) == (1280, 720, encoding)

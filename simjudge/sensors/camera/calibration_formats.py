@@ -144,7 +144,9 @@ def recorded_calibration(path: Path, topic: str | None) -> Calibration:
     """
     recording = Recording(path)
     topics = {info.topic: info for info in recording.topic_infos() if info.type == CAMERA_INFO}
-    chosen = choose(topics, topic, path)
+    # A depth image has its colour image's camera_info a second time.
+    colour = {name: info for name, info in topics.items() if "/depth/" not in name}
+    chosen = choose(topics if topic else colour or topics, topic, path)
     for message in recording.messages({chosen}):
         types = recorded_types(((CAMERA_INFO, recording.topics[chosen].definition),))
         try:

@@ -9,6 +9,7 @@ from simjudge.core.errors import UsageError
 from simjudge.sensors.camera.auto_exposure import AutoExposure
 from simjudge.sensors.camera.chain import Step
 from simjudge.sensors.camera.chrono_camera import ChronoCamera
+from simjudge.sensors.camera.depth import DepthCamera
 from simjudge.sensors.camera.lens import Lens
 
 
@@ -32,6 +33,7 @@ class Camera:
         gain: linear radiance times this, 1 is full scale.
         auto_exposure: chooses each image's exposure and gain by the images before it; None: they stay.
         chrono: what it asks of Chrono's own cameras; None: it is taken from linear light, by any engine.
+        depth: what its depth image measures; None: it has none.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Camera:
     gain: float = 1.0
     auto_exposure: AutoExposure | None = None
     chrono: ChronoCamera | None = None
+    depth: DepthCamera | None = None
 
     @property
     def rays_per_pixel(self) -> int:

@@ -19,6 +19,7 @@
       - bayer: {pattern: GRBG}
       - srgb                       # above: linear light; below: display values. First of all if it is left out
       - gray_world
+    depth: {range: [0.3, 10]}      # a depth image too; metres, {} for all; none by default
     chrono: {noise: ...}           # or physical: Chrono's own camera, of engine chrono only (`chrono_camera.py`)
 
 In place of size, field_of_view and lens, `calibration: FILE` takes them from a calibration: of ROS, Kalibr, OpenCV or
@@ -63,6 +64,7 @@ from simjudge.sensors.camera.calibration_file import holds_calibration, read_cal
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chain import ENCODING, LINEAR_NOISE, SAME_NOISE, Step, apply_steps
 from simjudge.sensors.camera.chrono_camera import ChronoFields
+from simjudge.sensors.camera.depth import DepthFields
 from simjudge.sensors.camera.filters import CAMERA_FILTERS
 from simjudge.sensors.camera.lens import Lens, lens_from_calibration, lens_with_field, lens_with_focal_length
 
@@ -219,6 +221,8 @@ class CameraFile(Fields):
     """Images a second."""
     lag: Annotated[float, Number(ge=0)] = 0.0
     """Seconds from an image's stamp until it is handed over."""
+    depth: DepthFields | None = None
+    """A depth image beside the colour image, through the same lens; {} for all depths."""
     filters: tuple[Annotated[Step, FilterType()], ...] = ()
     """The chain, in order; steps before `srgb` act on linear light, those after it on display values."""
     chrono: ChronoFields | None = None
@@ -326,6 +330,7 @@ def read_camera(given: str | Path) -> Camera:
         gain=file.gain,
         auto_exposure=file.auto_exposure.controller() if file.auto_exposure else None,
         chrono=file.chrono.settings() if file.chrono else None,
+        depth=file.depth.settings() if file.depth is not None else None,
     )
     if camera.line_time and camera.open_time > 1 / camera.rate:
         raise document.error(

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.data.rosbag2.interfaces import CAMERA_INFO, standard_types
-from simjudge.data.rosbag2.messages import FRAME_ID
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO, IMAGE, standard_types
+from simjudge.data.rosbag2.messages import CAMERA, FRAME_ID
 from simjudge.data.rosbag2.writing import DEFAULT_TOPICS
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.calibration import Calibration
+from simjudge.sensors.camera.depth import DepthImage, depth_message_fields, depth_topics
 
 CAMERA_INFO_TOPIC = DEFAULT_TOPICS[CAMERA_INFO]
 TF_TOPIC = "/tf"
@@ -40,6 +41,18 @@ class CameraMessages:
         """
         yield CAMERA_INFO_TOPIC, self.info(stamp)
         yield TF_TOPIC, self.transform(stamp, camera)
+
+    def depth(self, stamp: int, depth: DepthImage, camera: str = CAMERA) -> Iterator[tuple[str, Any]]:
+        """Topic and message of a depth image and of its camera_info, which is the camera's own.
+
+        Args:
+            stamp: nanoseconds.
+            depth: metres.
+            camera: the camera's name.
+        """
+        image, info = depth_topics(camera)
+        yield image, self._new(IMAGE, header=self._header(stamp, self._frame_id), **depth_message_fields(depth))
+        yield info, self.info(stamp)
 
     def info(self, stamp: int) -> Any:
         """The camera_info.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -74,15 +74,20 @@ def read_yolo(path: str | Path) -> FrameSet:
 
 
 def write_yolo(
-    frames: FrameSet, path: str | Path, sides: Sequence[str] = (), more: Mapping[str, object] | None = None
+    frames: FrameSet,
+    path: str | Path,
+    sides: Sequence[str] = (),
+    more: Mapping[str, object] | None = None,
+    depth: Callable[[int], bytes] | None = None,
 ) -> Losses:
-    """Write `frames` as a folder: data.yaml, images/, labels/, predictions/ and the sidecar.
+    """Write `frames` as a folder: data.yaml, images/, labels/, predictions/, depth/ and the sidecar.
 
     Args:
         frames: what to write.
         path: of the folder.
         sides: "train", "valid" or "test" for each frame, which then is in images/SIDE; empty for a set without sides.
         more: further entries of data.yaml.
+        depth: makes the PNG of a frame's depth image; None for none.
     """
     path = Path(path)
     stems = file_stems(frames.frame_name)
@@ -95,6 +100,10 @@ def write_yolo(
         if frames.predictions is not None:
             texts = format_labels(frames.predictions, frames.size, scores=True)
             write_label_files(folder / "predictions", stems, texts, frames.predicted.tolist())
+        if depth is not None:
+            (folder / "depth").mkdir()
+            for index, stem in enumerate(stems):
+                (folder / "depth" / f"{stem}.png").write_bytes(depth(index))
         _move_to_sides(folder, dict(zip(stems, sides, strict=True)) if sides else {})
         there = {key: f"images/{side}" for key, side in _SIDES.items() if side in sides}
         folders = there if sides else {"train": "images", "val": "images"}
@@ -106,8 +115,8 @@ def write_yolo(
 
 
 def _move_to_sides(folder: Path, side: Mapping[str, str]) -> None:
-    """Move the files of each stem from images/, labels/ and predictions/ into the folder of its side there."""
-    for kind in ("images", "labels", "predictions"):
+    """Move the files of each stem from images/, labels/, predictions/ and depth/ into the folder of its side there."""
+    for kind in ("images", "labels", "predictions", "depth"):
         for file in sorted((folder / kind).glob("*.*")) if side else []:
             target = folder / kind / side[file.stem]
             target.mkdir(exist_ok=True)

@@ -14,7 +14,7 @@ from simjudge.core.frames import FloatArray
 from simjudge.engines.contract import STANDING, BodyMotion, Engine, Hits
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.scene.model import NO_CLASS, NO_INSTANCE, Scene, Thing
-from simjudge.scene.surfaces import lidar_reflectance
+from simjudge.scene.surfaces import thing_reflectance
 from simjudge.sensors.lidar.lidar import Lidar
 from simjudge.sensors.lidar.rays import turn_rays
 from simjudge.sensors.lidar.scan import RayHits, Scan, measure
@@ -83,7 +83,7 @@ class LidarCapture:
         self.engine, self.lidar, self._seed = engine, lidar, seed
         things = engine.things
         # The row behind the last, index -1, is for rays that hit nothing.
-        self._reflectance = np.array([*(lidar_reflectance(thing.surface) for thing in things), 0.0])
+        self._reflectance = np.array([*(thing_reflectance(thing) for thing in things), 0.0])
         self._class_id = np.array([*(thing.class_id for thing in things), NO_CLASS], np.int64)
         self._instance = np.array([*(thing.instance for thing in things), NO_INSTANCE], np.int64)
         # Parts of one thing have one frame.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +18,9 @@ from simjudge.core.text import nearest_name, one_line
 from simjudge.geometry.poses import Pose
 from simjudge.scene import solid_meshes
 from simjudge.scene.floor import radius_from_above
-from simjudge.scene.model import NO_CLASS, NO_INSTANCE, Collider, Mesh, Motion, Surface, Thing
+from simjudge.scene.mesh_files import MeshFile, main_surface, read_mesh
+from simjudge.scene.model import NO_CLASS, NO_INSTANCE, Collider, Mesh, Motion, Paint, Surface, Thing
 from simjudge.scene.motion_path import MotionPath
-from simjudge.scene.obj import ObjMesh, read_obj
 from simjudge.scene.scene_file import SceneDocument
 from simjudge.scene.surfaces import Repeat, Surfaces
 from simjudge.scene.thing_fields import SHAPES, KindFields, PartFields, ShapeFields
@@ -38,11 +37,12 @@ _DEEPEST = 8
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """One mesh of one surface, in the form's frame."""
+    """One mesh of one surface, or painted with several, in the form's frame."""
 
     mesh: Mesh
     surface: Surface
     collider: Collider
+    paint: Paint | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +98,7 @@ class PlacedForm:
                 mass=form.mass,
                 collider=Collider("plane") if form.ground and level and self.path is None else piece.collider,
                 path=self.path,
+                paint=piece.paint,
             )
 
 
@@ -151,8 +152,9 @@ class Forms:
             pieces = (self._piece(whole, shape, location, None),)
         class_id, free = self.class_id(whole.class_, (*location, "class")), whole.motion == "free"
         if len(pieces) > 1 and free:
-            message = f"what is free needs one mesh of one surface; these parts have {len(pieces)} surfaces"
-            raise self._document.error(location, message)
+            # One body: one thing.
+            one = _painted(pieces)
+            pieces = (replace(one, collider=self._collider(whole, location, one)),)
         if free and shape == "plane":
             raise self._document.error((*location, "motion"), "a plane has no volume; it cannot be free")
         if whole.mass is not None and not free:
@@ -224,8 +226,8 @@ class Forms:
             else:
                 made = (self._piece(whole, shape, at, mine),)
             pieces += [_moved_piece(piece, pose) for pose in _poses(part) for piece in made]
-        surfaces = {id(piece.surface): piece.surface for piece in pieces}
-        joined = (_joined([piece for piece in pieces if piece.surface is surface]) for surface in surfaces.values())
+        looks = {_look(piece): None for piece in pieces}
+        joined = (_joined([piece for piece in pieces if _look(piece) == look]) for look in looks)
         return tuple(replace(piece, collider=self._collider(fields, location, piece)) for piece in joined)
 
     def _surface(self, fields: ShapeFields, location: Location) -> tuple[Surface, Repeat]:
@@ -234,6 +236,11 @@ class Forms:
     def _piece(
         self, fields: KindFields, shape: str, location: Location, inherited: tuple[Surface, Repeat] | None
     ) -> Piece:
+        if fields.mesh is not None and fields.surface is None:
+            found = self._mesh_file(fields, location, materials=True)
+            if found.paint is not None:
+                piece = Piece(found.mesh, main_surface(found.mesh, found.paint), Collider("hull"), found.paint)
+                return replace(piece, collider=self._collider(fields, location, piece))
         spelled_out = fields.surface is not None or inherited is None
         surface, repeat = self._surface(fields, location) if spelled_out or inherited is None else inherited
         mesh, natural = self._mesh(fields, shape, location, surface)
@@ -264,18 +271,23 @@ class Forms:
         return solid_meshes.cone(cone.radius, cone.height, cone.top, cone.segments), Collider("hull")
 
     def _mesh_from_file(self, fields: ShapeFields, location: Location, surface: Surface) -> Mesh:
-        path = Path(str(fields.mesh))
-        if not is_file(path):
-            raise self._document.error((*location, "mesh"), f"{path} does not exist; correct the path")
-        found = _obj(path, path.stat().st_mtime_ns)
-        if fields.uv is not None:
-            return solid_meshes.map_box(found.mesh)
-        if surface.texture is not None and not found.has_uv:
+        found = self._mesh_file(fields, location, materials=False)
+        if surface.texture is not None and not found.has_uv.all():
             message = (
-                f"{path} has no texture coordinates, but its surface has a texture; export it with them, or add uv: box"
+                f"{fields.mesh} has no texture coordinates, but its surface has a texture; export it with them, or add"
+                " uv: box"
             )
             raise self._document.error((*location, "mesh"), message)
         return found.mesh
+
+    def _mesh_file(self, fields: ShapeFields, location: Location, *, materials: bool) -> MeshFile:
+        path = Path(str(fields.mesh))
+        if not is_file(path):
+            raise self._document.error((*location, "mesh"), f"{path} does not exist; correct the path")
+        found = read_mesh(path, materials=materials)
+        if fields.uv is None:
+            return found
+        return found._replace(mesh=solid_meshes.map_box(found.mesh), has_uv=np.ones_like(found.has_uv))
 
     def _collider(self, fields: KindFields, location: Location, piece: Piece) -> Collider:
         """The solid that the file asks for, or the piece's own."""
@@ -288,11 +300,6 @@ class Forms:
         if min(size) <= 0:
             raise self._document.error((*location, "collider"), "a flat mesh fills no box")
         return Collider("box", size, centre)
-
-
-@lru_cache(maxsize=64)
-def _obj(path: Path, changed: int) -> ObjMesh:  # noqa: ARG001 - a file that changed is another one
-    return read_obj(path)
 
 
 def _poses(part: PartFields) -> list[Pose]:
@@ -310,10 +317,36 @@ def _moved_piece(piece: Piece, pose: Pose) -> Piece:
     return replace(piece, mesh=solid_meshes.move(piece.mesh, pose), collider=collider)
 
 
+def _look(piece: Piece) -> tuple[int, ...]:
+    """What is the same for pieces of the same surface or surfaces."""
+    return (id(piece.surface),) if piece.paint is None else tuple(map(id, piece.paint.surfaces))
+
+
 def _joined(pieces: list[Piece]) -> Piece:
+    """Pieces of the same look as one."""
     if len(pieces) == 1:
         return pieces[0]
     mesh = solid_meshes.join([piece.mesh for piece in pieces])
-    # Planes side by side fill no hull.
-    flat = np.linalg.matrix_rank(mesh.vertices - mesh.vertices.mean(0), tol=1e-6) < 3
-    return Piece(mesh, pieces[0].surface, Collider("none" if flat else "hull"))
+    first, collider = pieces[0], Collider("none" if _is_flat(mesh) else "hull")
+    if first.paint is None:
+        return Piece(mesh, first.surface, collider)
+    of_face = np.concatenate([piece.paint.of_face for piece in pieces if piece.paint is not None])
+    return Piece(mesh, first.surface, collider, replace(first.paint, of_face=of_face))
+
+
+def _painted(pieces: tuple[Piece, ...]) -> Piece:
+    """Pieces of several surfaces as one, painted with them all."""
+    mesh = solid_meshes.join([piece.mesh for piece in pieces])
+    surfaces: list[Surface] = []
+    of_face = []
+    for piece in pieces:
+        paint = piece.paint or Paint((piece.surface,), np.zeros(len(piece.mesh.faces), np.int64))
+        of_face.append(paint.of_face + len(surfaces))
+        surfaces += paint.surfaces
+    paint = Paint(tuple(surfaces), np.concatenate(of_face))
+    return Piece(mesh, main_surface(mesh, paint), Collider("none" if _is_flat(mesh) else "hull"), paint)
+
+
+def _is_flat(mesh: Mesh) -> bool:
+    """Whether it fills no hull: planes side by side."""
+    return bool(np.linalg.matrix_rank(mesh.vertices - mesh.vertices.mean(0), tol=1e-6) < 3)

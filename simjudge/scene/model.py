@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -67,6 +67,19 @@ class Surface(ShortRepr):
     emission: Colour = (0.0, 0.0, 0.0)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Paint(ShortRepr):
+    """The surfaces of a thing that has several.
+
+    Attributes:
+        surfaces: one or more.
+        of_face: int64 (F,), which of them each face of the mesh has.
+    """
+
+    surfaces: tuple[Surface, ...]
+    of_face: npt.NDArray[np.int64]
+
+
 @dataclass(frozen=True)
 class Collider:
     """The simple solid that stands for a thing in physics, in the thing's own frame.
@@ -90,7 +103,7 @@ class Thing:
     Attributes:
         name: unique in the scene.
         mesh: its triangles.
-        surface: what they are made of.
+        surface: what they are made of; where there is paint, the one with the largest area.
         pose: of its frame in the world, at the start.
         class_id: NO_CLASS where it is not labelled.
         instance: above 0 for things that are counted, the same for all parts of one; NO_INSTANCE where there is no
@@ -100,6 +113,7 @@ class Thing:
         mass: kg, of free things.
         collider: its solid in physics.
         path: of scripted things; None for all others.
+        paint: its surfaces by face, where there are several.
     """
 
     name: str
@@ -112,6 +126,23 @@ class Thing:
     mass: float = 0.0
     collider: Collider = field(default_factory=Collider)
     path: MotionPath | None = None
+    paint: Paint | None = None
+
+    def parts(self) -> tuple[Thing, ...]:
+        """The same thing in as many things as it has surfaces, each with its faces."""
+        if self.paint is None:
+            return (self,)
+        return tuple(
+            replace(self, mesh=_some_faces(self.mesh, self.paint.of_face == index), surface=surface, paint=None)
+            for index, surface in enumerate(self.paint.surfaces)
+            if np.any(self.paint.of_face == index)
+        )
+
+
+def _some_faces(mesh: Mesh, chosen: npt.NDArray[np.bool_]) -> Mesh:
+    """A mesh of some of the faces, with their vertices only."""
+    used, index = np.unique(mesh.faces[chosen], return_inverse=True)
+    return Mesh(mesh.vertices[used], index.reshape(-1, 3).astype(np.int64), mesh.uv[used], mesh.normals[used])
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Triangles from Wavefront OBJ files: positions, texture coordinates, normals and faces. Materials are not read.
+"""Triangles from Wavefront OBJ files: positions, texture coordinates, normals, faces, and their materials' names.
 
 Read by code of ours rather than by trimesh, which was tried: it reads degenerate triangles, polygons that are not
 convex, curves and NaN without a word, names no line where it refuses a file, and smooths normals across sharp edges
@@ -28,10 +28,21 @@ _FREE_FORM = {"curv", "curv2", "surf", "cstype", "vp"}
 
 
 class ObjMesh(NamedTuple):
-    """What an OBJ file holds; `has_uv` is False where it has no texture coordinates (they are 0 then)."""
+    """What an OBJ file holds.
+
+    Attributes:
+        mesh: its triangles.
+        has_uv: (F,), False where a face has no texture coordinates (they are 0 then).
+        libraries: names of the files that hold its materials, `mtllib`.
+        materials: names of materials, `usemtl`; "" for faces before the first.
+        of_face: int64 (F,), which of the materials each face has.
+    """
 
     mesh: Mesh
-    has_uv: bool
+    has_uv: npt.NDArray[np.bool_]
+    libraries: tuple[str, ...]
+    materials: tuple[str, ...]
+    of_face: IntArray
 
 
 def read_obj(path: Path) -> ObjMesh:
@@ -47,6 +58,10 @@ def read_obj(path: Path) -> ObjMesh:
     columns: dict[str, list[list[float]]] = {"v": [], "vt": [], "vn": []}
     corners: list[list[tuple[int, int, int]]] = []
     lines: list[int] = []
+    libraries: list[str] = []
+    materials: dict[str, int] = {}
+    of_polygon: list[int] = []
+    material = ""
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split("#", 1)[0].split()
         if not words:
@@ -57,6 +72,11 @@ def read_obj(path: Path) -> ObjMesh:
         elif words[0] == "f":
             corners.append(_polygon(where, words, {key: len(rows) for key, rows in columns.items()}))
             lines.append(number)
+            of_polygon.append(materials.setdefault(material, len(materials)))
+        elif words[0] == "usemtl":
+            material = " ".join(words[1:])
+        elif words[0] == "mtllib":
+            libraries.append(" ".join(words[1:]))
         elif words[0] in _FREE_FORM:
             raise SimjudgeError(f"{where}: {words[0]}: curves are not read; export triangles")
     if not corners:
@@ -64,7 +84,10 @@ def read_obj(path: Path) -> ObjMesh:
     position, uv, normal = (_rows(columns[key], width) for key, width in (("v", 3), ("vt", 2), ("vn", 3)))
     triangles, from_line = _fans(path, corners, lines, position)
     _check_areas(path, position[triangles[:, :, 0]], from_line)
-    return _mesh(position, uv, normal, triangles)
+    mesh, has_uv = _mesh(position, uv, normal, triangles)
+    # The line of a triangle tells its polygon: lines are in order.
+    of_face = np.array(of_polygon, np.int64)[np.searchsorted(lines, from_line)]
+    return ObjMesh(mesh, has_uv, tuple(libraries), tuple(materials), of_face)
 
 
 def _numbers(where: str, words: list[str]) -> list[float]:
@@ -137,9 +160,12 @@ def _check_areas(path: Path, triangles: FloatArray, from_line: IntArray) -> None
         )
 
 
-def _mesh(position: FloatArray, uv: FloatArray, normal: FloatArray, triangles: IntArray) -> ObjMesh:
+def _mesh(
+    position: FloatArray, uv: FloatArray, normal: FloatArray, triangles: IntArray
+) -> tuple[Mesh, npt.NDArray[np.bool_]]:
     corners = triangles.reshape(-1, 3)
-    has_uv, has_normals = bool(np.all(corners[:, 1] >= 0)), bool(np.all(corners[:, 2] >= 0))
+    has_uv = np.all(triangles[:, :, 1] >= 0, axis=1)
+    has_normals = bool(np.all(corners[:, 2] >= 0))
     if has_normals:
         length = np.linalg.norm(normal, axis=1)
         has_normals = bool(np.all(length[corners[:, 2]] > 0))
@@ -147,11 +173,11 @@ def _mesh(position: FloatArray, uv: FloatArray, normal: FloatArray, triangles: I
         of_corner = normal[corners[:, 2]] / length[corners[:, 2], None]
     else:
         of_corner = smooth_normals(position, corners[:, 0].reshape(-1, 3))
-    uv_of_corner = uv[corners[:, 1]] if has_uv else np.zeros((len(corners), 2))
+    uv_of_corner = np.concatenate([uv, np.zeros((1, 2))])[np.where(has_uv.repeat(3), corners[:, 1], -1)]
     rows = np.hstack([position[corners[:, 0]], uv_of_corner, np.round(of_corner, 9)])
     _, first, index = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     mesh = Mesh(position[corners[first, 0]], index.reshape(-1, 3), uv_of_corner[first], of_corner[first])
-    return ObjMesh(mesh, has_uv)
+    return mesh, has_uv
 
 
 def smooth_normals(position: FloatArray, faces: npt.NDArray[np.int64], crease: float = _CREASE) -> FloatArray:

@@ -9,20 +9,18 @@ surfaces:
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from pathlib import Path
 
-import cv2
 import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.documents import Location
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.images import check_image_size, image_size
-from simjudge.core.input_files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.text import nearest_name, one_line
-from simjudge.scene.colour import image_to_linear, luminance
-from simjudge.scene.model import Surface
+from simjudge.scene.colour import luminance
+from simjudge.scene.image_textures import read_texture
+from simjudge.scene.mesh_files import face_areas
+from simjudge.scene.model import Surface, Thing
 from simjudge.scene.radiance_fields import linear_radiance
 from simjudge.scene.scene_file import SceneDocument
 from simjudge.scene.textures import make_texture
@@ -46,6 +44,21 @@ def lidar_reflectance(surface: Surface) -> float:
         return surface.reflectance
     texture = 1.0 if surface.texture is None else float(luminance(surface.texture).mean())
     return min(float(luminance(surface.colour)) * texture, 1.0)
+
+
+def thing_reflectance(thing: Thing) -> float:
+    """The same of a thing: the mean over its surfaces by their areas, where it is painted with several.
+
+    Args:
+        thing: with its surfaces.
+
+    Returns:
+        0 to 1.
+    """
+    if thing.paint is None:
+        return lidar_reflectance(thing.surface)
+    each = np.array([lidar_reflectance(surface) for surface in thing.paint.surfaces])
+    return float(np.average(each[thing.paint.of_face], weights=face_areas(thing.mesh)))
 
 
 class Surfaces:
@@ -98,20 +111,8 @@ class Surfaces:
         try:
             if fields.pattern is not None:
                 return make_texture(fields.pattern, fields.parameters())
-            return _image_texture(Path(str(fields.file)))
+            return read_texture(Path(str(fields.file)))
         except UsageError as error:
             raise self._document.error(location, str(error)) from error
         except SimjudgeError as error:
             raise self._document.error((*location, "file"), str(error)) from error
-
-
-@lru_cache(maxsize=32)
-def _image_texture(path: Path) -> npt.NDArray[np.float32]:
-    data = np.frombuffer(read_bytes(path, LARGEST_IMAGE_FILE), np.uint8)
-    check_image_size(*image_size(path), str(path))
-    image = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
-    if image is None:
-        raise SimjudgeError(f"{path}: no image; PNG or JPEG is needed")
-    texture = image_to_linear(np.ascontiguousarray(image[:, :, ::-1]))
-    texture.flags.writeable = False
-    return texture

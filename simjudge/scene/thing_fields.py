@@ -141,8 +141,8 @@ class ConeFields(CylinderFields):
 class ShapeFields(Fields):
     """A shape and its surface."""
 
-    mesh: Annotated[str, Text("the path of an OBJ file")] | None = None
-    """An OBJ file, relative to this file."""
+    mesh: Annotated[str, Text("the path of an OBJ, glTF or GLB file")] | None = None
+    """An OBJ, glTF or GLB file, relative to this file; its materials count unless a surface is given."""
     box: Annotated[tuple[float, float, float], Vector("x y z", gt=0, largest=FARTHEST)] | None = None
     """Metres; its origin is the middle of its base."""
     cylinder: CylinderFields | None = None

@@ -30,8 +30,8 @@ def facets(mesh):
 
 
 def test_a_cube_of_quads(tmp_path):
-    mesh, has_uv = read_obj(written(tmp_path, CUBE))
-    assert not has_uv
+    mesh, has_uv, *_ = read_obj(written(tmp_path, CUBE))
+    assert not has_uv.any()
     assert mesh.faces.shape == (12, 3)
     normal = facets(mesh)
     assert np.linalg.norm(normal, axis=1).sum() / 2 == pytest.approx(24)
@@ -46,9 +46,9 @@ def test_a_cube_of_quads(tmp_path):
 def test_the_shipped_cone_is_what_trimesh_reads():
     trimesh = pytest.importorskip("trimesh")
     path = next(root / "config/scenes/meshes/cone.obj" for root in roots() if (root / "config/scenes").is_dir())
-    mesh, has_uv = read_obj(path)
+    mesh, has_uv, *_ = read_obj(path)
     other = trimesh.load(path, process=False)
-    assert has_uv
+    assert has_uv.all()
     ours, theirs = mesh.vertices[mesh.faces], other.vertices[other.faces]
     assert np.allclose(ours, theirs)
     assert np.allclose(mesh.uv[mesh.faces], other.visual.uv[other.faces])
@@ -66,20 +66,21 @@ def test_round_meshes_get_round_normals(tmp_path):
     trimesh = pytest.importorskip("trimesh")
     ball = trimesh.creation.icosphere(subdivisions=3, radius=2)
     lines = [f"v {x} {y} {z}" for x, y, z in ball.vertices] + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in ball.faces]
-    mesh, _ = read_obj(written(tmp_path, "\n".join(lines)))
+    mesh, *_ = read_obj(written(tmp_path, "\n".join(lines)))
     assert np.allclose(mesh.normals, mesh.vertices / 2, atol=0.02)
 
 
 def test_texture_coordinates_normals_and_counting_from_the_end(tmp_path):
     text = SQUARE + "vt 0 0\nvt 1 0 0\nvt 1 1\nvt 0 1\nvn 0 0 2\nf -4/-4/-1 -3/-3/-1 -2/-2/-1 -1/-1/-1\n"
-    mesh, has_uv = read_obj(written(tmp_path, text))
-    assert has_uv
+    mesh, has_uv, *_ = read_obj(written(tmp_path, text))
+    assert has_uv.all()
     assert np.array_equal(mesh.uv, mesh.vertices[:, :2])
     assert np.array_equal(mesh.normals, np.tile([0, 0, 1], (4, 1)))
 
 
 def test_coordinates_of_some_faces_only_are_none(tmp_path):
-    assert not read_obj(written(tmp_path, SQUARE + "vt 0 0\nf 1/1 2/1 3/1\nf 1 3 4\n")).has_uv
+    found = read_obj(written(tmp_path, SQUARE + "vt 0 0\nf 1/1 2/1 3/1\nf 1 3 4\n"))
+    assert found.has_uv.tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

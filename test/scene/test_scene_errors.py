@@ -98,16 +98,6 @@ WRONG = {
         r"kinds\.a.*parts of parts of parts, too deep; break the circle",
     ),
     "a kind that nothing uses": ({"kinds__bad": {"box": [1, 1]}}, r"kinds\.bad\.box: 3 numbers"),
-    "free with many surfaces": (
-        {
-            "things__c": {
-                "motion": "free",
-                "mass": 1,
-                "parts": [{"box": [1, 1, 1]}, {"box": [1, 1, 1], "surface": "grey", "at": [0, 0, 1]}],
-            }
-        },
-        r"things\.c: what is free needs one mesh of one surface; these parts have 2",
-    ),
     "no parts": ({"things__c": {"parts": []}}, r"things\.c\.parts: a list that is not empty is needed"),
     "a part without fields": ({"things__c": {"parts": [1]}}, r"things\.c\.parts\[0\]: fields such as .*; this is 1"),
     "a part with a class": (

@@ -172,7 +172,8 @@ def probe(modules: Modules, release: Release) -> ProbeResult:
         SimjudgeError: a sensor follows no known formula: its images cannot be trusted.
     """
     white = PlannedMaterial((1.0, 1.0, 1.0), 1.0, 0.0, 7, 4660)
-    body = PlannedBody("plate", Pose(), plate(), white, True, 0.0, (0, 0, 0), np.zeros((3, 3)), Collider())
+    shapes = ((plate(), white),)
+    body = PlannedBody("plate", Pose(), plate(), shapes, True, 0.0, (0, 0, 0), np.zeros((3, 3)), Collider())
     stage = ChronoScene(modules, release, ScenePlan((body,), (), (1.0, 1.0, 1.0), (0.0,) * 3, (0.0,) * 3))
     try:
         stage.put_camera(Pose().optical_frame())

@@ -63,8 +63,8 @@ class PlannedBody(ShortRepr):
     Attributes:
         name: of the thing.
         pose: of its frame at the start.
-        mesh: its triangles, which become a ChVisualShapeTriangleMesh.
-        material: what they are made of.
+        mesh: its triangles.
+        shapes: a mesh and its material for each of its surfaces, which become ChVisualShapeTriangleMeshes.
         fixed: it never moves.
         mass: kg; 0 where it is fixed.
         centre: of mass, in its frame.
@@ -75,7 +75,7 @@ class PlannedBody(ShortRepr):
     name: str
     pose: Pose
     mesh: Mesh
-    material: PlannedMaterial
+    shapes: tuple[tuple[Mesh, PlannedMaterial], ...]
     fixed: bool
     mass: float
     centre: tuple[float, float, float]
@@ -164,7 +164,7 @@ def plan_scene(scene: Scene, age: Age) -> ScenePlan:
 
 def _check_looks(scene: Scene) -> None:
     """Refuse what Chrono would show otherwise, or not at all."""
-    shining = next((thing.name for thing in scene.things if any(thing.surface.emission)), None)
+    shining = next((thing.name for thing in scene.things for part in thing.parts() if any(part.surface.emission)), None)
     lacks = {
         "a picture of the sky: take a gradient or one colour": scene.sky is not None and scene.sky.gradient is None,
         "fog: remove it": scene.fog is not None,
@@ -221,7 +221,10 @@ def plan_body(thing: Thing) -> PlannedBody:
         thing.name,
         thing.pose,
         thing.mesh,
-        plan_material(thing.surface, thing.class_id, thing.instance, thing.name),
+        tuple(
+            (part.mesh, plan_material(part.surface, thing.class_id, thing.instance, thing.name))
+            for part in thing.parts()
+        ),
         not free,
         thing.mass if free else 0.0,
         centre,

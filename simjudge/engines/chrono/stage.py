@@ -28,6 +28,7 @@ from simjudge.engines.chrono.phys_camera import PhysCamera, make_deep_camera, ma
 from simjudge.engines.chrono.scenes import PlannedBody, PlannedMaterial, ScenePlan, dim_lights, wavefront
 from simjudge.engines.chrono.versions import Release, camera_arguments
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
+from simjudge.scene.model import Mesh
 from simjudge.sensors.camera.chrono_camera import ChronoNoise
 from simjudge.sensors.camera.lens import Lens
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
@@ -365,20 +366,23 @@ class ChronoScene:
         body = chrono.ChBody()
         body.SetName(planned.name)
         body.SetFixed(True)
+        for mesh, material in planned.shapes:
+            body.AddVisualShape(self._shape(mesh, self._material(material)))
+        self._system.AddBody(body)
+        self._move(body, planned.pose)
+        return body
+
+    def _shape(self, mesh: Mesh, material: Any) -> Any:
+        chrono = self._core
         path = Path(self._folder.name) / f"{self._count()}.obj"
-        path.write_text(wavefront(planned.mesh), encoding="ascii")
-        mesh = chrono.ChTriangleMeshConnected.CreateFromWavefrontFile(str(path), True, True)
+        path.write_text(wavefront(mesh), encoding="ascii")
         shape = chrono.ChVisualShapeTriangleMesh()
-        shape.SetMesh(mesh)
-        material = self._material(planned.material)
+        shape.SetMesh(chrono.ChTriangleMeshConnected.CreateFromWavefrontFile(str(path), True, True))
         if shape.GetNumMaterials():
             shape.SetMaterial(0, material)
         else:
             shape.AddMaterial(material)
-        body.AddVisualShape(shape)
-        self._system.AddBody(body)
-        self._move(body, planned.pose)
-        return body
+        return shape
 
     def _material(self, planned: PlannedMaterial) -> Any:
         chrono = self._core

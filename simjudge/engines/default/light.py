@@ -45,9 +45,13 @@ class Light:
         Raises:
             SimjudgeError: Mitsuba is not installed.
         """
-        self._things = (*scene.things, *extra_things)
-        self.names = tuple(thing.name for thing in self._things)
-        self._index = {name: index for index, name in enumerate(self.names)}
+        things = (*scene.things, *extra_things)
+        self.names = tuple(thing.name for thing in things)
+        self._known = frozenset(self.names)
+        # To the tracer every part of one surface is a thing.
+        parts = [(index, part) for index, thing in enumerate(things) for part in thing.parts()]
+        self._things = tuple(part for _, part in parts)
+        self._thing_of_part = np.array([*(index for index, _ in parts), -1], np.int64)
         packed = pack(scene, self._things)
         # The row behind the last, index -1, is for rays that hit nothing.
         self._class_id, self._instance = (
@@ -149,7 +153,7 @@ class Light:
         hit = thing >= 0
         return Hits(
             np.where(hit, distance, np.inf).astype(np.float64),
-            thing.astype(np.int64),
+            self._thing_of_part[thing],
             np.where(hit[:, None], normal, np.nan).astype(np.float64),
         )
 
@@ -162,7 +166,7 @@ class Light:
 
     def _place(self, bodies: Poses) -> None:
         """Put everything where `bodies` has it, and whatever it does not name where the scene has it."""
-        unknown = [name for name in bodies if name not in self._index]
+        unknown = [name for name in bodies if name not in self._known]
         if unknown:
             raise UsageError(f"body {unknown[0]!r}: nothing in the scene has that name")
         moved: dict[int, Floats] = {}

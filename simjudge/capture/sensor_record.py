@@ -1,8 +1,8 @@
 """What a recording, or a graph, holds of a car's sensors beside its camera: readings, and the truth beside each.
 
 Topics are those of `simjudge.sensors.sensor_topics`; the truth is on TOPIC/ground_truth, of the same type. A lidar has
-the labelled things' boxes on TOPIC/boxes. Frames are NAME_link. A gyroscope and an accelerometer of one place share a
-message where their readings have the same stamp.
+the labelled things' boxes on TOPIC/boxes, and where vision_msgs is installed on TOPIC/boxes/vision. Frames are
+NAME_link. A gyroscope and an accelerometer of one place share a message where their readings have the same stamp.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from simjudge.capture.sensor_feed import SensorEvent
 from simjudge.core.frames import FloatArray
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import BOXES_3D
+from simjudge.data.rosbag2.vision_boxes import VISION, has_vision_msgs, vision_boxes
 from simjudge.sensors.inertial.inertial_fields import ImuSpec, InertialSpec
 from simjudge.sensors.inertial.position_fields import EncodersSpec
 from simjudge.sensors.inertial.readings import Readings
@@ -60,6 +61,7 @@ class SensorMessages:
             class_names: of the scene.
         """
         self._find, self._class_names = find, dict(class_names or {})
+        self._vision = has_vision_msgs()
         self._topic = sensor_topics(specs)
         self._frame: dict[str, str] = {}
         for spec in specs:
@@ -115,7 +117,10 @@ class SensorMessages:
             yield f"{topic.rsplit('/', 1)[0]}/laser", scan_message(self._find, self._header(topic, first), lidar, scan)
         table = true_point_table(scan, captured.class_id, captured.instance)
         yield f"{topic}/{TRUTH}", cloud_message(self._find, header, table)
-        yield f"{topic}/{BOXES}", self._boxes(header, captured.boxes)
+        boxes = self._boxes(header, captured.boxes)
+        yield f"{topic}/{BOXES}", boxes
+        if self._vision:
+            yield f"{topic}/{BOXES}/{VISION}", vision_boxes(self._find, boxes)
 
     def _boxes(self, header: Any, boxes: ObjectBoxes) -> Any:
         box, pose = self._find("simjudge_msgs/msg/LabelledBox"), self._find("geometry_msgs/msg/Pose")

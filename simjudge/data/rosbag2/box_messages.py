@@ -104,18 +104,14 @@ class BoxColumns:
             if centre.theta:
                 self.losses.add("rotated boxes", f"{where}, by {centre.theta} rad")
                 continue
-            # Before version 4 a hypothesis was not a part of its own.
-            guesses = [getattr(result, "hypothesis", result) for result in item.results]
-            if not guesses:
+            best = best_guess(item.results)
+            if best is None:
                 self.losses.add("boxes without a class", where)
                 continue
-            best = max(guesses, key=lambda guess: float(guess.score))
-            label = str(best.class_id if hasattr(best, "class_id") else best.id).strip()
             half = (float(item.bbox.size_x) / 2, float(item.bbox.size_y) / 2)
             x, y = float(at.x), float(at.y)
             box = (x - half[0], y - half[1], x + half[0], y + half[1])
-            kind = int(label) if label.isdecimal() and len(label) <= _MOST_DIGITS else label
-            self._row(number, kind, box, float(best.score), item)
+            self._row(number, class_of_guess(best), box, float(best.score), item)
 
     def masks(self, rows: npt.NDArray[np.int64]) -> Masks | None:
         """Give the masks of some rows.
@@ -174,6 +170,30 @@ class BoxColumns:
                 f"{self.where}: class {number} is {have!r} in one message and {name!r} in another; "
                 "record them apart or rename the classes"
             )
+
+
+def best_guess(results: Any) -> Any | None:
+    """Choose the hypothesis with the highest score.
+
+    Args:
+        results: of a vision_msgs/Detection2D or Detection3D, of any version.
+
+    Returns:
+        The hypothesis; None where there is none.
+    """
+    # Before version 4 a hypothesis was not a part of its own.
+    guesses = [getattr(result, "hypothesis", result) for result in results]
+    return max(guesses, key=lambda guess: float(guess.score)) if guesses else None
+
+
+def class_of_guess(guess: Any) -> int | str:
+    """Read the class of a hypothesis: a number where it is called by one, else a name.
+
+    Args:
+        guess: a vision_msgs/ObjectHypothesis of any version.
+    """
+    label = str(guess.class_id if hasattr(guess, "class_id") else guess.id).strip()
+    return int(label) if label.isdecimal() and len(label) <= _MOST_DIGITS else label
 
 
 def settle_classes(labels: BoxColumns, detections: BoxColumns) -> ClassNames:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Sequence
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_STAMP, FrameSet, stamp_to_name
+from simjudge.core.frames import NO_INSTANCE, NO_STAMP, FrameSet, stamp_to_name
 from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudSet, Viewpoint
 from simjudge.data.format_support.format import Topics
+from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.data.rosbag2.cloud_writing import CLOUDS_KEY, FILES
-from simjudge.data.rosbag2.interfaces import BOXES_3D, IMAGE_TYPES, recorded_types
+from simjudge.data.rosbag2.interfaces import BOXES_3D, IMAGE_TYPES, VISION_BOXES_3D, recorded_types
 from simjudge.data.rosbag2.reading import read_recording
 from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic
 from simjudge.data.rosbag2.recorded_images import UNREADABLE
@@ -34,7 +37,8 @@ class _Place(NamedTuple):
 def read_cloud_recording(path: Path, topics: Topics) -> CloudSet:
     """Read the clouds of one topic, and what belongs to them.
 
-    Boxes are those of TOPIC/boxes, viewpoints those of TOPIC/viewpoint.
+    Boxes are those of TOPIC/boxes, or of the one topic of vision_msgs/Detection3DArray; viewpoints those of
+    TOPIC/viewpoint.
 
     Args:
         path: a recording.
@@ -133,12 +137,10 @@ class _Beside(NamedTuple):
 
 def _beside(recording: Recording, topic: str, places: list[_Place], losses: Losses) -> _Beside:
     """What belongs to the clouds by its stamp."""
-    wanted = {
-        f"{topic}/viewpoint": "geometry_msgs/msg/PoseStamped",
-        f"{topic}/boxes": BOXES_3D,
-        FILES: "std_msgs/msg/String",
-    }
+    boxes_topic = _boxes_topic(recording, topic)
+    wanted = {f"{topic}/viewpoint": "geometry_msgs/msg/PoseStamped", FILES: "std_msgs/msg/String"}
     topics = {name for name, kind in wanted.items() if name in recording.topics and recording.topics[name].type == kind}
+    topics |= {boxes_topic} - {""}
     viewpoints: dict[int, Viewpoint] = {}
     files: dict[str, str] = {}
     arrays: dict[int, Any] = {}
@@ -151,8 +153,23 @@ def _beside(recording: Recording, topic: str, places: list[_Place], losses: Loss
             viewpoints[header_stamp(message.header)] = (x, y, z, qw, qx, qy, qz)
         else:
             arrays[header_stamp(message.header)] = message
-    boxes, labelled, names = _boxes(arrays, places, f"{recording.path}: {topic}/boxes", losses)
+    boxes, labelled, names = _boxes(arrays, places, f"{recording.path}: {boxes_topic}", losses)
     return _Beside(viewpoints, boxes, labelled, names, files)
+
+
+def _boxes_topic(recording: Recording, topic: str) -> str:
+    """The boxes of a topic of clouds: ours, else the one Detection3DArray that there is, "" for none.
+
+    Raises:
+        SimjudgeError: there are several of the second kind.
+    """
+    own = f"{topic}/boxes"
+    if own in recording.topics and recording.topics[own].type == BOXES_3D:
+        return own
+    found = [info.topic for info in recording.topic_infos() if info.type == VISION_BOXES_3D]
+    if len(found) > 1:
+        raise SimjudgeError(f"{recording.path}: several topics of {VISION_BOXES_3D}: {', '.join(found)}; leave one")
+    return found[0] if found else ""
 
 
 def _take_file(data: str, files: dict[str, str], where: str, losses: Losses) -> None:
@@ -182,28 +199,53 @@ def _boxes(
         return None, None, {}
     number = {place.stamp: index for index, place in enumerate(places)}
     labelled = np.zeros(len(places), np.bool_)
-    names: dict[int, str] = {}
     rows: list[tuple[float, ...]] = []
-    ids: list[tuple[int, int, int]] = []
+    ids: list[tuple[int, int | str, int]] = []
+    names: dict[int, str] = {}
     for stamp, message in sorted(arrays.items()):
         if stamp not in number:
             losses.add("boxes without a cloud of their stamp", f"{where} at {format_seconds(stamp)}")
             continue
         labelled[number[stamp]] = True
-        for box in message.boxes:
-            values = (*pose_numbers(box.pose.position, box.pose.orientation), box.size.x, box.size.y, box.size.z)
+        is_own = hasattr(message, "boxes")
+        for row, box in enumerate(message.boxes if is_own else message.detections):
+            pose, size = (box.pose, box.size) if is_own else (box.bbox.center, box.bbox.size)
+            values = (*pose_numbers(pose.position, pose.orientation), size.x, size.y, size.z)
+            guess = None if is_own else best_guess(box.results)
+            kind = int(box.class_id) if is_own else None if guess is None else class_of_guess(guess)
+            at = f"{where} at {format_seconds(stamp)}, box {row}"
             if not np.isfinite(values).all() or not any(values[3:7]):
-                losses.add("boxes with numbers that are not finite", f"{where} at {format_seconds(stamp)}")
-                continue
-            rows.append(values)
-            ids.append((number[stamp], int(box.class_id), int(box.instance_id)))
-            names.setdefault(int(box.class_id), str(box.class_name))
-    table, columns = np.array(rows, np.float64).reshape(-1, 10), np.array(ids, np.int64).reshape(-1, 3)
+                losses.add("boxes with numbers that are not finite", at)
+            elif kind is None:
+                losses.add("boxes without a class", at)
+            else:
+                rows.append(values)
+                ids.append((number[stamp], kind, int(box.instance_id) if is_own else _instance(box.id)))
+                if is_own:
+                    names.setdefault(int(box.class_id), str(box.class_name))
+    numbered = _numbered([kind for _, kind, _ in ids], names)
+    table = np.array(rows, np.float64).reshape(-1, 10)
+    columns = np.array([(at, numbered[kind], one) for at, kind, one in ids], np.int64).reshape(-1, 3)
     order = np.argsort(columns[:, 0], kind="stable")
     table, columns = table[order], columns[order]
     cloud, class_id, instance = columns.T
     boxes = CloudBoxes(cloud, class_id, instance, table[:, :3], table[:, 3:7], table[:, 7:])
     return boxes, labelled, names
+
+
+def _numbered(kinds: Sequence[int | str], names: dict[int, str]) -> dict[int | str, int]:
+    """A number for each class: its own, or for one that is known by its name the next that is free."""
+    used = {kind for kind in kinds if isinstance(kind, int)}
+    numbered: dict[int | str, int] = {kind: kind for kind in used}
+    free = (number for number in count() if number not in used)
+    for name in sorted({kind for kind in kinds if isinstance(kind, str)}):
+        numbered[name] = next(free)
+        names[numbered[name]] = name
+    return numbered
+
+
+def _instance(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else NO_INSTANCE
 
 
 def _frames(path: Path, recording: Recording, topics: Topics) -> FrameSet | None:

@@ -14,8 +14,9 @@ from simjudge.core.frames import NO_STAMP, IntArray
 from simjudge.data.clouds.box_points import points_in_boxes
 from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, CameraCalibration, Cloud, CloudSet
 from simjudge.data.rosbag2.cloud_messages import CLOUD_TYPE, cloud_message
-from simjudge.data.rosbag2.interfaces import BOXES_3D, CAMERA_INFO, standard_types
+from simjudge.data.rosbag2.interfaces import BOXES_3D, CAMERA_INFO, VISION_BOXES_3D, standard_types
 from simjudge.data.rosbag2.messages import FRAME_ID, MessageMaker
+from simjudge.data.rosbag2.vision_boxes import VISION, has_vision_msgs, vision_boxes
 from simjudge.data.rosbag2.writing import (
     StampedMessage,
     detector_data,
@@ -126,7 +127,7 @@ class _CloudMaker:
     """Makes the messages of clouds."""
 
     def __init__(self, clouds: CloudSet) -> None:
-        self._clouds, self._types = clouds, standard_types().types
+        self._clouds, self._types, self._vision = clouds, standard_types().types, has_vision_msgs()
         self._standing = len({id(camera) for camera in clouds.cameras}) == 1
         self._size = {} if clouds.frames is None else dict(
             zip(clouds.frames.frame_name, clouds.frames.size.tolist(), strict=True)
@@ -156,7 +157,11 @@ class _CloudMaker:
             pose = self._pose((x, y, z), (qx, qy, qz, qw))
             yield StampedMessage(stamp, VIEWPOINTS, kind, self._new(kind, header=header, pose=pose))
         if clouds.boxes is not None and clouds.labelled is not None and clouds.labelled[index]:
-            yield StampedMessage(stamp, BOXES, BOXES_3D, self._boxes(header, cloud, index))
+            boxes = self._boxes(header, cloud, index)
+            yield StampedMessage(stamp, BOXES, BOXES_3D, boxes)
+            if self._vision:
+                again = vision_boxes(self._types.__getitem__, boxes)
+                yield StampedMessage(stamp, f"{BOXES}/{VISION}", VISION_BOXES_3D, again)
         moving = []
         if clouds.cameras:
             if not self._standing:

@@ -18,6 +18,7 @@ DETECTIONS = "simjudge_msgs/msg/DetectionArray"
 FRAME_INFO = "simjudge_msgs/msg/FrameInfo"
 BOXES_3D = "simjudge_msgs/msg/LabelledBoxArray"
 VISION_BOXES = "vision_msgs/msg/Detection2DArray"
+VISION_BOXES_3D = "vision_msgs/msg/Detection3DArray"
 IMAGE_TYPES = (IMAGE, COMPRESSED_IMAGE)
 _MAY_LACK = {"simjudge_msgs/msg/LabelledObject": {"distance", "visible"}}
 """Fields that a recording's own definitions may lack: what only a simulator knows is then unknown."""
@@ -36,6 +37,12 @@ _VISION = {
         "vision_msgs/BoundingBox2D bbox\nstring id\n"
     ),
     VISION_BOXES: "std_msgs/Header header\nvision_msgs/Detection2D[] detections\n",
+    "vision_msgs/msg/BoundingBox3D": "geometry_msgs/Pose center\ngeometry_msgs/Vector3 size\n",
+    "vision_msgs/msg/Detection3D": (
+        "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
+        "vision_msgs/BoundingBox3D bbox\nstring id\n"
+    ),
+    VISION_BOXES_3D: "std_msgs/Header header\nvision_msgs/Detection3D[] detections\n",
 }
 
 

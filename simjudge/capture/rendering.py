@@ -23,6 +23,7 @@ from simjudge.core.files import check_output, output_path
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
+from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.sensor_file import read_sensors
@@ -60,7 +61,7 @@ def render(  # noqa: PLR0913 - the options of the command
     out: str | Path,
     *,
     camera: str | Path | Camera = DEFAULT_CAMERA,
-    poses: str | Path = "random",
+    poses: str | Path | None = None,
     n: int | None = None,
     seed: int = 0,
     scenes: int | None = None,
@@ -83,13 +84,14 @@ def render(  # noqa: PLR0913 - the options of the command
         scene: a scene's file, or the name of one that comes with simjudge.
         out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
         camera: a camera's file, the name of one that comes with simjudge, or a camera.
-        poses: "random" for poses anywhere on the floor, "path" for the scene's course, or a TUM or CSV file.
+        poses: "random" for poses anywhere on the floor, "path" for the scene's course, or a TUM or CSV file; None for
+            random ones, and for the course of a scene that has no area for random cameras.
         n: number of frames; None for all of a course or a file, and for 10 random ones.
         seed: seed of placements, poses and noise.
         scenes: number of placements of the scene's random things; None for one, with random poses one per 10 frames.
         valid: share of a data set for validation, 0 to 0.9.
         test: share of a data set that training never sees, 0 to 0.9.
-        vehicle: file or name of the car that carries the camera; None for art1.
+        vehicle: file or name of the car that carries the camera; None for the scene's own, else art1.
         mount: the camera on the body, in place of a car: "x,y,z[,yaw,pitch,roll]" (metres, degrees), "body" or
             "optical".
         sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge. A lidar makes
@@ -113,7 +115,10 @@ def render(  # noqa: PLR0913 - the options of the command
         raise UsageError(f"--valid, --test: a recording has no sides; {target} would have to be a folder")
     check_output(target)
     seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
-    mounted, _ = camera_mount(vehicle, mount)
+    described = read_scene(scene, seed)
+    mounted, _ = camera_mount(vehicle or (described.vehicle if mount is None else None), mount)
+    if poses is None:
+        poses = "path" if described.area is None and described.course is not None else "random"
     camera_poses, losses = choose_camera_poses(poses, scene, seen_by, n, seed, mounted)
     if scenes is not None and not 1 <= scenes <= MOST_FRAMES:
         raise UsageError(f"--scenes {scenes}: must be 1 to {MOST_FRAMES}")

@@ -32,7 +32,9 @@ def drive(
         "cones", metavar="cones|lidar", help="By what the car drives: by cones in images, or by lidar between barriers."
     ),
     laps: int = typer.Option(1, min=1, help="Laps of a closed course."),
-    vehicle: str = typer.Option("art1", metavar="FILE|NAME", help="The car."),
+    vehicle: str | None = typer.Option(
+        None, metavar="FILE|NAME", help="The car; if left out the scene's own, or art1."
+    ),
     out: Path | None = typer.Option(None, "--out", help="Record the drive: x.mcap, x.db3, or a folder."),
     seed: int = typer.Option(0, min=0, help="Seed of the scene, the camera's noise and the car's start."),
     rate: float | None = typer.Option(

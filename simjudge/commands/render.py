@@ -14,11 +14,12 @@ from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
 def render(
     scene: str = typer.Argument(..., metavar="SCENE", help="A scene's file, or the name of one that is shipped."),
     camera: str = typer.Option(CAMERA, "--camera", metavar="FILE|NAME", help="The camera that sees it."),
-    poses: str = typer.Option(
-        "random",
+    poses: str | None = typer.Option(
+        None,
         "--poses",
         metavar="random|path|FILE",
-        help="Anywhere on the floor; along the scene's course; a TUM or CSV file.",
+        help="Anywhere on the floor; along the scene's course; a TUM or CSV file. If left out random, and path where"
+        " the scene has no area for random cameras.",
     ),
     out: Path = typer.Option(..., "--out", help="x.mcap, x.db3, or the folder of a YOLO data set."),
     frames: int | None = typer.Option(
@@ -32,7 +33,9 @@ def render(
     ),
     valid: float = typer.Option(0.0, min=0, max=0.9, help="Share of a data set for validation."),
     test: float = typer.Option(0.0, min=0, max=0.9, help="Share of a data set that training never sees."),
-    vehicle: str | None = typer.Option(None, metavar="FILE|NAME", help="The car that carries it; art1 if left out."),
+    vehicle: str | None = typer.Option(
+        None, metavar="FILE|NAME", help="The car that carries it; if left out the scene's own, or art1."
+    ),
     mount: str | None = typer.Option(
         None, metavar="POSE", help="The camera on the body: x,y,z[,yaw,pitch,roll], metres and degrees; body; optical."
     ),

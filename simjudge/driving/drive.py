@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from simjudge.capture.camera_path import DEFAULT_CAR
 from simjudge.capture.capture import Capture
 from simjudge.capture.ground_truth import Labelling
 from simjudge.capture.sensor_feed import SensorFeed
@@ -52,7 +53,7 @@ class DriveOptions:
         scene: file, or name of a scene that comes with simjudge.
         camera: file or name of the car's camera or of a rig, or a camera.
         detector: file or name of a detector, GROUND_TRUTH, or a detector.
-        vehicle: file or name of the car.
+        vehicle: file or name of the car; None for the scene's own, else art1.
         engine: one of `simjudge.engines.registry.ENGINES`.
         seed: seed of the scene's placements, the camera's noise and the car's start.
         rate: frames a second of the camera that drives; None for its own.
@@ -66,7 +67,7 @@ class DriveOptions:
     scene: str | Path
     camera: str | Path | Camera
     detector: str | Path | Detector = GROUND_TRUTH
-    vehicle: str | Path = "art1"
+    vehicle: str | Path | None = None
     engine: str = "default"
     seed: int = 0
     rate: float | None = None
@@ -133,7 +134,7 @@ def drive(  # noqa: PLR0913 - the options of the command
     *,
     camera: str | Path | Camera = DEFAULT_CAMERA,
     detector: str | Path | Detector = GROUND_TRUTH,
-    vehicle: str | Path = "art1",
+    vehicle: str | Path | None = None,
     seed: int = 0,
     rate: float | None = None,
     min_score: float = DEFAULT_MIN_SCORE,
@@ -154,7 +155,7 @@ def drive(  # noqa: PLR0913 - the options of the command
         out: the recording to write: x.mcap, x.db3, or a folder; None for none.
         camera: file or name of the car's camera, or of a rig of several; or a camera.
         detector: finds the cones: file or name of a detector, a detector, or "ground_truth".
-        vehicle: file or name of the car.
+        vehicle: file or name of the car; None for the scene's own, else art1.
         seed: seed of the scene, the camera's noise and the car's start.
         rate: frames a second of the camera that drives; None for its own.
         min_score: detections below this score do not count, 0 to 1; the driver itself counts from 0.25 on.
@@ -228,14 +229,14 @@ def read_drive_setup(options: DriveOptions) -> DriveSetup:
         UsageError: a name is unknown, the vehicle has no camera, or the rate cannot be had.
         SimjudgeError: a file cannot be read, or the scene has no course.
     """
-    vehicle = read_vehicle(options.vehicle)
+    scene = read_scene(options.scene, options.seed)
+    vehicle = read_vehicle(options.vehicle or scene.vehicle or DEFAULT_CAR)
     rig = read_rig(options.camera)
     if rig.names == (CAMERA,) and CAMERA not in vehicle.mounts and rig.cameras[0][1] is None:
-        raise UsageError(f"{options.vehicle}: has no mount called camera; give one under mounts")
+        raise UsageError(f"{vehicle.name}: has no mount called camera; give one under mounts")
     first, *others = rig.mounted(vehicle.mounts)
     if options.rate is not None:
         first = replace(first, camera=first.camera.at_rate(options.rate))
-    scene = read_scene(options.scene, options.seed)
     sensors = () if options.sensors is None else read_sensors(options.sensors)
     for spec in sensors:
         if spec.name in {*vehicle.mounts, *rig.names}:

@@ -261,6 +261,7 @@ class Scene:
         class_names: names by class id.
         background_class: class of what is seen where nothing is hit; NO_CLASS where it has none.
         course: None where there is none.
+        vehicle: file or name of the car that is at home here; None: of no particular one.
         area: x0, y0, x1, y1, metres: the part of the floor where random cameras and cones may stand; None: nowhere.
     """
 
@@ -272,6 +273,7 @@ class Scene:
     class_names: Mapping[int, str] = field(default_factory=dict)
     background_class: int = NO_CLASS
     course: Course | None = None
+    vehicle: str | None = None
     area: tuple[float, float, float, float] | None = None
     path: Path | None = None
     seed: int = 0
@@ -289,4 +291,7 @@ class Scene:
         Args:
             seconds: simulated time since the start of the scene; before it, things are as their paths have it.
         """
-        return {thing.name: thing.path.pose_at(seconds) for thing in self.things if thing.path is not None}
+        moving = [(thing.name, thing.path) for thing in self.things if thing.path is not None]
+        # Parts of one thing share its path.
+        poses = {id(path): path.pose_at(seconds) for path in {id(path): path for _, path in moving}.values()}
+        return {name: poses[id(path)] for name, path in moving}

@@ -79,6 +79,7 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
         class_names=file.classes,
         background_class=forms.class_id(file.background_class, ("background_class",)),
         course=placements.course,
+        vehicle=file.vehicle,
         area=file.area,
         path=path,
         seed=seed,

@@ -98,6 +98,8 @@ class SceneFile(Fields):
     """What is seen where nothing is; it lights the scene."""
     fog: FogFields | None = None
     """Fog that thickens with distance."""
+    vehicle: Annotated[str, Text("the name or the file of a vehicle")] | None = None
+    """The car that drives here and carries the camera, unless another is asked for; art1, if left out."""
     placements: dict[Name, PlacementFields] = Field(default_factory=dict)
     """Many things at once."""
     area: Area | None = None

@@ -132,7 +132,7 @@ def test_what_is_no_vehicle_at_all(tmp_path, text):
 
 
 def test_a_name_that_is_not_shipped():
-    with pytest.raises(UsageError, match=r"art2: neither .* \(art1\); is art1 meant"):
+    with pytest.raises(UsageError, match=r"art2: neither .* \(art1, compact\); is art1 meant"):
         read_vehicle("art2")
 
 

@@ -61,12 +61,13 @@ class Bodies:
         self._free = {thing.name: self._model.joint(thing.name) for thing in scene.things if thing.motion == "free"}
         names = [*self._free, *(PARTS if self._car else ())]
         self._bodies = {name: int(self._model.body(name).id) for name in names}
-        # Those that nothing can bump into are no bodies to MuJoCo.
-        self._scripted = [
-            (int(self._model.body(thing.name).mocapid[0]), thing.path)
-            for thing in scene.things
-            if thing.path is not None and thing.collider.kind != "none"
-        ]
+        # Those that nothing can bump into are no bodies to MuJoCo. Parts of one thing share its path.
+        solid = [thing for thing in scene.things if thing.path is not None and thing.collider.kind != "none"]
+        numbers: dict[int, list[int]] = {}
+        for thing in solid:
+            numbers.setdefault(id(thing.path), []).append(int(self._model.body(thing.name).mocapid[0]))
+        paths = {id(thing.path): thing.path for thing in solid if thing.path is not None}
+        self._scripted = [(numbers[each], path) for each, path in paths.items()]
         self._worth = np.array([thing.name for thing in scene.things if _is_worth_noting(thing)], object)
         self._touched = np.zeros(len(self._worth), bool)
         self._kinds = np.full(self._model.ngeom, _OTHER)
@@ -176,9 +177,9 @@ class Bodies:
 
     def _place_scripted(self) -> None:
         """Put what follows a path where it is now."""
-        for number, path in self._scripted:
+        for numbers, path in self._scripted:
             pose = path.pose_at(self.time)
-            self._data.mocap_pos[number], self._data.mocap_quat[number] = pose.position, wxyz(pose)
+            self._data.mocap_pos[numbers], self._data.mocap_quat[numbers] = pose.position, wxyz(pose)
 
     def _warn_of_overlaps(self) -> None:
         """Say which things stand in each other at the start: physics will push them apart, perhaps far."""

@@ -27,6 +27,9 @@ _SERVO_TORQUE = 5.0
 """N m, at most."""
 _SERVO_INERTIA = 0.002
 """kg m^2 added about each front wheel's steering axis (MuJoCo's armature): it keeps the stiff servo stable."""
+_SERVO_WHEEL = 0.00114 / 2 + 0.284 * 0.0855**2 / 12
+"""kg m^2 of a wheel about the steering axis (ART-1's) that the servo's figures are for; a heavier wheel gets a servo as
+much stronger."""
 _DRY_TIME = (0.004, 1.0)
 """Time constant (s) and damping ratio (MuJoCo's solref) of dry friction in the bearings."""
 _DRY = (0.9999, 0.9999, 0.001, 0.5, 2.0)
@@ -92,10 +95,12 @@ def _add_wheel(spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, car: Vehicl
         range=[-car.suspension_travel, car.suspension_travel],
     )
     if front:
-        wheel.add_joint(name=f"steer_{name}", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 0, 1], armature=_SERVO_INERTIA)
+        scale = across / _SERVO_WHEEL
+        joint = wheel.add_joint(name=f"steer_{name}", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 0, 1])
+        joint.armature = scale * _SERVO_INERTIA
         servo = spec.add_actuator(name=f"steer_{name}", target=f"steer_{name}", trntype=mujoco.mjtTrn.mjTRN_JOINT)
-        servo.set_to_position(kp=_SERVO_STIFFNESS, dampratio=1)
-        servo.forcelimited, servo.forcerange = True, [-_SERVO_TORQUE, _SERVO_TORQUE]
+        servo.set_to_position(kp=scale * _SERVO_STIFFNESS, dampratio=1)
+        servo.forcelimited, servo.forcerange = True, [-scale * _SERVO_TORQUE, scale * _SERVO_TORQUE]
     wheel.add_joint(
         name=f"spin_{name}",
         type=mujoco.mjtJoint.mjJNT_HINGE,

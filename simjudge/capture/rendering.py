@@ -116,7 +116,8 @@ def render(  # noqa: PLR0913 - the options of the command
     check_output(target)
     seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
     described = read_scene(scene, seed)
-    mounted, _ = camera_mount(vehicle or (described.vehicle if mount is None else None), mount)
+    vehicle = vehicle or (described.vehicle if mount is None else None)
+    mounted, _ = camera_mount(vehicle, mount)
     if poses is None:
         poses = "path" if described.area is None and described.course is not None else "random"
     camera_poses, losses = choose_camera_poses(poses, scene, seen_by, n, seed, mounted)

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 from diagnostic_states import States
 from driving_scenes import ARCS, STRAIGHT, camera_file, scene_file
 
@@ -155,6 +156,37 @@ def test_pause_and_reset(graph, heard, tmp_path):
     assert abs(heard.odometry[-1].pose.pose.position.x) < 0.1, "at the start again, and at rest"
     assert times(heard.clock) == sorted(set(times(heard.clock))), "time never goes back"
     assert graph.stop(sim) == 0
+
+
+def test_each_camera_of_a_rig_has_its_topics_and_the_follower_its_transform(graph, tmp_path):
+    front, rear, moving, fixed, infos = [], [], [], [], []
+    for name, into in (("front", front), ("rear", rear)):
+        graph.node.create_subscription(Image, f"{name}/image_raw", into.append, reliable_qos(100))
+    graph.node.create_subscription(TFMessage, "/tf", moving.append, reliable_qos(5000))
+    graph.node.create_subscription(TFMessage, "/tf_static", fixed.append, latched_qos(10))
+    graph.node.create_subscription(CameraInfo, "rear/camera_info", infos.append, reliable_qos(100))
+    camera_file(tmp_path, size=[160, 90])
+    rear_mount = {"position": [-0.1, 0.0, 0.2], "yaw": 180}
+    cameras = {
+        "front": "small.yaml",
+        "rear": {"camera": "small.yaml", "rate": 5, "mount": rear_mount},
+        "chase": {"camera": "small.yaml", "follow": {}},
+    }
+    (tmp_path / "rig.yaml").write_text(yaml.safe_dump({"cameras": cameras}, sort_keys=False))
+    scene = scene_file(tmp_path, STRAIGHT)
+    sim = graph.start("sim_node", wait_for=graph.listening(), scene=scene, camera=tmp_path / "rig.yaml",
+                      lock_step=False, speed=0.0, limit=1.1, reliability="reliable")  # fmt: skip
+    assert graph.until(lambda: sim.poll() is not None, SLOW_LIMIT), graph.output(sim)
+    graph.until(lambda: len(front) >= 10, timeout=1.0)
+    assert [message_stamp(each) for each in front][:10] == [10**8 * (k + 1) for k in range(10)]
+    assert [message_stamp(each) for each in rear][:5] == [2 * 10**8 * (k + 1) for k in range(5)]
+    assert {each.header.frame_id for each in (*rear, *infos)} == {"rear_optical_frame"}
+    assert np.abs(to_rgb(front[3]).astype(int) - to_rgb(rear[1]).astype(int)).max() > 50, "they look elsewhere"
+    children = {each.child_frame_id for message in fixed for each in message.transforms}
+    assert children == {"front_link", "front_optical_frame", "rear_link", "rear_optical_frame"}
+    links = [each for message in moving for each in message.transforms if each.child_frame_id == "chase_optical_frame"]
+    assert {each.header.frame_id for each in links} == {"odom"}
+    assert len(links) >= 10, "where nobody looks, where it is is known all the same"
 
 
 def test_images_are_made_where_somebody_looks(graph, heard, tmp_path):

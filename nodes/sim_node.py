@@ -19,7 +19,7 @@ from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.capture.sensor_feed import SensorBatch
 from simjudge.data.rosbag2.playback import PlaybackClock
 from simjudge.driving.closed_loop import DEFAULT_LIMIT, LONGEST_DRIVE, DriveLimits, Referee
-from simjudge.driving.drive import DriveOptions, DriveSetup, check_laps, read_drive_setup
+from simjudge.driving.drive import DriveOptions, DriveSetup, check_laps, describe_cameras, read_drive_setup
 from simjudge.driving.driver_kinds import CONES, DRIVERS, LIDAR
 from simjudge.driving.frame_detectors import GroundTruthDetector
 from simjudge.driving.pilots import driving_lidar
@@ -119,7 +119,7 @@ class SimNode(SimjudgeNode):
     def _work(self) -> None:
         try:
             wait_for_subscriptions(self, self.settings["wait_for"], self.settings["wait_timeout"])
-            cameras = ", ".join(each.camera.name for each in self._setup.cameras)
+            cameras = describe_cameras(self._setup.cameras)
             self.get_logger().info(f"{self._setup.scene.name}, {cameras}, {self._engine.variant}")
             while not self.ended:
                 self._drive()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -188,7 +189,7 @@ def drive(  # noqa: PLR0913 - the options of the command
     begin = time.monotonic()
     with ExitStack() as stack:
         stack.callback(loop.engine.close)
-        cameras = f"{_describe_cameras(loop)}, " if loop.frames else ""
+        cameras = f"{describe_cameras(loop.cameras)}, " if loop.frames else ""
         log(f"{cameras}{loop.pilot.name}, {loop.engine.variant}")
         recorder = None
         if target is not None:
@@ -340,8 +341,12 @@ def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
     return about
 
 
-def _describe_cameras(loop: ClosedLoop) -> str:
-    """One camera by its own name, several by those of the rig."""
-    if len(loop.cameras) == 1:
-        return f"{loop.camera.name} at {loop.camera.rate:g} Hz"
-    return ", ".join(f"{each.name} ({each.camera.name} at {each.camera.rate:g} Hz)" for each in loop.cameras)
+def describe_cameras(cameras: Sequence[MountedCamera]) -> str:
+    """For people: one camera by its own name, several by those of the rig, each with its rate.
+
+    Args:
+        cameras: of the car.
+    """
+    if len(cameras) == 1:
+        return f"{cameras[0].camera.name} at {cameras[0].camera.rate:g} Hz"
+    return ", ".join(f"{each.name} ({each.camera.name} at {each.camera.rate:g} Hz)" for each in cameras)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 import typer
@@ -41,7 +40,7 @@ def values(row):
     if row.kind in (int, float):
         kind = st.integers if row.kind is int else st.floats
         return kind(row.low, 1e6 if row.high is None else row.high)
-    return st.booleans() if row.kind is bool else st.text("abc.", min_size=1).map(Path)
+    return st.booleans() if row.kind is bool else st.text("abc.", min_size=1).map(row.kind)
 
 
 def words(row, value):

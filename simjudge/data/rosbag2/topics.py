@@ -186,6 +186,6 @@ def _kinship(topic: str, near: str) -> int:
 
 def _ambiguous(where: str, role: TopicRole, found: list[str]) -> str:
     flag = role.option.replace(" ", "-")
-    choose = f"choose one with --{flag} TOPIC (of info, detect and convert"
-    choose += "; of compare with --a-image-topic, --b-image-topic)" if role is _IMAGE else ")"
+    here = "--image-topic (compare: --a-image-topic, --b-image-topic), or take it out with " if role is _IMAGE else ""
+    choose = f"choose one with {here}'simjudge convert IN OUT --{flag} TOPIC'"
     return f"{where}: several {role.what} topics; {choose}: {', '.join(sorted(found))}"

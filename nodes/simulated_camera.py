@@ -27,7 +27,8 @@ from simjudge.core.images import EncodedImage, encode_jpeg
 from simjudge.data.rosbag2.messages import optical_frame
 from simjudge.data.rosbag2.pixels import format_name
 from simjudge.engines.contract import Labels
-from simjudge.sensors.camera.depth import DepthImage, depth_message_fields
+from simjudge.sensors.camera.depth import depth_message_fields
+from simjudge.sensors.camera.depth_filters import DepthImage
 from simjudge.sensors.camera.rig import MountedCamera
 
 from .endpoints import camera_publisher

@@ -24,7 +24,7 @@ from simjudge.scene.model import Scene
 from simjudge.sensors.camera.auto_exposure import MeteredFrame
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chain import frame_seed
-from simjudge.sensors.camera.depth import DepthImage
+from simjudge.sensors.camera.depth_filters import DepthImage
 
 
 @dataclass(frozen=True, eq=False, repr=False)

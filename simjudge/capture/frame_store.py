@@ -26,7 +26,7 @@ from simjudge.core.frames import FrameSet, IntArray, Objects
 from simjudge.core.images import EncodedImage, FileImages
 from simjudge.core.progress import Advance, Log
 from simjudge.core.text import list_some
-from simjudge.sensors.camera.depth import DepthImage
+from simjudge.sensors.camera.depth_filters import DepthImage
 
 _PLAN = "plan.json"
 _AHEAD = 1

@@ -34,6 +34,12 @@ def header():
     return out
 
 
+def test_one_channel_becomes_a_mono8_message():
+    message = deserialize_message(serialize_message(image_message(PIXELS[:, :, :1], header())), Image)
+    assert (message.width, message.height, message.step, message.encoding) == (32, 24, 32, "mono8")
+    np.testing.assert_array_equal(to_rgb(message), np.repeat(PIXELS[:, :, :1], 3, axis=2))
+
+
 def test_pixels_become_a_message_and_pixels_again():
     message = deserialize_message(serialize_message(image_message(PIXELS, header())), Image)
     assert (message.width, message.height, message.step, message.encoding) == (32, 24, 96, "rgb8")

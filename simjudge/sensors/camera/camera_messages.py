@@ -12,7 +12,8 @@ from simjudge.data.rosbag2.messages import CAMERA, FRAME_ID
 from simjudge.data.rosbag2.writing import DEFAULT_TOPICS
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.calibration import Calibration
-from simjudge.sensors.camera.depth import DepthImage, depth_message_fields, depth_topics
+from simjudge.sensors.camera.depth import depth_message_fields, depth_topics
+from simjudge.sensors.camera.depth_filters import DepthImage
 
 CAMERA_INFO_TOPIC = DEFAULT_TOPICS[CAMERA_INFO]
 TF_TOPIC = "/tf"

@@ -6,13 +6,12 @@ millimetres (16UC1), 0 where nothing is measured. An omnidirectional lens has me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 from pydantic import model_validator
 from pydantic.json_schema import JsonSchemaValue
 
@@ -20,10 +19,8 @@ from simjudge.core.documents import Fields
 from simjudge.core.errors import UsageError
 from simjudge.core.field_types import FieldType, Vector, conflict, refusal
 from simjudge.core.images import ImageError
-from simjudge.sensors.filter_registry import FilterRegistry
+from simjudge.sensors.camera.depth_filters import DEPTH_FILTERS, DepthImage
 
-DepthImage = npt.NDArray[np.float32]
-"""(H, W), metres; NaN where nothing is measured."""
 ENCODING_32F = "32FC1"
 """The encoding of depth in messages."""
 _STREAM = (2,)
@@ -31,14 +28,6 @@ _STREAM = (2,)
 _MILLIMETRES = 1000
 _FARTHEST_IN_FILES = 65535
 """Millimetres that 16 bits hold."""
-
-
-DepthFilter = Callable[..., DepthImage]
-DEPTH_FILTERS: FilterRegistry[DepthFilter] = FilterRegistry("filter of depth", frozenset({"seed", "focal"}))
-"""All filters of depth: functions of a depth image and keyword parameters. One with a parameter `seed` gets numbers of
-its frame's own for `numpy.random.default_rng`; one with `focal` gets the lens's focal length across, pixels."""
-depth_filter = DEPTH_FILTERS.register
-"""The decorator that registers a filter under its function's name."""
 
 
 @dataclass(frozen=True)

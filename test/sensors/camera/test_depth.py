@@ -15,7 +15,8 @@ from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.camera_messages import CameraMessages
-from simjudge.sensors.camera.depth import DEPTH_FILTERS, DepthCamera, DepthStep, depth_filter, encode_depth_png
+from simjudge.sensors.camera.depth import DepthCamera, DepthStep, encode_depth_png
+from simjudge.sensors.camera.depth_filters import DEPTH_FILTERS, depth_filter
 from simjudge.sensors.camera.lens import Lens, lens_with_field
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")

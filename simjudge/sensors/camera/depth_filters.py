@@ -63,9 +63,10 @@ def disparity(
     if noise:
         shift = shift + noise * np.random.default_rng(seed).standard_normal(depth.shape)
     steps = np.rint(shift * subpixel)
-    return np.divide(focal * baseline * subpixel, steps, out=np.full(depth.shape, np.nan), where=steps > 0).astype(
-        np.float32
-    )
+    measured = np.full(depth.shape, np.nan, np.float32)
+    found = steps > 0
+    measured[found] = focal * baseline * subpixel / steps[found]
+    return measured
 
 
 @depth_filter

@@ -69,8 +69,9 @@ class SimNode(SimjudgeNode):
         self._engine = make_engine(self.settings["engine"], setup.scene, setup.vehicle, setup.start)
         riding, seed = str(options.sensors or ""), self.settings["seed"]
         mounts, names = fixed_mounts(setup.vehicle.mounts, setup.cameras), [each.name for each in setup.cameras]
-        self._sensors = SimSensors(self, self._engine, riding, seed, mounts)
-        self._car = SimulatedCar(self, self._sensors.mounts, names, Frames(odom=self.settings["odom_frame"]))
+        odom = self.settings["odom_frame"]
+        self._sensors = SimSensors(self, self._engine, riding, seed, mounts, frame=odom)
+        self._car = SimulatedCar(self, self._sensors.mounts, names, Frames(odom=odom))
         wanted = self.settings["reliability"]
         reliability = "reliable" if wanted == "auto" and self._lock_step else wanted
         self._cameras = SimCameras(self, self._engine, setup.cameras, seed, reliability)

@@ -30,6 +30,7 @@ from simjudge.sensors.sensor_topics import sensor_topics
 from .endpoints import create_publisher
 from .runtime import SimjudgeNode, message_class
 from .sensor_messages import reading_message
+from .sensor_views import SensorViews
 
 if TYPE_CHECKING:
     from simjudge.engines.chrono.chrono_engine import ChronoEngine
@@ -51,8 +52,9 @@ class SimSensors:
     """
 
     def __init__(
-        self, node: SimjudgeNode, engine: Engine, given: str, seed: int = 0, mounts: Mapping[str, Pose] | None = None
-    ) -> None:
+        self, node: SimjudgeNode, engine: Engine, given: str, seed: int = 0, mounts: Mapping[str, Pose] | None = None,
+        *, frame: str = "odom",
+    ) -> None:  # fmt: skip
         """Make the sensors and their publishers.
 
         Args:
@@ -61,6 +63,7 @@ class SimSensors:
             given: a file of sensors, or the name of one that comes with simjudge; "": none.
             seed: of their noise.
             mounts: those of the car.
+            frame: that the places of the world are published in.
 
         Raises:
             UsageError: there is no such file, or the engine has no such sensors.
@@ -76,7 +79,8 @@ class SimSensors:
         own = tuple(spec for spec in specs if spec.source == "chrono")
         self._computed = tuple(spec for spec in specs if spec.source != "chrono")
         self._riding = _riding(engine, given, own, seed) if own else None
-        self._topics = SensorTopics(node, own)
+        self._views = SensorViews(node, specs, engine.scene.class_names, frame)
+        self._topics = SensorTopics(node, own, self._views)
         self._messages = SensorMessages(message_class, self._computed, engine.scene.class_names)
         self._publishers: dict[str, Publisher[Any]] = {}
         # Who subscribes is found before time begins; the truth's publishers may come with their first message.
@@ -102,6 +106,7 @@ class SimSensors:
         for topic, _, message in self._messages.messages(batch.events, offset):
             kind = type(message)
             self._publisher(topic, f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}").publish(message)
+            self._views.show(topic, message)
 
     def publish_due(self, offset: int) -> None:
         """Publish what has been read since the last call.
@@ -116,8 +121,15 @@ class SimSensors:
 class SensorTopics:
     """Publishes readings of some sensors."""
 
-    def __init__(self, node: SimjudgeNode, specs: Sequence[SensorSpec]) -> None:
-        """Create the publishers."""
+    def __init__(self, node: SimjudgeNode, specs: Sequence[SensorSpec], views: SensorViews | None = None) -> None:
+        """Create the publishers.
+
+        Args:
+            node: that publishes.
+            specs: the sensors.
+            views: what is shown beside the readings.
+        """
+        self._views = views
         self._specs = {spec.name: spec for spec in specs}
         self._topic_of = sensor_topics(specs)
         self._publishers: dict[str, Publisher[Any]] = {}
@@ -139,7 +151,10 @@ class SensorTopics:
             stamp = offset + round(reading.time * 1e9)
             together.setdefault((self._topic_of[reading.sensor], stamp), []).append(reading)
         for (topic, stamp), of_one_time in together.items():
-            self._publishers[topic].publish(self._message(stamp, of_one_time))
+            message = self._message(stamp, of_one_time)
+            self._publishers[topic].publish(message)
+            if self._views is not None:
+                self._views.show(topic, message)
 
     def _message(self, stamp: int, readings: Sequence[Reading]) -> Any:
         seconds, nanoseconds = divmod(stamp, 1_000_000_000)

@@ -1,4 +1,4 @@
-"""Shows live work with rerun: images with boxes, W1 and overlap over time."""
+"""Shows live work with rerun: images with boxes, W1 and overlap over time, the readings of sensors."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from .image_input import ImageInput
 from .image_messages import to_rgb
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
+from .watch_sensors import SensorWatch
 
 _DEEP = 100
 """Images that the middleware keeps."""
@@ -32,7 +33,7 @@ _ALL = "all classes"
 
 
 class WatchNode(SimjudgeNode):
-    """Shows images, labels, detections, contexts and the summary in rerun: a window, a browser, or a file."""
+    """Shows images with their boxes, the summary, and what sensors read, in rerun: a window, a browser, or a file."""
 
     NAME = "watch_node"
     INTERFACE = NODES["watch_node"]
@@ -53,6 +54,7 @@ class WatchNode(SimjudgeNode):
         declared_subscription(self, "camera/detections", self._detections)
         declared_subscription(self, "validation/contexts", self._contexts)
         declared_subscription(self, "validation/summary", self._summary)
+        self._sensors = SensorWatch(self, self._screen)
         place = self._screen.address or save
         self.get_logger().info(f"shown in a {where.value}" + (f": {place}" if place else ""))
 
@@ -66,7 +68,7 @@ class WatchNode(SimjudgeNode):
         """What came, and images that did not."""
         return {
             "images received": self._images.received,
-            "other messages received": self._others,
+            "other messages received": self._others + self._sensors.received,
             "images lost before arrival": self._images.lost,
         }
 

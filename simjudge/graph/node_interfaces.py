@@ -172,7 +172,28 @@ RIDING_SENSORS = tuple(
     )
 )  # fmt: skip
 """Topics of `simjudge.nodes.sim_sensors` by the default names; a sensors file may name others."""
+_MARKERS, _PATH = "visualization_msgs/msg/MarkerArray", "nav_msgs/msg/Path"
+_BESIDE_SENSORS = (
+    Endpoint("scan/laser", "sensor_msgs/msg/LaserScan", RELIABLE, "the turn of a lidar with one level ring",
+             "with such a lidar in `sensors`"),
+    Endpoint("scan/points/boxes", "simjudge_msgs/msg/LabelledBoxArray", RELIABLE, "3-D boxes of the labelled things",
+             "with a lidar in `sensors`"),
+    Endpoint("scan/points/boxes/markers", _MARKERS, RELIABLE, "the boxes as cubes with their classes, for RViz",
+             "with a lidar in `sensors`"),
+    Endpoint("imu/data/markers", _MARKERS, RELIABLE, "acceleration and turn rate as arrows, for RViz",
+             "with an IMU in `sensors`"),
+    Endpoint("gps/fix/path", _PATH, RELIABLE, "the fixes in the odometry frame, for RViz", "with a GPS in `sensors`"),
+)  # fmt: skip
+"""Topics of `simjudge.nodes.sim_sensors` and `sensor_views` beside those of the sensors."""
 _WATCHED_DEPTH = 100
+WATCHED_SENSORS = tuple(
+    Endpoint(topic, kind, RELIABLE, purpose, "and all others of this type", depth=depth)
+    for topic, kind, purpose, depth in (
+        *((each.topic, each.type, each.purpose, each.depth) for each in RIDING_SENSORS if "mag" not in each.topic),
+        *((each.topic, each.type, each.purpose, each.depth) for each in _BESIDE_SENSORS[:2]),
+    )
+)
+"""What watch_node looks for: every topic of these types but the truth beside another, as its publisher offers it."""
 
 NODES: dict[str, NodeInterface] = {
     "camera_bridge_node": NodeInterface(
@@ -224,7 +245,7 @@ NODES: dict[str, NodeInterface] = {
         (*_SIMULATED_CAMERA,
          Endpoint("NAME/image_raw", _IMAGE, CAMERA, "of a rig's camera NAME, as are all of the above", "with a rig"),
          _DETECTIONS._replace(when="with `ground_truth_detections`"), *_SIMULATED_CAR,
-         *RIDING_SENSORS,
+         *RIDING_SENSORS, *_BESIDE_SENSORS,
          Endpoint("sim/real_time_factor", "std_msgs/msg/Float64", RELIABLE, "simulated seconds in a second")),
         (_INPUT,),
         (_PAUSE, Service("~/reset", "std_srvs/srv/Trigger", "all at the start again; time goes on")),
@@ -244,7 +265,9 @@ NODES: dict[str, NodeInterface] = {
     ),
     "record_node": NodeInterface((), tuple(each._replace(when="named") for each in (*_IMAGES, _LABELS, _DETECTIONS))),
     "watch_node": NodeInterface(
-        (), tuple(each._replace(depth=_WATCHED_DEPTH) for each in (*_IMAGES, _LABELS, _DETECTIONS, _CONTEXTS, _SUMMARY))
+        (),
+        (*(each._replace(depth=_WATCHED_DEPTH) for each in (*_IMAGES, _LABELS, _DETECTIONS, _CONTEXTS, _SUMMARY)),
+         _TF_STATIC._replace(depth=100), *WATCHED_SENSORS),
     ),
 }  # fmt: skip
 """The interface of each node, by the node's name."""

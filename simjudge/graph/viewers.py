@@ -36,10 +36,13 @@ CAMERA_LAYOUT = RvizLayout(
 )
 SIM_LAYOUT = RvizLayout(
     "sim.rviz",
-    ("camera/detections/overlay", "validation/overlay", "drive/cones", "drive/path", "vehicle/odometry"),
+    (
+        "camera/detections/overlay", "validation/overlay", "drive/cones", "drive/path", "vehicle/odometry",
+        "scan/points", "scan/laser", "scan/points/boxes/markers", "imu/data/markers", "gps/fix/path",
+    ),
     "odom",
     "the odometry's",
-)
+)  # fmt: skip
 WATCH = (
     Argument("watch", "false", "Show it with rerun (pip install simjudge[watch]).", _YES_NO),
     Argument("save", "", "The .rrd file to save to, with watch; there is no window then."),

@@ -16,9 +16,9 @@ import numpy.typing as npt
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.images import RgbImage
+from simjudge.reports.watch_signals import TIMELINE, SignalLayers
 
 MISSING = "rerun is not installed, which shows it: pip install 'simjudge[watch]'"
-TIMELINE = "stamp"
 _LAYERS = ("ground_truth", "detections", "contexts")
 _SHADE = 0.7
 _WEB_PORT = 9090
@@ -82,11 +82,13 @@ class Screen:
         self.address = ""
         self._quality = quality
         self._known: set[str] = set()
+        self._judged = False
         self._save = save = None if save is None else output_path(save)
         if save is not None:
             check_output(save)
         self._temporary = None if save is None else save.parent / f".{save.name}.{os.getpid()}.tmp"
         self._recording: Any = rerun.RecordingStream("simjudge")
+        self._signals = SignalLayers(rerun, self._recording, self._renew_layout)
         self._open(where)
 
     def _open(self, where: ScreenTarget) -> None:
@@ -171,6 +173,10 @@ class Screen:
             about: further lines below the table, by name.
         """
         self._at(stamp)
+        if not self._judged:
+            self._judged = True
+            if self._signals.kinds:
+                self._renew_layout()
         for state in states:
             self._curve("w1", state.name, state.w1, state.colour)
             self._curve("overlap", f"{state.name} A", state.overlap_a, state.colour)
@@ -178,6 +184,15 @@ class Screen:
             self._curve("overlap", f"{state.name} B", state.overlap_b, (shade[0], shade[1], shade[2]))
         text = self._rerun.TextDocument(_markdown(states, about), media_type="text/markdown")
         self._recording.log("summary", text)
+
+    def signals_at(self, stamp: int) -> SignalLayers:
+        """Where readings of sensors are shown.
+
+        Args:
+            stamp: the time of what is shown next, nanoseconds.
+        """
+        self._at(stamp)
+        return self._signals
 
     def close(self) -> Path | None:
         """Finish; the file that was saved, None where there is none.
@@ -205,16 +220,27 @@ class Screen:
             self._recording.log(path, self._rerun.SeriesLines(names=name, colors=[colour]), static=True)
         self._recording.log(path, self._rerun.Scalars(value))
 
+    def _renew_layout(self) -> None:
+        """Make room for what has come for the first time."""
+        self._recording.send_blueprint(self._layout())
+
     def _layout(self) -> Any:
+        """Camera and curves; where sensors are watched, their views, and the curves once there is a judge."""
         import rerun.blueprint as parts  # noqa: PLC0415 - an extra
 
-        curves = parts.Vertical(
+        curves: list[Any] = [
             parts.TimeSeriesView(origin="w1", name="W1 (0: performs alike, 1: nothing alike)"),
             parts.TimeSeriesView(origin="overlap", name="overlap (share of contexts that the other set shows too)"),
             parts.TextDocumentView(origin="summary", name="summary"),
-        )
-        camera = parts.Spatial2DView(origin="camera", name="camera: contexts coloured by W1")
-        return parts.Blueprint(parts.Horizontal(camera, curves, column_shares=[3, 2]), collapse_panels=True)
+        ]
+        spatial, others = self._signals.views(parts)
+        seen = parts.Vertical(parts.Spatial2DView(origin="camera", name="camera: contexts coloured by W1"), *spatial)
+        if not self._signals.kinds:
+            others = curves
+        elif self._judged:
+            others = [*others, parts.Tabs(*curves)]
+        columns = (seen, parts.Vertical(*others)) if others else (seen,)
+        return parts.Blueprint(parts.Horizontal(*columns, column_shares=[3, 2][: len(columns)]), collapse_panels=True)
 
 
 def _markdown(states: Sequence[ClassState], about: Mapping[str, object]) -> str:

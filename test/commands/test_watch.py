@@ -1,5 +1,6 @@
 """`simjudge watch`: what it saves, read back with rerun; what it says where it cannot show anything."""
 
+import math
 import signal
 import subprocess
 import sys
@@ -11,7 +12,9 @@ import pytest
 from saved_screens import chunks, column
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.geometry.poses import Pose
 from simjudge.reports.watch_screen import Boxes, ClassState, Screen, ScreenTarget, is_installed
+from simjudge.sensors.cloud_series import RecordedBoxes
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,6 +51,44 @@ def test_a_saved_screen_holds_what_was_shown(tmp_path):
     assert [value for _, value in centres] == [[[3.0, 5.0]]] * 3
     assert len(column(found, "/camera", "EncodedImage:blob")) == 3
     assert "| red / 1 | 0.5000 | 0.5000 | 0.7500 |" in column(found, "/summary", "TextDocument:text")[2][1][0]
+
+
+@pytest.mark.usefixtures("rerun_is_here")
+def test_a_saved_screen_holds_what_sensors_read(tmp_path):
+    path = tmp_path / "shown.rrd"
+    screen = Screen(ScreenTarget.FILE, path)
+    mount = Pose((1.0, 2.0, 3.0), (0.0, 0.0, math.sin(math.pi / 4), math.cos(math.pi / 4)))
+    points = np.array([[1.0, 0.0, 0.0], [math.nan, 0.0, 0.0], [2.0, 0.0, 0.5]])
+    centre, size = np.array([[1.0, 0.0, 0.0]]), np.array([[1.0, 2.0, 4.0]])
+    box = RecordedBoxes(np.array([1]), ["red"], centre, np.eye(3)[None], size)
+    screen.signals_at(10).show_cloud("/roof/points", points, mount)
+    screen.signals_at(10).show_boxes("/roof/points/boxes", box, mount)
+    screen.signals_at(20).show_scan("/scan", points[:1], Pose())
+    for stamp, turn in ((30, 0.25), (40, 0.5)):
+        screen.signals_at(stamp).show_imu("/imu/data", (turn, 0.0, 0.0), None if stamp == 40 else (0.0, 0.0, 9.8))
+    for stamp, latitude in ((50, 43.0), (60, 43.00001)):
+        screen.signals_at(stamp).show_fix("/gps/fix", (latitude, -89.0, 260.0))
+    screen.close()
+    found = chunks(path)
+    # The mount turns left: ahead of the lidar is to the left of the car.
+    ((stamp, cloud),) = column(found, "/clouds/roof/points", "Points3D:positions")
+    assert stamp == 10
+    np.testing.assert_allclose(cloud, [[1, 3, 3], [1, 4, 3.5]], atol=1e-6)
+    ((_, colours),) = column(found, "/clouds/roof/points", "Points3D:colors")
+    assert len(set(colours)) == 2
+    ((_, centre),) = column(found, "/clouds/roof/points/boxes", "Boxes3D:centers")
+    np.testing.assert_allclose(centre, [[1, 3, 3]], atol=1e-6)
+    assert column(found, "/clouds/roof/points/boxes", "Boxes3D:half_sizes")[0][1] == [[0.5, 1.0, 2.0]]
+    assert column(found, "/clouds/roof/points/boxes", "Boxes3D:labels")[0][1] == ["red"]
+    assert column(found, "/clouds/scan", "Points3D:positions")[0][1] == [[1.0, 0.0, 0.0]]
+    assert column(found, "/turn_rate/imu/data/x", "Scalars:scalars") == [(30, [0.25]), (40, [0.5])]
+    assert column(found, "/acceleration/imu/data/z", "Scalars:scalars") == [(30, [9.8])]
+    (_, (first,)), (_, (second,)) = column(found, "/gps/gps/fix", "LineStrips2D:strips")
+    assert first == [[0.0, 0.0], [0.0, 0.0]]
+    # 1e-5 degrees of latitude are 1.11 m; rows of a picture count downwards.
+    assert second[1] == pytest.approx([0.0, -1.111], abs=0.001)
+    places = [value for _, value in column(found, "/gps/gps/fix", "GeoPoints:positions")]
+    assert places == [[[43.0, -89.0]], [[43.00001, -89.0]]]
 
 
 @pytest.mark.usefixtures("rerun_is_here")
@@ -116,3 +157,34 @@ def test_a_live_run_is_saved_and_ctrl_c_ends_it(tmp_path, monkeypatch, ros_domai
         # The recording does not wait for who only looks on.
         assert len(stamps) > 5, entity
         assert set(stamps) <= recorded
+
+
+@pytest.mark.usefixtures("rerun_is_here")
+def test_sensors_of_a_graph_are_found_by_their_type(tmp_path, monkeypatch, ros_domain):
+    pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(ros_domain))
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "ros_log"))
+    saved, log = tmp_path / "live.rrd", tmp_path / "log.txt"
+    remaps = ["--ros-args", "-r", "scan/points:=/robot/velodyne_points"]
+    with log.open("w") as stream:
+        source = subprocess.Popen([sys.executable, str(ROOT / "test/nodes/sensor_source.py"), *remaps], stderr=stream)
+        watching = subprocess.Popen(
+            [sys.executable, "-m", "simjudge", "watch", "--save", str(saved)], stdout=stream, stderr=stream
+        )
+    try:
+        end = time.monotonic() + 60
+        while "sees /imu/data" not in log.read_text() or "sees /robot/velodyne_points" not in log.read_text():
+            assert watching.poll() is None, log.read_text()
+            assert time.monotonic() < end, log.read_text()
+            time.sleep(0.05)
+        time.sleep(1)
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(30) == 0, log.read_text()
+    finally:
+        for process in (watching, source):
+            process.kill()
+            process.wait()
+    found = chunks(saved)
+    assert column(found, "/clouds/robot/velodyne_points", "Points3D:positions")[0][1] == [[0, 1, 2], [4, 5, 6]]
+    assert {value[0] for _, value in column(found, "/turn_rate/imu/data/x", "Scalars:scalars")} <= {0.1, 0.4}

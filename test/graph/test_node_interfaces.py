@@ -24,9 +24,11 @@ RVIZ = ROOT / "config/rviz"
 LAYOUTS = [(CAMERA_LAYOUT, "live"), (SIM_LAYOUT, "sim")]
 TYPES = {
     "rviz_default_plugins/Image": "sensor_msgs/msg/Image",
+    "rviz_default_plugins/LaserScan": "sensor_msgs/msg/LaserScan",
     "rviz_default_plugins/MarkerArray": "visualization_msgs/msg/MarkerArray",
     "rviz_default_plugins/Odometry": "nav_msgs/msg/Odometry",
     "rviz_default_plugins/Path": "nav_msgs/msg/Path",
+    "rviz_default_plugins/PointCloud2": "sensor_msgs/msg/PointCloud2",
 }
 WAIT = 30
 

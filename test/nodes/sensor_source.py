@@ -7,6 +7,7 @@ import numpy as np
 
 from simjudge.engines.chrono.feed import Reading
 from simjudge.nodes.runtime import SimjudgeNode, run_node
+from simjudge.nodes.sensor_views import SensorViews
 from simjudge.nodes.sim_sensors import SensorTopics
 from simjudge.sensors.sensor_file import read_sensors
 
@@ -26,7 +27,8 @@ class SensorSource(SimjudgeNode):
 
     def __init__(self):
         super().__init__()
-        self.topics = SensorTopics(self, read_sensors("art1"))
+        specs = read_sensors("art1")
+        self.topics = SensorTopics(self, specs, SensorViews(self, specs, {}, "odom"))
         threading.Thread(target=self.publish_all, daemon=True).start()
 
     def publish_all(self):

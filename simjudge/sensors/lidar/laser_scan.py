@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import UsageError
+from simjudge.core.frames import FloatArray
 from simjudge.sensors.lidar.lidar import Lidar
 from simjudge.sensors.lidar.scan import Scan
 
@@ -47,3 +48,19 @@ def scan_message(find: Callable[[str], Any], header: Any, lidar: Lidar, scan: Sc
         time_increment=lidar.window / lidar.columns, scan_time=1 / lidar.rate, range_min=lidar.range[0],
         range_max=lidar.range[1], ranges=ranges, intensities=intensities,
     )  # fmt: skip
+
+
+def scan_points(message: Any) -> FloatArray:
+    """The points of a LaserScan.
+
+    Args:
+        message: of a recording or of a topic.
+
+    Returns:
+        (N, 3), in the scanner's frame, metres; beams without a return within range_min to range_max have none.
+    """
+    ranges = np.asarray(message.ranges, np.float64)
+    angle = message.angle_min + message.angle_increment * np.arange(len(ranges))
+    hit = np.isfinite(ranges) & (ranges >= message.range_min) & (ranges <= message.range_max)
+    points = np.stack([ranges * np.cos(angle), ranges * np.sin(angle), np.zeros(len(ranges))], -1)
+    return np.asarray(points[hit])

@@ -22,6 +22,7 @@ from simjudge.data.rosbag2.interfaces import BOXES_3D, IMAGE_TYPES, VISION_BOXES
 from simjudge.data.rosbag2.reading import read_recording
 from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic
 from simjudge.data.rosbag2.recorded_images import UNREADABLE
+from simjudge.data.rosbag2.recorded_mounts import poses_at, recorded_camera, standing_links
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp, pose_numbers
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, format_seconds
@@ -60,13 +61,17 @@ def read_cloud_recording(path: Path, topics: Topics) -> CloudSet:
     beside = _beside(recording, name, places, losses)
     frames = _frames(path, recording, topics)
     said = _names(recording, places)
+    links = standing_links(recording)
+    camera = recorded_camera(recording, links, frame_id, topics.image_topic)
+    body, mount, poses = poses_at(recording, links, frame_id, [place.stamp for place in places])
     losses.extend(recording.losses)
     reader = _CloudReader(recording, name, places, beside.viewpoints)
     names = [name for name, _ in said]
     stamps = np.array([place.stamp if own else NO_STAMP for place, (_, own) in zip(places, said, strict=True)])
     return CloudSet(
         path.name, names, stamps.astype(np.int64), reader.read, frame_id, beside.boxes, beside.labelled,
-        beside.class_names, frames, body=frame_id, files=beside.files, losses=losses,
+        beside.class_names, frames, () if camera is None else [camera] * len(places), body, mount, poses,
+        beside.files, losses,
     )  # fmt: skip
 
 

@@ -208,6 +208,13 @@ def test_poses(tmp_path):
     np.testing.assert_allclose(tracked.mount.inverse().matrix(), matrix(IMU), atol=1e-5)
 
 
+def test_a_thing_that_is_not_in_the_image(tmp_path):
+    root = object_folder(tmp_path / "kitti")
+    write(root / "label_2" / "000000.txt", CAR.replace("587.01 173.33 614.12 200.12", "-1 -1 -1 -1") + "\n")
+    clouds = read_kitti_clouds(root)
+    assert (len(clouds.boxes), len(clouds.frames.objects), clouds.losses.counts) == (3, 2, {})
+
+
 def test_the_images_are_a_set_like_any_other(tmp_path):
     frames = sj.read(object_folder(tmp_path / "kitti"))
     assert (len(frames), len(frames.objects), frames.labelled.tolist()) == (3, 3, [True] * 3)

@@ -188,7 +188,8 @@ def _frames(content: _Content) -> FrameSet:
         raise SimjudgeError(f"{layout.root}: holds no readable image{losses.reason}")
     names = [image.stem for image in images]
     index = {name: at for at, name in enumerate(names)}
-    kept = np.array([row for row in range(len(rows)) if content.names[rows.scan[row]] in index], np.int64)
+    boxed = np.flatnonzero(rows.has_image_box).tolist()
+    kept = np.array([row for row in boxed if content.names[rows.scan[row]] in index], np.int64)
     of_row = [content.names[at] for at in rows.scan[kept].tolist()]
     raw = RawRows(
         np.array([index[name] for name in of_row], np.int64), rows.class_id[kept].astype(np.float64),

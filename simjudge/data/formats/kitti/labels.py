@@ -26,6 +26,8 @@ DONT_CARE = "DontCare"
 _NUMBERS = 14
 _UNKNOWN = -1000.0
 """Of x, y and z of a thing without a box in space."""
+_NO_IMAGE_BOX = -1.0
+"""All four numbers of a box in the image where there is none."""
 MALFORMED = "malformed label rows"
 _AXES: FloatArray = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
 """From a box's own axes (x ahead, y left, z up) to a camera's (x right, y down, z ahead), at rotation_y 0."""
@@ -58,6 +60,11 @@ class LabelRows(ShortRepr):
     def image_box(self) -> FloatArray:
         """(N, 4), left, top, right, bottom, pixels."""
         return self.numbers[:, 3:7]
+
+    @property
+    def has_image_box(self) -> BoolArray:
+        """(N,), whether a row has a box in the image: one of -1 alone has none."""
+        return np.asarray((self.image_box != _NO_IMAGE_BOX).any(1), np.bool_)
 
     @property
     def size(self) -> FloatArray:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -106,7 +107,8 @@ def read_times(path: Path) -> IntArray:
         elif found is not None:
             stamps.append(_nanoseconds(found, f"{path}: line {number}"))
         elif seconds is not None and 0 <= seconds < 4e9:
-            stamps.append(round(seconds * 1e9))
+            # A float would lose digits of seconds since 1970.
+            stamps.append(round(Decimal(text).scaleb(9)))
         else:
             raise SimjudgeError(
                 f"{path}: line {number}: {one_line(text)} is neither seconds nor YEAR-MONTH-DAY H:M:S; correct it"

@@ -181,6 +181,8 @@ def _write_numbered(clouds: CloudSet, folder: Path, losses: Losses) -> None:
         lines = (f"{stamp // 10**9}.{stamp % 10**9:09d}\n" for stamp in clouds.stamp.tolist())
         (folder / "times.txt").write_text("".join(lines))
     (folder / "calib.txt").write_text(_calibration(clouds))
+    if clouds.poses:
+        (folder / "poses.txt").write_text(_poses(clouds))
     if clouds.boxes is not None:
         transforms = [camera_transform(clouds, index) for index in range(len(clouds))]
         rows = _label_rows(clouds, transforms, _image_box(clouds, pairs), losses)
@@ -207,6 +209,16 @@ def _calibration(clouds: CloudSet) -> str:
         "R0_rect": np.eye(3), "Tr_velo_to_cam": camera_transform(clouds, 0)[:3], "Tr_imu_to_velo": np.eye(4)[:3],
     }  # fmt: skip
     return "".join(f"{key}: {' '.join(f'{value:.17g}' for value in each.ravel())}\n" for key, each in values.items())
+
+
+def _poses(clouds: CloudSet) -> str:
+    """Poses of the camera in its frame at the first cloud, as the odometry benchmark has them."""
+    cameras = [
+        (pose @ clouds.mount).matrix() @ np.linalg.inv(camera_transform(clouds, index))
+        for index, pose in enumerate(clouds.poses)
+    ]
+    back = np.linalg.inv(cameras[0])
+    return "".join(f"{' '.join(f'{value:.17g}' for value in (back @ each)[:3].ravel())}\n" for each in cameras)
 
 
 def _image_box(clouds: CloudSet, pairs: dict[int, int]) -> ImageBox:

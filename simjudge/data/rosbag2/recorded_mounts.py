@@ -1,0 +1,139 @@
+"""Where the sensors of a recording are: transforms that stand, the camera beside a lidar, and poses at given times."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.data.clouds.cloud_set import CameraCalibration
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO
+from simjudge.data.rosbag2.recorded_poses import (
+    TRANSFORMS,
+    decoded_messages,
+    pose_topics,
+    read_poses,
+    transform_fields,
+)
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.geometry.poses import Pose
+from simjudge.geometry.trajectories import TrajectoryInterpolator
+
+log = logging.getLogger(__name__)
+
+Links = Mapping[str, tuple[str, Pose]]
+"""By a frame's name, its parent and its pose in it."""
+
+
+def standing_links(recording: Recording) -> Links:
+    """Read the transforms that hold for ever.
+
+    Args:
+        recording: open for reading.
+
+    Returns:
+        Those of .../tf_static; the last one of a frame counts.
+    """
+    topics = {info.topic for info in recording.topic_infos() if info.type == TRANSFORMS}
+    links: dict[str, tuple[str, Pose]] = {}
+    static = {topic for topic in topics if topic.endswith("tf_static")}
+    for _, message in decoded_messages(recording, static, Losses()) if static else ():
+        for transform in message.transforms:
+            fields = transform_fields(transform)
+            try:
+                pose = Pose(fields["position"], fields["orientation"])
+            except SimjudgeError:
+                continue
+            links[fields["child"].lstrip("/")] = (fields["parent"].lstrip("/"), pose)
+    return links
+
+
+def standing_pose(links: Links, frame: str, base: str) -> Pose | None:
+    """Compute the pose of a frame in another by transforms that stand.
+
+    Args:
+        links: as `standing_links` gives them.
+        frame, base: names of frames.
+
+    Returns:
+        The pose; None where they do not hang together.
+    """
+    (one, of_frame), (other, of_base) = _in_root(links, frame.lstrip("/")), _in_root(links, base.lstrip("/"))
+    return of_base.inverse() @ of_frame if one == other else None
+
+
+def recorded_camera(recording: Recording, links: Links, frame_id: str, topic: str | None) -> CameraCalibration | None:
+    """Find the camera beside a lidar.
+
+    Args:
+        recording: open for reading.
+        links: of the recording.
+        frame_id: of the lidar.
+        topic: of the camera's images, where a person names it; its camera_info is in the same namespace.
+
+    Returns:
+        The camera; None where there is no camera_info, or several and none is named, or where it is not known where
+        the camera is.
+    """
+    found = [info.topic for info in recording.topic_infos() if info.type == CAMERA_INFO]
+    if topic is not None:
+        found = [name for name in found if topic.strip("/").startswith(name.rpartition("/")[0].strip("/"))]
+    if len(found) != 1:
+        return None
+    info = next((message for _, message in decoded_messages(recording, {found[0]}, Losses())), None)
+    if info is None:
+        return None
+    pose, matrix = standing_pose(links, str(info.header.frame_id), frame_id), np.array(info.k, np.float64)
+    if pose is None or matrix.size != 9 or not np.isfinite(matrix).all() or matrix[0] <= 0 or matrix[4] <= 0:
+        return None
+    if np.any(np.asarray(info.d) != 0):
+        log.warning("%s: %s: the distortion of its lens is not taken over", recording.path, found[0])
+    return CameraCalibration(matrix.reshape(3, 3), pose)
+
+
+def poses_at(
+    recording: Recording, links: Links, frame_id: str, stamps: Sequence[int]
+) -> tuple[str, Pose, list[Pose]]:
+    """Interpolate the poses of what carries a lidar.
+
+    Args:
+        recording: open for reading.
+        links: of the recording.
+        frame_id: of the lidar.
+        stamps: nanoseconds.
+
+    Returns:
+        The body's frame, the lidar's pose in it, and the body's pose at each stamp; the lidar's own frame and nothing
+        where no poses are recorded, or none that fit, which is then logged.
+    """
+    trouble = ""
+    try:
+        trajectory = read_poses(recording.path).trajectory if pose_topics(recording) else None
+        between = None if trajectory is None else TrajectoryInterpolator(trajectory)
+    except SimjudgeError as error:
+        trajectory, between, trouble = None, None, str(error)
+    if trajectory is not None and between is not None:
+        mount = standing_pose(links, frame_id, trajectory.child_frame_id)
+        if mount is None:
+            trouble = f"no transforms that stand link {frame_id!r} and {trajectory.child_frame_id!r}"
+        elif not between.covers(stamps).all() or between.in_gap(stamps).any():
+            trouble = f"{trajectory.name} do not cover the clouds' stamps"
+        else:
+            return trajectory.child_frame_id, mount, between.poses(stamps)
+    if trouble:
+        log.warning("%s: its poses are not taken over: %s", recording.path, trouble)
+    return frame_id, Pose(), []
+
+
+def _in_root(links: Links, frame: str) -> tuple[str, Pose]:
+    """The root above a frame, and the frame's pose in it."""
+    pose, seen = Pose(), {frame}
+    while frame in links:
+        frame, above = links[frame]
+        pose = above @ pose
+        if frame in seen:
+            break
+        seen.add(frame)
+    return frame, pose

@@ -9,7 +9,7 @@
     rate: 30                       # images a second
     lag: 0.03                      # seconds from an image's stamp until it is handed over; 0 by default
     exposure_time: 0.01            # seconds, from the stamp on; 0 by default: no motion blur
-    exposure_samples: 4            # moments that the exposure is made of; 4 by default, 32 with motion_blur: rays
+    exposure_samples: 4            # moments that the exposure is made of; 4 by default, 16 with motion_blur: rays
     motion_blur: rays              # each ray has a time of its own; or moments (the default), which all rays share
     line_time: 2.0e-5              # seconds from a row's exposure to the next row's (rolling shutter); 0 by default
     gain: 1.0                      # linear radiance times this is full scale; 1 by default
@@ -81,7 +81,7 @@ _LARGEST_SIDE = 20000
 """Pixels."""
 _PLAIN_RATE = 30.0
 """Images a second of a camera of which nothing is known but its calibration."""
-_DEFAULT_SAMPLES = {"moments": 4, "rays": 32}
+_DEFAULT_SAMPLES = {"moments": 4, "rays": 16}
 """Moments of an exposure where the file does not say."""
 _TRIAL = np.full((8, 8, 3), 0.5)
 """An image on which filters are tried."""
@@ -206,7 +206,7 @@ class CameraFile(Fields):
     """Seconds that light falls on the sensor, from the stamp on; 0: no motion blur."""
     exposure_samples: Annotated[int, Whole(1, _MOST_SAMPLES)] | None = None
     """Moments that the exposure is made of, 4 if left out. With motion_blur rays or a line_time: parts of it in each of
-    which moving bodies stand (the camera moves on), 32 if left out."""
+    which moving bodies stand (the camera moves on), 16 if left out."""
     motion_blur: Annotated[Literal["moments", "rays"], Choice()] | None = None
     """Moments: all rays share a few moments, so that fast edges show as ghosts. Rays: each ray has a time of its own,
     so that they show as grain; engine default only. Moments if left out, rays with a line_time."""

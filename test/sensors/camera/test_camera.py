@@ -64,6 +64,8 @@ def test_what_may_be_left_out(tmp_path):
     assert (camera.name, camera.lag, camera.steps, camera.lens.model) == ("mine", 0.0, (), "pinhole")
     assert (camera.supersampling, camera.exposure_time, camera.exposure_samples, camera.gain) == (2, 0.0, 1, 1.0)
     assert read_camera(written(tmp_path, exposure_time=0.01)).exposure_samples == 4
+    assert read_camera(written(tmp_path, exposure_time=0.01, motion_blur="rays")).exposure_samples == 16
+    assert read_camera(written(tmp_path, line_time=1e-4)).motion_blur == "rays"
     by_focal = read_camera(written(tmp_path, field_of_view=None, focal_length=320))
     assert by_focal.lens.horizontal_field() == pytest.approx(90)
 

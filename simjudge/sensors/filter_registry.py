@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
@@ -87,6 +88,34 @@ class FilterRegistry(Generic[AnyFilter]):
         """
         return self._supplied & inspect.signature(self.find(name)).parameters.keys()
 
+    def parameter_types(self, name: str) -> dict[str, str]:
+        """The parameters of a filter that are numbers or texts, with the type's name in JSON schemas.
+
+        Args:
+            name: of the filter.
+
+        Raises:
+            UsageError: as `find`.
+        """
+        hints = typing.get_type_hints(self.find(name))
+        found = {parameter: _schema_type(hints.get(parameter)) for parameter in self.parameters(name)}
+        return {parameter: kind for parameter, kind in found.items() if kind}
+
+    def tables(self) -> list[dict[str, Any]]:
+        """JSON schemas of simjudge's own filters with their parameters: `name: {parameter: value, ...}`."""
+        tables: list[dict[str, Any]] = []
+        for name, function in sorted(self.functions.items()):
+            if not function.__module__.startswith("simjudge."):
+                continue
+            properties = {parameter: {"type": kind} for parameter, kind in self.parameter_types(name).items()}
+            needed = [key for key, each in self.parameters(name).items() if each.default is each.empty]
+            table = {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+            tables.append({
+                "type": "object", "properties": {name: table}, "required": [name], "additionalProperties": False,
+                "description": str(inspect.getdoc(function)).splitlines()[0],
+            })  # fmt: skip
+        return tables
+
     def check(self, name: str, given: Mapping[str, Any]) -> None:
         """Check that a filter exists, has the parameters that are given, and is given those that it needs.
 
@@ -105,3 +134,8 @@ class FilterRegistry(Generic[AnyFilter]):
         for key, parameter in known.items():
             if parameter.default is parameter.empty and key not in given:
                 raise UsageError(f"filter {name}: {key} is missing")
+
+
+def _schema_type(hint: Any) -> str:
+    parts = {hint, *typing.get_args(hint)}
+    return "number" if parts & {int, float} else "string" if str in parts else ""

@@ -77,16 +77,7 @@ class FilterSteps(FieldType):
 
     def schema(self) -> JsonSchemaValue:
         """The filters of simjudge with their parameters; filters of one's own have any."""
-        tables: list[dict[str, Any]] = []
-        for name, function in sorted(READING_FILTERS.functions.items()):
-            if not function.__module__.startswith("simjudge."):
-                continue
-            properties = {parameter: {"type": "number"} for parameter in READING_FILTERS.parameters(name)}
-            table = {"type": "object", "properties": properties, "required": list(properties)}
-            tables.append({
-                "type": "object", "properties": {name: {**table, "additionalProperties": False}}, "required": [name],
-                "additionalProperties": False, "description": str(function.__doc__).splitlines()[0],
-            })  # fmt: skip
+        tables = READING_FILTERS.tables()
         names = [name for table in tables for name in table["required"]]
         own = {
             "type": "object", "minProperties": 1, "maxProperties": 1, "propertyNames": {"not": {"enum": names}},

@@ -29,8 +29,6 @@ a camera is: it then has 30 images a second and no filters.
 
 from __future__ import annotations
 
-import inspect
-import typing
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -115,16 +113,9 @@ class FilterType(FieldType):
 
     def schema(self) -> JsonSchemaValue:
         """All filters with their parameters."""
-        tables = []
-        for name, function in sorted(CAMERA_FILTERS.functions.items()):
-            properties = {parameter: {"type": kind} for parameter, kind in _parameter_types(name).items()}
-            table = {"type": "object", "properties": properties, "additionalProperties": False}
-            about = str(inspect.getdoc(function)).splitlines()[0]
-            tables.append({
-                "type": "object", "properties": {name: table}, "required": [name], "additionalProperties": False,
-                "description": about,
-            })  # fmt: skip
-        return {"anyOf": [{"type": "string", "enum": sorted(CAMERA_FILTERS.functions)}, *tables]}
+        tables = CAMERA_FILTERS.tables()
+        names = [name for table in tables for name in table["required"]]
+        return {"anyOf": [{"type": "string", "enum": names}, *tables]}
 
 
 _TERMS = {
@@ -387,7 +378,7 @@ def _plain_camera(path: Path) -> Camera:
 
 def _check_types(step: Step) -> None:
     """Refuse parameters that are text where a number is needed, or the other way round."""
-    for name, kind in _parameter_types(step.name).items():
+    for name, kind in CAMERA_FILTERS.parameter_types(step.name).items():
         value = step.parameters.get(name)
         if value is None:
             continue
@@ -396,15 +387,3 @@ def _check_types(step: Step) -> None:
             raise conflict(needed + shown(value, numeric=True), step.name, name)
         if kind == "string" and not isinstance(value, str):
             raise conflict(f"a text is needed{shown(value)}", step.name, name)
-
-
-def _parameter_types(name: str) -> dict[str, str]:
-    """The parameters of a filter that are numbers or texts, with the type's name in JSON schemas."""
-    hints = typing.get_type_hints(CAMERA_FILTERS.find(name))
-    found = {parameter: _schema_type(hints.get(parameter)) for parameter in CAMERA_FILTERS.parameters(name)}
-    return {parameter: kind for parameter, kind in found.items() if kind}
-
-
-def _schema_type(hint: Any) -> str:
-    parts = {hint, *typing.get_args(hint)}
-    return "number" if parts & {int, float} else "string" if str in parts else ""

@@ -102,8 +102,12 @@ class DepthStepType(FieldType):
 
     def schema(self) -> JsonSchemaValue:
         """A name, or a name with parameters; filters of one's own have any."""
-        named = {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": {"type": "object"}}
-        return {"anyOf": [{"type": "string"}, named]}
+        tables = DEPTH_FILTERS.tables()
+        own = {
+            "type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": {"type": "object"},
+            "propertyNames": {"not": {"enum": [name for table in tables for name in table["required"]]}},
+        }  # fmt: skip
+        return {"anyOf": [{"type": "string"}, *tables, own]}
 
 
 class DepthFields(Fields):

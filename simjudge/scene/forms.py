@@ -245,7 +245,7 @@ class Forms:
         surface, repeat = self._surface(fields, location) if spelled_out or inherited is None else inherited
         mesh, natural = self._mesh(fields, shape, location, surface)
         piece = Piece(
-            solid_meshes.repeat_texture(mesh, repeat) if surface.texture is not None else mesh, surface, natural
+            solid_meshes.repeat_texture(mesh, repeat) if _is_textured(surface) else mesh, surface, natural
         )
         return replace(piece, collider=self._collider(fields, location, piece))
 
@@ -272,7 +272,7 @@ class Forms:
 
     def _mesh_from_file(self, fields: ShapeFields, location: Location, surface: Surface) -> Mesh:
         found = self._mesh_file(fields, location, materials=False)
-        if surface.texture is not None and not found.has_uv.all():
+        if _is_textured(surface) and not found.has_uv.all():
             message = (
                 f"{fields.mesh} has no texture coordinates, but its surface has a texture; export it with them, or add"
                 " uv: box"
@@ -315,6 +315,10 @@ def _moved_piece(piece: Piece, pose: Pose) -> Piece:
         centre = tuple(pose.to_world(collider.centre).tolist())
         collider = Collider("hull") if rotated else replace(collider, centre=centre)
     return replace(piece, mesh=solid_meshes.move(piece.mesh, pose), collider=collider)
+
+
+def _is_textured(surface: Surface) -> bool:
+    return surface.texture is not None or surface.normal_map is not None
 
 
 def _look(piece: Piece) -> tuple[int, ...]:

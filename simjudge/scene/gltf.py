@@ -20,6 +20,7 @@ from simjudge.core.images import RgbImage
 from simjudge.core.input_files import is_file, read_bytes
 from simjudge.core.text import one_line
 from simjudge.scene.colour import image_to_linear
+from simjudge.scene.image_textures import normals_from_image
 from simjudge.scene.model import Colour, Mesh, Surface
 from simjudge.scene.obj import smooth_normals
 
@@ -135,17 +136,20 @@ def _not_shown(content: dict[str, Any]) -> set[str]:
                 found.add("morph targets")
             if _table(primitive).get("mode", 4) not in (4, 5, 6):
                 found.add("points and lines")
-    for material in _list(content.get("materials")):
-        fields = _table(material)
-        if fields.get("alphaMode", "OPAQUE") != "OPAQUE":
-            found.add("transparency")
-        if "occlusionTexture" in fields:
-            found.add("occlusion textures")
-        if "emissiveTexture" in fields:
-            found.add("emission textures (their mean is)")
-        if "metallicRoughnessTexture" in _table(fields.get("pbrMetallicRoughness")):
-            found.add("textures of metal and roughness (their mean is)")
-    return found
+    return found.union(*(_not_shown_of_material(_table(each)) for each in _list(content.get("materials"))))
+
+
+def _not_shown_of_material(fields: dict[str, Any]) -> set[str]:
+    found = {
+        "transparency": fields.get("alphaMode", "OPAQUE") != "OPAQUE",
+        "occlusion textures": "occlusionTexture" in fields,
+        "scales of normal maps": _table(fields.get("normalTexture")).get("scale", 1) != 1,
+        "emission textures (their mean is)": "emissiveTexture" in fields,
+        "textures of metal and roughness (their mean is)": (
+            "metallicRoughnessTexture" in _table(fields.get("pbrMetallicRoughness"))
+        ),
+    }
+    return {what for what, there in found.items() if there}
 
 
 class _Parts:
@@ -250,7 +254,9 @@ class _Parts:
         if not all(math.isfinite(value) and value >= 0 for value in values) or max(metallic, roughness) > 1:
             raise SimjudgeError(f"{self._path}: material {one_line(material.name)}: factors that are none; mend them")
         linear = None if texture is None else image_to_linear(texture)
-        return Surface(colour, linear, roughness, metallic, emission=emission)
+        bumps = _pixels(material.normalTexture) if has_uv else None
+        normals = None if bumps is None else normals_from_image(bumps, self._path)
+        return Surface(colour, linear, roughness, metallic, emission=emission, normal_map=normals)
 
 
 def _merged(meshes: list[Mesh]) -> Mesh:

@@ -14,7 +14,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray
 from simjudge.core.text import nearest_name, one_line
 from simjudge.scene.gltf import read_gltf
-from simjudge.scene.image_textures import read_texture
+from simjudge.scene.image_textures import read_normal_map, read_texture
 from simjudge.scene.model import Mesh, Paint, Surface
 from simjudge.scene.mtl import MtlMaterial, read_mtl
 from simjudge.scene.obj import ObjMesh, read_obj
@@ -105,7 +105,7 @@ def _obj_paint(path: Path, found: ObjMesh) -> Paint:
                 f" {one_line(found.libraries[0])}, or give the thing a surface"
             )
         material = known[name]
-        textured = material.texture is not None
+        textured = material.texture is not None or material.normal_map is not None
         if textured and not found.has_uv[found.of_face == index].all():
             raise SimjudgeError(
                 f"{path}: material {one_line(name)} has a texture, but its faces have no texture coordinates; export"
@@ -119,4 +119,7 @@ def _obj_paint(path: Path, found: ObjMesh) -> Paint:
 
 def _surface(material: MtlMaterial) -> Surface:
     texture = None if material.texture is None else read_texture(material.texture)
-    return Surface(material.colour, texture, material.roughness, material.metallic, emission=material.emission)
+    bumps = None if material.normal_map is None else read_normal_map(material.normal_map)
+    return Surface(
+        material.colour, texture, material.roughness, material.metallic, emission=material.emission, normal_map=bumps
+    )

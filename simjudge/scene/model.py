@@ -57,6 +57,8 @@ class Surface(ShortRepr):
         metallic: 0 to 1.
         reflectance: of a lidar's light, 0 to 1; None: that of visible light, see `lidar_reflectance`.
         emission: linear RGB radiance that it sends out by itself, equally in all directions; multiplies the texture.
+        normal_map: float32 (H, W, 3), unit normals in tangent space (x along u, y along v, z outward), row 0 at v = 1;
+            None: that of the mesh.
     """
 
     colour: Colour = (0.8, 0.8, 0.8)
@@ -65,6 +67,7 @@ class Surface(ShortRepr):
     metallic: float = 0.0
     reflectance: float | None = None
     emission: Colour = (0.0, 0.0, 0.0)
+    normal_map: npt.NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

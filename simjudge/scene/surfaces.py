@@ -18,13 +18,13 @@ from simjudge.core.documents import Location
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.text import nearest_name, one_line
 from simjudge.scene.colour import luminance
-from simjudge.scene.image_textures import read_texture
+from simjudge.scene.image_textures import read_normal_map, read_texture
 from simjudge.scene.mesh_files import face_areas
 from simjudge.scene.model import Surface, Thing
 from simjudge.scene.radiance_fields import linear_radiance
 from simjudge.scene.scene_file import SceneDocument
 from simjudge.scene.textures import make_texture
-from simjudge.scene.thing_fields import SurfaceFields, TextureFields
+from simjudge.scene.thing_fields import NormalMapFields, SurfaceFields, TextureFields
 
 Repeat = tuple[float, float]
 _PLAIN = Surface()
@@ -102,9 +102,18 @@ class Surfaces:
         plain = (1.0, 1.0, 1.0) if texture is not None else Surface.colour
         emission = linear_radiance(fields.emission)
         surface = Surface(
-            fields.colour or plain, texture, fields.roughness, fields.metallic, fields.reflectance, emission
-        )
+            fields.colour or plain, texture, fields.roughness, fields.metallic, fields.reflectance, emission,
+            self._normal_map(fields.normal_map, (*location[:-1], "normal_map")),
+        )  # fmt: skip
         return surface, fields.repeat or (1.0, 1.0)
+
+    def _normal_map(self, fields: NormalMapFields | None, location: Location) -> npt.NDArray[np.float32] | None:
+        if fields is None:
+            return None
+        try:
+            return read_normal_map(Path(fields.file), fields.strength)
+        except SimjudgeError as error:
+            raise self._document.error((*location, "file"), str(error)) from error
 
     def _texture(self, fields: TextureFields, location: Location) -> npt.NDArray[np.float32]:
         """A texture from an image's file, or painted by one of the patterns in `simjudge.scene.textures`."""

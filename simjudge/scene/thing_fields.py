@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from simjudge.core.documents import Fields
-from simjudge.core.field_types import Choice, Text, Vector, Whole, conflict
+from simjudge.core.field_types import Choice, Number, Text, Vector, Whole, conflict
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Surface
 from simjudge.scene.motion_path_fields import MotionPathFields
@@ -31,6 +31,8 @@ from simjudge.scene.solid_meshes import SEGMENTS
 
 SHAPES = ("mesh", "box", "cylinder", "cone", "plane", "parts")
 """The fields of which a thing has one, unless it is of a kind."""
+_STRONGEST = 10.0
+"""Of normal maps."""
 _MOST_SEGMENTS = 256
 """Sides of what is round."""
 
@@ -95,6 +97,15 @@ class TextureFields(Fields):
         return {str(name): value for name, value in (self.model_extra or {}).items()}
 
 
+class NormalMapFields(Fields):
+    """Small bumps: an image of normals in tangent space, as glTF and OpenGL have them (green is up)."""
+
+    file: Annotated[str, Text("the path of an image")]
+    """PNG or JPEG, relative to this file: red, green and blue are 255 (n + 1) / 2."""
+    strength: Annotated[float, Number(ge=0, le=_STRONGEST)] = 1.0
+    """How much the bumps count: x and y of the normals are multiplied by it."""
+
+
 class SurfaceFields(Fields):
     """What a thing is made of."""
 
@@ -112,10 +123,12 @@ class SurfaceFields(Fields):
     """Of a lidar's light, 0 to 1; that of visible light (the luminance of colour and texture), if left out."""
     emission: Radiance = 0.0
     """Radiance that it sends out by itself; multiplies the texture. It lights nothing else."""
+    normal_map: NormalMapFields | None = None
+    """Small bumps; they repeat as the texture does."""
 
     @model_validator(mode="after")
     def _check_repeat(self) -> SurfaceFields:
-        if self.repeat is not None and self.texture is None:
+        if self.repeat is not None and self.texture is None and self.normal_map is None:
             raise conflict("there is no texture that could repeat", "repeat")
         return self
 

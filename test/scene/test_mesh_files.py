@@ -36,6 +36,7 @@ f 1 2 5
 MTL = """newmtl red paint
 Kd 0.8 0.1 0.05
 map_Kd red.png
+norm bumps.png
 Ns 98
 newmtl glow
 Kd 0.2
@@ -50,6 +51,7 @@ def obj_file(folder, obj=OBJ, mtl=MTL):
     (folder / "two.obj").write_text(obj)
     (folder / "two.mtl").write_text(mtl)
     cv2.imwrite(str(folder / "red.png"), np.full((4, 4, 3), 128, np.uint8))
+    cv2.imwrite(str(folder / "bumps.png"), np.full((4, 4, 3), [255, 255, 128], np.uint8))  # blue first
     return folder / "two.obj"
 
 
@@ -61,6 +63,7 @@ def test_an_obj_has_the_materials_of_its_mtl(tmp_path, caplog):
     assert found.paint.of_face.tolist() == [0, 0, 1]
     assert red.colour == (0.8, 0.1, 0.05)
     assert red.texture == pytest.approx(np.full((4, 4, 3), to_linear(128 / 255)), rel=1e-6)
+    assert red.normal_map[0, 0] == pytest.approx((0, 2**-0.5, 2**-0.5), abs=0.004)
     assert red.roughness**4 == pytest.approx(2 / 100)
     assert (glow.colour, glow.emission, glow.roughness, glow.metallic) == ((0.2,) * 3, (3, 2, 1), 0.25, 1.0)
     assert [r.getMessage() for r in caplog.records] == [f"{tmp_path / 'two.obj'}: not shown: transparency"]
@@ -134,11 +137,13 @@ def test_gltf_materials_are_metal_and_roughness(tmp_path):
     path = gltf_file(
         tmp_path, baseColorTexture=image, baseColorFactor=[255, 51, 0, 255], metallicFactor=0.5, roughnessFactor=1.0,
         metallicRoughnessTexture=both, emissiveFactor=[0.5, 0.25, 0.0],
+        normalTexture=Image.fromarray(np.full((2, 2, 3), [128, 128, 255], np.uint8)),
     )  # fmt: skip
     (surface,) = read_mesh(path, materials=True).paint.surfaces
     assert surface.colour == pytest.approx((1, 0.2, 0), abs=0.003)
     assert surface.texture[0, 0] == pytest.approx((1, float(to_linear(128 / 255)), 0), abs=1e-6)
     assert (surface.roughness, surface.metallic) == (pytest.approx(0.4), pytest.approx(0.5 * 0.2))
+    assert surface.normal_map[0, 0] == pytest.approx((0, 0, 1), abs=0.006)
     assert surface.emission == pytest.approx((0.5, 0.25, 0))
 
 
@@ -178,7 +183,7 @@ def test_a_triangle_of_gltf_by_hand(tmp_path):
         (OBJ, MTL.replace("red.png", "blue.png"), r"blue\.png: cannot be read: No such file"),
         (OBJ, MTL.replace("newmtl glow", "newmtl glo"), r"two\.obj: usemtl glow: there is no such material; is glo"),
         (OBJ, MTL.replace("0.8 0.1", "-0.8 0.1"), r"two\.mtl:2: Kd -0\.8 0\.1 0\.05: 3 numbers from 0 to 1 are needed"),
-        (OBJ, MTL.replace("Pr 0.25", "Pr nan"), r"two\.mtl:8: Pr nan: 1 number from 0 to 1 is needed"),
+        (OBJ, MTL.replace("Pr 0.25", "Pr nan"), r"two\.mtl:9: Pr nan: 1 number from 0 to 1 is needed"),
         (OBJ, "Kd 1 1 1\n" + MTL, r"two\.mtl:1: Kd: a line with newmtl NAME is needed before"),
         (OBJ, MTL.replace("map_Kd red", "map_Kd -s 2 2 2 red"), r"two\.mtl:3: .*options of textures are not read"),
         (OBJ.replace("1/1 2/2 3/3 4/4", "1 2 3 4"), MTL, r"material red paint has a texture, but its faces have no"),

@@ -135,6 +135,14 @@ WRONG = {
     "no image": ({"sky": {"file": "text.png"}}, r"sky\.file: .*text\.png: .*damaged"),
     "no HDR": ({"sky": {"file": "text.hdr"}}, r"sky\.file: .*text\.hdr: no HDR image"),
     "no EXR": ({"sky": {"file": "text.exr"}}, r"sky\.file: .*text\.exr: no EXR image"),
+    "no bumps": (
+        {"things": {"a": {"box": [1, 1, 1], "surface": {"normal_map": {"file": "no.png"}}}}},
+        r"things\.a\.surface\.normal_map\.file: .*no\.png: cannot be read",
+    ),
+    "bumps that look inward": (
+        {"things": {"a": {"box": [1, 1, 1], "surface": {"normal_map": {"file": "square.png"}}}}},
+        r"things\.a\.surface\.normal_map\.file: .*square\.png: no normal map: 100% of it looks inward",
+    ),
     "a negative emission": (
         {"things": {"a": {"box": [1, 1, 1], "surface": {"emission": -1}}}},
         r"things\.a\.surface\.emission: a number of 0 or more",

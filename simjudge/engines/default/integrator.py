@@ -14,6 +14,7 @@ import numpy as np
 
 from simjudge.core.frames import FloatArray
 from simjudge.engines.default import shading
+from simjudge.engines.default.bumps import Bumps
 from simjudge.engines.default.packed import (
     CORNERS,
     EMISSION,
@@ -105,6 +106,7 @@ class Integrator:
         self._textures = TextureLookup(tracer, packed.levels, packed.texels)
         self._gloss, self._lamps = tracer.table(packed.gloss), tracer.table(packed.lamps)
         self._emission = None if packed.emission is None else tracer.table(packed.emission)
+        self._bumps = None if packed.bumps is None else Bumps(tracer, packed.bumps)
         self._surroundings = Surroundings(tracer, packed.surroundings)
         self.set_rotations(np.zeros((len(packed.class_id), 3, 3)))
 
@@ -229,7 +231,12 @@ class Integrator:
         facet = self._facet(hit)
         facet = t.select(t.dot(facet, direction) > 0, -facet, facet)
         normal = self._normalized(self._rotated(t.row(self._rotations, hit.thing, 16, hit.valid), normal))
-        normal = t.select(t.dot(normal, facet) < 0, -normal, normal)
+        behind = t.dot(normal, facet) < 0
+        if self._bumps is not None:
+            texels = footprint * c[15] / t.xp.sqrt(t.xp.maximum(-t.dot(facet, direction), 0.01))
+            r = t.row(self._rotations, hit.thing, 16, hit.valid)
+            normal = self._bumps.bent(normal, hit, u, v, texels, lambda vector: self._rotated(r, vector))
+        normal = t.select(behind, -normal, normal)
         # A smooth normal may face away from a viewer who sees the facet: bend it until he is just above its horizon.
         away = t.dot(normal, direction)
         normal = self._normalized(normal - t.xp.maximum(away + 1e-3, 0.0) * direction)

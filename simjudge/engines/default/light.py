@@ -61,7 +61,7 @@ class Light:
         self._at = [thing.pose for thing in self._things]
         self._rotations = np.array([pose.rotation_matrix() for pose in self._at]).reshape(-1, 3, 3)
         self._positions = np.array([pose.position for pose in self._at]).reshape(-1, 3)
-        moving = [thing.motion == "scripted" for thing in scene.things] + [True] * len(extra_things)
+        moving = [index >= len(scene.things) or part.motion == "scripted" for index, part in parts]
         self._tracer = make_tracer(self._things, packed.first_face, moving)
         self._integrator = Integrator(self._tracer, packed)
         self._tracer.move({}, self._rotations, self._positions)

@@ -36,8 +36,26 @@ TABLE_ROW = 4
 """Numbers in a row of the gloss tables."""
 LAMP = 8
 """Numbers in a row of `Packed.lamps`."""
+TANGENT = 4
+"""Numbers in a row of `PackedBumps.tangents`."""
 EMISSION = 4
 """Numbers in a row of `Packed.emission`."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PackedBumps(ShortRepr):
+    """The normal maps of a scene.
+
+    Attributes:
+        lookups, levels, texels: as of textures; x, y and z of normals in tangent space.
+        tangents: (F, 4) of every face: the unit direction in which u grows, in the thing's frame (0 where there is
+            none), and 1, or -1 where v grows to the other side.
+    """
+
+    lookups: Integers
+    levels: Integers
+    texels: Floats
+    tangents: Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +75,7 @@ class Packed(ShortRepr):
         gloss: (R, 4) tables one after another: both columns of `gloss_table`, `left_for_base`, `lost_between_facets`.
         lamps: (L or 1, 8): position, range, intensity, 1 / range; the first lamp_count are there.
         emission: (T, 4): red, green, blue; None: nothing shines.
+        bumps: normal maps; None: there are none.
         surroundings: the light from far away.
         class_id, instance: of every thing.
     """
@@ -72,6 +91,7 @@ class Packed(ShortRepr):
     lamps: Floats
     lamp_count: int
     emission: Floats | None
+    bumps: PackedBumps | None
     surroundings: PackedSurroundings
     class_id: npt.NDArray[np.uint8]
     instance: npt.NDArray[np.uint16]
@@ -106,6 +126,7 @@ def pack(scene: Scene, things: Sequence[Thing]) -> Packed:
         lamps=lamps if len(lamps) else np.zeros((1, LAMP), np.float32),
         lamp_count=len(scene.lights),
         emission=_emission(things),
+        bumps=_bumps(things),
         surroundings=pack_surroundings(scene),
         class_id=np.array([thing.class_id for thing in things], np.uint8),
         instance=np.array([thing.instance for thing in things], np.uint16),
@@ -158,6 +179,25 @@ def _emission(things: Sequence[Thing]) -> Floats | None:
     if not any(any(thing.surface.emission) for thing in things):
         return None
     return np.array([[*thing.surface.emission, 0.0] for thing in things], np.float32)
+
+
+def _bumps(things: Sequence[Thing]) -> PackedBumps | None:
+    maps = [thing.surface.normal_map for thing in things]
+    if all(each is None for each in maps):
+        return None
+    return PackedBumps(*pack_textures(maps), _stacked([_tangents(thing.mesh) for thing in things], TANGENT))
+
+
+def _tangents(mesh: Mesh) -> npt.NDArray[np.floating]:
+    """The direction in which u grows on each face, and the side to which v grows."""
+    corners, uv = mesh.vertices[mesh.faces], mesh.uv[mesh.faces]
+    side, other = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    (a, b), (c, d) = (uv[:, 1] - uv[:, 0]).T, (uv[:, 2] - uv[:, 0]).T
+    turned = np.sign(a * d - b * c)[:, None]
+    along = (side * d[:, None] - other * b[:, None]) * turned
+    length = np.linalg.norm(along, axis=1, keepdims=True)
+    unit = np.divide(along, length, out=np.zeros_like(along), where=length > 0)
+    return np.hstack([unit * np.abs(turned), turned])
 
 
 def _corners(mesh: Mesh) -> npt.NDArray[np.floating]:

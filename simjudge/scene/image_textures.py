@@ -51,7 +51,7 @@ def normals_from_image(pixels: RgbImage, path: Path, strength: float = 1.0) -> n
     Raises:
         SimjudgeError: it is no normal map.
     """
-    normals = pixels.astype(np.float32) / 255 * 2 - 1
+    normals: npt.NDArray[np.float32] = pixels.astype(np.float32) / np.float32(255) * np.float32(2) - np.float32(1)
     behind = float(np.mean(normals[:, :, 2] < 0))
     if behind > _MOST_BEHIND:
         raise SimjudgeError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from simjudge.core.frames import FloatArray, stamp_to_name
 from simjudge.engines.contract import Engine, Poses
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
+from simjudge.scene.ground import Ground
 from simjudge.scene.model import Course
 from simjudge.sensors.camera.shutter import SECOND, frame_stamp_offset
 
@@ -164,6 +165,7 @@ class RandomPoses:
             x, y = target[0] - distance * math.cos(yaw), target[1] - distance * math.sin(yaw)
             yaw += math.radians(self.field) * random.uniform(-_AIM_SPREAD, _AIM_SPREAD)
         inside = x0 <= x <= x1 and y0 <= y <= y1
+        height += Ground.of(scene.things).height(x, y)
         return Pose.from_euler(x, y, height, yaw=yaw, pitch=pitch, roll=roll) if inside else None
 
     def _is_free(self, position: tuple[float, float, float], engine: Engine, bodies: Poses) -> bool:
@@ -188,6 +190,7 @@ class CoursePoses:
         rate: frames a second.
         count: number of frames; None for all that are due.
         speed: highest speed, m/s.
+        ground: what is uneven of the scene's ground.
     """
 
     course: Course
@@ -195,6 +198,7 @@ class CoursePoses:
     rate: float
     count: int | None = None
     speed: float = 1.0
+    ground: Ground = field(default_factory=Ground)
 
     def __post_init__(self) -> None:
         """Check that there are frames."""
@@ -249,7 +253,7 @@ class CoursePoses:
         headings = np.unwrap(np.arctan2(*np.diff(line, axis=0).T[::-1]))
         yaw = float(np.interp(metres, (distances[:-1] + distances[1:]) / 2, headings))
         x, y = (float(np.interp(metres, distances, line[:, axis])) for axis in (0, 1))
-        return Pose.from_euler(x, y, yaw=yaw)
+        return self.ground.stand(Pose.from_euler(x, y, yaw=yaw))
 
     def _distances(self) -> FloatArray:
         """Metres from the start to each point of the line."""

@@ -8,6 +8,7 @@ from simjudge.capture.camera_poses import MOST_FRAMES, CameraPoses, CoursePoses,
 from simjudge.core.errors import Losses, UsageError
 from simjudge.data.pose_text import SUFFIXES, read_pose_text
 from simjudge.geometry.poses import Pose
+from simjudge.scene.ground import Ground
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
 
@@ -46,12 +47,13 @@ def choose_camera_poses(
         field = camera.lens.horizontal_field()
         return RandomPoses(Path(scene).stem, count or RANDOM_FRAMES, camera.rate, mount, field, seed), Losses()
     if str(poses) == "path":
-        course = read_scene(scene, seed).course
-        if course is None:
+        described = read_scene(scene, seed)
+        if described.course is None:
             raise UsageError(
                 f"--poses path: scene {scene} has no course to drive along; a path in its placements is one"
             )
-        return CoursePoses(course, mount, camera.rate, count), Losses()
+        ground = Ground.of(described.things)
+        return CoursePoses(described.course, mount, camera.rate, count, ground=ground), Losses()
     path = Path(poses)
     if not path.is_file() or path.suffix not in SUFFIXES:
         raise UsageError(f"--poses {poses}: random, path, or a file ({', '.join(SUFFIXES)}) is needed")

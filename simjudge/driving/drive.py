@@ -35,6 +35,7 @@ from simjudge.driving.recorder import DriveRecorder
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import DEFAULT_MIN_SCORE, Detector
+from simjudge.scene.ground import Ground
 from simjudge.scene.model import Scene
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
@@ -242,7 +243,8 @@ def read_drive_setup(options: DriveOptions) -> DriveSetup:
     for spec in sensors:
         if spec.name in {*vehicle.mounts, *rig.names}:
             raise UsageError(f"sensors {options.sensors}: {spec.name}: the car has such a mount; call it otherwise")
-    return DriveSetup(scene, vehicle, (first, *others), start_pose(scene_course(scene), options.seed), sensors)
+    start = Ground.of(scene.things).stand(start_pose(scene_course(scene), options.seed))
+    return DriveSetup(scene, vehicle, (first, *others), start, sensors)
 
 
 def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -> ClosedLoop:

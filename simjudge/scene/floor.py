@@ -10,6 +10,7 @@ from scipy.spatial import ConvexHull
 
 from simjudge.core.frames import BoolArray, FloatArray
 from simjudge.scene.centre_lines import resample
+from simjudge.scene.ground import Ground
 from simjudge.scene.model import NO_INSTANCE, Thing
 
 _HEAD_ROOM = 0.5
@@ -26,6 +27,7 @@ class Floor:
 
     Attributes:
         circles: float64 (N, 3), x, y and radius, metres.
+        ground: what is uneven of it.
     """
 
     def __init__(self, things: Iterable[Thing] = ()) -> None:
@@ -33,6 +35,7 @@ class Floor:
         self.circles: FloatArray = np.zeros((0, 3))
         self._round: list[str] = []
         self._outlines: dict[str, FloatArray] = {}
+        self.ground = Ground()
         self.add(things)
 
     def add(self, things: Iterable[Thing]) -> None:
@@ -41,7 +44,8 @@ class Floor:
         Args:
             things: in the world; those that hang high, lie flat or are not solid are passed over.
         """
-        circles = []
+        circles, things = [], list(things)
+        self.ground = Ground.of([*self.ground.things, *things])
         for thing in things:
             if thing.path is not None:
                 # Circles so close together that they hold all that goes along the path.
@@ -52,7 +56,7 @@ class Floor:
             elif thing.motion == "free" or thing.instance != NO_INSTANCE:
                 circles.append([*thing.pose.position[:2], radius_from_above(thing.mesh.vertices)])
                 self._round.append(thing.name)
-            elif thing.collider.kind not in {"none", "plane"}:
+            elif thing.collider.kind not in {"none", "plane", "ground"}:
                 vertices = thing.pose.to_world(thing.mesh.vertices)
                 if vertices[:, 2].min() <= _HEAD_ROOM and vertices[:, 2].max() >= _FLAT:
                     self._outlines[thing.name] = _outline(vertices[:, :2])

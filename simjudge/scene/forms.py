@@ -13,11 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.documents import Location
+from simjudge.core.errors import UsageError
 from simjudge.core.input_files import is_file
 from simjudge.core.text import nearest_name, one_line
 from simjudge.geometry.poses import Pose
 from simjudge.scene import solid_meshes
 from simjudge.scene.floor import radius_from_above
+from simjudge.scene.ground import ground_collider
 from simjudge.scene.mesh_files import MeshFile, main_surface, read_mesh
 from simjudge.scene.model import NO_CLASS, NO_INSTANCE, Collider, Mesh, Motion, Paint, Surface, Thing
 from simjudge.scene.motion_path import MotionPath
@@ -157,6 +159,8 @@ class Forms:
             pieces = (replace(one, collider=self._collider(whole, location, one)),)
         if free and shape == "plane":
             raise self._document.error((*location, "motion"), "a plane has no volume; it cannot be free")
+        if free and whole.collider == "ground":
+            raise self._document.error((*location, "collider"), "a ground stays where it is; it cannot be free")
         if whole.mass is not None and not free:
             raise self._document.error((*location, "mass"), "only free things have one; add motion: free")
         if free and whole.mass is None:
@@ -291,8 +295,15 @@ class Forms:
 
     def _collider(self, fields: KindFields, location: Location, piece: Piece) -> Collider:
         """The solid that the file asks for, or the piece's own."""
+        if fields.cell is not None and fields.collider != "ground":
+            raise self._document.error((*location, "cell"), "only of a ground; add collider: ground")
         if fields.collider is None:
             return piece.collider
+        if fields.collider == "ground":
+            try:
+                return ground_collider(piece.mesh, fields.cell)
+            except UsageError as error:
+                raise self._document.error((*location, "collider"), str(error)) from error
         if fields.collider != "box":
             return Collider(fields.collider)
         low, high = piece.mesh.vertices.min(0), piece.mesh.vertices.max(0)

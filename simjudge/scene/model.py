@@ -89,14 +89,16 @@ class Collider:
 
     Attributes:
         kind: "box" (size x, y, z), "cylinder" (radius, height), "hull" (convex hull of the mesh), "plane" (infinite,
-            normal +z through the origin) or "none".
+            normal +z through the origin), "ground" (size x, y; `heights` on a grid over it) or "none".
         size: metres, see kind.
-        centre: of box and cylinder, in the thing's frame.
+        centre: of box, cylinder and ground, in the thing's frame.
+        heights: float64 (rows along y, columns along x), of a ground, z in the thing's frame, edges included.
     """
 
-    kind: Literal["box", "cylinder", "hull", "plane", "none"] = "none"
+    kind: Literal["box", "cylinder", "hull", "plane", "ground", "none"] = "none"
     size: tuple[float, ...] = ()
     centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    heights: FloatArray | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ placements:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +76,7 @@ def place_all(document: SceneDocument, forms: Forms, floor: Floor, seed: int) ->
             if out.course is not None:
                 raise document.error(("placements", name, "path"), "a second path; a scene has one course")
             placed, out.course = _along_path(document, name, fields.path, forms, floor, seed)
+        placed = [replace(each, pose=floor.ground.stand(each.pose)) for each in placed]
         floor.add(thing for each in placed for thing in each.things(SOME_INSTANCE))
         out.placed += placed
     return out

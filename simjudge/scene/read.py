@@ -22,7 +22,7 @@ from simjudge.core.installed import SCENE, find_file
 from simjudge.scene.checks import check_ground, check_lights, check_names
 from simjudge.scene.file_content import SceneContent, read_content
 from simjudge.scene.floor import Floor
-from simjudge.scene.forms import SOME_INSTANCE, Forms, PlacedForm
+from simjudge.scene.forms import SOME_INSTANCE, Form, Forms, PlacedForm
 from simjudge.scene.lights import build_lights
 from simjudge.scene.model import NO_INSTANCE, Scene, Thing
 from simjudge.scene.outdoors import build_fog, build_sky, build_sun
@@ -31,6 +31,10 @@ from simjudge.scene.radiance_fields import linear_radiance
 from simjudge.scene.scene_fields import MOST_INSTANCES
 from simjudge.scene.scene_file import SceneDocument, SceneFile
 from simjudge.scene.scripted_motion import build_motion_path
+from simjudge.scene.thing_fields import ThingFields
+
+_UPRIGHT = 1 - 1e-9
+"""Cosine of the angle to the vertical within which something stands upright."""
 
 
 def read_scene(given: str | Path, seed: int = 0) -> Scene:
@@ -100,6 +104,7 @@ def _things(document: SceneDocument, forms: Forms) -> tuple[list[PlacedForm], di
             if not form.counted or fields.copies is not None:
                 message = "only for one thing that has a class, and no class of stuff"
                 raise document.error(("things", name, "instance"), message)
+        _check_ground(document, name, form, fields)
         if fields.copies is not None:
             placed += [PlacedForm(f"{name}_{n}", form, copy.pose()) for n, copy in enumerate(fields.copies, 1)]
         elif fields.path is not None:
@@ -110,6 +115,17 @@ def _things(document: SceneDocument, forms: Forms) -> tuple[list[PlacedForm], di
         else:
             placed.append(PlacedForm(name, form, fields.pose()))
     return placed, wanted
+
+
+def _check_ground(document: SceneDocument, name: str, form: Form, fields: ThingFields) -> None:
+    """Refuse a ground that moves or leans: its heights are straight above its grid."""
+    if not any(piece.collider.kind == "ground" for piece in form.pieces):
+        return
+    if fields.path is not None:
+        raise document.error(("things", name, "path"), "a ground stays where it is; remove one of the two")
+    for pose in [fields.pose()] if fields.copies is None else [copy.pose() for copy in fields.copies]:
+        if pose.rotation_matrix()[2, 2] < _UPRIGHT:
+            raise document.error(("things", name), "a ground stands upright; turn the mesh in its file")
 
 
 def _numbered(document: SceneDocument, placed: list[PlacedForm], wanted: dict[str, int]) -> list[Thing]:

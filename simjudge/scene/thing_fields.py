@@ -195,8 +195,10 @@ class KindFields(ShapeFields):
     """Static things never move, unless they have a path; free ones obey physics."""
     mass: Positive | None = None
     """Kg, of free things."""
-    collider: Annotated[Literal["none", "hull", "box", "plane"], Choice()] | None = None
-    """The solid that stands for it in physics; the shape's own, if left out."""
+    collider: Annotated[Literal["none", "hull", "box", "plane", "ground"], Choice()] | None = None
+    """The solid that stands for it in physics; the shape's own, if left out. `ground` is a mesh to drive on."""
+    cell: Positive | None = None
+    """Metres between the heights by which physics knows a ground; a 500th of its longer side, if left out."""
 
 
 class ThingFields(KindFields, PoseFields):

@@ -15,6 +15,7 @@ from simjudge.engines.contract import Poses
 from simjudge.engines.default.car import Car
 from simjudge.engines.default.model import STEP, build_model, wxyz
 from simjudge.geometry.poses import Pose
+from simjudge.scene.ground import Ground
 from simjudge.scene.model import NO_INSTANCE, Scene, Thing
 from simjudge.vehicle.car_appearance import PARTS, VEHICLE
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
@@ -52,12 +53,12 @@ class Bodies:
     def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:
         """Build the model; raises SimjudgeError where a thing of the scene cannot be a body."""
         if start is None:
-            start = scene.course.start() if scene.course is not None else Pose()
+            start = Ground.of(scene.things).stand(scene.course.start() if scene.course is not None else Pose())
         self.start = start
         self._scene = scene
         self._model = build_model(scene, vehicle, start)
         self._data = mujoco.MjData(self._model)
-        self._car = Car(self._model, self._data, vehicle) if vehicle is not None else None
+        self._car = Car(self._model, self._data, vehicle, scene.things) if vehicle is not None else None
         self._free = {thing.name: self._model.joint(thing.name) for thing in scene.things if thing.motion == "free"}
         names = [*self._free, *(PARTS if self._car else ())]
         self._bodies = {name: int(self._model.body(name).id) for name in names}

@@ -10,14 +10,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import mujoco
 import numpy as np
 
 from simjudge.core.frames import FloatArray
 from simjudge.engines.default.collisions import BODY, CAR, FIRM, TYRE, WHEEL, collision_bits
+from simjudge.engines.default.ground_contact import pack_grounds
 from simjudge.engines.default.tyres import Tyres
 from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Thing
 from simjudge.vehicle.car_appearance import VEHICLE, WHEELS, body_box
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
@@ -144,8 +147,10 @@ def load_at_rest(car: Vehicle, name: str, gravity: float) -> float:
 class Car:
     """The car of a compiled model: takes what the driver does, says how it moves."""
 
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, vehicle: Vehicle) -> None:
-        """Find the car's parts in the model."""
+    def __init__(
+        self, model: mujoco.MjModel, data: mujoco.MjData, vehicle: Vehicle, things: Sequence[Thing] = ()
+    ) -> None:
+        """Find the car's parts in the model, and the uneven grounds among the things of the scene."""
         self.vehicle = vehicle
         self._model, self._data = model, data
         base = model.joint(VEHICLE)
@@ -165,6 +170,7 @@ class Car:
             [model.body(f"{VEHICLE}/wheel_{name}").id for name in WHEELS],
             [model.geom(f"{VEHICLE}/tyre_{name}").id for name in WHEELS],
             [load_at_rest(vehicle, name, -model.opt.gravity[2]) for name in WHEELS],
+            pack_grounds(things),
         )
         self.start()
 

@@ -12,12 +12,15 @@ TYRE = 8
 """Bit of the car's tyres, which the ground alone feels."""
 WHEEL = 16
 """Bit of the car's wheels, which free things alone feel."""
+GROUND = 32
+"""Bit of ground that is not flat, which tyres feel by themselves (see `ground_contact`)."""
 _OTHERS = {
     STATIC: FREE | BODY | TYRE,
     FREE: STATIC | FREE | BODY | WHEEL,
     BODY: STATIC | FREE,
     TYRE: STATIC,
     WHEEL: FREE,
+    GROUND: FREE | BODY,
 }
 FIRM = (0.005, 1.0)
 """Time constant (s) and damping ratio of contacts: a thing sinks in by some 10 micrometres under its weight."""

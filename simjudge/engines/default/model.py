@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import mujoco
+import numpy as np
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.engines.default.car import add_car
-from simjudge.engines.default.collisions import FIRM, FREE, STATIC, THINGS, collision_bits
+from simjudge.engines.default.collisions import FIRM, FREE, GROUND, STATIC, THINGS, collision_bits
 from simjudge.engines.default.solids import horizontal_slices, whole_hull
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Thing
@@ -19,6 +21,8 @@ STEP = 0.002
 """Seconds."""
 GRAVITY = 9.81
 """m/s^2."""
+_SLAB = 0.5
+"""Metres: thickness of a ground below its lowest height."""
 
 
 def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose) -> mujoco.MjModel:
@@ -75,7 +79,8 @@ def _add_thing(spec: mujoco.MjSpec, thing: Thing, solids: _Solids) -> None:
     body.mocap = thing.path is not None
     if free:
         body.add_freejoint(name=thing.name)
-    given = {"condim": 6, "friction": THINGS, "solref": FIRM, **collision_bits(FREE if free else STATIC)}
+    kind = FREE if free else GROUND if collider.kind == "ground" else STATIC
+    given = {"condim": 6, "friction": THINGS, "solref": FIRM, **collision_bits(kind)}
     if collider.kind == "hull":
         parts = solids.of(thing)
         for name, share in parts:
@@ -83,12 +88,33 @@ def _add_thing(spec: mujoco.MjSpec, thing: Thing, solids: _Solids) -> None:
         return
     if collider.kind == "plane":
         body.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], **given)
+    elif collider.kind == "ground":
+        _add_ground(spec, body, thing, given)
     elif collider.kind == "box":
         size = [side / 2 for side in collider.size]
         body.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, pos=collider.centre, size=size, mass=thing.mass, **given)
     else:
         size = [collider.size[0], collider.size[1] / 2, 0]
         body.add_geom(type=mujoco.mjtGeom.mjGEOM_CYLINDER, pos=collider.centre, size=size, mass=thing.mass, **given)
+
+
+def _add_ground(spec: mujoco.MjSpec, body: mujoco.MjsBody, thing: Thing, given: dict[str, Any]) -> None:
+    """Heights on a grid: MuJoCo has them from 0 to 1, row by row along y, above a slab."""
+    collider, heights = thing.collider, thing.collider.heights
+    if heights is None:
+        raise SimjudgeError(f"{thing.name}: a ground needs heights")
+    low, span = float(heights.min()), max(float(np.ptp(heights)), 1e-6)
+    rows, columns = heights.shape
+    x, y = collider.size
+    spec.add_hfield(
+        name=thing.name,
+        nrow=rows,
+        ncol=columns,
+        size=[x / 2, y / 2, span, _SLAB],
+        userdata=((heights - low) / span).ravel(),
+    )
+    pos = [collider.centre[0], collider.centre[1], low]
+    body.add_geom(type=mujoco.mjtGeom.mjGEOM_HFIELD, hfieldname=thing.name, pos=pos, **given)
 
 
 class _Solids:

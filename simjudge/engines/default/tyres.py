@@ -1,4 +1,6 @@
-"""Tyres: forces along the ground between each wheel and what it rolls on; MuJoCo's contact carries the weight.
+"""Tyres: forces along the ground between each wheel and what it rolls on.
+
+MuJoCo's contact carries the weight, and on ground that is not flat the tyre itself: see `ground_contact`.
 
 Each tyre touches the ground in one point (the transient single-point model with a relaxation length of Pacejka, Tire
 and Vehicle Dynamics, chapter 7). There its tread is bent along and across the wheel by u; with the slip speed s of the
@@ -20,6 +22,7 @@ import numpy.typing as npt
 from numba import njit
 
 from simjudge.core.frames import FloatArray
+from simjudge.engines.default.ground_contact import GroundTable, touch_ground, tyre_spring
 from simjudge.vehicle.vehicle import Vehicle
 
 _DAMPING = (0.002, 0.01)
@@ -37,6 +40,7 @@ class Tyres:
         wheels: numbers of the wheels' bodies.
         tyres: numbers of the geoms with which they stand on the ground, in the same order.
         loads: N, what each carries at rest.
+        grounds: what is not flat.
     """
 
     def __init__(
@@ -47,6 +51,7 @@ class Tyres:
         wheels: list[int],
         tyres: list[int],
         loads: list[float],
+        grounds: GroundTable,
     ) -> None:
         """Start with unbent tyres that carry their loads."""
         self._model, self._data = model, data
@@ -56,7 +61,10 @@ class Tyres:
         self._at_rest = np.array(loads)
         self._stiffness = np.outer(loads, car.slip_stiffness) / car.relaxation_length
         self._damping = self._stiffness * _DAMPING
-        self._figures = (car.friction, car.relaxation_length, float(model.opt.timestep))
+        step = float(model.opt.timestep)
+        self._figures = (car.friction, car.relaxation_length, step)
+        self._spring = (car.wheel_radius, car.wheel_width / 2, *tyre_spring(car.wheel_mass, step))
+        self._grounds, self._carried = grounds, np.zeros(len(wheels))
         self._root = int(model.body_rootid[wheels[0]])
         self.rest()
 
@@ -80,6 +88,7 @@ class Tyres:
             self._loads,
             self._bent,
             data.xfrc_applied,
+            (self._grounds, self._spring, self._carried),
         )
 
     def weigh(self) -> None:
@@ -87,6 +96,7 @@ class Tyres:
         contact = self._data.contact
         rows = contact.efc_address.copy()
         _weigh(self._wheel_of, contact.geom.copy(), rows, self._data.efc_force.copy(), self._loads)
+        self._loads += self._carried
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
@@ -106,21 +116,34 @@ def _weigh(
 
 @njit(cache=True)
 def _push(  # type: ignore[no-untyped-def]
-    wheels, wheel_of, contacts, bodies, figures, stiffness, damping, loads, bent, pushes
+    wheels, wheel_of, contacts, bodies, figures, stiffness, damping, loads, bent, pushes, uneven
 ):
     """Forces and torques (rows of `pushes`, world axes at the wheels' centres); bends the tyres on by a step."""
     geoms, depth, points, frames = contacts
     positions, rotations, velocities, origin = bodies
     friction, relaxation, dt = figures
+    grounds, (radius, half_width, spring, damper), carried = uneven
+    touched, slope = np.empty(3), np.empty(3)
     for wheel in range(len(wheels)):
         body = wheels[wheel]
         pushes[body] = 0
+        centre, spin, velocity = positions[body], velocities[body, :3].copy(), velocities[body, 3:].copy()
+        load, carried[wheel] = loads[wheel], 0
+        if len(grounds[0]):
+            deep = touch_ground(grounds, centre, rotations[body], radius, half_width, touched, slope)
+            if deep > 0:
+                sinking = -np.dot(velocity + _cross(spin, touched - origin), slope)
+                carried[wheel] = load = max(spring * deep + damper * sinking, 0.0)
+                pushes[body, :3] = load * slope
+                pushes[body, 3:] = _cross(touched - centre, load * slope)
         deepest = _deepest(wheel, wheel_of, geoms, depth)
-        if deepest < 0:
+        if deepest >= 0:
+            point, up, load = points[deepest], frames[deepest, :3].copy(), loads[wheel]
+        elif carried[wheel] > 0:
+            point, up = touched, slope
+        else:
             bent[wheel] = 0
             continue
-        centre, point = positions[body], points[deepest]
-        up = frames[deepest, :3].copy()
         if np.dot(up, centre - point) < 0:
             up = -up
         axle = rotations[body, 1::3].copy()
@@ -131,7 +154,6 @@ def _push(  # type: ignore[no-untyped-def]
             continue
         ahead /= length
         left = _cross(up, ahead)
-        spin, velocity = velocities[body, :3].copy(), velocities[body, 3:].copy()
         slip = velocity + _cross(spin, point - origin)
         rolling = abs(np.dot(velocity + _cross(spin, centre - origin) - slip, ahead))
         force = np.zeros(2)
@@ -141,13 +163,13 @@ def _push(  # type: ignore[no-untyped-def]
             after = (before + dt * speed) / (1 + dt * rolling / relaxation)
             force[axis] = -stiffness[wheel, axis] * after - damping[wheel, axis] * (after - before) / dt
             bent[wheel, axis] = after
-        size, most = math.hypot(force[0], force[1]), friction * loads[wheel]
+        size, most = math.hypot(force[0], force[1]), friction * load
         if size > most:
             force *= most / size
             bent[wheel] = -force / stiffness[wheel]
         push = force[0] * ahead + force[1] * left
-        pushes[body, :3] = push
-        pushes[body, 3:] = _cross(point - centre, push)
+        pushes[body, :3] += push
+        pushes[body, 3:] += _cross(point - centre, push)
 
 
 @njit(cache=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,9 @@ import numpy.typing as npt
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.frames import NO_STAMP, BoolArray, FloatArray, FrameSet, IntArray
-from simjudge.geometry.poses import Pose
+
+if TYPE_CHECKING:
+    from simjudge.geometry.poses import Pose  # loads SciPy, which reading images does not need
 
 Table = npt.NDArray[np.void]
 """Points, a row each."""
@@ -104,7 +107,7 @@ class CloudSet(ShortRepr):
         frames: images of a camera, and what is labelled in them; None where there are none.
         cameras: the camera's calibration at each cloud; empty where it is not known.
         body: the frame of what carries the lidar; that of the clouds where its mount is not known.
-        mount: the clouds' frame in the body's.
+        mount: the clouds' frame in the body's; None: they are one.
         poses: of the body at each cloud, in one fixed frame; empty where they are not known.
         files: texts of the folder that no other attribute holds with all that is in them, by relative path.
         losses: what was left out.
@@ -121,7 +124,7 @@ class CloudSet(ShortRepr):
     frames: FrameSet | None = None
     cameras: Sequence[CameraCalibration] = ()
     body: str = "lidar_link"
-    mount: Pose = field(default_factory=Pose)
+    mount: Pose | None = None
     poses: Sequence[Pose] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     losses: Losses = field(default_factory=Losses)

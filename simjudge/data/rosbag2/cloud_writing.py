@@ -140,7 +140,7 @@ class _CloudMaker:
             kind = "std_msgs/msg/String"
             yield StampedMessage(stamp, FILES, kind, self._new(kind, data=json.dumps({"path": name, "text": text})))
         links = []
-        if clouds.body != clouds.frame_id:
+        if clouds.mount is not None:
             links.append((clouds.body, clouds.frame_id, clouds.mount))
         if self._standing:
             links.append((clouds.frame_id, FRAME_ID, clouds.cameras[0].pose))

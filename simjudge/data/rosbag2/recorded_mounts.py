@@ -95,7 +95,7 @@ def recorded_camera(recording: Recording, links: Links, frame_id: str, topic: st
 
 def poses_at(
     recording: Recording, links: Links, frame_id: str, stamps: Sequence[int]
-) -> tuple[str, Pose, list[Pose]]:
+) -> tuple[str, Pose | None, list[Pose]]:
     """Interpolate the poses of what carries a lidar.
 
     Args:
@@ -105,8 +105,8 @@ def poses_at(
         stamps: nanoseconds.
 
     Returns:
-        The body's frame, the lidar's pose in it, and the body's pose at each stamp; the lidar's own frame and nothing
-        where no poses are recorded, or none that fit, which is then logged.
+        The body's frame, the lidar's pose in it, and the body's pose at each stamp; the lidar's own frame, None and
+        nothing where no poses are recorded, or none that fit, which is then logged.
     """
     trouble = ""
     try:
@@ -124,7 +124,7 @@ def poses_at(
             return trajectory.child_frame_id, mount, between.poses(stamps)
     if trouble:
         log.warning("%s: its poses are not taken over: %s", recording.path, trouble)
-    return frame_id, Pose(), []
+    return frame_id, None, []
 
 
 def _in_root(links: Links, frame: str) -> tuple[str, Pose]:

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-from pyarrow import feather
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FloatArray
-from simjudge.core.input_files import check_file, read_bytes
+from simjudge.core.input_files import read_bytes
 from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.formats.argoverse2 import feather_columns
 from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic, recorded_clouds
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.recording_files import is_recording
@@ -155,17 +154,10 @@ def _sweep_stamp(path: Path) -> int:
 
 
 def _columns(path: Path, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    check_file(path, _LARGEST)
-    try:
-        table = feather.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise SimjudgeError(f"{path}: is no feather file: {' '.join(str(error).split())}") from error
-    missing = [name for name in names if name not in table.column_names]
-    if missing:
-        raise SimjudgeError(f"{path}: has no column {', '.join(missing)}; it has {', '.join(table.column_names)}")
-    if not len(table):
+    columns = feather_columns(path, names)
+    if not len(columns[names[0]]):
         raise SimjudgeError(f"{path}: has no rows")
-    return {name: table[name].to_numpy() for name in names}
+    return columns
 
 
 def _pose_names(first: str) -> tuple[str, ...]:

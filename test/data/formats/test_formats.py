@@ -1,5 +1,6 @@
 """The registry of data formats: every one is documented, and a new one is one file."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -85,3 +86,9 @@ def test_paths_may_be_text(frames, tmp_path, name):
     write_set(frames, path, "coco" if name == "out" else None)
     assert len(read_set(path)) == 1
     assert sniff_format(path) in ("json", "bag", "coco")
+
+
+def test_looking_for_a_format_loads_no_large_package():
+    asked = "import sys; from simjudge.data.formats import all_formats; all_formats(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"scipy", "numba", "pyarrow", "rosbags", "mitsuba"} & set(loaded)

@@ -10,8 +10,7 @@ from scipy.spatial.transform import Rotation
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.formats.kitti import read_kitti, read_kitti_clouds
-from simjudge.data.formats.kitti.dataset import read_scan
+from simjudge.data.formats.kitti.dataset import read_kitti, read_kitti_clouds, read_scan
 from simjudge.data.rosbag2.recorded_poses import read_poses
 
 SHARED = Path(__file__).parents[3] / ".." / "shared" / "data" / "real_lidar" / "kitti_tracking_0000"

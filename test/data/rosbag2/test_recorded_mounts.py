@@ -5,7 +5,7 @@ import pytest
 from pose_samples import odometry, transforms
 
 import simjudge as sj
-from simjudge.data.formats.kitti import read_kitti_clouds
+from simjudge.data.formats.kitti.dataset import read_kitti_clouds
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.message_recording import record_messages

@@ -217,18 +217,18 @@ def _distances(content: _Content, kept: IntArray, names: list[str]) -> list[floa
     return found
 
 
-def _poses(content: _Content, names: list[str]) -> tuple[str, Pose, list[Pose]]:
+def _poses(content: _Content, names: list[str]) -> tuple[str, Pose | None, list[Pose]]:
     """The body whose poses are known, the lidar on it, and the poses."""
     layout, losses = content.layout, content.losses
     calibration = content.calibrations.get("")
     if calibration is None or (layout.poses is None and not layout.oxts):
-        return LIDAR, Pose(), []
+        return LIDAR, None, []
     if layout.poses is not None:
         poses = read_camera_poses(layout.poses, calibration.rect_of_velo)
-        return LIDAR, Pose(), _of_scans(poses, names, str(layout.poses), "poses", losses)
+        return LIDAR, None, _of_scans(poses, names, str(layout.poses), "poses", losses)
     if calibration.imu_to_velo is None:
         losses.add("files of oxts without Tr_imu_to_velo", str(layout.oxts[0]), len(layout.oxts))
-        return LIDAR, Pose(), []
+        return LIDAR, None, []
     poses = read_oxts(layout.oxts)
     if len(layout.oxts) > 1:
         by_name = dict(zip((file.stem for file in layout.oxts), poses, strict=False))

@@ -13,9 +13,6 @@ from simjudge.core.frames import NO_STAMP, name_to_stamp, stamp_to_name
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.format_support.format import Format, Source, Topics
 from simjudge.data.format_support.image_files import file_stems
-from simjudge.data.formats.pcd.pcd_file import pcd_content, read_pcd, write_pcd
-
-__all__ = ["FORMATS", "read_pcd", "write_pcd"]
 
 _SUFFIX = ".pcd"
 
@@ -31,6 +28,8 @@ def _sniff(source: Source) -> bool:
 
 
 def _read(source: Source, _topics: Topics) -> CloudSet:
+    from simjudge.data.formats.pcd.pcd_file import read_pcd  # noqa: PLC0415 - loads numba
+
     files = _files(source.path)
     names = [file.stem for file in files]
     stamps = np.array([_stamp(name) for name in names], np.int64)
@@ -46,6 +45,8 @@ def _stamp(name: str) -> int:
 
 
 def _write(clouds: CloudSet, path: Path) -> Losses:
+    from simjudge.data.formats.pcd.pcd_file import pcd_content  # noqa: PLC0415 - loads numba
+
     losses = Losses()
     names = list(clouds.cloud_name)
     if len(set(names)) < len(names):

@@ -330,6 +330,44 @@ class FilePoses:
         return bool(path.covers([last])[0] and not path.in_gap([last])[0] and not len(path.jumps(first, last)))
 
 
+@dataclass(frozen=True)
+class CarriedPoses:
+    """A camera on the body that carries another camera, at the same times.
+
+    Attributes:
+        first: poses of the other camera.
+        mount: the optical frame in the body.
+    """
+
+    first: CameraPoses
+    mount: Pose
+
+    @property
+    def stamp(self) -> Sequence[int]:
+        """Those of the other camera, nanoseconds."""
+        return self.first.stamp
+
+    @property
+    def frame_name(self) -> Sequence[str]:
+        """Those of the other camera."""
+        return self.first.frame_name
+
+    def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
+        """The optical frame where the body is by then.
+
+        Args:
+            index: index of the frame.
+            stamps: times from the frame's stamp on, nanoseconds.
+            engine: has the scene of this frame.
+        """
+        other = self.first.mount.inverse() @ self.mount
+        return [pose @ other for pose in self.first.at(index, stamps, engine)]
+
+    def path(self) -> Trajectory | None:
+        """Poses of the body."""
+        return self.first.path()
+
+
 def _ball(count: int) -> FloatArray:
     """Unit vectors spread evenly in all directions (Fibonacci's lattice), (N, 3)."""
     number = np.arange(count) + 0.5

@@ -17,8 +17,10 @@ from simjudge.core.errors import Losses
 from simjudge.core.files import record_beside
 from simjudge.core.frames import FrameSet
 from simjudge.data.formats.yolo import write_yolo
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.messages import MessageMaker, optical_frame
 from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
-from simjudge.data.rosbag2.writing import write_recording
+from simjudge.data.rosbag2.writing import frame_messages, write_recording
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera_messages import CameraMessages
 from simjudge.sensors.camera.depth import encode_depth_png
@@ -31,6 +33,7 @@ def write_rendering(
     out: Path,
     about: Mapping[str, Any],
     sides: Sequence[str] = (),
+    others: Sequence[tuple[RenderPlan, FrameStore]] = (),
 ) -> Losses:
     """Write all frames, and OUT.render.json, which says what was done and what each frame shows.
 
@@ -41,6 +44,7 @@ def write_rendering(
         out: x.mcap or x.db3, or the folder of a YOLO data set.
         about: from `describe_rendering`; goes into the recording's metadata or the data set's data.yaml too.
         sides: from `assign_sides`, for a data set.
+        others: plans and frames of further cameras of the same body, for a recording.
 
     Returns:
         What the format could not hold.
@@ -48,14 +52,25 @@ def write_rendering(
     Raises:
         SimjudgeError: the output cannot be written.
     """
-    stamps = np.array(plan.poses.stamp, np.int64)
     class_names = dict(placed.engine.scene.class_names)
-    frames = store.frames(out.name, plan.poses.frame_name, stamps, plan.camera.lens.size, class_names)
+    frames = _frames(plan, store, out, class_names)
     head = json.dumps({**about, "frames": []}, indent=2).removesuffix("[]\n}")
     rows = ",\n".join(f"    {json.dumps(frame)}" for frame in _describe_frames(plan, store))
     with record_beside(render_record_path(out), f"{head}[\n{rows}\n  ]\n}}\n"):
         if out.suffix in STORAGE_SUFFIXES:
-            return _write_recording(plan, placed, store, frames, out, about)
+            first = _CameraOutput(plan, store, frames)
+            more = [_CameraOutput(*other, _frames(*other, out, class_names)) for other in others]
+            sensors = RenderedSensors(plan, placed) if plan.sensors else None
+
+            def beside(index: int) -> Iterator[tuple[str, Any]]:
+                yield from first.beside(index)
+                for other in more:
+                    yield from other.all(index)
+                if sensors is not None:
+                    yield from sensors.messages(index)
+
+            custom = {"simjudge": json.dumps(about)}
+            return write_recording(frames, out, extra_messages=beside, custom_data=custom, camera=plan.name)
         losses = Losses()
         depth = None if plan.camera.depth is None else partial(_depth_file, store, losses)
         write_yolo(frames, out, sides, {"rendered": dict(about)}, depth)
@@ -84,19 +99,33 @@ def _depth_file(store: FrameStore, losses: Losses, index: int) -> bytes:
     return data
 
 
-def _write_recording(
-    plan: RenderPlan, placed: PlacedScene, store: FrameStore, frames: FrameSet, out: Path, about: Mapping[str, Any]
-) -> Losses:
-    sensors = RenderedSensors(plan, placed) if plan.sensors else None
-    messages = CameraMessages(plan.camera.lens.camera_info(plan.camera.name).calibration, FIXED_FRAME)
+def _frames(plan: RenderPlan, store: FrameStore, out: Path, class_names: dict[int, str]) -> FrameSet:
+    """The frames of one camera as a set."""
+    stamps = np.array(plan.poses.stamp, np.int64)
+    return store.frames(out.name, plan.poses.frame_name, stamps, plan.camera.lens.size, class_names)
 
-    def camera_messages(index: int) -> Iterator[tuple[str, Any]]:
-        x, y, z, *quaternion = store.about(index)["camera"]
-        stamp = plan.poses.stamp[index]
-        yield from messages.at(stamp, Pose((x, y, z), tuple(quaternion)))
-        if plan.camera.depth is not None:
-            yield from messages.depth(stamp, store.depth(index))
-        if sensors is not None:
-            yield from sensors.messages(index)
 
-    return write_recording(frames, out, extra_messages=camera_messages, custom_data={"simjudge": json.dumps(about)})
+class _CameraOutput:
+    """The messages of one camera, frame by frame."""
+
+    def __init__(self, plan: RenderPlan, store: FrameStore, frames: FrameSet) -> None:
+        self._plan, self._store = plan, store
+        frame_id, stamps = optical_frame(plan.name), np.array(plan.poses.stamp, np.int64)
+        self._messages = CameraMessages(plan.mounted.calibration(), FIXED_FRAME, frame_id)
+        self._maker = MessageMaker(standard_types(), frames, stamps, frame_id)
+
+    def all(self, index: int) -> Iterator[tuple[str, Any]]:
+        """Topic and message of all that there is of a frame."""
+        stamp = self._plan.poses.stamp[index]
+        # An image of the store can be read: nothing is lost.
+        for message in frame_messages(self._maker, index, stamp, Losses(), self._plan.name):
+            yield message.topic, message.content
+        yield from self.beside(index)
+
+    def beside(self, index: int) -> Iterator[tuple[str, Any]]:
+        """Topic and message of what is beside a frame's image and labels."""
+        x, y, z, *quaternion = self._store.about(index)["camera"]
+        stamp, name = self._plan.poses.stamp[index], self._plan.name
+        yield from self._messages.at(stamp, Pose((x, y, z), tuple(quaternion)), name)
+        if self._plan.camera.depth is not None:
+            yield from self._messages.depth(stamp, self._store.depth(index), name)

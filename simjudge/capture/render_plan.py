@@ -13,11 +13,13 @@ from simjudge.capture.ground_truth import Labelling
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
 from simjudge.core.version import version
+from simjudge.data.rosbag2.messages import CAMERA
 from simjudge.engines.contract import Engine
 from simjudge.engines.registry import make_engine
 from simjudge.scene.model import Scene
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.rig import MountedCamera
 from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.vehicle.vehicle import Vehicle
 
@@ -36,6 +38,8 @@ class RenderPlan:
         engine: name of the engine.
         sensors: those beside the camera.
         vehicle: the car that carries them; None where the poses are those of another body.
+        name: of the camera, with which its topics begin.
+        baseline: metres from the first camera of a stereo pair to this one; 0 for all others.
     """
 
     scene: str | Path
@@ -47,6 +51,8 @@ class RenderPlan:
     engine: str = "default"
     sensors: tuple[SensorSpec, ...] = ()
     vehicle: Vehicle | None = None
+    name: str = CAMERA
+    baseline: float = 0.0
 
     def __post_init__(self) -> None:
         """Check that there are frames for all placements."""
@@ -56,6 +62,11 @@ class RenderPlan:
     def __len__(self) -> int:
         """The number of frames."""
         return len(self.poses.stamp)
+
+    @property
+    def mounted(self) -> MountedCamera:
+        """The camera with its name."""
+        return MountedCamera(self.name, self.camera, baseline=self.baseline)
 
     def placement(self, index: int) -> int:
         """Number of the placement that a frame sees.

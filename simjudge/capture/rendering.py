@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from simjudge.capture.camera_path import DEFAULT_CAR, camera_mount
-from simjudge.capture.camera_poses import MOST_FRAMES, RandomPoses
+from simjudge.capture.camera_poses import MOST_FRAMES, CarriedPoses
 from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import exposure_at, scripted_bodies
 from simjudge.capture.frame_store import FrameStore
@@ -26,6 +26,8 @@ from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.camera.rig import MountedCamera
+from simjudge.sensors.camera.rig_file import read_rig, rig_path
 from simjudge.sensors.sensor_file import read_sensors
 from simjudge.vehicle.vehicle_file import read_vehicle
 
@@ -40,7 +42,7 @@ class RenderResult:
     Attributes:
         path: the recording, or the folder of the data set.
         record_path: the JSON file that says what was done.
-        frames: number of frames.
+        frames: number of frames, of all cameras.
         objects: number of labelled objects in all frames.
         losses: rows of a pose file that could not be used, and what the format could not hold.
     """
@@ -83,7 +85,7 @@ def render(  # noqa: PLR0913 - the options of the command
     Args:
         scene: a scene's file, or the name of one that comes with simjudge.
         out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
-        camera: a camera's file, the name of one that comes with simjudge, or a camera.
+        camera: a camera's file, or a rig's for a recording; the name of one that comes with simjudge; or a camera.
         poses: "random" for poses anywhere on the floor, "path" for the scene's course, or a TUM or CSV file; None for
             random ones, and for the course of a scene that has no area for random cameras.
         n: number of frames; None for all of a course or a file, and for 10 random ones.
@@ -114,10 +116,11 @@ def render(  # noqa: PLR0913 - the options of the command
     if (valid or test) and target.suffix:
         raise UsageError(f"--valid, --test: a recording has no sides; {target} would have to be a folder")
     check_output(target)
-    seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
     described = read_scene(scene, seed)
     vehicle = vehicle or (described.vehicle if mount is None else None)
-    mounted, _ = camera_mount(vehicle, mount)
+    cameras = _rig_cameras(camera, vehicle, mount, target)
+    seen_by = cameras[0].camera if cameras else camera if isinstance(camera, Camera) else read_camera(camera)
+    mounted = cameras[0].mount.optical_frame() if cameras else camera_mount(vehicle, mount)[0]
     if poses is None:
         poses = "path" if described.area is None and described.course is not None else "random"
     camera_poses, losses = choose_camera_poses(poses, scene, seen_by, n, seed, mounted)
@@ -132,17 +135,55 @@ def render(  # noqa: PLR0913 - the options of the command
     check_rendered_sensors(specs, camera_poses, car)
     labelling = Labelling(min_size, min_visible)
     plan = RenderPlan(scene, seen_by, camera_poses, scenes, labelling, seed, engine, specs, car)
+    plans = _plans(plan, cameras)
     sides = assign_sides(plan, valid, test)
-    with closing(PlacedScene(plan)) as placed:
-        about = describe_rendering(plan, placed.engine)
-        store = FrameStore.beside(target, about)
-        with store.kept_if_stopped(len(plan), log):
-            with progress("rendering") as advance:
-                render_missing(plan, placed, store, advance)
-            objects = sum(len(store.about(index)["visible"]) for index in range(len(plan)))
-            losses.extend(write_rendering(plan, placed, store, target, about, sides))
-    store.remove()
-    return RenderResult(target, render_record_path(target), len(plan), objects, losses)
+    objects, stores = 0, []
+    with closing(PlacedScene(plan)) as placed, ExitStack() as stack:
+        about = describe_rendering(plans[0], placed.engine)
+        if cameras:
+            about["cameras"] = {each.name: describe_rendering(each, placed.engine)["camera"] for each in plans}
+        for each in plans:
+            kept = target if not cameras else target.with_name(f"{each.name.replace('/', '_')}.{target.name}")
+            store = FrameStore.beside(kept, describe_rendering(each, placed.engine))
+            stack.enter_context(store.kept_if_stopped(len(each), log))
+            with progress(f"rendering {each.name}" if cameras else "rendering") as advance:
+                render_missing(each, placed, store, advance)
+            objects += sum(len(store.about(index)["visible"]) for index in range(len(each)))
+            stores.append(store)
+        others = list(zip(plans, stores, strict=True))[1:]
+        losses.extend(write_rendering(plans[0], placed, stores[0], target, about, sides, others))
+    for store in stores:
+        store.remove()
+    return RenderResult(target, render_record_path(target), len(plan) * len(plans), objects, losses)
+
+
+def _rig_cameras(
+    camera: str | Path | Camera, vehicle: str | Path | None, mount: str | None, out: Path
+) -> tuple[MountedCamera, ...]:
+    """The cameras of a rig where they sit on the car; nothing where one camera is given."""
+    if isinstance(camera, Camera) or rig_path(camera) is None:
+        return ()
+    if mount is not None:
+        raise UsageError(f"--mount: the cameras of {camera} have mounts of their own; leave it out")
+    if not out.suffix:
+        raise UsageError(f"--camera {camera}: a data set has the images of one camera; give --out {out}.mcap")
+    cameras = read_rig(camera).mounted(read_vehicle(vehicle or DEFAULT_CAR).mounts)
+    for each in cameras:
+        if each.follow is not None:
+            raise UsageError(f"--camera {camera}: camera {each.name} follows a car that drives; render has none")
+    return cameras
+
+
+def _plans(plan: RenderPlan, cameras: Sequence[MountedCamera]) -> list[RenderPlan]:
+    """A plan for each camera of a rig; they see the same placements at the same times."""
+    if not cameras:
+        return [plan]
+    first, *others = cameras
+    made = [replace(plan, name=first.name, baseline=first.baseline)]
+    for each in others:
+        poses = CarriedPoses(plan.poses, each.mount.optical_frame())
+        made.append(replace(plan, camera=each.camera, poses=poses, sensors=(), name=each.name, baseline=each.baseline))
+    return made
 
 
 def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, advance: Advance) -> None:
@@ -156,11 +197,12 @@ def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, adv
         store: keeps the finished frames.
         advance: receives how many frames are done, and how many there are.
     """
-    moves_on = plan.camera.auto_exposure is not None and not isinstance(plan.poses, RandomPoses)
+    moves_on = plan.camera.auto_exposure is not None and plan.poses.path() is not None
+    seed = plan.mounted.noise_seed(plan.seed)
 
     def observe(index: int) -> Callable[[], None]:
         engine = placed.engine_for(index)
-        capture = Capture(engine, plan.camera, plan.labelling, plan.seed)
+        capture = Capture(engine, plan.camera, plan.labelling, seed)
         name, stamp = plan.poses.frame_name[index], plan.poses.stamp[index]
         raw = capture.observe(
             exposure_at(

@@ -13,7 +13,9 @@ from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
 
 def render(
     scene: str = typer.Argument(..., metavar="SCENE", help="A scene's file, or the name of one that is shipped."),
-    camera: str = typer.Option(CAMERA, "--camera", metavar="FILE|NAME", help="The camera that sees it."),
+    camera: str = typer.Option(
+        CAMERA, "--camera", metavar="FILE|NAME", help="The camera that sees it, or a rig of several."
+    ),
     poses: str | None = typer.Option(
         None,
         "--poses",

@@ -27,7 +27,7 @@ from simjudge.data.rosbag2.interfaces import (
 )
 from simjudge.data.rosbag2.live_recording import write_trouble
 from simjudge.data.rosbag2.mcap_writer import STORAGE_OF_SUFFIX, CheckedWriter, StorageName
-from simjudge.data.rosbag2.messages import CAMERA, MessageMaker
+from simjudge.data.rosbag2.messages import CAMERA, MessageMaker, optical_frame
 from simjudge.data.rosbag2.offered_qos import offered_qos
 from simjudge.data.rosbag2.unfinished import UnfinishedRecording
 
@@ -80,6 +80,7 @@ def write_recording(
     *,
     extra_messages: ExtraMessages = lambda _frame: (),
     custom_data: Mapping[str, str] | None = None,
+    camera: str = CAMERA,
 ) -> Losses:
     """Write frames as a recording: nothing of them is lost, and any ROS installation plays it.
 
@@ -91,6 +92,7 @@ def write_recording(
         storage: for a folder, "mcap" or "sqlite3".
         extra_messages: what else is written with a frame, under its stamp, with messages of `standard_types`.
         custom_data: kept in the recording's metadata, as rosbag2's custom data.
+        camera: its name, with which topics and frames begin.
 
     Returns:
         Images that could not be read, and were left out.
@@ -101,11 +103,11 @@ def write_recording(
     """
     stamps = recording_stamps(frames)
     losses = Losses()
-    maker = MessageMaker(standard_types(), frames, stamps)
+    maker = MessageMaker(standard_types(), frames, stamps, optical_frame(camera))
 
     def messages() -> Iterator[StampedMessage]:
         for index, stamp in enumerate(stamps.tolist()):
-            yield from frame_messages(maker, index, stamp, losses)
+            yield from frame_messages(maker, index, stamp, losses, camera)
             for topic, message in extra_messages(index):
                 yield StampedMessage(stamp, topic, message.__msgtype__, message)
 
@@ -205,7 +207,9 @@ def _plain_errors(path: Path) -> Iterator[None]:
         raise SimjudgeError(f"{path}: {write_trouble(error)}; nothing was written under that name") from error
 
 
-def frame_messages(maker: MessageMaker, index: int, stamp: int, losses: Losses) -> Iterator[StampedMessage]:
+def frame_messages(
+    maker: MessageMaker, index: int, stamp: int, losses: Losses, camera: str = CAMERA
+) -> Iterator[StampedMessage]:
     """Make the messages of one frame.
 
     Args:
@@ -213,6 +217,7 @@ def frame_messages(maker: MessageMaker, index: int, stamp: int, losses: Losses) 
         index: the frame's number.
         stamp: nanoseconds, of the messages.
         losses: takes an image that cannot be read.
+        camera: its name.
 
     Yields:
         The messages.
@@ -224,10 +229,11 @@ def frame_messages(maker: MessageMaker, index: int, stamp: int, losses: Losses) 
         losses.add("images that cannot be read", str(error))
     labels, detections = maker.labels(index), maker.detections(index)
     info = maker.info(index, image, labels, detections)
-    yield StampedMessage(stamp, DEFAULT_TOPICS[FRAME_INFO], FRAME_INFO, info)
+    topics = camera_topics(camera)
+    yield StampedMessage(stamp, topics[FRAME_INFO], FRAME_INFO, info)
     if image is not None:
-        yield StampedMessage(stamp, DEFAULT_TOPICS[image[0]], *image)
+        yield StampedMessage(stamp, topics[image[0]], *image)
     if labels is not None:
-        yield StampedMessage(stamp, DEFAULT_TOPICS[LABELS], LABELS, labels)
+        yield StampedMessage(stamp, topics[LABELS], LABELS, labels)
     if detections is not None:
-        yield StampedMessage(stamp, DEFAULT_TOPICS[DETECTIONS], DETECTIONS, detections)
+        yield StampedMessage(stamp, topics[DETECTIONS], DETECTIONS, detections)

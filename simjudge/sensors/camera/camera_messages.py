@@ -9,7 +9,7 @@ import numpy as np
 
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, IMAGE, standard_types
 from simjudge.data.rosbag2.messages import CAMERA, FRAME_ID
-from simjudge.data.rosbag2.writing import DEFAULT_TOPICS
+from simjudge.data.rosbag2.writing import DEFAULT_TOPICS, camera_topics
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.calibration import Calibration
 from simjudge.sensors.camera.depth import depth_message_fields, depth_topics
@@ -33,15 +33,16 @@ class CameraMessages:
         self._types = standard_types().types
         self._calibration, self._fixed_frame, self._frame_id = calibration, fixed_frame, frame_id
 
-    def at(self, stamp: int, camera: Pose) -> Iterator[tuple[str, Any]]:
+    def at(self, stamp: int, pose: Pose, camera: str = CAMERA) -> Iterator[tuple[str, Any]]:
         """Topic and message of camera_info and tf, as `write_recording` takes them.
 
         Args:
             stamp: nanoseconds.
-            camera: pose of the optical frame in the fixed frame.
+            pose: of the optical frame in the fixed frame.
+            camera: the camera's name.
         """
-        yield CAMERA_INFO_TOPIC, self.info(stamp)
-        yield TF_TOPIC, self.transform(stamp, camera)
+        yield camera_topics(camera)[CAMERA_INFO], self.info(stamp)
+        yield TF_TOPIC, self.transform(stamp, pose)
 
     def depth(self, stamp: int, depth: DepthImage, camera: str = CAMERA) -> Iterator[tuple[str, Any]]:
         """Topic and message of a depth image and of its camera_info, which is the camera's own.

@@ -13,7 +13,7 @@ _SIDE = 430.0
 """Points: width and height of the figure from above."""
 _MOST_NUMBERS = 9
 """Numbers on an axis."""
-_BAR = 80.0
+_BAR = 90.0
 """Points: width of the scale of colours."""
 
 
@@ -61,7 +61,7 @@ def perspective_figure(picture: RgbImage, scale: CloudScale) -> ReportFigure:
         axes = add_axes(figure, (0, 0, width - _BAR, height), (4, 0, 8, 44))
         axes.imshow(picture, interpolation="none", aspect="auto")
         axes.set_axis_off()
-        bar = add_axes(figure, (width - _BAR, 0, _BAR, height), (10, 52, 8, 44))
+        bar = add_axes(figure, (width - _BAR, 0, _BAR, height), (10, 62, 8, 44))
         ramp = np.linspace(scale.low, scale.high, len(HEIGHT_COLOURS))[:, None]
         bar.imshow(
             ramp, cmap=ListedColormap(HEIGHT_COLOURS), extent=(0, 1, scale.low, scale.high), origin="lower",
@@ -71,5 +71,5 @@ def perspective_figure(picture: RgbImage, scale: CloudScale) -> ReportFigure:
         bar.set_xticks([])
         bar.yaxis.tick_right()
         bar.yaxis.set_label_position("right")
-        bar.set_ylabel("height, z [m]")
+        bar.set_ylabel("height, z [m]", labelpad=12)
     return figure

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drive_recordings import write_drive
 from made_results import made_contexts, made_set, write_result, write_sweep
 from PIL import Image
 
 from simjudge.reports.breakdowns import breakdowns
 from simjudge.reports.page import write_report
+from simjudge.reports.report import report
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import save_gallery
 from simjudge.results.saved_result import load_results
@@ -50,7 +52,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     save_gallery(first, a, b, ContextTable(contexts), (120, 120))
     write_sweep(first, contexts)
     second = write_result(folder / "noise", contexts, verdict="cannot tell")
-    out = {"one": folder / "one.html", "several": folder / "several.html"}
+    out = {name: folder / f"{name}.html" for name in ("one", "several", "recording")}
+    report(write_drive(folder / "drive.mcap"), out["recording"])
     write_report([first], out["one"])
     write_report([first, second, write_sweep(folder / "sweep", contexts)], out["several"])
     return out
@@ -61,8 +64,10 @@ def _run(chromium: str, tmp_path: Path, page: Path, *more: str) -> subprocess.Co
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
 
 
-@pytest.mark.parametrize("which", ["one", "several"])
-@pytest.mark.parametrize(("width", "scheme"), [(1280, 1), (500, 0)])
+@pytest.mark.parametrize(
+    ("which", "width", "scheme"),
+    [("one", 1280, 1), ("one", 500, 0), ("several", 1280, 1), ("several", 500, 0), ("recording", 1280, 1)],
+)
 def test_it_draws_and_complains_of_nothing(
     chromium: str, tmp_path: Path, pages: dict[str, Path], which: str, width: int, scheme: int
 ) -> None:
@@ -81,13 +86,15 @@ def test_it_draws_and_complains_of_nothing(
     assert dark == (scheme == 0)
 
 
-@pytest.mark.parametrize("which", ["one", "several"])
-@pytest.mark.parametrize("width", [1280, 500])
+@pytest.mark.parametrize(
+    ("which", "width"), [("one", 1280), ("one", 500), ("several", 1280), ("several", 500), ("recording", 500)]
+)
 def test_nothing_reaches_over_the_window(
     chromium: str, tmp_path: Path, pages: dict[str, Path], which: str, width: int
 ) -> None:
     measured = tmp_path / "measured.html"
-    html = pages[which].read_text(encoding="utf-8")
+    # The page of a recording lets no script run, this one neither.
+    html = re.sub(r"<meta http-equiv[^>]*>", "", pages[which].read_text(encoding="utf-8"))
     measured.write_text(html.replace("</body>", MEASURE + "</body>"), encoding="utf-8")
     done = _run(chromium, tmp_path, measured, "--dump-dom", f"--window-size={width},1000")
     found = re.search(r'data-measured="(\d+) (\d+) ([^"]*)"', done.stdout)

@@ -132,9 +132,11 @@ class _Reader:
     def read_lidar(self, topic: str, tree: TransformTree) -> None:
         with self._part() as losses:
             clouds = read_cloud_series(self.recording, topic, losses)
-            if len(clouds):
-                boxes = read_boxes(self.recording, topic, losses)
-                self.out.lidars.append(RecordedLidar(clouds, boxes, *tree.static_mount(clouds.frame)))
+            if not len(clouds):
+                return
+            boxes: dict[int, RecordedBoxes] = {}
+            self.out.lidars.append(RecordedLidar(clouds, boxes, *tree.static_mount(clouds.frame)))
+            boxes.update(read_boxes(self.recording, topic, losses))
 
     def read_camera(self, image_topic: str | None) -> None:
         """The pictures and their labels."""

@@ -12,8 +12,10 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FloatArray, IntArray
 from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.cloud_messages import read_cloud
-from simjudge.data.rosbag2.interfaces import BOXES_3D, recorded_types
+from simjudge.data.rosbag2.cloud_reading import cloud_boxes_topic
+from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.recorded_clouds import TRUTH, cloud_topics
 from simjudge.data.rosbag2.recorded_poses import (
     TRANSFORMS,
@@ -160,7 +162,7 @@ def read_cloud_series(recording: Recording, topic: str, losses: Losses) -> Cloud
 
 
 def read_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, RecordedBoxes]:
-    """Read the labelled boxes beside a topic of clouds: those of TOPIC/boxes, else of the only topic of boxes.
+    """Read the labelled boxes beside a topic of clouds: TOPIC/boxes, else the one vision_msgs/Detection3DArray.
 
     Args:
         recording: open for reading.
@@ -169,9 +171,11 @@ def read_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, Re
 
     Returns:
         Boxes by stamp, nanoseconds; nothing where none were recorded.
+
+    Raises:
+        SimjudgeError: there are several topics of the second kind.
     """
-    held = [info.topic for info in recording.topic_infos() if info.type == BOXES_3D]
-    name = f"{topic}/boxes" if f"{topic}/boxes" in held else held[0] if len(held) == 1 else ""
+    name = cloud_boxes_topic(recording, topic)
     if not name:
         return {}
     out = {}
@@ -179,23 +183,35 @@ def read_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, Re
         stamp = header_stamp(message.header)
         out[stamp] = boxes = boxes_of_message(message)
         where = f"{recording.path}: {name} at {format_seconds(stamp)}"
-        losses.add("boxes with numbers that are not finite", where, len(message.boxes) - len(boxes))
+        losses.add("boxes with numbers that are not finite", where, _count(message) - len(boxes))
     return out
 
 
 def boxes_of_message(message: Any) -> RecordedBoxes:
-    """The boxes of a simjudge_msgs/LabelledBoxArray, without those whose numbers are not finite or that have no turn.
+    """The boxes of a message, without those whose numbers are not finite or that have no turn.
 
     Args:
-        message: of a recording or of a topic.
+        message: a simjudge_msgs/LabelledBoxArray or a vision_msgs/Detection3DArray, of a recording or of a topic.
     """
-    rows = [(*pose_numbers(each.pose.position, each.pose.orientation), *_vector(each.size)) for each in message.boxes]
+    if hasattr(message, "boxes"):
+        kinds = [(int(each.class_id), str(each.class_name)) for each in message.boxes]
+        places = [(each.pose, each.size) for each in message.boxes]
+    else:
+        guesses = [best_guess(each.results) for each in message.detections]
+        said = ["" if guess is None else class_of_guess(guess) for guess in guesses]
+        kinds = [(kind, "") if isinstance(kind, int) else (0, kind or "") for kind in said]
+        places = [(each.bbox.center, each.bbox.size) for each in message.detections]
+    rows = [(*pose_numbers(pose.position, pose.orientation), *_vector(size)) for pose, size in places]
     table = np.array(rows, np.float64).reshape(-1, 10)
-    kept = np.isfinite(table).all(1) & table[:, 3:7].any(1)
-    table, held = table[kept], [message.boxes[row] for row in np.flatnonzero(kept).tolist()]
-    rotation = Rotation.from_quat(table[:, 3:7]).as_matrix() if held else np.empty((0, 3, 3))
-    class_id = np.array([each.class_id for each in held], np.int64)
-    return RecordedBoxes(class_id, [str(each.class_name) for each in held], table[:, :3], rotation, table[:, 7:])
+    kept = np.flatnonzero(np.isfinite(table).all(1) & table[:, 3:7].any(1))
+    table, kinds = table[kept], [kinds[row] for row in kept.tolist()]
+    rotation = Rotation.from_quat(table[:, 3:7]).as_matrix() if len(table) else np.empty((0, 3, 3))
+    class_id = np.array([number for number, _ in kinds], np.int64)
+    return RecordedBoxes(class_id, [name for _, name in kinds], table[:, :3], rotation, table[:, 7:])
+
+
+def _count(message: Any) -> int:
+    return len(message.boxes if hasattr(message, "boxes") else message.detections)
 
 
 def read_static_transforms(recording: Recording, losses: Losses) -> TransformTree:

@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from bag_samples import SECOND
-from drive_recordings import CLOUDS, START, cloud, points_of, write_drive
+from bag_samples import SECOND, TYPES
+from drive_recordings import CLOUDS, START, boxes, cloud, points_of, write_drive
 
 from simjudge.core.errors import Losses
 from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.vision_boxes import vision_boxes
 from simjudge.geometry.transforms import TransformTree
-from simjudge.sensors.cloud_series import measured_cloud_topics, read_boxes, read_cloud_series
+from simjudge.sensors.cloud_series import boxes_of_message, measured_cloud_topics, read_boxes, read_cloud_series
 
 TURN = (0.0, 0.0, math.sin(math.pi / 4), math.cos(math.pi / 4))
 
@@ -44,6 +45,25 @@ def test_boxes_are_those_of_the_same_stamp(recording):
     assert one.size.tolist() == [[1, 2, 3]] * 2
     assert one.centre.tolist() == [[0, -6, 0.5]] * 2
     np.testing.assert_array_equal(one.rotation, [np.eye(3)] * 2)
+
+
+def test_boxes_of_vision_msgs_are_the_same(tmp_path):
+    made = vision_boxes(TYPES.types.__getitem__, boxes(START))
+    messages = [("/p", START, cloud(START, [(1.0, 2.0, 3.0)])), ("/found", START, made)]
+    found = read_boxes(Recording(write_drive(tmp_path / "d.mcap", messages)), "/p", Losses())[START]
+    wanted = boxes_of_message(boxes(START))
+    assert found.class_name == wanted.class_name == ["red cone", "green cone"]
+    for name in ("centre", "rotation", "size"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+
+
+def test_boxes_of_no_numbers_are_counted(tmp_path):
+    bad = boxes(START)
+    bad.boxes[1].size.x = math.nan
+    messages = [("/p", START, cloud(START, [(1.0, 2.0, 3.0)])), ("/p/boxes", START, bad)]
+    losses = Losses()
+    assert len(read_boxes(Recording(write_drive(tmp_path / "d.mcap", messages)), "/p", losses)[START]) == 1
+    assert losses.counts == {"boxes with numbers that are not finite": 1}
 
 
 def test_what_cannot_be_read_is_counted_and_stamps_are_put_in_order(tmp_path):

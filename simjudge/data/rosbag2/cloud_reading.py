@@ -142,7 +142,7 @@ class _Beside(NamedTuple):
 
 def _beside(recording: Recording, topic: str, places: list[_Place], losses: Losses) -> _Beside:
     """What belongs to the clouds by its stamp."""
-    boxes_topic = _boxes_topic(recording, topic)
+    boxes_topic = cloud_boxes_topic(recording, topic)
     wanted = {f"{topic}/viewpoint": "geometry_msgs/msg/PoseStamped", FILES: "std_msgs/msg/String"}
     topics = {name for name, kind in wanted.items() if name in recording.topics and recording.topics[name].type == kind}
     topics |= {boxes_topic} - {""}
@@ -162,8 +162,12 @@ def _beside(recording: Recording, topic: str, places: list[_Place], losses: Loss
     return _Beside(viewpoints, boxes, labelled, names, files)
 
 
-def _boxes_topic(recording: Recording, topic: str) -> str:
+def cloud_boxes_topic(recording: Recording, topic: str) -> str:
     """The boxes of a topic of clouds: ours, else the one Detection3DArray that there is, "" for none.
+
+    Args:
+        recording: open for reading.
+        topic: of the clouds.
 
     Raises:
         SimjudgeError: there are several of the second kind.

@@ -1,8 +1,8 @@
 """The number of pixels that a thing would cover alone, where `silhouette` cannot tell it: by casting a ray for each.
 
 These are images whose rows are exposed one after another, where each row sees camera and thing elsewhere, and those of
-lenses that see all around. The image goes on beyond its edges: rows there are exposed with the row at the edge, and a
-lens that sees all around has no edges but the poles.
+lenses that see all around or are fisheyes beyond 80 degrees. The image goes on beyond its edges: rows there are exposed
+with the row at the edge, a fisheye ends where it takes in no more, and a lens that sees all around at the poles.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from simjudge.capture.silhouette import pixel_stride, triangle_boxes, unlimited_rays
+from simjudge.capture.silhouette import pixel_stride, sees_beyond, triangle_boxes, unlimited_rays
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FloatArray, IntArray
 from simjudge.engines.bvh import DEPTH, grow_forest, make_ray, search_thing
@@ -22,10 +23,13 @@ from simjudge.engines.contract import Poses, SceneState
 from simjudge.engines.ray_times import TimedExposure
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh, Thing
+from simjudge.sensors.camera.distortion import equidistant_end, equidistant_radius
 from simjudge.sensors.camera.lens import Lens
 
 _NEAREST = False
 """What `search_thing` is asked for: whether anything is hit."""
+_RIM = 64
+"""Directions along a cone."""
 _BOXES = 9
 """Rows of the image at whose times a thing's box is looked for."""
 
@@ -77,6 +81,8 @@ def pixels_alone_by_rays(things: Sequence[Thing], states: RowStates, lens: Lens)
     boxes = [box for box in found if box is not None]
     if not boxes:
         return 0
+    if lens.omnidirectional:
+        boxes = _on_one_turn(boxes, round(2 * math.pi * lens.focal[0]))
     low, high = np.min([box[:2] for box in boxes], 0), np.max([box[2:] for box in boxes], 0)
     every = pixel_stride(low, high)
     rays = unlimited_rays(lens, low, high, every)
@@ -110,17 +116,56 @@ def _seen_from(things: Sequence[Thing], states: RowStates, rows: IntArray) -> tu
 def _box(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -> IntArray | None:
     """First column and row, last column and row of the pixels in which a thing may be seen; None: it cannot be."""
     if lens.omnidirectional:
-        return _box_around(parts, camera, lens)
+        return _box_around(_ball(parts, camera), lens)
+    if sees_beyond(lens):
+        return _box_of_fisheye(_ball(parts, camera), lens)
     _, box = triangle_boxes(parts, camera, lens)
     return np.concatenate([box[:, :2].min(0), box[:, 2:].max(0)]) if len(box) else None
 
 
-def _box_around(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -> IntArray:
-    """The pixels of a ball around a thing, on an image that sees all around; columns may go on beyond the seam."""
+class _Ball(NamedTuple):
+    """A ball around a thing: its centre in the optical frame, half the angle of its cone (pi: the camera is inside)."""
+
+    centre: FloatArray
+    half: float
+
+
+def _ball(parts: Sequence[tuple[Mesh, Pose]], camera: Pose) -> _Ball:
     points = np.concatenate([camera.to_body(pose.to_world(mesh.vertices)) for mesh, pose in parts])
     centre = (points.min(0) + points.max(0)) / 2
     distance, radius = float(np.linalg.norm(centre)), float(np.linalg.norm(points - centre, axis=1).max())
-    half = math.asin(min(radius / max(distance, 1e-300), 1.0)) if radius < distance else math.pi
+    return _Ball(centre, math.asin(radius / distance) if radius < distance else math.pi)
+
+
+def _box_of_fisheye(ball: _Ball, lens: Lens) -> IntArray:
+    """The pixels of a ball, from directions along its cone; the whole image where the lens ends within the cone."""
+    end = equidistant_end(lens.coefficients)
+    axis = ball.centre / max(float(np.linalg.norm(ball.centre)), 1e-300)
+    if math.acos(min(max(axis[2], -1.0), 1.0)) + ball.half >= end or ball.half >= math.pi / 2:
+        reach = float(equidistant_radius(end, lens.coefficients)) * np.array(lens.focal)
+        return np.concatenate([np.floor(lens.centre - reach), np.ceil(lens.centre + reach)]).astype(np.int64)
+    first, second = np.linalg.svd(axis[None])[2][1:]
+    around = np.linspace(0, 2 * math.pi, _RIM, endpoint=False)[:, None]
+    rim = math.cos(ball.half) * axis + math.sin(ball.half) * (np.cos(around) * first + np.sin(around) * second)
+    pixels = lens.project(np.vstack([axis, rim]))
+    low, high = pixels.min(0), pixels.max(0)
+    margin = 2 + 0.05 * (high - low)  # between two of the directions, and where the lens bends
+    return np.concatenate([np.floor(low - margin), np.ceil(high + margin)]).astype(np.int64)
+
+
+def _on_one_turn(boxes: Sequence[IntArray], turn: int) -> list[IntArray]:
+    """Boxes brought near to the first by whole turns; where they are wider than one together, one turn."""
+    middle = boxes[0][0] + boxes[0][2]
+    moved = [box - np.array([1, 0, 1, 0]) * (turn * round((box[0] + box[2] - middle) / 2 / turn)) for box in boxes]
+    first, last = min(box[0] for box in moved), max(box[2] for box in moved)
+    if last - first >= turn:
+        moved = [np.array([first, box[1], first + turn - 1, box[3]]) for box in moved]
+    return moved
+
+
+def _box_around(ball: _Ball, lens: Lens) -> IntArray:
+    """The pixels of a ball, on an image that sees all around; columns may go on beyond the seam."""
+    centre, half = ball
     down = math.atan2(centre[1], math.hypot(centre[0], centre[2]))
     # Seen from the camera, the ball's cone reaches asin(sin(half) / cos(down)) to each side, all around at a pole.
     aside = math.pi

@@ -12,7 +12,7 @@ from scipy import ndimage
 
 from simjudge.capture.cast_silhouette import RowStates, pixels_alone_by_rays
 from simjudge.capture.seam import without_smaller_parts
-from simjudge.capture.silhouette import pixels_alone
+from simjudge.capture.silhouette import pixels_alone, sees_beyond
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import IntArray, Objects
@@ -105,7 +105,7 @@ def ground_truth(
             continue
         visible_pixels = int(size[instance])
         meshes = [(thing.mesh, scene_state.bodies.get(thing.name, thing.pose)) for thing in things]
-        if timed is None and not lens.omnidirectional:
+        if timed is None and not sees_beyond(lens):
             alone = pixels_alone(meshes, scene_state.camera, lens)
         else:
             alone = pixels_alone_by_rays(things, RowStates(lens.size[1], scene_state, timed), lens)

@@ -77,6 +77,20 @@ def triangle_boxes(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens)
     return corners[known], box[known]
 
 
+@lru_cache(maxsize=8)
+def sees_beyond(lens: Lens) -> bool:
+    """Whether a lens sees all around, or is a fisheye whose corners look farther aside than 80 degrees.
+
+    Args:
+        lens: the camera's lens.
+    """
+    if lens.model != "equidistant":
+        return lens.omnidirectional
+    width, height = lens.size
+    corners = lens.rays_at([[x, y] for x in (-0.5, width - 0.5) for y in (-0.5, height - 0.5)])
+    return bool(np.any(np.abs(corners[:, :2]).max(-1) > WIDEST * corners[:, 2]))
+
+
 def pixel_stride(low: IntArray, high: IntArray) -> int:
     """n, where every n-th pixel of every n-th row is tested.
 
@@ -207,7 +221,7 @@ def _sampled_map(lens: Lens) -> _LensMap:
 def unlimited_rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> FloatArray:
     """Rays through the centres of pixels of an image without edges; NaN beyond 80 degrees to either side, up or down.
 
-    An image that sees all around has no such end.
+    An image that sees beyond has no such end.
 
     Args:
         lens: the camera's lens.
@@ -226,7 +240,7 @@ def unlimited_rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> Flo
         return np.ascontiguousarray(_kept[lens][low[1] : high[1] + 1, low[0] : high[0] + 1])
     x, y = np.arange(low[0], high[0] + 1, every), np.arange(low[1], high[1] + 1, every)
     rays = lens.rays_at(np.stack(np.meshgrid(x, y), -1))
-    if not lens.omnidirectional:
+    if not sees_beyond(lens):
         rays[np.abs(rays[..., :2]).max(-1) > WIDEST * rays[..., 2]] = np.nan
     return rays
 

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from light_scenes import ball, plain, scene, thing
 
+from simjudge.capture.cast_silhouette import RowStates, pixels_alone_by_rays
 from simjudge.capture.ground_truth import Labelling, ground_truth
 from simjudge.capture.seam import without_smaller_parts
 from simjudge.engines.contract import SceneState
 from simjudge.engines.default import light, variant
 from simjudge.engines.default.light import Light
+from simjudge.engines.ray_times import TimedExposure
+from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.lens import lens_with_field
 
@@ -48,11 +51,10 @@ def distances(place):
 
 def test_each_pixel_looks_along_its_angles():
     """Columns and rows are bearings and elevations from the optical axis, 2 degrees each."""
-    for column, row in np.ndindex(180, 90):
-        right, down = np.radians(2 * (column - 89.5)), np.radians(2 * (row - 44.5))
-        expected = (np.sin(right) * np.cos(down), np.sin(down), np.cos(right) * np.cos(down))
-        assert LENS.rays_at((column, row)) == pytest.approx(expected, abs=1e-12)
     pixels = np.stack(np.meshgrid(np.arange(180), np.arange(90)), -1)
+    right, down = np.moveaxis(np.radians(2 * (pixels - [89.5, 44.5])), -1, 0)
+    expected = np.stack([np.sin(right) * np.cos(down), np.sin(down), np.cos(right) * np.cos(down)], -1)
+    assert LENS.rays() == pytest.approx(expected, abs=1e-12)
     assert LENS.project(LENS.rays()) == pytest.approx(pixels, abs=1e-9)
 
 
@@ -109,3 +111,33 @@ def test_parts_of_the_sphere_have_edges():
     assert not half.wraps
     assert half.horizontal_field() == pytest.approx(180)
     assert half.project([0.0, 0.0, -1.0])[0] == pytest.approx(44.5 + 90)
+
+
+@pytest.mark.parametrize("coefficients", [(0.0, 0.0, 0.0, 0.0), (0.03, -0.006, 0.0, 0.0)])
+@pytest.mark.parametrize("off_axis", [20, 85, 120, 150])
+def test_a_fisheye_counts_all_of_a_thing(coefficients, off_axis):
+    """Pixels of a ball, also beyond the image's edges: those whose rays pass within its radius."""
+    lens = lens_with_field("equidistant", (80, 60), 200, coefficients)
+    for around in (0.3, 2.0, -2.5):
+        angle = np.radians(off_axis)
+        place = 1.5 * np.array([np.sin(angle) * np.cos(around), np.sin(angle) * np.sin(around), np.cos(angle)])
+        pixels = np.stack(np.meshgrid(np.arange(-120, 200), np.arange(-120, 180)), -1)
+        along = lens.rays_at(pixels) @ place
+        with np.errstate(invalid="ignore"):
+            expected = np.count_nonzero((place @ place - along**2 < 0.4**2) & (along > 0))
+        one = thing("ball", ball(0.4, 5), pose=Pose(place))
+        assert expected > 100
+        found = pixels_alone_by_rays([one], RowStates(60, SceneState(Pose())), lens)
+        assert found == pytest.approx(expected, rel=0.01, abs=3)
+
+
+def test_a_thing_that_crosses_the_seam_meanwhile_is_counted_once():
+    """Rows are exposed while the camera turns by 40 degrees: the thing goes over the seam."""
+    turns = [Pose.from_euler(0, 0, 0, yaw=yaw).optical_frame() for yaw in np.radians((-20, 0, 20))]
+    camera = Keyframes.build([0.0, 0.5, 1.0], [[pose] for pose in turns])
+    timed = TimedExposure(camera, ({},), 0.0, 1 / 89, (0,))
+    behind = thing("ball", ball(0.9, 5), pose=Pose((-2, 0, 0)))
+    found = pixels_alone_by_rays([behind], RowStates(90, SceneState(turns[1]), timed), LENS)
+    still = pixels_alone_by_rays([behind], RowStates(90, SceneState(turns[1])), LENS)
+    # The picture shears sideways, which keeps its area.
+    assert found == pytest.approx(still, rel=0.03)

@@ -18,9 +18,16 @@ from simjudge.capture.capture import CapturedFrame
 from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.capture.sensor_feed import SensorBatch
 from simjudge.data.rosbag2.playback import PlaybackClock
-from simjudge.driving.closed_loop import DEFAULT_LIMIT, LONGEST_DRIVE, DriveLimits, Referee
-from simjudge.driving.drive import DriveOptions, DriveSetup, check_laps, describe_cameras, read_drive_setup
-from simjudge.driving.driver_kinds import CONES, DRIVERS, LIDAR
+from simjudge.driving.closed_loop import Referee
+from simjudge.driving.drive import (
+    DriveOptions,
+    DriveSetup,
+    check_laps,
+    describe_cameras,
+    drive_limits,
+    read_drive_setup,
+)
+from simjudge.driving.driver_kinds import CONES, DRIVERS, LIDAR, MANUAL
 from simjudge.driving.frame_detectors import GroundTruthDetector
 from simjudge.driving.pilots import driving_lidar
 from simjudge.driving.recorder import fixed_mounts
@@ -60,7 +67,7 @@ class SimNode(SimjudgeNode):
             SimjudgeError: something cannot be read or made.
         """
         super().__init__()
-        self._lock_step = bool(self.settings["lock_step"])
+        self._lock_step = bool(self.settings["lock_step"]) and self.settings["driver"] != MANUAL
         options = self._drive_options()
         self._setup = read_drive_setup(options)
         setup = self._setup
@@ -135,9 +142,8 @@ class SimNode(SimjudgeNode):
         """One drive from the start to its end, or to a reset."""
         setup, round_number = self._setup, self._resets
         self._resets_done = round_number
-        laps, limit = self.settings["laps"], self.settings["limit"]
-        duration = min(DEFAULT_LIMIT * laps, LONGEST_DRIVE) if limit is None else limit
-        rules = DriveLimits(duration=duration, standstill=self.settings["still"], laps=laps)
+        given = self.settings
+        rules = drive_limits(given["driver"], given["laps"], given["limit"], given["still"])
         referee = Referee(self._engine, setup.vehicle, rules)
         self._inputs.clear()
         self._car.publish_static_transforms(self._offset + round(self._engine.time * 1e9))

@@ -29,9 +29,11 @@ def drive(
         "ground_truth", "--detector", metavar="FILE|NAME", help="Finds the cones: a detector, or ground_truth."
     ),
     driver: str = typer.Option(
-        "cones", metavar="cones|lidar", help="By what the car drives: by cones in images, or by lidar between barriers."
+        "cones",
+        metavar="cones|lidar|manual",
+        help="By what the car drives: by cones in images, by lidar between barriers, or by hand, with the keys.",
     ),
-    laps: int = typer.Option(1, min=1, help="Laps of a closed course."),
+    laps: int | None = typer.Option(None, min=1, show_default="1", help="Laps of a closed course."),
     vehicle: str | None = typer.Option(
         None, metavar="FILE|NAME", help="The car; if left out the scene's own, or art1."
     ),
@@ -64,6 +66,7 @@ def drive(
     images, ground truth, detections, camera_info, odometry, tf and commands; simjudge reads it as a set.
     """
     del names
+    from simjudge.driving.closed_loop import BY_HAND
     from simjudge.driving.drive import drive as drive_course
 
     result = drive_course(
@@ -86,7 +89,8 @@ def drive(
     _print_outcome(result.outcome, result.wall_seconds)
     if out is not None:
         print_note(f"wrote {out}: {result.outcome.frames} frames; what was done is in {result.record_path}")
-    as_asked = result.outcome.finished or (limit is not None and result.outcome.timed_out)
+    outcome = result.outcome
+    as_asked = outcome.finished or outcome.reason == BY_HAND or (limit is not None and outcome.timed_out)
     if not as_asked:
         raise typer.Exit(EXIT_FAILED)
 
@@ -100,6 +104,8 @@ def _print_outcome(outcome: DriveOutcome, seconds: float) -> None:
         "touched": ", ".join(outcome.touched) or "none",
         "beside the line": f"{outcome.mean_offset:.3f} m on average, {outcome.max_offset:.3f} m at most",
     }
+    if not outcome.length:
+        rows = {"driven": f"{outcome.distance:.1f} m", "touched": rows["touched"]}
     if outcome.clearance is not None:
         rows["least distance"] = f"{outcome.clearance:.3f} m to a labelled thing that stands fast"
     if outcome.lap_times:

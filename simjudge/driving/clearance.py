@@ -10,7 +10,7 @@ from scipy.spatial import ConvexHull
 
 from simjudge.core.frames import FloatArray
 from simjudge.engines.contract import Engine, Poses
-from simjudge.scene.model import NO_CLASS, Thing
+from simjudge.scene.model import NO_INSTANCE, Thing
 from simjudge.vehicle.car_appearance import PARTS
 
 _HEAD_ROOM = 0.5
@@ -88,7 +88,7 @@ def _side_distances(points: FloatArray, outline: FloatArray) -> FloatArray:
 
 
 def _stands(thing: Thing) -> bool:
-    solid = thing.motion == "static" and thing.class_id != NO_CLASS and thing.collider.kind != "none"
+    solid = thing.motion == "static" and thing.instance != NO_INSTANCE and thing.collider.kind != "none"
     return solid and bool(thing.pose.to_world(thing.mesh.vertices)[:, 2].min() < _HEAD_ROOM)
 
 

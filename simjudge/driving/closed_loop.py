@@ -6,6 +6,7 @@ machine.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +33,8 @@ DEFAULT_LIMIT = 180.0
 """Simulated seconds that a drive may take, for each lap, unless somebody says otherwise."""
 LONGEST_DRIVE = 86_400.0
 """Simulated seconds: a day."""
+BY_HAND = "ended by hand"
+"""Why a drive has ended that a person has ended."""
 _STANDING_SPEED = 0.02
 """A slower car stands, m/s: physics at rest still trembles."""
 
@@ -44,17 +47,18 @@ class DriveLimits:
         offset: distance from the course's line that the car may have, metres.
         standstill: time that the car may stand, simulated seconds.
         duration: time that the drive may take, simulated seconds; at most `LONGEST_DRIVE`.
-        laps: of a closed course, after which the drive is finished; 1 on an open course.
+        laps: of a closed course, after which the drive is finished; 1 on an open course. None: the course ends nothing,
+            and the scene needs none.
     """
 
     offset: float = 1.2
     standstill: float = 6.0
     duration: float = DEFAULT_LIMIT
-    laps: int = 1
+    laps: int | None = 1
 
     def __post_init__(self) -> None:
         """Check laps and time."""
-        if self.laps < 1:
+        if self.laps is not None and self.laps < 1:
             raise UsageError(f"--laps {self.laps}: must be 1 or more")
         if not 0 < self.duration <= LONGEST_DRIVE:
             raise UsageError(f"--limit {self.duration:g}: must be above 0 s, and at most {LONGEST_DRIVE:g} s (a day)")
@@ -113,7 +117,7 @@ class DriveOutcome:
         touched: names of the labelled things (cones, barriers) that the car touched.
         seconds: simulated time from start to end.
         distance: distance driven along the course's line, metres.
-        length: length of the course's line, or of all laps, metres.
+        length: length of the course's line, or of all laps, metres; 0 where there is no course.
         mean_offset: mean distance between base_link and the course's line, metres.
         max_offset: largest such distance, metres.
         frames: number of frames that were handed over.
@@ -214,6 +218,8 @@ class ClosedLoop:
                 command = self.pilot.update(now)
                 referee.update(event)
                 yield event
+                if self.pilot.ended:
+                    referee.end_reason = referee.end_reason or BY_HAND
                 if referee.end_reason:
                     return
             elif isinstance(event, SensorBatch):
@@ -248,7 +254,7 @@ class Referee:
     """Watches a drive and decides when it ends.
 
     Attributes:
-        progress: where the car is along the course.
+        progress: where the car is along the course; None where there is none.
         end_reason: why the drive has ended; empty while it has not.
         frames: number of frames that were handed over.
     """
@@ -262,19 +268,22 @@ class Referee:
             limits: when the drive ends.
 
         Raises:
-            SimjudgeError: the scene has no course.
+            SimjudgeError: the scene has no course, and one is to be driven.
         """
         self._engine, self._limits = engine, limits
         self._start = self._last_motion = self._lap_start = engine.time
-        course = scene_course(engine.scene)
-        self._closed, self.progress = course.closed, CourseProgress(course)
-        self._from = 0.0
-        if course.closed:
-            self.progress.locate(*engine.vehicle_state().pose.position[:2])
-            self._from = self.progress.distance
+        course = engine.scene.course if limits.laps is None else scene_course(engine.scene)
+        self.progress = None if course is None else CourseProgress(course)
+        self._lap = self._length = self._from = self._driven = 0.0
+        self._last = engine.vehicle_state().pose.position[:2]
+        if course is not None and self.progress is not None:
+            self._length = self.progress.length * (limits.laps or 1)
+            if course.closed:
+                self._lap = self.progress.length
+                self.progress.locate(*self._last)
+                self._from = self.progress.distance
         # On an open course the front axle passes the end.
-        self._length = self.progress.length * limits.laps
-        self._end = self._length - (0.0 if course.closed else vehicle.wheelbase)
+        self._end = np.inf if limits.laps is None else self._length - (0.0 if self._lap else vehicle.wheelbase)
         self._clearance = Clearance(engine)
         self._lap_times: list[float] = []
         self._offsets: list[float] = []
@@ -288,11 +297,9 @@ class Referee:
             sample: the car's motion now.
         """
         time, state, limits = sample.time / SECOND, sample.state, self._limits
-        self.progress.advance_to(*state.pose.position[:2])
-        offset = abs(self.progress.offset)
-        self._offsets.append(offset)
+        offset = self._follow(*state.pose.position[:2])
         self._clearance.update(self._engine.poses())
-        if self._closed and self.distance >= self.progress.length * (len(self._lap_times) + 1):
+        if self._lap and self.distance >= self._lap * (len(self._lap_times) + 1):
             self._lap_times.append(time - self._lap_start)
             self._lap_start = time
         if np.hypot(*state.velocity[:2]) > _STANDING_SPEED:
@@ -306,14 +313,24 @@ class Referee:
         elif time - self._start > limits.duration:
             self.end_reason, self._timed_out = f"took longer than {limits.duration:g} s", True
 
+    def _follow(self, x: float, y: float) -> float:
+        """Take note of where the car is; metres beside the course."""
+        self._driven += math.dist((x, y), self._last)
+        self._last = (x, y)
+        if self.progress is None:
+            return 0.0
+        self.progress.advance_to(x, y)
+        self._offsets.append(abs(self.progress.offset))
+        return self._offsets[-1]
+
     @property
     def distance(self) -> float:
-        """Metres driven along the course since the start."""
-        return self.progress.distance - self._from
+        """Metres driven along the course since the start; where there is none, metres driven."""
+        return self._driven if self.progress is None else self.progress.distance - self._from
 
     @property
     def length(self) -> float:
-        """Metres to drive: the course, or all laps."""
+        """Metres to drive: the course, or all laps; 0 where there is no course."""
         return self._length
 
     def outcome(self) -> DriveOutcome:

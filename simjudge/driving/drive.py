@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -27,10 +28,11 @@ from simjudge.data.rosbag2.unfinished import describe_unfinished
 from simjudge.driving.barrier_driver import BarrierDriver
 from simjudge.driving.closed_loop import DEFAULT_LIMIT, LONGEST_DRIVE, ClosedLoop, DriveLimits, DriveOutcome
 from simjudge.driving.driver import Driver, DriverParameters
-from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR
+from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL
 from simjudge.driving.frame_detectors import GROUND_TRUTH, load_frame_detector
+from simjudge.driving.keyboard import KEYS, Keyboard
 from simjudge.driving.lane import lane_classes, scene_course, start_pose
-from simjudge.driving.pilots import ConePilot, LidarPilot, Pilot, driving_lidar
+from simjudge.driving.pilots import ConePilot, LidarPilot, ManualPilot, Pilot, driving_lidar
 from simjudge.driving.recorder import DriveRecorder
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
@@ -96,14 +98,14 @@ class DriveSetup:
         scene: the scene with its course.
         vehicle: the car.
         cameras: the car's; the one that drives is the first, at the rate of the drive.
-        start: pose of the car's base_link in the world.
+        start: pose of the car's base_link in the world; None where the scene has no course.
         sensors: those beside the camera.
     """
 
     scene: Scene
     vehicle: Vehicle
     cameras: tuple[MountedCamera, ...]
-    start: Pose
+    start: Pose | None
     sensors: tuple[SensorSpec, ...] = ()
 
 
@@ -142,7 +144,7 @@ def drive(  # noqa: PLR0913 - the options of the command
     min_score: float = DEFAULT_MIN_SCORE,
     sensors: str | Path | None = None,
     driver: str = CONES,
-    laps: int = 1,
+    laps: int | None = None,
     limit: float | None = None,
     engine: str = "default",
     log: Log = no_log,
@@ -162,9 +164,10 @@ def drive(  # noqa: PLR0913 - the options of the command
         rate: frames a second of the camera that drives; None for its own.
         min_score: detections below this score do not count, 0 to 1; the driver itself counts from 0.25 on.
         sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge.
-        driver: who drives: "cones", by what the detector finds in images, or "lidar", between two barriers.
-        laps: of a closed course, after which the drive is finished.
-        limit: the drive ends after this many simulated seconds; None for `DEFAULT_LIMIT` a lap.
+        driver: who drives: "cones", by what the detector finds in images; "lidar", between two barriers; "manual", a
+            person at the terminal.
+        laps: of a closed course, after which the drive is finished; None for 1, by hand for no end.
+        limit: the drive ends after this many simulated seconds; None for `DEFAULT_LIMIT` a lap, by hand for no end.
         engine: "default" or "chrono".
         log: receives lines that a person should read.
         progress: opens a progress bar.
@@ -184,12 +187,15 @@ def drive(  # noqa: PLR0913 - the options of the command
     options = DriveOptions(
         scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score, sensors, driver
     )
-    duration = min(DEFAULT_LIMIT * laps, LONGEST_DRIVE) if limit is None else limit
-    loop = make_closed_loop(options, DriveLimits(duration=duration, laps=laps))
+    loop = make_closed_loop(options, drive_limits(driver, laps, limit))
     about = describe_drive(options, loop)
     begin = time.monotonic()
     with ExitStack() as stack:
         stack.callback(loop.engine.close)
+        if isinstance(loop.pilot, ManualPilot):
+            log(KEYS)
+            stack.enter_context(loop.pilot.keyboard)
+            progress = no_progress
         cameras = f"{describe_cameras(loop.cameras)}, " if loop.frames else ""
         log(f"{cameras}{loop.pilot.name}, {loop.engine.variant}")
         recorder = None
@@ -201,7 +207,8 @@ def drive(  # noqa: PLR0913 - the options of the command
         finally:
             outcome = loop.outcome()
             if not outcome.finished:
-                way = f"{outcome.distance:.1f} of {outcome.length:.1f} m"
+                of = f" of {outcome.length:.1f}" if outcome.length else ""
+                way = f"{outcome.distance:.1f}{of} m"
                 log(f"{outcome.reason} after {way}, {outcome.frames} frames")
     if target is None:
         return DriveResult(outcome, None, None, time.monotonic() - begin)
@@ -243,7 +250,9 @@ def read_drive_setup(options: DriveOptions) -> DriveSetup:
     for spec in sensors:
         if spec.name in {*vehicle.mounts, *rig.names}:
             raise UsageError(f"sensors {options.sensors}: {spec.name}: the car has such a mount; call it otherwise")
-    start = Ground.of(scene.things).stand(start_pose(scene_course(scene), options.seed))
+    # By hand, any scene can be driven.
+    course = scene.course if options.driver == MANUAL else scene_course(scene)
+    start = None if course is None else Ground.of(scene.things).stand(start_pose(course, options.seed))
     return DriveSetup(scene, vehicle, (first, *others), start, sensors)
 
 
@@ -276,17 +285,36 @@ def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -
     )
 
 
-def check_laps(scene: Scene, laps: int) -> None:
+def drive_limits(driver: str, laps: int | None, limit: float | None, standstill: float | None = None) -> DriveLimits:
+    """When a drive ends.
+
+    Args:
+        driver: who drives; a person may leave the course and stand as long as they like.
+        laps: of a closed course; None for 1, by hand for no end.
+        limit: simulated seconds; None for `DEFAULT_LIMIT` a lap, by hand for no end.
+        standstill: simulated seconds that the car may stand; None for the default.
+
+    Raises:
+        UsageError: laps or limit are not above 0.
+    """
+    if driver == MANUAL:
+        return DriveLimits(math.inf, math.inf, LONGEST_DRIVE if limit is None else limit, laps)
+    laps = 1 if laps is None else laps
+    duration = min(DEFAULT_LIMIT * laps, LONGEST_DRIVE) if limit is None else limit
+    return DriveLimits(duration=duration, laps=laps, standstill=standstill or DriveLimits.standstill)
+
+
+def check_laps(scene: Scene, laps: int | None) -> None:
     """Make sure that a scene can be driven for some laps.
 
     Args:
         scene: with a course.
-        laps: 1 or more.
+        laps: 1 or more; None for no end.
 
     Raises:
         UsageError: its course is not closed.
     """
-    if laps > 1 and not scene_course(scene).closed:
+    if laps is not None and laps > 1 and not scene_course(scene).closed:
         where = scene.path or scene.name
         raise UsageError(f"{laps} laps: the course of {where} is not closed; leave laps out, or close it")
 
@@ -302,6 +330,11 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
         UsageError: the sensors have no lidar to drive by.
         SimjudgeError: the detector cannot be read, or does not know the scene's cones.
     """
+    if options.driver == MANUAL:
+        if not sys.stdin.isatty():
+            raise UsageError("driver manual: keys come from a terminal, and stdin is none; run it in one, or by topics:"
+                             " simjudge run sim driver:=manual")  # fmt: skip
+        return ManualPilot(setup.vehicle, Keyboard(sys.stdin.fileno()), _tell_on_terminal)
     if options.driver == LIDAR:
         spec = driving_lidar(setup.sensors, str(options.sensors))
         return LidarPilot(spec, BarrierDriver(setup.vehicle, spec.mount, deskewed=spec.model().deskew))
@@ -310,6 +343,13 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
     parameters = DriverParameters(lane_width=course.width, right_class=classes.right, left_class=classes.left)
     first = setup.cameras[0]
     return ConePilot(detector, Driver(setup.vehicle, first.camera.lens, parameters, first.mount))
+
+
+def _tell_on_terminal(line: str) -> None:
+    """Show a line in the place of the last one."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.flush()
 
 
 def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:

@@ -7,10 +7,10 @@ CONES = "cones"
 LIDAR = "lidar"
 """By a lidar, between two barriers."""
 MANUAL = "manual"
-"""By hand."""
+"""By hand: keys, and on a graph a joystick or a wanted speed."""
 OTHER = "other"
 """By software of somebody else's, on a graph."""
-DRIVERS = (CONES, LIDAR)
+DRIVERS = (CONES, LIDAR, MANUAL)
 """Who can drive without a graph."""
 DEFAULT_LIDAR = "vlp16"
 """The sensors of a car that drives by lidar and whose user names none."""

@@ -1,7 +1,9 @@
-"""Who drives in a closed loop: by cones that a detector finds in images, or by a lidar between barriers."""
+"""Who drives in a closed loop: by cones that a detector finds in images, by a lidar between barriers, or by hand."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,11 +15,20 @@ from simjudge.driving.barrier_driver import BarrierDriver, ScanPoints
 from simjudge.driving.driver import Driver
 from simjudge.driving.driver_kinds import DEFAULT_LIDAR
 from simjudge.driving.frame_detectors import FrameDetector
+from simjudge.driving.keyboard import Keyboard
+from simjudge.driving.manual import ManualDriver
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.shutter import SECOND
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sensors.sensor_spec import CAR, SensorSpec
-from simjudge.vehicle.vehicle import Command, VehicleState
+from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
+
+_GLANCE = 0.02
+"""Seconds between looks at the keys while the wall's clock is waited for."""
+_LATE = 0.2
+"""Seconds that a drive by hand may lag behind the wall's clock, and then catch up."""
+_TELL = 0.2
+"""Seconds between lines about the drive."""
 
 
 class Pilot(Protocol):
@@ -26,6 +37,10 @@ class Pilot(Protocol):
     @property
     def name(self) -> str:
         """What it drives by, for people."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has had enough."""
 
     @property
     def needs_frames(self) -> bool:
@@ -75,7 +90,7 @@ class ConePilot:
     detector: FrameDetector
     driver: Driver
 
-    needs_frames = True
+    needs_frames, ended = True, False
 
     @property
     def name(self) -> str:
@@ -112,7 +127,7 @@ class LidarPilot:
     spec: LidarSpec
     driver: BarrierDriver
 
-    needs_frames = needs_images = False
+    needs_frames = needs_images = ended = False
 
     @property
     def name(self) -> str:
@@ -135,6 +150,70 @@ class LidarPilot:
     def see(self, frame: CapturedFrame, stamp: int, state: VehicleState) -> tuple[None, None]:  # noqa: ARG002
         """Nothing: it drives by scans."""
         return None, None
+
+
+class ManualPilot:
+    """Drives by a person's keys, at the pace of the wall's clock.
+
+    Attributes:
+        keyboard: that the keys are from; a context manager, to be entered before the drive.
+    """
+
+    needs_frames = needs_images = False
+    name = "by hand"
+
+    def __init__(self, vehicle: Vehicle, keyboard: Keyboard, tell: Callable[[str], None]) -> None:
+        """Wait for the person.
+
+        Args:
+            vehicle: the car.
+            keyboard: that the keys are from.
+            tell: told a few times a second what the car does.
+        """
+        self.keyboard, self._driver, self._tell = keyboard, ManualDriver(vehicle), tell
+        self._offset: float | None = None
+        self._told = 0.0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the person has asked to end."""
+        return self._driver.ended
+
+    def update(self, state: VehicleState) -> Command:
+        """Wait until the wall's clock is there, and do what the keys say: see `Pilot.update`."""
+        ahead = self._ahead(state.time)
+        while ahead > 0 and not self.ended:
+            time.sleep(min(ahead, _GLANCE))
+            self._driver.press(self.keyboard.keys(), state.time)
+            ahead = self._ahead(state.time)
+        self._driver.press(self.keyboard.keys(), state.time)
+        command = self._driver.command(state)
+        if time.monotonic() - self._told > _TELL:
+            self._told = time.monotonic()
+            self._tell(_describe_drive(state, command))
+        return command
+
+    def read(self, batch: SensorBatch, state: VehicleState) -> None:
+        """Nothing: it drives by keys."""
+
+    def see(self, frame: CapturedFrame, stamp: int, state: VehicleState) -> tuple[None, None]:  # noqa: ARG002
+        """Nothing: it drives by keys."""
+        return None, None
+
+    def _ahead(self, simulated: float) -> float:
+        """Seconds by which simulated time is ahead of the wall's clock; what is far behind is not caught up with."""
+        now = time.monotonic()
+        if self._offset is None or now - self._offset > simulated + _LATE:
+            self._offset = now - simulated
+        return simulated - (now - self._offset)
+
+
+def _describe_drive(state: VehicleState, command: Command) -> str:
+    x, y, _ = state.pose.position
+    pedal = f"brake {command.braking:.0%}" if command.braking else f"throttle {command.throttle:.0%}"
+    side = "left" if command.steering > 0 else "right"
+    wheel = f"{side} {abs(command.steering):.0%}" if command.steering else "straight"
+    return f"{state.time:6.1f} s  {state.velocity[0]:5.2f} m/s  {pedal}  {wheel}  at {x:.1f}, {y:.1f} m"
 
 
 def driving_lidar(sensors: tuple[SensorSpec, ...], given: str) -> LidarSpec:

@@ -51,6 +51,7 @@ class Process:
         arguments: of the program, before the ones for ROS.
         parameter_files: YAML files of ROS parameters, over `parameters`, later ones over earlier ones.
         leads: its end, without an error, is the end of the run.
+        reads_keys: it drives by the keys of the terminal that the run was started in.
         makes_data: it takes no data of other programs: told to end, it stops at once.
         patience: seconds it may take to finish its work once what feeds it has ended; in a run (`Graph.processes`),
             once all are told to end.
@@ -64,6 +65,7 @@ class Process:
     arguments: tuple[str, ...] = ()
     parameter_files: tuple[str, ...] = ()
     leads: bool = False
+    reads_keys: bool = False
     makes_data: bool = False
     patience: float = 15.0
 

@@ -258,6 +258,14 @@ NODES: dict[str, NodeInterface] = {
          _CAMERA_INFO._replace(when="with `driver` cones, without `camera`", depth=5),
          Endpoint("scan/points", "sensor_msgs/msg/PointCloud2", RELIABLE, "scans", "with `driver` lidar")),
     ),
+    "manual_node": NodeInterface(
+        (_INPUT,),
+        (_ODOMETRY._replace(depth=1000),
+         Endpoint("joy", "sensor_msgs/msg/Joy", RELIABLE, "a joystick"),
+         Endpoint("cmd_vel", "geometry_msgs/msg/Twist", RELIABLE, "a wanted speed and turn"),
+         Endpoint("ackermann_cmd", "ackermann_msgs/msg/AckermannDriveStamped", RELIABLE,
+                  "a wanted speed and steering angle", "where ackermann_msgs is installed")),
+    ),
     "play_node": NodeInterface(
         (*(each._replace(qos=RECORDED, when="recorded") for each in (*_IMAGES, _LABELS)),
          _CLOCK._replace(purpose="the recording's time", when="with `clock` above 0")),

@@ -12,7 +12,8 @@ from typing import Any
 from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.driving.cones import DetectionUncertainty
-from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS
+from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR
+from simjudge.driving.manual import JoystickMap
 from simjudge.driving.steering import SpeedController
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.reports.watch_screen import ScreenTarget
@@ -131,7 +132,7 @@ class DriverSettings(StageSettings):
 
     vehicle: str = setting("art1", "Car: a file, or the name of one that comes with simjudge.")
     driver: str = setting(
-        CONES, "By what it drives: cones that a detector finds, or a lidar between barriers.", choices=DRIVERS
+        CONES, "By what it drives: cones that a detector finds, or a lidar between barriers.", choices=(CONES, LIDAR)
     )
     sensors: str = setting(
         DEFAULT_LIDAR, "With driver lidar: the car's sensors, a file or the name of one that comes with simjudge. The"
@@ -162,6 +163,30 @@ class DriverSettings(StageSettings):
     silence: float = setting(
         0.5, "Time of odometry without detections or scans after which the car drives on slowly by what it knows, then"
         " stops.", unit="s", low=0.05, high=10,
+    )  # fmt: skip
+    input_type: str = setting(INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput.")
+    base_frame: str = setting("base_link", "Coordinate frame in the headers of vehicle/input.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManualSettings(StageSettings):
+    """The settings of manual_node. The names of axes and button, and their defaults, are those of teleop_twist_joy."""
+
+    vehicle: str = setting("art1", "Car: a file, or the name of one that comes with simjudge.")
+    keyboard: bool = setting(
+        default=True, help="Take keys from the terminal, or from a pipe, that the standard input is."
+    )
+    axis_linear: int = setting(
+        JoystickMap.linear, "Axis of sensor_msgs/Joy for the pedals: throttle positive, brake negative.", low=0, high=99
+    )
+    axis_angular: int = setting(JoystickMap.angular, "Axis for the steering, left positive.", low=0, high=99)
+    enable_button: int = setting(
+        JoystickMap.enable, "Button that must be held; without it the car brakes.", low=0, high=99
+    )
+    require_enable_button: bool = setting(default=JoystickMap.require_enable, help="Whether it must be held.")
+    timeout: float = setting(
+        0.5, "Simulated time without another message, of joy, cmd_vel or ackermann_cmd, after which the car brakes.",
+        unit="s", low=0.05, high=3600,
     )  # fmt: skip
     input_type: str = setting(INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput.")
     base_frame: str = setting("base_link", "Coordinate frame in the headers of vehicle/input.")

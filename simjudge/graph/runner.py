@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -16,6 +17,7 @@ from typing import IO
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_LOST, EXIT_OK
+from simjudge.driving.keyboard import Keyboard
 from simjudge.graph.command_line import command_line
 from simjudge.graph.description import CLOSING, Process
 
@@ -46,13 +48,25 @@ class RunningProcess:
         try:
             # In a session of its own: the terminal's Ctrl-C is for the runner, which passes it on.
             self.child = subprocess.Popen(
-                command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                command, env=dict(environment), stdout=subprocess.PIPE,
+                stdin=subprocess.PIPE if process.reads_keys else subprocess.DEVNULL,
                 stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
                 preexec_fn=_prepare,  # noqa: PLW1509 - there are no other threads yet
             )  # fmt: skip
         except OSError as error:
             raise SimjudgeError(f"{process.name}: {command[0]} cannot be started: {error.strerror}") from error
         self.reader: threading.Thread | None = None
+
+    def type(self, keys: bytes) -> None:
+        """Hand on what was typed, to a program that reads keys.
+
+        Args:
+            keys: as a terminal sends them.
+        """
+        if self.child.stdin is not None and keys and self.code is None:
+            # A program that ends just now reads no more.
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self.child.stdin.fileno(), keys)
 
     def read(self, show: Show) -> None:
         """Show and keep what the program writes, from now on.
@@ -101,6 +115,9 @@ class RunningProcess:
             self.child.kill()
             self.child.wait()
         self.settle()
+        if self.child.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self.child.stdin.close()
         if self.child.stdout is not None and (self.reader is None or not self.reader.is_alive()):
             self.child.stdout.close()
 
@@ -124,6 +141,7 @@ class Runner:
         self._show, self._tell = show, tell
         self._signals = 0
         self._running: list[RunningProcess] = []
+        self._keyboard: Keyboard | None = None
 
     def run(self, processes: Sequence[Process], namespace: str = "") -> int:
         """Run programs to their end.
@@ -141,7 +159,10 @@ class Runner:
         before = {number: signal.signal(number, self._count) for number in _SIGNALS}
         try:
             self._start(processes, namespace)
-            died = self._watch()
+            with contextlib.ExitStack() as stack:
+                if sys.stdin.isatty() and any(process.reads_keys for process in processes):
+                    self._keyboard = stack.enter_context(Keyboard(sys.stdin.fileno()))
+                died = self._watch()
             self._end()
             return self._verdict(died)
         finally:
@@ -171,6 +192,10 @@ class Runner:
                 if each.code is None:
                     continue
                 return None if each.process.leads and not each.has_failed else each
+            if self._keyboard is not None:
+                typed = self._keyboard.read()
+                for each in self._running:
+                    each.type(typed)
             time.sleep(_POLL)
         return None
 

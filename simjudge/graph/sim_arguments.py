@@ -7,7 +7,7 @@ from dataclasses import replace
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import chosen
 from simjudge.data.rosbag2.messages import CAMERA
-from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, OTHER
+from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 from simjudge.graph import method_arguments as method
 from simjudge.graph.description import Argument, Process, Value, Values, parse_bool, parse_int
 from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS
@@ -114,6 +114,7 @@ def _world(values: Values, others: tuple[Process, ...], cameras: tuple[str, ...]
             _scan_topic(values) if values["driver"] == LIDAR else _of(cameras[0], _DETECTIONS),
             _ODOMETRY,
         ],
+        "manual_node": [_ODOMETRY],
         "validation_node": [_of(cameras[0], topic) for topic in (LABELS, _DETECTIONS)],
         "record_node": _recorded(values, cameras),
     }
@@ -137,9 +138,13 @@ def _detector(values: Values) -> Process:
 
 
 def _driver(values: Values) -> Process:
-    """The driver, who is told how wide the lane is and which cones stand where, or what its lidar is."""
+    """The driver, who is told how wide the lane is and which cones stand where, or what its lidar is; or the person."""
+    if values["driver"] == MANUAL:
+        # Who asks to end by a key ends the run.
+        wheel = {"vehicle": _vehicle(values), "input_type": values["input_type"]}
+        return Process("manual_node", "manual_node", parameters=wheel, leads=True, reads_keys=True)
     if values["driver"] == LIDAR:
-        known: dict[str, Value] = {name: values[name] for name in ("vehicle", "driver", "input_type")}
+        known = {"vehicle": _vehicle(values), "driver": LIDAR, "input_type": values["input_type"]}
         topic = _scan_topic(values)
         renamed = () if topic == _SCANS else ((_SCANS, topic),)
         sensors = {"sensors": _sensors(values)}
@@ -150,7 +155,7 @@ def _driver(values: Values) -> Process:
     scene = read_scene(values["scene"], parse_int("seed", values["seed"]))
     sides = lane_classes(scene)
     parameters: dict[str, Value] = {
-        "vehicle": values["vehicle"],
+        "vehicle": _vehicle(values),
         "camera": values["camera"],
         "lane_width": float(scene_course(scene).width),
         "right": scene.class_names.get(sides.right, str(sides.right)),
@@ -158,6 +163,15 @@ def _driver(values: Values) -> Process:
         "input_type": values["input_type"],
     }
     return Process("drive_node", "drive_node", parameters=parameters)
+
+
+def _vehicle(values: Values) -> str:
+    """The car: the one that is given, the scene's own, or art1."""
+    from simjudge.capture.camera_path import DEFAULT_CAR  # noqa: PLC0415 - slow to import
+    from simjudge.scene.read import read_scene  # noqa: PLC0415
+
+    own = None if values["vehicle"] else read_scene(values["scene"], parse_int("seed", values["seed"])).vehicle
+    return values["vehicle"] or str(own or DEFAULT_CAR)
 
 
 def _judge(values: Values) -> Process:

@@ -29,13 +29,15 @@ class SimSettings(Settings):
     camera: str = setting(
         help="The car's camera, or a rig of several: a file, or the name of one that comes with simjudge."
     )
-    vehicle: str = setting("art1", "Car: a file, or the name of one that comes with simjudge.")
+    vehicle: str | None = setting(
+        None, "Car: a file, or the name of one that comes with simjudge. Not given: the scene's own, else art1."
+    )
     engine: str = setting("default", "Engine that moves and lights the scene.", choices=ENGINES)
     driver: str = setting(
-        CONES, "Who drives: cones, by cones that a detector finds; lidar, by a lidar between barriers; other, another"
-        " node that publishes vehicle/input.", choices=(*DRIVERS, OTHER),
+        CONES, "Who drives: cones, by cones that a detector finds; lidar, by a lidar between barriers; manual, a"
+        " person, for whom time goes on; other, another node that publishes vehicle/input.", choices=(*DRIVERS, OTHER),
     )  # fmt: skip
-    laps: int = setting(1, "Laps of a closed course.", low=1)
+    laps: int | None = setting(None, "Laps of a closed course. Not given: 1, by hand no end.", low=1)
     sensors: str | None = setting(
         None, "Lidar, GPS, inertial sensors and encoders on the car: a file, or the name of one that comes"
         f" with simjudge. Not given: none, or {DEFAULT_LIDAR} where a lidar drives.",
@@ -75,7 +77,7 @@ class SimSettings(Settings):
         default=True, help="End when the drive ends; otherwise stay, with time standing still, until ~/reset."
     )
     limit: float | None = setting(
-        None, "Simulated time that a drive may take. Not given: 180 s a lap.", unit="s", low=0.1
+        None, "Simulated time that a drive may take. Not given: 180 s a lap, by hand no end.", unit="s", low=0.1
     )
     still: float = setting(20.0, "Simulated time that the car may stand.", unit="s", low=0.1)
 

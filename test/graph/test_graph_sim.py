@@ -88,6 +88,16 @@ def test_a_lidar_drives_without_a_detector(tmp_path):
     assert driver.remappings == (("scan/points", "low/points"),)
 
 
+def test_a_person_drives_by_keys_and_topics():
+    made = programs(driver="manual", out="drive")
+    assert list(made) == ["sim_node", "manual_node", "record_node"]
+    person = made["manual_node"]
+    assert person.reads_keys
+    assert person.leads, "q ends the run"
+    assert "laps" not in made["sim_node"].parameters
+    assert {"manual_node vehicle/odometry", "record_node vehicle/input"} <= set(made["sim_node"].parameters["wait_for"])
+
+
 @pytest.mark.parametrize(
     ("given", "kind", "words"),
     [

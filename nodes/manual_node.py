@@ -1,0 +1,132 @@
+"""A person at the wheel: keys, a joystick, a wanted speed in; commands out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from geometry_msgs.msg import Twist
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import Joy
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.driving.keyboard import KEYS, Keyboard
+from simjudge.driving.manual import JoystickMap, ManualDriver, WantedMotion
+from simjudge.graph.node_interfaces import NODES
+from simjudge.graph.node_settings import ManualSettings
+from simjudge.vehicle.vehicle import Command, VehicleState
+from simjudge.vehicle.vehicle_file import read_vehicle
+from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, Frames, VehicleMessages
+
+from .diagnostics import OK, WARN, TaskState
+from .drive_messages import vehicle_state
+from .endpoints import declared_publisher, declared_subscription
+from .headers import message_stamp
+from .parameters import settings_parameters
+from .runtime import SimjudgeNode, message_class, run_node
+
+_ACKERMANN = "ackermann_cmd"
+
+
+class ManualNode(SimjudgeNode):
+    """Lets a person drive: keys, joy, cmd_vel or ackermann_cmd, and vehicle/odometry in, vehicle/input out."""
+
+    NAME = "manual_node"
+    INTERFACE = NODES["manual_node"]
+    PARAMETERS = settings_parameters(ManualSettings)
+
+    def __init__(self) -> None:
+        """Set up the topics, and take the keyboard where there is one.
+
+        Raises:
+            SimjudgeError: the vehicle cannot be read.
+        """
+        super().__init__()
+        given = self.settings
+        self._vehicle = read_vehicle(given["vehicle"])
+        self._driver = ManualDriver(self._vehicle, given["timeout"])
+        self._joystick = JoystickMap(
+            given["axis_linear"], given["axis_angular"], given["enable_button"], given["require_enable_button"]
+        )
+        self._messages = VehicleMessages(message_class, Frames(base=given["base_frame"]))
+        self._now: VehicleState | None = None
+        self._received = {"keys": 0, "joy": 0, "cmd_vel": 0, _ACKERMANN: 0}
+        self._commands = 0
+        self._input = declared_publisher(self, "vehicle/input")
+        declared_subscription(self, ODOMETRY_TOPIC, self._moved)
+        self._listen("joy", self._of_joy)
+        self._listen("cmd_vel", self._of_twist)
+        try:
+            self._listen(_ACKERMANN, self._of_ackermann)
+        except SimjudgeError as error:
+            self.get_logger().info(f"no {_ACKERMANN}: {error}")
+        self._keyboard = Keyboard(sys.stdin.fileno()) if given["keyboard"] else None
+        if self._keyboard is not None:
+            self._keyboard.__enter__()
+            self.get_logger().info(KEYS)
+        self.diagnostics.add_task("by hand", self._report)
+
+    def close(self) -> None:
+        """Give the keyboard back."""
+        if self._keyboard is not None:
+            self._keyboard.__exit__(None, None, None)
+
+    def counts(self) -> Mapping[str, int]:
+        """What came by which way, and the commands that were published."""
+        return {**{f"{name} received": count for name, count in self._received.items()}, "commands": self._commands}
+
+    def _listen(self, topic: str, convert: Callable[[Any], Command | WantedMotion]) -> None:
+        """Obey the messages of a topic, by a function that converts them."""
+
+        def take(message: Any) -> None:
+            self._received[topic] += 1
+            try:
+                self._driver.ask(convert(message), 0.0 if self._now is None else self._now.time)
+            except SimjudgeError as error:
+                self.lose(f"messages on {topic} that make no sense, not obeyed", str(error))
+
+        declared_subscription(self, topic, take)
+
+    def _of_joy(self, message: Joy) -> Command:
+        return self._joystick.command(message.axes, message.buttons)
+
+    def _of_twist(self, message: Twist) -> WantedMotion:
+        return WantedMotion.of_twist(message.linear.x, message.angular.z, self._vehicle.wheelbase)
+
+    def _of_ackermann(self, message: Any) -> WantedMotion:
+        return WantedMotion(float(message.drive.speed), float(message.drive.steering_angle))
+
+    def _moved(self, message: Odometry) -> None:
+        """Answer every odometry: 50 times a simulated second."""
+        try:
+            self._now = now = vehicle_state(message)
+        except SimjudgeError as error:
+            self.lose("odometry that makes no sense, not used", str(error))
+            return
+        keys = [] if self._keyboard is None else self._keyboard.keys()
+        self._received["keys"] += len(keys)
+        self._driver.press(keys, now.time)
+        if self._driver.ended:
+            self.finish()
+            return
+        stamp, command = message_stamp(message), self._driver.command(now)
+        self._input.publish(self._messages.input(stamp, command, self.settings["input_type"]))
+        self._commands += 1
+
+    def _report(self) -> TaskState:
+        values = {**self._received, "commands": self._commands}
+        if lost := self.recent_losses:
+            return TaskState(WARN, lost, values)
+        if self._now is None:
+            return TaskState(WARN, f"waits for {ODOMETRY_TOPIC}", values)
+        return TaskState(OK, f"{self._now.velocity[0]:.2f} m/s", values)
+
+
+def main() -> None:
+    """The executable `manual_node`."""
+    run_node(ManualNode)
+
+
+if __name__ == "__main__":
+    main()

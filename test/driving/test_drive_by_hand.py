@@ -1,0 +1,59 @@
+"""`simjudge drive --driver manual` in a pseudo-terminal: keys drive, all is recorded, the terminal stays whole."""
+
+import os
+import pty
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+from driving_scenes import STRAIGHT, camera_file, scene_file
+from rosbags.highlevel import AnyReader
+
+from simjudge.core.errors import UsageError
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.driving.drive import drive
+
+pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
+pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
+
+
+def test_keys_drive_and_q_ends(tmp_path):
+    out, (person, program) = tmp_path / "mine.mcap", pty.openpty()
+    before = termios.tcgetattr(program)
+    camera = camera_file(tmp_path, size=[48, 32])
+    words = ["drive", scene_file(tmp_path, STRAIGHT), "--camera", camera, "--driver", "manual", "--out", out]
+    process = subprocess.Popen([sys.executable, "-m", "simjudge", *map(str, words)], stdin=program, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    assert "keys: w or up faster" in process.stderr.readline()
+    deadline = time.monotonic() + 60
+    while termios.tcgetattr(program) == before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.write(person, b"wwwww")
+    time.sleep(2.5)
+    os.write(person, b"aa q")
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 0, stderr
+    assert "ended by hand after" in stderr
+    assert "driven" in stdout or "course" in stdout
+    assert termios.tcgetattr(program) == before
+    os.close(person)
+    os.close(program)
+    with AnyReader([out], default_typestore=standard_types()) as recording:
+        wanted = [each for each in recording.connections if each.topic == "/vehicle/input"]
+        inputs = [recording.deserialize(raw, each.msgtype) for each, _, raw in recording.messages(wanted)]
+        odometry = [each for each in recording.connections if each.topic == "/vehicle/odometry"]
+        positions = [recording.deserialize(raw, each.msgtype).pose.pose.position.x
+                     for each, _, raw in recording.messages(odometry)]  # fmt: skip
+    assert len(inputs) == len(positions) or len(inputs) == len(positions) - 1, "a command for each motion sample"
+    assert max(each.throttle for each in inputs) == pytest.approx(0.5)
+    assert positions[-1] > positions[0] + 0.2
+
+
+def test_without_a_terminal_it_says_what_to_do(tmp_path, monkeypatch):
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        with pytest.raises(UsageError, match="driver manual: keys come from a terminal, and stdin is none"):
+            drive(scene_file(tmp_path, STRAIGHT), camera=camera_file(tmp_path), driver="manual")

@@ -1,0 +1,72 @@
+"""The keyboard of a real (pseudo) terminal: keys are read one by one, and the terminal is left as it was."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+import pytest
+
+from simjudge.driving.keyboard import Keyboard
+
+
+@pytest.fixture
+def terminal():
+    """Both ends of a terminal: what a person types goes into the first."""
+    person, program = pty.openpty()
+    yield person, program
+    os.close(person)
+    os.close(program)
+
+
+def test_keys_come_one_by_one_and_unseen(terminal):
+    person, program = terminal
+    before = termios.tcgetattr(program)
+    with Keyboard(program) as keyboard:
+        assert keyboard.keys() == []
+        local = termios.tcgetattr(program)[3]
+        assert not local & (termios.ICANON | termios.ECHO)
+        assert local & termios.ISIG, "Ctrl-C stays Ctrl-C"
+        os.write(person, b"wWaxd \x1b[A\x1b[D\x1bOCsq")
+        assert keyboard.keys() == [
+            "up", "up", "left", "right", "brake", "up", "left", "right", "down", "end",
+        ]  # fmt: skip
+        os.write(person, b"\x1b[")
+        assert keyboard.keys() == []
+        os.write(person, b"B")
+        assert keyboard.keys() == ["down"], "an arrow that came in two pieces"
+    assert termios.tcgetattr(program) == before
+
+
+def test_a_pipe_is_read_to_its_end():
+    there, here = os.pipe()
+    with Keyboard(there) as keyboard:
+        os.write(here, b"w\x1b[C\x1b")
+        assert keyboard.keys() == ["up", "right"]
+        os.close(here)
+        assert keyboard.keys() == []
+        assert keyboard.keys() == []
+    os.close(there)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_terminal_is_as_before_after_a_signal(terminal, number):
+    _, program = terminal
+    before = termios.tcgetattr(program)
+    code = "import time; from simjudge.driving.keyboard import Keyboard"
+    code += "\nwith Keyboard(0): print(flush=True); time.sleep(60)"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    process.stdout.readline()
+    assert termios.tcgetattr(program) != before
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    end = time.monotonic() + 10
+    while termios.tcgetattr(program) != before and time.monotonic() < end:
+        time.sleep(0.05)
+    assert termios.tcgetattr(program) == before
+    assert process.returncode in (-number, 1), "the signal's own effect stays"

@@ -26,9 +26,11 @@ def test_keys_drive_and_are_recorded(tmp_path):
     out, (person, program) = tmp_path / "mine.mcap", pty.openpty()
     before = termios.tcgetattr(program)
     camera = camera_file(tmp_path, size=[48, 32])
-    words = ["drive", scene_file(tmp_path, STRAIGHT), "--camera", camera, "--driver", "manual", "--limit", 1.5, "--out", out]
-    process = subprocess.Popen([sys.executable, "-m", "simjudge", *map(str, words)], stdin=program, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    words = ["drive", scene_file(tmp_path, STRAIGHT), "--camera", camera, "--driver", "manual", "--limit", 1.5]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "simjudge", *map(str, [*words, "--out", out])],
+        stdin=program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     assert "keys: w or up faster" in process.stderr.readline()
     deadline = time.monotonic() + 60
     while termios.tcgetattr(program) == before and time.monotonic() < deadline:
@@ -59,11 +61,12 @@ def test_q_ends_a_drive(tmp_path):
     os.write(here, b"wwq")
     for _ in loop.run():
         pass
+    outcome = loop.outcome()
     loop.engine.close()
     os.close(there)
     os.close(here)
-    assert loop.outcome().reason == "ended by hand"
-    assert loop.outcome().seconds < 0.1
+    assert outcome.reason == "ended by hand"
+    assert outcome.seconds < 0.1
     assert "throttle 20%" in told[0]
 
 

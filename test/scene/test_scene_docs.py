@@ -30,6 +30,12 @@ def test_the_example_is_a_scene(tmp_path):
         assert len(line) < 140
 
 
+def test_other_cars_as_shown(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(EXAMPLES[4], encoding="utf-8")
+    assert {"other", "another"} <= set(read_scene(path).scripted_poses(1.0))
+
+
 def test_what_moves_as_shown(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump({"classes": {1: "red"}} | yaml.safe_load(EXAMPLES[3])))
@@ -40,7 +46,7 @@ def test_what_moves_as_shown(tmp_path):
 
 def test_the_example_outdoors_is_a_scene(tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text(EXAMPLES[4], encoding="utf-8")
+    path.write_text(EXAMPLES[5], encoding="utf-8")
     scene = read_scene(path)
     assert scene.sun is not None
     assert scene.sky is not None
@@ -53,7 +59,7 @@ def test_a_table_as_shown_leaves_out_the_slip(tmp_path):
     )
     (tmp_path / "cone_path_iros.csv").write_text(rows)
     path = tmp_path / "mine.yaml"
-    path.write_text(yaml.safe_dump({"extends": "lab"} | yaml.safe_load(EXAMPLES[5])))
+    path.write_text(yaml.safe_dump({"extends": "lab"} | yaml.safe_load(EXAMPLES[6])))
     content = yaml.safe_load(path.read_text())
     content["placements"]["course"] = None
     path.write_text(yaml.safe_dump(content))
@@ -63,7 +69,7 @@ def test_a_table_as_shown_leaves_out_the_slip(tmp_path):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_lab_extended(tmp_path, seed):
     path = tmp_path / "mine.yaml"
-    path.write_text(EXAMPLES[6], encoding="utf-8")
+    path.write_text(EXAMPLES[7], encoding="utf-8")
     scene = read_scene(path, seed)
     assert len(scene.labelled()) == 40
     assert scene.course is None

@@ -59,6 +59,8 @@ class Surface(ShortRepr):
         emission: linear RGB radiance that it sends out by itself, equally in all directions; multiplies the texture.
         normal_map: float32 (H, W, 3), unit normals in tangent space (x along u, y along v, z outward), row 0 at v = 1;
             None: that of the mesh.
+        refractive_index: of clear glass, 1 or more; None: it is opaque. Of clear glass only the colour counts
+            otherwise: what passes through has it.
     """
 
     colour: Colour = (0.8, 0.8, 0.8)
@@ -68,6 +70,7 @@ class Surface(ShortRepr):
     reflectance: float | None = None
     emission: Colour = (0.0, 0.0, 0.0)
     normal_map: npt.NDArray[np.float32] | None = None
+    refractive_index: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

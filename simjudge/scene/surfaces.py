@@ -9,6 +9,7 @@ surfaces:
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from simjudge.core.text import nearest_name, one_line
 from simjudge.scene.colour import luminance
 from simjudge.scene.image_textures import read_normal_map, read_texture
 from simjudge.scene.mesh_files import face_areas
-from simjudge.scene.model import Surface, Thing
+from simjudge.scene.model import Paint, Surface, Thing
 from simjudge.scene.radiance_fields import linear_radiance
 from simjudge.scene.scene_file import SceneDocument
 from simjudge.scene.textures import make_texture
@@ -46,6 +47,29 @@ def lidar_reflectance(surface: Surface) -> float:
     return min(float(luminance(surface.colour)) * texture, 1.0)
 
 
+def stops_lidar(surface: Surface) -> bool:
+    """Whether a lidar's beam ends at a surface: it passes clear glass that has no reflectance of its own.
+
+    Args:
+        surface: of a thing.
+    """
+    return surface.refractive_index is None or surface.reflectance is not None
+
+
+def as_lidars_meet_it(thing: Thing) -> Thing:
+    """A thing without its parts of clear glass; of what is nothing else no face is left.
+
+    Args:
+        thing: of a scene. What moves by itself and is of glass alone stays as it is.
+    """
+    paint = thing.paint or Paint((thing.surface,), np.zeros(len(thing.mesh.faces), np.int64))
+    kept = np.array([stops_lidar(surface) for surface in paint.surfaces])[paint.of_face]
+    if kept.all() or (not kept.any() and thing.motion != "static"):
+        return thing
+    mesh = replace(thing.mesh, faces=thing.mesh.faces[kept])
+    return replace(thing, mesh=mesh, paint=replace(paint, of_face=paint.of_face[kept]))
+
+
 def thing_reflectance(thing: Thing) -> float:
     """The same of a thing: the mean over its surfaces by their areas, where it is painted with several.
 
@@ -58,7 +82,10 @@ def thing_reflectance(thing: Thing) -> float:
     if thing.paint is None:
         return lidar_reflectance(thing.surface)
     each = np.array([lidar_reflectance(surface) for surface in thing.paint.surfaces])
-    return float(np.average(each[thing.paint.of_face], weights=face_areas(thing.mesh)))
+    met = np.array([stops_lidar(surface) for surface in thing.paint.surfaces])[thing.paint.of_face]
+    if not met.any():
+        return lidar_reflectance(thing.surface)
+    return float(np.average(each[thing.paint.of_face], weights=face_areas(thing.mesh) * met))
 
 
 class Surfaces:
@@ -99,11 +126,12 @@ class Surfaces:
 
     def _new(self, fields: SurfaceFields, location: Location) -> tuple[Surface, Repeat]:
         texture = self._texture(fields.texture, location) if fields.texture is not None else None
-        plain = (1.0, 1.0, 1.0) if texture is not None else Surface.colour
+        white = texture is not None or fields.refractive_index is not None
+        plain = (1.0, 1.0, 1.0) if white else Surface.colour
         emission = linear_radiance(fields.emission)
         surface = Surface(
             fields.colour or plain, texture, fields.roughness, fields.metallic, fields.reflectance, emission,
-            self._normal_map(fields.normal_map, (*location[:-1], "normal_map")),
+            self._normal_map(fields.normal_map, (*location[:-1], "normal_map")), fields.refractive_index,
         )  # fmt: skip
         return surface, fields.repeat or (1.0, 1.0)
 

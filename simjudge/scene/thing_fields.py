@@ -31,6 +31,8 @@ from simjudge.scene.solid_meshes import SEGMENTS
 
 SHAPES = ("mesh", "box", "cylinder", "cone", "plane", "parts")
 """The fields of which a thing has one, unless it is of a kind."""
+_DENSEST = 4.0
+"""Refractive index; of silicon in the infrared it is 3.4."""
 _STRONGEST = 10.0
 """Of normal maps."""
 _MOST_SEGMENTS = 256
@@ -125,11 +127,21 @@ class SurfaceFields(Fields):
     """Radiance that it sends out by itself; multiplies the texture. It lights nothing else."""
     normal_map: NormalMapFields | None = None
     """Small bumps; they repeat as the texture does."""
+    refractive_index: Annotated[float, Number(ge=1, le=_DENSEST)] | None = None
+    """Clear glass: 1.52; water: 1.33. Opaque, if left out."""
 
     @model_validator(mode="after")
     def _check_repeat(self) -> SurfaceFields:
         if self.repeat is not None and self.texture is None and self.normal_map is None:
             raise conflict("there is no texture that could repeat", "repeat")
+        return self
+
+    @model_validator(mode="after")
+    def _check_glass(self) -> SurfaceFields:
+        if self.refractive_index is not None:
+            for other in ("texture", "normal_map", "roughness", "metallic"):
+                if other in self.model_fields_set:
+                    raise conflict("clear glass is smooth and has only a colour; remove one of the two", other)
         return self
 
 

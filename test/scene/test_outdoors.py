@@ -143,6 +143,14 @@ WRONG = {
         {"things": {"a": {"box": [1, 1, 1], "surface": {"normal_map": {"file": "square.png"}}}}},
         r"things\.a\.surface\.normal_map\.file: .*square\.png: no normal map: 100% of it looks inward",
     ),
+    "glass with a texture": (
+        {"things": {"a": {"box": [1, 1, 1], "surface": {"refractive_index": 1.5, "texture": {"pattern": "wood"}}}}},
+        r"things\.a\.surface\.texture: clear glass is smooth and has only a colour",
+    ),
+    "glass thinner than air": (
+        {"things": {"a": {"box": [1, 1, 1], "surface": {"refractive_index": 0.9}}}},
+        r"things\.a\.surface\.refractive_index: a number from 1 to 4 is needed; this is 0\.9",
+    ),
     "a negative emission": (
         {"things": {"a": {"box": [1, 1, 1], "surface": {"emission": -1}}}},
         r"things\.a\.surface\.emission: a number of 0 or more",

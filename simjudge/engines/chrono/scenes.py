@@ -172,7 +172,9 @@ def _check_looks(scene: Scene) -> None:
     """Refuse what Chrono would show otherwise, or not at all."""
     shining = next((thing.name for thing in scene.things for part in thing.parts() if any(part.surface.emission)), None)
     bumpy = next((t.name for t in scene.things for part in t.parts() if part.surface.normal_map is not None), None)
+    glass = next((t.name for t in scene.things for p in t.parts() if p.surface.refractive_index is not None), None)
     lacks = {
+        f"glass: remove the refractive_index of {glass}": glass is not None,
         f"normal maps: remove that of {bumpy}": bumpy is not None,
         "a picture of the sky: take a gradient or one colour": scene.sky is not None and scene.sky.gradient is None,
         "fog: remove it": scene.fog is not None,

@@ -17,6 +17,7 @@ from simjudge.engines.default.variant import choose_variant, describe_variant
 from simjudge.engines.ray_times import TimedExposure
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene
+from simjudge.scene.surfaces import as_lidars_meet_it
 from simjudge.sensors.camera.lens import Lens
 from simjudge.vehicle.car_appearance import car_things
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
@@ -126,8 +127,9 @@ class DefaultEngine:
             from simjudge.engines.default.still_rays import StillRays  # noqa: PLC0415 - as Light below
             from simjudge.engines.timed_rays import TimedRays  # noqa: PLC0415 - compiles its loops
 
-            self._still = StillRays(self.things)
-            self._timed = TimedRays(self.things, self._still.cast)
+            met = [as_lidars_meet_it(thing) for thing in self.things]
+            self._still = StillRays(met)
+            self._timed = TimedRays(met, self._still.cast)
         return self._timed.cast(origins, directions, times, motion)
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from simjudge.core.frames import FloatArray
 from simjudge.engines.default import shading
 from simjudge.engines.default.bumps import Bumps
+from simjudge.engines.default.glass import OFFSET, Glass
 from simjudge.engines.default.packed import (
     CORNERS,
     EMISSION,
@@ -30,8 +31,8 @@ from simjudge.engines.default.surroundings import Surroundings
 from simjudge.engines.default.texture_lookup import TextureLookup, fraction
 from simjudge.engines.default.tracer import Hit, Tracer
 
-_OFFSET = 2e-5
-"""Secondary rays start this far off the surface, times 1 + the largest coordinate."""
+_GLIMPSED = 4
+"""Surfaces of glass that a mirrored ray passes."""
 _FADE = (0.3, 0.5)
 """Roughness from which mirrored rays give way to ambient light, and where nothing is left of them."""
 _LEAST = 0.01
@@ -107,6 +108,7 @@ class Integrator:
         self._gloss, self._lamps = tracer.table(packed.gloss), tracer.table(packed.lamps)
         self._emission = None if packed.emission is None else tracer.table(packed.emission)
         self._bumps = None if packed.bumps is None else Bumps(tracer, packed.bumps)
+        self._glass = None if packed.glass is None else Glass(tracer, packed.glass, self._normals)
         self._surroundings = Surroundings(tracer, packed.surroundings)
         self.set_rotations(np.zeros((len(packed.class_id), 3, 3)))
 
@@ -149,9 +151,13 @@ class Integrator:
         t = self._t
         start, direction = self._start(rays, view)
         hit = t.hit(start, direction, t.everywhere)
+        depth = hit.distance * rays.direction[2]
+        if self._glass is not None:
+            hit, way = self._behind_glass(hit, start, direction)
+            depth = t.dot(way, t.vector(t.same(view.rotation[:, 2].tolist())))
         thing = t.select(hit.valid, hit.thing, -1)
-        things, depth = t.host(thing, t.select(hit.valid, hit.distance * rays.direction[2], math.inf))
-        return things, depth
+        things, depths = t.host(thing, t.select(hit.valid, depth, math.inf))
+        return things, depths
 
     def things_and_distance(self, rays: Rays, view: View) -> tuple[Any, Any]:
         """Thing (-1: nothing is hit) and distance (inf) of rays, on the host.
@@ -164,9 +170,21 @@ class Integrator:
             Thing (N,) and distance along the ray (N,), metres.
         """
         t = self._t
-        hit = t.hit(*self._start(rays, view), t.everywhere)
-        things, distance = t.host(t.select(hit.valid, hit.thing, -1), t.select(hit.valid, hit.distance, math.inf))
-        return things, distance
+        start, direction = self._start(rays, view)
+        hit = t.hit(start, direction, t.everywhere)
+        distance = hit.distance
+        if self._glass is not None:
+            hit, way = self._behind_glass(hit, start, direction)
+            distance = t.dot(way, direction)
+        things, distances = t.host(t.select(hit.valid, hit.thing, -1), t.select(hit.valid, distance, math.inf))
+        return things, distances
+
+    def _behind_glass(self, hit: Hit, start: Any, direction: Any) -> tuple[Hit, Any]:
+        """What rays hit behind all glass without a class, and the straight way there (a vector)."""
+        if self._glass is None:
+            return hit, direction * hit.distance
+        path = self._glass.follow(hit, start, direction, labels=True)
+        return path.hit, path.start + path.direction * path.hit.distance - start
 
     def radiance(self, rays: Rays, view: View, block: int) -> Floats:
         """Radiance (N / block, 3) along rays, averaged over each `block` in a row, on the host.
@@ -183,22 +201,35 @@ class Integrator:
         start, direction = self._start(rays, view)
         spread, shift_x, shift_y = t.same([view.spread, *view.grain_shift])
         hit = t.hit(start, direction, t.everywhere)
-        spot = self._spot(hit, start, direction, spread * hit.distance)
+        grain = fraction(t.xp, rays.grain[0] + shift_x), fraction(t.xp, rays.grain[1] + shift_y)
+        if self._glass is None:
+            return t.means(self._light(hit, start, direction, spread * hit.distance, spread, grain), block)
+        path, around = self._glass.follow(hit, start, direction), self._surroundings
+        footprint = spread * (path.travelled + path.hit.distance)
+        light = self._light(path.hit, path.start, path.direction, footprint, spread, grain)
+        mirrored = self._glimpse(path.mirror_start, path.mirror, spread * path.reach, spread, path.share > 0)
+        both = light * path.weight + mirrored * path.share
+        light = t.select(path.met, around.through_fog(both, start, direction, path.reach, path.met), light)
+        return t.means(light, block)
+
+    def _light(self, hit: Hit, start: Any, direction: Any, footprint: Any, spread: Any, grain: tuple[Any, Any]) -> Any:
+        """The light that comes along rays from what they hit, or from behind everything."""
+        t = self._t
+        spot = self._spot(hit, start, direction, footprint)
         n_v = t.dot(spot.normal, spot.view)
         a, b, left, lost = self._table(spot.row, n_v)
         mirrored = spot.f0 * a + b
         share = 1 - _smooth_step(t.xp, spot.roughness, *_FADE)
         active = spot.valid & (t.largest(mirrored) * share > _LEAST)
         share = t.select(active, share, 0.0)
-        u1, u2 = fraction(t.xp, rays.grain[0] + shift_x), fraction(t.xp, rays.grain[1] + shift_y)
-        seen = self._mirrored(spot, n_v, u1, u2, spread * hit.distance, spread, active)
+        seen = self._mirrored(spot, n_v, *grain, footprint, spread, active)
         light = self._direct(spot, n_v, left, lost, together=True)
         around = self._surroundings
         light = light + around.ambient(spot.normal) * (spot.base * left + spot.metal * lost)
         light = light + mirrored * (around.mirrored(spot.normal, n_v, spot.view) * (1 - share) + seen * share)
         light = light if spot.emitted is None else light + spot.emitted
         light = t.select(spot.valid, light, around.background(direction, spread))
-        return t.means(around.through_fog(light, start, direction, hit.distance, hit.valid), block)
+        return around.through_fog(light, start, direction, hit.distance, hit.valid)
 
     def _start(self, rays: Rays, view: View) -> tuple[Any, Any]:
         """Origin and directions in the world."""
@@ -212,6 +243,15 @@ class Integrator:
 
     def _normalized(self, vector: Any) -> Any:
         return vector / self._t.xp.sqrt(self._t.xp.maximum(self._t.dot(vector, vector), 1e-30))
+
+    def _normals(self, hit: Hit) -> tuple[Any, Any]:
+        """The smooth and the facets' normals where rays hit, outward, in the world."""
+        t = self._t
+        c = t.row(self._corners, hit.face, CORNERS, hit.valid)
+        b0 = 1 - hit.b1 - hit.b2
+        smooth = t.vector([b0 * c[k] + hit.b1 * c[3 + k] + hit.b2 * c[6 + k] for k in range(3)])
+        r = t.row(self._rotations, hit.thing, 16, hit.valid)
+        return self._normalized(self._rotated(r, smooth)), self._facet(hit)
 
     def _facet(self, hit: Hit) -> Any:
         """The hit faces' own normals in the world."""
@@ -246,7 +286,7 @@ class Integrator:
         texture = self._textures.value(lookup, u, v, texels, hit.valid)
         colour = t.vector([s[0], s[1], s[2]]) * texture
         point = start + direction * hit.distance
-        off = point + facet * (_OFFSET * (1 + t.largest(t.xp.abs(point))))
+        off = point + facet * (OFFSET * (1 + t.largest(t.xp.abs(point))))
         base, f0 = colour * (1 - s[4]), colour * s[4] + shading.DIELECTRIC * (1 - s[4])
         metal = shading.again_and_again(colour, s[7]) * s[4]
         return Spot(
@@ -271,18 +311,31 @@ class Integrator:
         half = h[0] * along + h[1] * t.cross(spot.normal, along) + h[2] * spot.normal
         direction = 2 * t.dot(half, spot.view) * half - spot.view
         direction = self._normalized(direction - spot.facet * t.xp.minimum(1.001 * t.dot(direction, spot.facet), 0.0))
-        hit = t.hit(spot.off, direction, active)
-        spread = spread + alpha
-        other = self._spot(hit, spot.off, direction, footprint + spread * hit.distance)
+        return self._glimpse(spot.off, direction, footprint, spread + alpha, active, rough=spot.roughness > 0)
+
+    def _glimpse(
+        self, start: Any, direction: Any, footprint: Any, spread: Any, active: Any, rough: Any = None
+    ) -> Any:
+        """What mirrored rays see: what they hit, lit by lamps, sun and ambient light, but mirroring nothing itself.
+
+        Rough: where surfaces mirror nothing brighter than _BRIGHTEST.
+        """
+        t, weight = self._t, 1.0
+        hit = t.hit(start, direction, active)
+        if self._glass is not None:
+            path = self._glass.follow(hit, start, direction, depth=_GLIMPSED)
+            hit, start, direction, weight = path.hit, path.start, path.direction, path.weight
+        other = self._spot(hit, start, direction, footprint + spread * hit.distance)
         n_v = t.dot(other.normal, other.view)
         a, b, left, lost = self._table(other.row, n_v)
         all_around = other.f0 * a + b + other.base * left + other.metal * lost
         around = self._surroundings
         seen = self._direct(other, n_v, left, lost, together=False) + around.ambient(other.normal) * all_around
         seen = seen if other.emitted is None else seen + other.emitted
-        seen = t.select(spot.roughness > 0, t.xp.minimum(seen, _BRIGHTEST), seen)
+        seen = seen if rough is None else t.select(rough, t.xp.minimum(seen, _BRIGHTEST), seen)
         seen = t.select(hit.valid, seen, around.background(direction, spread))
-        return around.through_fog(seen, spot.off, direction, hit.distance, hit.valid)
+        seen = around.through_fog(seen, start, direction, hit.distance, hit.valid)
+        return seen if self._glass is None else seen * weight
 
     def _direct(self, spot: Spot, n_v: Any, left_v: Any, lost_v: Any, *, together: bool) -> Any:
         """The light of lamps and sun that spots throw towards their viewers. Together: neighbours are close by."""

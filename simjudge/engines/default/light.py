@@ -227,14 +227,15 @@ def make_tracer(things: Sequence[Thing], first_face: Integers, moving: Sequence[
         SimjudgeError: Mitsuba is not installed.
     """
     vertices = [world_vertices(thing, thing.pose) for thing in things]
+    clear = [thing.surface.refractive_index is not None for thing in things]
     if choose_variant() == "numpy":
         from simjudge.engines.default.numpy_tracer import NumpyTracer  # noqa: PLC0415 - compiles its loops
 
-        return NumpyTracer([thing.mesh for thing in things], vertices)
+        return NumpyTracer([thing.mesh for thing in things], vertices, clear)
     load_mitsuba()
     from simjudge.engines.default.mitsuba_tracer import MitsubaTracer  # noqa: PLC0415 - needs its variant set
 
-    return MitsubaTracer(vertices, [thing.mesh.faces for thing in things], first_face, moving)
+    return MitsubaTracer(vertices, [thing.mesh.faces for thing in things], first_face, moving, clear)
 
 
 def _side(rays_per_pixel: int) -> int:

@@ -28,15 +28,25 @@ class MitsubaTracer:
     wavefront = 1 << 21
 
     def __init__(
-        self, vertices: Sequence[Floats], faces: Sequence[Faces], first_face: Any, moving: Sequence[bool]
+        self,
+        vertices: Sequence[Floats],
+        faces: Sequence[Faces],
+        first_face: Any,
+        moving: Sequence[bool],
+        clear: Sequence[bool],
     ) -> None:
         """Build it from the things' triangles, vertices in the world.
 
-        The few that move all the time have a tree of their own, so that the tree of all others is seldom built anew.
+        The few that move all the time have a tree of their own, so that the tree of all others is seldom built anew;
+        so have those that are clear, which block no light.
         """
         self._meshes = [_mesh(index, v, f) for index, (v, f) in enumerate(zip(vertices, faces, strict=True))]
-        self._moving = list(moving)
-        self._trees = [_Tree([m for m, k in zip(self._meshes, moving, strict=True) if k == kind]) for kind in (0, 1)]
+        self._kinds = [2 if glass else int(moves) for moves, glass in zip(moving, clear, strict=True)]
+        count = 3 if any(clear) else 2
+        self._trees = [
+            _Tree([mesh for mesh, of in zip(self._meshes, self._kinds, strict=True) if of == kind])
+            for kind in range(count)
+        ]
         things = np.zeros((max(map(_registered, self._meshes), default=0) + 1, 2), np.int32)
         for index, mesh in enumerate(self._meshes):
             things[_registered(mesh)] = index, first_face[index]
@@ -44,7 +54,7 @@ class MitsubaTracer:
 
     def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:  # noqa: ARG002
         for kind, tree in enumerate(self._trees):
-            tree.move({self._meshes[i].id(): v for i, v in moved.items() if self._moving[i] == kind})
+            tree.move({self._meshes[i].id(): v for i, v in moved.items() if self._kinds[i] == kind})
 
     def close(self) -> None:
         del self._trees, self._meshes, self._things
@@ -97,21 +107,21 @@ class MitsubaTracer:
         return mi.Float(integer)
 
     def hit(self, origin: Any, direction: Any, active: Any) -> Hit:
-        standing, others = self._trees
-        found, valid = standing.first(mi.Ray3f(origin, direction), active)
-        distance = dr.select(valid, found.t, dr.inf)
-        other, nearer = others.first(mi.Ray3f(origin, direction, distance, 0.0, []), active)
-        shape, prim = (dr.select(nearer, getattr(other, k), getattr(found, k)) for k in ("shape", "prim_index"))
-        uv = dr.select(nearer, other.prim_uv, found.prim_uv)
-        valid = valid | nearer
+        first, *more = self._trees
+        found, valid = first.first(mi.Ray3f(origin, direction), active)
+        shape, prim, uv, reach = found.shape, found.prim_index, found.prim_uv, found.t
+        for tree in more:
+            distance = dr.select(valid, reach, dr.inf)
+            other, nearer = tree.first(mi.Ray3f(origin, direction, distance, 0.0, []), active)
+            shape, prim = dr.select(nearer, other.shape, shape), dr.select(nearer, other.prim_index, prim)
+            uv, reach = dr.select(nearer, other.prim_uv, uv), dr.select(nearer, other.t, reach)
+            valid = valid | nearer
         thing = self.row(self._things, dr.reinterpret_array(mi.UInt32, shape), 2, valid)
-        distance = dr.select(nearer, other.t, found.t)
-        return Hit(valid, distance, thing[0], thing[1] + mi.Int32(prim), uv.x, uv.y)
+        return Hit(valid, reach, thing[0], thing[1] + mi.Int32(prim), uv.x, uv.y)
 
     def blocked(self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool) -> Any:
         ray = mi.Ray3f(origin, direction, distance, 0.0, [])
-        standing, others = self._trees
-
+        standing, others = self._trees[:2]
         blocked = others.any(ray, active, together=together)
         return blocked | standing.any(ray, active & ~blocked, together=together)
 

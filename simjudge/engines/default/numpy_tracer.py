@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.frames import FloatArray
-from simjudge.engines.bvh import grow, grow_forest, search
+from simjudge.engines.bvh import Tree, grow, grow_forest, search
 from simjudge.engines.default.packed import Floats
 from simjudge.engines.default.tracer import Hit, Input, Output
 from simjudge.scene.model import Mesh
@@ -23,8 +23,12 @@ class NumpyTracer:
     everywhere = True
     wavefront = 1 << 14
 
-    def __init__(self, meshes: Sequence[Mesh], vertices: Sequence[Floats]) -> None:
-        """Build it from the things' triangles, each in its own frame, and their vertices in the world."""
+    def __init__(self, meshes: Sequence[Mesh], vertices: Sequence[Floats], clear: Sequence[bool]) -> None:
+        """Build it from the things' triangles, each in its own frame, and their vertices in the world.
+
+        Those that are clear block no light.
+        """
+        self._opaque = np.flatnonzero(~np.array(clear, bool))
         forest = grow_forest(meshes)
         self._faces, self._below = forest.faces.astype(np.int32), forest.below
         self._bounds = np.array([[v.min(0), v.max(0)] for v in vertices], np.float64).reshape(-1, 2, 3)
@@ -35,7 +39,11 @@ class NumpyTracer:
             self._bounds[index] = vertices.min(0), vertices.max(0)
         # Vertices were rounded to float32, what is searched is not: leave room for that.
         room = 1e-6 * (1 + np.abs(self._bounds).max(initial=0.0))
-        self._top = grow(self._bounds[:, 0] - room, self._bounds[:, 1] + room)
+        low, high = self._bounds[:, 0] - room, self._bounds[:, 1] + room
+        self._top = self._blocking = grow(low, high)
+        if len(self._opaque) < len(low):
+            blocking = grow(low[self._opaque], high[self._opaque])
+            self._blocking = blocking._replace(order=self._opaque[blocking.order])
         self._rotations, self._positions = rotations.astype(np.float64), positions.astype(np.float64)
 
     def close(self) -> None:
@@ -90,13 +98,13 @@ class NumpyTracer:
 
     def hit(self, origin: Any, direction: Any, active: Any) -> Hit:
         count = direction.shape[1]
-        distance, thing, face, b1, b2 = self._search(origin, direction, np.full(count, np.inf), active, nearest=True)
+        distance, thing, face, b1, b2 = self._search(self._top, origin, direction, np.full(count, np.inf), active)
         # Trees have their own order of the faces.
         faces = self._faces[face] if len(self._faces) else face
         return Hit(np.isfinite(distance), distance, thing, faces, b1, b2)
 
     def blocked(self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool) -> Any:  # noqa: ARG002
-        return np.isfinite(self._search(origin, direction, distance, active, nearest=False)[0])
+        return np.isfinite(self._search(self._blocking, origin, direction, distance, active, nearest=False)[0])
 
     def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:
         total = np.zeros((3, len(like)), np.float32)
@@ -114,7 +122,9 @@ class NumpyTracer:
     def host(self, *arrays: Any) -> list[Any]:
         return [array.T for array in arrays]
 
-    def _search(self, origin: Any, direction: Any, limit: Any, active: Any, *, nearest: bool) -> tuple[Any, ...]:
+    def _search(
+        self, top: Tree, origin: Any, direction: Any, limit: Any, active: Any, *, nearest: bool = True
+    ) -> tuple[Any, ...]:
         origin, direction = np.broadcast_arrays(origin, direction)
         count = direction.shape[1]
         out = (
@@ -127,7 +137,7 @@ class NumpyTracer:
             np.broadcast_to(active, (count,)).copy(),
         )
         search(
-            origins, np.ascontiguousarray(direction, np.float64), limits, mask, nearest, tuple(self._top), self._below,
+            origins, np.ascontiguousarray(direction, np.float64), limits, mask, nearest, tuple(top), self._below,
             self._rotations, self._positions, out,
         )  # fmt: skip
         return out

@@ -21,7 +21,7 @@ from simjudge.engines.default.shading import (
     lost_between_facets,
 )
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Mesh, Scene, Thing
+from simjudge.scene.model import NO_CLASS, Mesh, Scene, Thing
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int32]
@@ -38,6 +38,8 @@ LAMP = 8
 """Numbers in a row of `Packed.lamps`."""
 TANGENT = 4
 """Numbers in a row of `PackedBumps.tangents`."""
+GLASS = 8
+"""Numbers in a row of `Packed.glass`."""
 EMISSION = 4
 """Numbers in a row of `Packed.emission`."""
 
@@ -76,6 +78,8 @@ class Packed(ShortRepr):
         lamps: (L or 1, 8): position, range, intensity, 1 / range; the first lamp_count are there.
         emission: (T, 4): red, green, blue; None: nothing shines.
         bumps: normal maps; None: there are none.
+        glass: (T, 8): refractive index (0: opaque), what passes a surface (red, green, blue), 1 for panes without
+            thickness, 1 for what labels look through; None: nothing is clear.
         surroundings: the light from far away.
         class_id, instance: of every thing.
     """
@@ -92,6 +96,7 @@ class Packed(ShortRepr):
     lamp_count: int
     emission: Floats | None
     bumps: PackedBumps | None
+    glass: Floats | None
     surroundings: PackedSurroundings
     class_id: npt.NDArray[np.uint8]
     instance: npt.NDArray[np.uint16]
@@ -127,6 +132,7 @@ def pack(scene: Scene, things: Sequence[Thing]) -> Packed:
         lamp_count=len(scene.lights),
         emission=_emission(things),
         bumps=_bumps(things),
+        glass=_glass(things),
         surroundings=pack_surroundings(scene),
         class_id=np.array([thing.class_id for thing in things], np.uint8),
         instance=np.array([thing.instance for thing in things], np.uint16),
@@ -179,6 +185,27 @@ def _emission(things: Sequence[Thing]) -> Floats | None:
     if not any(any(thing.surface.emission) for thing in things):
         return None
     return np.array([[*thing.surface.emission, 0.0] for thing in things], np.float32)
+
+
+def _glass(things: Sequence[Thing]) -> Floats | None:
+    """Light enters and leaves a closed mesh, each time with the root of its colour; any other mesh is a thin pane."""
+    if all(thing.surface.refractive_index is None for thing in things):
+        return None
+    rows = np.zeros((len(things), GLASS), np.float32)
+    for row, thing in zip(rows, things, strict=True):
+        if thing.surface.refractive_index is not None:
+            closed = _is_closed(thing.mesh)
+            passed = np.sqrt(thing.surface.colour) if closed else thing.surface.colour
+            row[:6] = [thing.surface.refractive_index, *passed, not closed, thing.class_id == NO_CLASS]
+    return rows
+
+
+def _is_closed(mesh: Mesh) -> bool:
+    """Whether each side of a face is that of one other face, the other way round."""
+    _, same = np.unique(np.round(mesh.vertices, 6), axis=0, return_inverse=True)
+    corners = same.ravel()[mesh.faces]
+    begin, end = corners.ravel(), np.roll(corners, -1, axis=1).ravel()
+    return bool(np.array_equal(np.sort(begin * len(same) + end), np.sort(end * len(same) + begin)))
 
 
 def _bumps(things: Sequence[Thing]) -> PackedBumps | None:

@@ -28,7 +28,9 @@ class StillRays:
         Raises:
             SimjudgeError: Mitsuba is not installed.
         """
-        still = [(index, thing) for index, thing in enumerate(things) if thing.motion == "static"]
+        still = [
+            (index, thing) for index, thing in enumerate(things) if thing.motion == "static" and len(thing.mesh.faces)
+        ]
         # One row more, for rays that hit nothing: their index is -1.
         self._number = np.array([*(index for index, _ in still), -1], np.int64)
         meshes = [thing for _, thing in still]

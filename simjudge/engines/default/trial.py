@@ -28,7 +28,7 @@ def main(variant: str) -> None:
     plate = Mesh(corners, np.array([[0, 1, 2], [0, 2, 3]]), corners[:, :2], np.tile([0.0, 0, 1], (4, 1)))
     thing = Thing("plate", plate, Surface(texture=np.full((2, 2, 3), 0.5, np.float32), roughness=0.2))
     packed = pack(Scene("trial", (thing,), (PointLight((0, 0, 1), (1, 1, 1), 5),)), (thing,))
-    tracer = MitsubaTracer([world_vertices(thing, Pose())], [plate.faces], packed.first_face, [False])
+    tracer = MitsubaTracer([world_vertices(thing, Pose())], [plate.faces], packed.first_face, [False], [False])
     integrator = Integrator(tracer, packed)
     integrator.set_rotations(np.eye(3)[None])
     direction = np.tile(np.array([0, 0, 1], np.float32), (256, 1))

@@ -99,6 +99,14 @@ def test_a_gradient_is_chronos_own_and_lights_by_its_mean():
             {"things": (Thing("lamp", cuboid(), Surface(emission=(1, 1, 1))),)},
             "s: it does not show emission: remove it from lamp",
         ),
+        (
+            {"things": (Thing("pane", cuboid(), Surface(refractive_index=1.5)),)},
+            "s: it does not show glass: remove the refractive_index of pane",
+        ),
+        (
+            {"things": (Thing("wall", cuboid(), Surface(normal_map=np.ones((1, 1, 3), np.float32))),)},
+            "s: it does not show normal maps: remove that of wall",
+        ),
     ],
 )
 def test_looks_that_chrono_has_not_are_refused(fields, message):

@@ -142,7 +142,7 @@ def test_a_full_disk_leaves_nothing(frames, tmp_path, name, monkeypatch):
 )
 def test_files_that_are_no_data_set(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(SimjudgeError, match=r"; give a CPD folder, a CVAT folder or .xml, a COCO folder"):
+    with pytest.raises(SimjudgeError, match=r"; give a KITTI folder .*, a CPD folder, a CVAT folder or .xml"):
         read_set(tmp_path / name)
 
 

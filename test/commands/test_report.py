@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drive_recordings import START, cloud, drive_messages, write_drive
 
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.core.images import ArrayImages
@@ -147,3 +148,21 @@ def test_figures_are_written_for_papers(place: Path) -> None:
     written = {p.relative_to(place / "figures").as_posix() for p in (place / "figures").rglob("*.*")}
     assert f"wrote {len(written)} files into figures" in done.stderr
     assert {"with_sim/overview.svg", "with_sim/w1_histogram_1_cone.pdf", "swept/sweep.svg"} <= written
+
+
+def test_a_recording(tmp_path: Path) -> None:
+    """One cloud of it is damaged: the page is written, the loss is said, the exit code is 3."""
+    messages = drive_messages()
+    damaged = cloud(START + 1, [(1.0, 2.0, 3.0)])
+    damaged.width = 9
+    write_drive(tmp_path / "d.mcap", [*messages, ("/scan/points", START + 1, damaged)])
+    done = run("report", "d.mcap", "--out", "page", "--instants", "1", cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert done.stdout.startswith("/scan/points: 5 clouds at 10.00 Hz, 22 points each (20 to 24)")
+    assert "wrote page/index.html" in done.stderr
+    assert "left out 1 clouds that cannot be read" in done.stderr
+    assert (tmp_path / "page" / "index.html").read_text(encoding="utf-8").count('class="instant') == 1
+    wrong = run("report", "d.mcap", "--at", "9", "--out", "other", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert wrong.stderr == "error: --at 9: the clouds of /scan/points end at 0.40 s\n"
+    assert not (tmp_path / "other").exists()

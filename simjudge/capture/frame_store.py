@@ -124,16 +124,17 @@ class FrameStore:
         with atomic_file(self._text(index)) as temporary:
             temporary.write_text(json.dumps({"sha256": held, "frame": rows}), encoding="utf-8")
 
-    def fill(self, count: int, observe: Callable[[int], Callable[[], None]], advance: Advance) -> None:
-        """Finish the frames that are missing; finished frames stay, whatever happens.
+    def fill(self, frames: Sequence[int], observe: Callable[[int], Callable[[], None]], advance: Advance) -> None:
+        """Finish those of some frames that are missing; finished frames stay, whatever happens.
 
         Args:
-            count: how many frames there are to be.
+            frames: their indices.
             observe: does the part of a frame that needs the engine, and returns a function that finishes the frame
                 and adds it. That function runs in a thread while the next frame is observed.
-            advance: receives how many frames are done, and how many there are.
+            advance: receives how many of them are done, and how many there are.
         """
-        missing = [index for index in range(count) if not self.has(index)]
+        count = len(frames)
+        missing = [index for index in frames if not self.has(index)]
         done = count - len(missing)
         advance(done, count)
         waiting: deque[Future[None]] = deque()

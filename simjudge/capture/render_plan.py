@@ -68,6 +68,11 @@ class RenderPlan:
         """The camera with its name."""
         return MountedCamera(self.name, self.camera, baseline=self.baseline)
 
+    @property
+    def exposed_in_turn(self) -> bool:
+        """Whether each frame's exposure comes from the frames before it."""
+        return self.camera.auto_exposure is not None and self.poses.path() is not None
+
     def placement(self, index: int) -> int:
         """Number of the placement that a frame sees.
 

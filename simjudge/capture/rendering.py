@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from simjudge.capture.camera_path import DEFAULT_CAR, camera_mount
 from simjudge.capture.camera_poses import MOST_FRAMES, CarriedPoses
-from simjudge.capture.capture import Capture
-from simjudge.capture.exposure import exposure_at, scripted_bodies
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.ground_truth import Labelling
-from simjudge.capture.kept_metering import describe_metering, metered_before
 from simjudge.capture.pose_choice import choose_camera_poses
+from simjudge.capture.render_frames import render_missing
 from simjudge.capture.render_output import render_record_path, write_rendering
 from simjudge.capture.render_plan import PlacedScene, RenderPlan, assign_sides, describe_rendering
 from simjudge.capture.render_sensors import check_rendered_sensors
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.installed import DEFAULT_CAMERA
-from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
@@ -75,6 +73,7 @@ def render(  # noqa: PLR0913 - the options of the command
     min_size: float = 5.0,
     min_visible: float = 0.25,
     engine: str = "default",
+    jobs: int = 1,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> RenderResult:
@@ -101,6 +100,7 @@ def render(  # noqa: PLR0913 - the options of the command
         min_size: smaller objects are not labelled, pixels.
         min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
         engine: "default" or "chrono".
+        jobs: processes that render side by side; the result is the same to the byte.
         log: receives lines that a person should read.
         progress: opens a progress bar.
 
@@ -136,6 +136,7 @@ def render(  # noqa: PLR0913 - the options of the command
     labelling = Labelling(min_size, min_visible)
     plan = RenderPlan(scene, seen_by, camera_poses, scenes, labelling, seed, engine, specs, car)
     plans = _plans(plan, cameras)
+    jobs = _possible_jobs(jobs, plans, log)
     sides = assign_sides(plan, valid, test)
     objects, stores = 0, []
     with closing(PlacedScene(plan)) as placed, ExitStack() as stack:
@@ -147,7 +148,7 @@ def render(  # noqa: PLR0913 - the options of the command
             store = FrameStore.beside(kept, describe_rendering(each, placed.engine))
             stack.enter_context(store.kept_if_stopped(len(each), log))
             with progress(f"rendering {each.name}" if cameras else "rendering") as advance:
-                render_missing(each, placed, store, advance)
+                render_missing(each, placed, store, jobs, advance)
             objects += sum(len(store.about(index)["visible"]) for index in range(len(each)))
             stores.append(store)
         others = list(zip(plans, stores, strict=True))[1:]
@@ -155,6 +156,16 @@ def render(  # noqa: PLR0913 - the options of the command
     for store in stores:
         store.remove()
     return RenderResult(target, render_record_path(target), len(plan) * len(plans), objects, losses)
+
+
+def _possible_jobs(jobs: int, plans: Sequence[RenderPlan], log: Log) -> int:
+    """The number of jobs, where a camera whose images follow from one another does not make it one."""
+    if jobs < 1:
+        raise UsageError(f"--jobs {jobs}: must be 1 or more")
+    if jobs > 1 and any(plan.exposed_in_turn for plan in plans):
+        log("note: one job, for automatic exposure takes each image's from the images before it")
+        return 1
+    return jobs
 
 
 def _rig_cameras(
@@ -184,48 +195,3 @@ def _plans(plan: RenderPlan, cameras: Sequence[MountedCamera]) -> list[RenderPla
         poses = CarriedPoses(plan.poses, each.mount.optical_frame())
         made.append(replace(plan, camera=each.camera, poses=poses, sensors=(), name=each.name, baseline=each.baseline))
     return made
-
-
-def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, advance: Advance) -> None:
-    """Render the frames that the store does not have yet; finished frames stay in it, whatever happens.
-
-    The engine's rays keep all cores busy; a frame is developed and written while the next one is rendered.
-
-    Args:
-        plan: what is rendered.
-        placed: makes the engine with the placement of each frame.
-        store: keeps the finished frames.
-        advance: receives how many frames are done, and how many there are.
-    """
-    moves_on = plan.camera.auto_exposure is not None and plan.poses.path() is not None
-    seed = plan.mounted.noise_seed(plan.seed)
-
-    def observe(index: int) -> Callable[[], None]:
-        engine = placed.engine_for(index)
-        capture = Capture(engine, plan.camera, plan.labelling, seed)
-        name, stamp = plan.poses.frame_name[index], plan.poses.stamp[index]
-        raw = capture.observe(
-            exposure_at(
-                plan.camera,
-                stamp,
-                name,
-                lambda stamps: plan.poses.at(index, stamps, engine),
-                scripted_bodies(engine.scene, plan.poses.stamp[0]),
-            )
-        )
-
-        def finish() -> None:
-            capture.metered = metered_before(store, index) if moves_on else None
-            frame = capture.finish(raw)
-            pose = frame.camera_pose
-            about = {
-                "scene_seed": raw.scene.seed,
-                "camera": [*pose.position, *pose.orientation],
-                "visible": frame.truth.objects.visible.round(4).tolist(),
-                **describe_metering(frame),
-            }
-            store.add(index, frame.stored_image(), frame.truth.objects, about, frame.depth)
-
-        return finish
-
-    store.fill(len(plan), observe, advance)

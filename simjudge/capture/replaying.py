@@ -222,7 +222,7 @@ def render_missing(engine: Engine, plan: ReplayPlan, store: FrameStore, advance:
 
         return finish
 
-    store.fill(len(plan), observe, advance)
+    store.fill(range(len(plan)), observe, advance)
 
 
 def _log_other_sizes(source: ReplaySource, camera: Camera, log: Log) -> None:

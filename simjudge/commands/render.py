@@ -47,6 +47,7 @@ def render(
     min_size: float = typer.Option(5.0, min=0, metavar="PX", help="Smaller things are not labelled."),
     min_visible: float = typer.Option(0.25, min=0, max=1, help="Things seen by a smaller share are not labelled."),
     engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
+    jobs: int = typer.Option(1, "-j", "--jobs", min=1, help="Processes that render side by side; same bytes."),
     names: bool = list_option(),
 ) -> None:
     """Render labelled images of a scene through a camera.
@@ -73,6 +74,7 @@ def render(
         min_size=min_size,
         min_visible=min_visible,
         engine=engine,
+        jobs=jobs,
         log=print_note,
         progress=progress,
     )

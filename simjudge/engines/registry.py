@@ -34,3 +34,16 @@ def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: 
 
         return ChronoEngine(scene, vehicle, start)
     raise UsageError(f"engine {name!r}: one of {', '.join(ENGINES)} is needed")
+
+
+def limit_threads(name: str, count: int) -> None:
+    """Let an engine use few of the cores, before it is made: others work beside it.
+
+    Args:
+        name: one of `ENGINES`.
+        count: threads it may use; engines that have no such limit use what they use.
+    """
+    if name == "default":
+        from simjudge.engines.default.variant import limit_threads as limit
+
+        limit(count)

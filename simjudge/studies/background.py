@@ -12,14 +12,13 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from multiprocessing import connection, get_context, parent_process
-from threading import Thread
+from multiprocessing import get_context
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.exit_codes import EXIT_FAILED
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance
+from simjudge.core.worker_processes import serve_parent
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.pair import compare_pair
 
@@ -100,7 +99,7 @@ class BackgroundComparison:
         """
         lean = replace(job, a=replace(job.a, images=None), b=replace(job.b, images=None))
         # "spawn": a fork would inherit the locks of threads that do not run in it.
-        self._pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=_serve_parent)
+        self._pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=_yield_and_serve)
         self._process: Future[int] = self._pool.submit(os.getpid)
         self._future = self._pool.submit(compare_directions, lean)
         self._pool.shutdown(wait=False)
@@ -144,16 +143,7 @@ class BackgroundComparison:
         wait([self._future])
 
 
-def _serve_parent() -> None:
-    """Run at low priority, leave Ctrl-C in the terminal to the process that started this one, and end with it."""
+def _yield_and_serve() -> None:
+    """Run at low priority, for the process that started this one."""
     os.nice(_NICENESS)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, name="parent", daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """End this process once its parent has ended, also by SIGKILL: the system then closes the parent's pipe."""
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(EXIT_FAILED)
+    serve_parent()

@@ -77,7 +77,7 @@ def test_what_is_missing_is_filled_and_told(tmp_path):
         looked.append(index)
         return lambda: add(store, index)
 
-    store.fill(4, observe, lambda done, total: told.append((done, total)))
+    store.fill(range(4), observe, lambda done, total: told.append((done, total)))
     assert looked == [0, 1, 3]
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
@@ -91,7 +91,7 @@ def test_an_end_in_the_middle_keeps_what_was_looked_at(tmp_path):
         return lambda: add(store, index)
 
     with pytest.raises(KeyboardInterrupt):
-        store.fill(4, observe, lambda *_: None)
+        store.fill(range(4), observe, lambda *_: None)
     assert [store.has(index) for index in range(4)] == [True, True, False, False]
 
 
@@ -102,7 +102,7 @@ def test_an_error_while_finishing_is_raised(tmp_path):
         raise SimjudgeError("the disk is full")
 
     with pytest.raises(SimjudgeError, match="the disk is full"):
-        store.fill(4, lambda _: fail, lambda *_: None)
+        store.fill(range(4), lambda _: fail, lambda *_: None)
 
 
 # Fingerprints.
@@ -156,7 +156,7 @@ def test_what_is_damaged_is_made_again_and_said(tmp_path, name, damage):
         return lambda: store.add(index, EncodedImage(encode_png(PICTURES[index]), ".png"), objects(index))
 
     with store.kept_if_stopped(4, lines.append):
-        store.fill(4, observe, lambda _done, _count: None)
+        store.fill(range(4), observe, lambda _done, _count: None)
     assert made == ([] if name == "plan.json" else [2])
     said = f"note: 1 kept frames in {store.folder} are damaged and made again: 000002"
     assert lines == ([] if name == "plan.json" else [said])

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -114,16 +115,20 @@ def test_the_same_seed_gives_the_same_bytes_and_another_other_ones(place):
     assert not set(bytes_in(place / "a").values()) & set(bytes_in(place / "c").values())
 
 
-@pytest.mark.parametrize("target", ["set", pytest.param("set.mcap", marks=pytest.mark.slow)])
-def test_a_stopped_run_goes_on_and_ends_up_the_same_to_the_byte(place, target):
+@pytest.mark.parametrize(
+    ("target", "jobs"),
+    [("set", 1), pytest.param("set.mcap", 1, marks=pytest.mark.slow), pytest.param("set", 2, marks=pytest.mark.slow)],
+)
+def test_a_stopped_run_goes_on_and_ends_up_the_same_to_the_byte(place, target, jobs):
     options = ["--poses", "random", "-n", 40, "--scenes", 4, "--seed", 2, "--out"]
     whole, stopped = place / "whole" / target, place / "stopped" / target
     assert run(place, "tiny", *options, whole).returncode == 0
     partial = stopped.parent / f".{target}.partial"
-    process = subprocess.Popen(command(place, "tiny", *options, stopped), stderr=subprocess.PIPE, text=True)
+    side_by_side = command(place, "tiny", *options, stopped, "--jobs", jobs)
+    process = subprocess.Popen(side_by_side, stderr=subprocess.PIPE, text=True, start_new_session=True)
     while len(list(partial.glob("0*.json"))) < 5 and process.poll() is None:
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as the terminal does: all of its processes get it
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "the same command goes on" in said
@@ -135,7 +140,7 @@ def test_a_stopped_run_goes_on_and_ends_up_the_same_to_the_byte(place, target):
     assert other.returncode == 1
     assert "unfinished frames of another run" in other.stderr
     assert before == {path.name: path.stat().st_mtime_ns for path in partial.glob("0*")}
-    again = run(place, "tiny", *options, stopped)
+    again = run(place, "tiny", *options, stopped, "--jobs", jobs)
     assert again.returncode == 0, again.stderr
     assert bytes_in(stopped.parent) == bytes_in(whole.parent)
     assert not list(stopped.parent.glob(".*"))

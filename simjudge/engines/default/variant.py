@@ -97,6 +97,17 @@ def load_mitsuba() -> Any:
     return mitsuba
 
 
+def limit_threads(count: int) -> None:
+    """Let Mitsuba trace with so many threads.
+
+    Args:
+        count: 1 or more.
+    """
+    if choose_variant() == "llvm_ad_rgb":
+        load_mitsuba()
+        importlib.import_module("drjit").set_thread_count(count)
+
+
 def has_cuda() -> bool:
     """Whether Mitsuba runs on a GPU here: NVIDIA's driver with OptiX is there, and a trial passes."""
     return all(map(_loads, ("libcuda.so.1", "libnvoptix.so.1"))) and _passes("cuda_ad_rgb", {})

@@ -26,7 +26,7 @@ from simjudge.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
 from simjudge.sensors.camera.lens import Lens, lens_with_field
 from simjudge.sensors.inertial.noise import NoiseModel
 from simjudge.sensors.sensor_file import read_sensors
-from simjudge.studies.driving_tests import flat_scene, run_driving_tests
+from simjudge.studies.driving_tests import flat_scene, measure_driving
 from simjudge.vehicle.vehicle import Command
 from simjudge.vehicle.vehicle_file import read_vehicle
 
@@ -154,7 +154,7 @@ def test_artcar_beside_the_default_car():
     figures = {}
     for name in ("default", "chrono"):
         engine = make_engine(name, flat_scene(), car)
-        figures[name] = run_driving_tests(engine, car, (1.0, -1.0))
+        figures[name] = measure_driving(engine, car, (1.0, -1.0))
         engine.close()
         left, right = figures[name].circles[1.0], figures[name].circles[-1.0]
         assert left[0] == pytest.approx(left[1], rel=0.05)

@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -138,8 +139,27 @@ def slow() -> float:
     return seconds(frame(with_lamps(read_scene("lab"), 6), SMALL, 1), 2)
 
 
+def side_by_side() -> Iterator[Row]:
+    """`simjudge render --jobs` on all cores, beside one job on all cores and one job on one core."""
+    simjudge = Path(sys.executable).with_name("simjudge")
+    cores = sorted(os.sched_getaffinity(0))
+    times = []
+    for jobs, pinned in ((len(cores), cores), (1, cores), (1, cores[:1])):
+        with tempfile.TemporaryDirectory() as folder:
+            begin = time.perf_counter()
+            subprocess.run(
+                [simjudge, "render", "lab", "-n", "40", "--jobs", str(jobs), "--out", f"{folder}/set"],
+                check=True, capture_output=True, preexec_fn=lambda: os.sched_setaffinity(0, pinned),  # noqa: B023
+            )  # fmt: skip
+            times.append(time.perf_counter() - begin)
+    many, one, single = times
+    what = f"simjudge render lab -n 40 --jobs {len(cores)}"
+    yield what, f"{many:.1f} s", "1.7 times one", f"{one / many:.2f} times one job, {single / many:.2f} times one core"
+
+
 def rows() -> Iterator[Row]:
     """What, how long, what is wanted, beside what."""
     yield from targets()
     yield from growing()
     yield from without_llvm()
+    yield from side_by_side()

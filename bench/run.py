@@ -9,6 +9,7 @@ from itertools import chain
 
 import closed_loop
 import judge
+import lidar
 import physics
 import render
 import replay
@@ -17,7 +18,7 @@ from rich.table import Table
 
 table = Table("what", "measured", "wanted", "beside", title=f"{platform.machine()}, {os.cpu_count()} cores, "
               f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}")  # fmt: skip
-for row in chain(judge.rows(), physics.rows(), render.rows(), closed_loop.rows(), replay.rows()):
+for row in chain(judge.rows(), physics.rows(), render.rows(), lidar.rows(), closed_loop.rows(), replay.rows()):
     print(*row, sep="; ", file=sys.stderr, flush=True)
     table.add_row(*row)
 Console(width=140).print(table)

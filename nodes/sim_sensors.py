@@ -23,9 +23,8 @@ from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
 from simjudge.graph.node_interfaces import RELIABLE, RIDING_SENSORS, Endpoint
 from simjudge.sensors.sensor_file import read_sensors
-from simjudge.sensors.sensor_messages import TYPES
 from simjudge.sensors.sensor_spec import SensorSpec
-from simjudge.sensors.sensor_topics import sensor_topics
+from simjudge.sensors.sensor_topics import published_topics, sensor_topics
 
 from .endpoints import create_publisher
 from .runtime import SimjudgeNode, message_class
@@ -83,9 +82,9 @@ class SimSensors:
         self._topics = SensorTopics(node, own, self._views)
         self._messages = SensorMessages(message_class, self._computed, engine.scene.class_names)
         self._publishers: dict[str, Publisher[Any]] = {}
-        # Who subscribes is found before time begins; the truth's publishers may come with their first message.
-        for spec, topic in zip(self._computed, sensor_topics(self._computed).values(), strict=True):
-            self._publisher(topic, TYPES[spec.kind])
+        # Who subscribes is found before time begins.
+        for topic, kind in published_topics(self._computed).items():
+            self._publisher(topic, kind)
 
     def _publisher(self, topic: str, kind: str) -> Publisher[Any]:
         if topic not in self._publishers:

@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.capture.scanning import LidarCapture, scripted_motion
 from simjudge.capture.sensor_feed import SensorEvent
-from simjudge.capture.sensor_record import TRUTH, SensorMessages
+from simjudge.capture.sensor_record import SensorMessages
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import IntArray
@@ -39,6 +39,7 @@ from simjudge.sensors.inertial.position_fields import EncodersSpec
 from simjudge.sensors.inertial.readings import Readings
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sensors.sensor_spec import CAR, SensorSpec
+from simjudge.sensors.sensor_topics import TRUTH
 from simjudge.vehicle.vehicle import Vehicle
 
 _KEYFRAME = 5_000_000

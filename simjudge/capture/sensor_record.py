@@ -22,14 +22,12 @@ from simjudge.data.rosbag2.vision_boxes import VISION, has_vision_msgs, vision_b
 from simjudge.sensors.inertial.inertial_fields import ImuSpec, InertialSpec
 from simjudge.sensors.inertial.position_fields import EncodersSpec
 from simjudge.sensors.inertial.readings import Readings
-from simjudge.sensors.lidar.laser_scan import scan_message
+from simjudge.sensors.lidar.laser_scan import makes_laser_scans, scan_message
 from simjudge.sensors.lidar.point_cloud import point_table, true_point_table
 from simjudge.sensors.sensor_messages import imu_message, joint_message, single_sensor_message
 from simjudge.sensors.sensor_spec import SensorSpec
-from simjudge.sensors.sensor_topics import sensor_topics
+from simjudge.sensors.sensor_topics import BOXES, TRUTH, laser_topic, sensor_topics
 
-TRUTH = "ground_truth"
-BOXES = "boxes"
 _SECOND = 1_000_000_000
 
 
@@ -112,9 +110,9 @@ class SensorMessages:
     def _scan(self, topic: str, stamp: int, captured: CapturedScan) -> Iterator[tuple[str, Any]]:
         lidar, scan, header = captured.lidar, captured.scan, self._header(topic, stamp)
         yield topic, cloud_message(self._find, header, point_table(scan))
-        if len(lidar.elevation) == 1 and lidar.elevation[0] == 0 and lidar.returns != "dual":
+        if makes_laser_scans(lidar):
             first = stamp - round(lidar.window * _SECOND)
-            yield f"{topic.rsplit('/', 1)[0]}/laser", scan_message(self._find, self._header(topic, first), lidar, scan)
+            yield laser_topic(topic), scan_message(self._find, self._header(topic, first), lidar, scan)
         table = true_point_table(scan, captured.class_id, captured.instance)
         yield f"{topic}/{TRUTH}", cloud_message(self._find, header, table)
         boxes = self._boxes(header, captured.boxes)

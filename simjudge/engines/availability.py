@@ -12,10 +12,11 @@ _DEFAULT_ABILITIES = (
     "can: any vehicle file, all lenses, linear radiance as floats, shadows and reflections, class, instance and depth"
 )
 _CHRONO_ABILITIES = (
-    "can: Chrono::Vehicle's ARTcar, all lenses (directly or looked up), radiance from 8-bit pictures in brackets"
-    " (16-bit ones where Vulkan's are right), class, instance and depth; Chrono's own noise and physical camera; lidar,"
-    " GPS and inertial sensors on the car"
+    "can: all lenses (directly or looked up), radiance from 8-bit pictures in brackets (16-bit ones where Vulkan's are"
+    " right), class, instance and depth; Chrono's own noise and physical camera"
 )
+_CHRONO_CAR = "can: Chrono::Vehicle's ARTcar; lidar, GPS and inertial sensors of Chrono's own on it"
+_CHRONO_WITHOUT_CAR = "missing: pychrono.vehicle with the ARTcar (CH_ENABLE_MODULE_VEHICLE); scenes without a car only"
 
 
 @dataclass(frozen=True)
@@ -72,5 +73,6 @@ def _chrono() -> EngineAvailability:
         ("physical camera", release.phys_camera), ("ARTcar", release.vehicles)) if has]  # fmt: skip
     known = tuple(f"known: {line}" for line in release.defects())
     parts_line = f"has: {', '.join(parts)}"
-    lines = (describe_modules(modules), parts_line, _CHRONO_ABILITIES, *known)
+    car = _CHRONO_CAR if release.vehicles else _CHRONO_WITHOUT_CAR
+    lines = (describe_modules(modules), parts_line, _CHRONO_ABILITIES, car, *known)
     return EngineAvailability("chrono", runs=True, lines=lines)

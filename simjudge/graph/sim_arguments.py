@@ -19,6 +19,7 @@ _GROUND_TRUTH = "ground_truth"
 _DETECTIONS = "camera/detections"
 _OF_CAMERA = (IMAGES, COMPRESSED, CAMERA_INFO, LABELS, _DETECTIONS, f"{_DETECTIONS}/overlay", f"{_DETECTIONS}/vision")
 """Topics by which other nodes know the camera that drives."""
+_OF_DEPTH = ("camera/depth/image_raw", "camera/depth/camera_info")
 _ODOMETRY = "vehicle/odometry"
 _INPUT = "vehicle/input"
 _SCANS = "scan/points"
@@ -105,6 +106,13 @@ def _cameras(given: str) -> tuple[str, ...]:
     from simjudge.sensors.camera.rig_file import read_rig, rig_path  # noqa: PLC0415 - slow to import
 
     return (CAMERA,) if rig_path(given) is None else read_rig(given).names
+
+
+def _cameras_with_depth(given: str) -> list[str]:
+    """Names of the cameras that measure depth."""
+    from simjudge.sensors.camera.rig_file import read_rig  # noqa: PLC0415 - slow to import
+
+    return [each.name for each, _ in read_rig(given).cameras if each.camera.depth is not None]
 
 
 def _world(values: Values, others: tuple[Process, ...], cameras: tuple[str, ...], *, ideal: bool) -> Process:
@@ -199,9 +207,19 @@ def _recorded(values: Values, cameras: tuple[str, ...]) -> list[str]:
     images = {"raw": [IMAGES], "compressed": [COMPRESSED], "both": [IMAGES, COMPRESSED]}[values["record"]]
     detections = [_of(cameras[0], _DETECTIONS)] if values["driver"] in {CONES, OTHER} else []
     driving = [_INPUT] if values["driver"] != OTHER else []
-    sensors = sorted(set(_sensor_topics(_sensors(values)).values()))
     seen = [_of(camera, topic) for camera in cameras for topic in (*images, CAMERA_INFO, LABELS)]
-    return [*seen, *detections, _ODOMETRY, *driving, *sensors, "/tf", "/tf_static"]
+    seen += [_of(camera, topic) for camera in _cameras_with_depth(values["camera"]) for topic in _OF_DEPTH]
+    return [*seen, *detections, _ODOMETRY, *driving, *_recorded_sensors(_sensors(values)), "/tf", "/tf_static"]
+
+
+def _recorded_sensors(given: str) -> list[str]:
+    """The readings of a car's sensors, and the truth beside them."""
+    if not given:
+        return []
+    from simjudge.sensors.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
+    from simjudge.sensors.sensor_topics import published_topics  # noqa: PLC0415
+
+    return sorted(published_topics(read_sensors(given)))
 
 
 def _sensors(values: Values) -> str:

@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simjudge.data.rosbag2.interfaces import BOXES_3D
+from simjudge.sensors.lidar.laser_scan import SCAN_TYPE, makes_laser_scans
+from simjudge.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sensors.sensor_messages import TYPES
 from simjudge.sensors.sensor_spec import SensorSpec
+
+TRUTH = "ground_truth"
+"""Below a topic: the same without noise and filters."""
+BOXES = "boxes"
+"""Below a cloud's topic: 3-D boxes of the labelled things in it."""
 
 _INERTIAL = "imu/data"
 _USUAL = {
@@ -41,6 +50,38 @@ def sensor_topics(specs: Sequence[SensorSpec]) -> dict[str, str]:
         one = kinds.count(spec.kind) == 1 if spec not in inertial else len(inertial) == 1 or _are_one(inertial)
         topics[spec.name] = usual if one else f"{spec.name}/{usual.split('/')[1]}"
     return topics
+
+
+def published_topics(specs: Sequence[SensorSpec]) -> dict[str, str]:
+    """All topics that the sensors are published on, and what is beside those that simjudge computes.
+
+    Args:
+        specs: the sensors of one car.
+
+    Returns:
+        Types of messages by topic.
+    """
+    topics = {}
+    for spec in specs:
+        topic, kind = sensor_topics(specs)[spec.name], TYPES[spec.kind]
+        topics[topic] = kind
+        if spec.source == "chrono":
+            continue
+        topics[f"{topic}/{TRUTH}"] = kind
+        if isinstance(spec, LidarSpec):
+            topics[f"{topic}/{BOXES}"] = BOXES_3D
+            if makes_laser_scans(spec.model()):
+                topics[laser_topic(topic)] = SCAN_TYPE
+    return topics
+
+
+def laser_topic(cloud_topic: str) -> str:
+    """The topic of a lidar's LaserScans, beside that of its clouds.
+
+    Args:
+        cloud_topic: such as scan/points.
+    """
+    return f"{cloud_topic.rsplit('/', 1)[0]}/laser"
 
 
 def _are_one(inertial: Sequence[SensorSpec]) -> bool:

@@ -66,6 +66,18 @@ def test_other_sensors_are_recorded_and_waited_for():
     assert not topics & set(programs(out="drive")["record_node"].parameters["topics"])
 
 
+def test_the_truth_and_the_boxes_are_recorded_beside_the_readings():
+    topics = programs(sensors="utm30lx", out="drive")["record_node"].parameters["topics"]
+    assert {"scan/points", "scan/points/ground_truth", "scan/points/boxes", "scan/laser"} <= set(topics)
+
+
+def test_depth_images_are_recorded_where_a_camera_has_them(tmp_path):
+    (tmp_path / "deep.yaml").write_text("size: [64, 48]\nfield_of_view: 80\ndepth: {range: [0.1, 10]}\n")
+    topics = programs(camera=str(tmp_path / "deep.yaml"), out="drive")["record_node"].parameters["topics"]
+    assert {"camera/depth/image_raw", "camera/depth/camera_info"} <= set(topics)
+    assert "camera/depth/image_raw" not in programs(out="drive")["record_node"].parameters["topics"]
+
+
 def test_somebody_else_may_drive():
     made = programs(detector="ground_truth", driver="other", input_type="art_msgs/msg/VehicleInput")
     assert list(made) == ["sim_node"]

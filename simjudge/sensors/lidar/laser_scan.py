@@ -16,6 +16,15 @@ from simjudge.sensors.lidar.scan import Scan
 SCAN_TYPE = "sensor_msgs/msg/LaserScan"
 
 
+def makes_laser_scans(lidar: Lidar) -> bool:
+    """Whether a lidar's scans can be LaserScans: one level ring, one return a beam.
+
+    Args:
+        lidar: any.
+    """
+    return lidar.elevation == (0.0,) and lidar.returns != "dual"
+
+
 def scan_message(find: Callable[[str], Any], header: Any, lidar: Lidar, scan: Scan) -> Any:
     """Make a LaserScan.
 
@@ -34,7 +43,7 @@ def scan_message(find: Callable[[str], Any], header: Any, lidar: Lidar, scan: Sc
     Raises:
         UsageError: the lidar has several rings, is tilted, or gives two returns.
     """
-    if len(lidar.elevation) != 1 or lidar.elevation[0] != 0 or lidar.returns == "dual":
+    if not makes_laser_scans(lidar):
         raise UsageError(f"{lidar.name}: a LaserScan needs one ring at elevation 0 and one return a beam")
     sense = -1.0 if lidar.clockwise else 1.0
     parts = lidar.columns if lidar.full_turn else max(lidar.columns - 1, 1)

@@ -25,6 +25,8 @@ from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
 from simjudge.sensors.camera.lens import Lens, lens_with_field
 from simjudge.sensors.inertial.noise import NoiseModel
+from simjudge.sensors.lidar.lidar import LidarNoise
+from simjudge.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sensors.sensor_file import read_sensors
 from simjudge.studies.driving_tests import flat_scene, measure_driving
 from simjudge.vehicle.vehicle import Command
@@ -168,11 +170,13 @@ def test_artcar_beside_the_default_car():
 
 def test_sensors_on_a_car_that_turns(request):
     """Each reading once, at its time; values beside the engine's own, in mounts that are turned every way."""
-    tilt = Pose.from_euler(0.2, 0, 0.1, yaw=0.5, pitch=-0.2, roll=0.3)
-    quiet = {"deviation": (0, 0, 0)}, {"noise": NoiseModel()}
-    specs = [replace(s, **quiet[s.kind != "lidar"], mount=s.mount if s.kind in ("gps", "lidar") else tilt)
-             for s in read_sensors("art1")]  # fmt: skip
-    engine = make_engine("chrono", contract_scene(), a_car(), Pose.from_euler(-6, -4, yaw=0.7))
+    car, tilt = a_car(), Pose.from_euler(0.2, 0, 0.1, yaw=0.5, pitch=-0.2, roll=0.3)
+    specs = [
+        replace(s, lidar=replace(s.model(), noise=LidarNoise())) if isinstance(s, LidarSpec)
+        else replace(s, noise=NoiseModel(), mount=s.mount if s.kind == "gps" else tilt)
+        for s in read_sensors("art1")
+    ]  # fmt: skip
+    engine = make_engine("chrono", contract_scene(), car, Pose.from_euler(-6, -4, yaw=0.7))
     request.addfinalizer(engine.close)
     sensors, read = CarSensors(engine, specs), []
     engine.drive(Command(0.4, 0.7, 0.0))

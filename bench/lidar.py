@@ -1,0 +1,116 @@
+"""Times of a lidar in the lab: rays beside other libraries' on the same triangles, whole turns, and wide beams."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+from render import Row, seconds
+
+from simjudge.capture.scanning import LidarCapture
+from simjudge.capture.sensor_feed import SensorEvent
+from simjudge.capture.sensor_record import SensorMessages
+from simjudge.core.frames import FloatArray
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.engines.contract import STANDING, Engine
+from simjudge.engines.registry import make_engine
+from simjudge.geometry.keyframes import Keyframes
+from simjudge.geometry.poses import Pose
+from simjudge.scene.read import read_scene
+from simjudge.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sensors.sensor_file import read_sensors
+
+AT = Pose.from_euler(0.3, -0.2, 0.4, yaw=0.7)
+RINGS, COLUMNS = 16, 1800
+_TIMES = 20
+
+
+def turn() -> tuple[FloatArray, FloatArray]:
+    """Origins and directions of a VLP-16's turn at a standstill."""
+    elevation = np.radians(np.linspace(-15, 15, RINGS))
+    azimuth = np.arange(COLUMNS) * (2 * np.pi / COLUMNS)
+    e, a = (each.ravel() for each in np.meshgrid(elevation, azimuth))
+    directions = np.stack([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)], 1) @ AT.rotation_matrix().T
+    return np.tile(AT.position, (len(directions), 1)), directions
+
+
+def rays(engine: Engine) -> Iterator[Row]:
+    """Nanoseconds a ray, ours and others'."""
+    origins, directions = turn()
+    times = np.zeros(len(origins))
+    ours = seconds(lambda: engine.cast_timed_rays(origins, directions, times, STANDING), _TIMES)
+    per_ray = 1e9 / len(origins)
+    others = []
+    for name, module, caster in (("Open3D", "open3d", open3d_caster), ("trimesh, Embree", "embreex", trimesh_caster)):
+        if importlib.util.find_spec(module) is None:
+            others.append(f"{name}: not installed")
+            continue
+        took = seconds(caster(engine, origins, directions), _TIMES)
+        others.append(f"{name}: {took * per_ray:.0f} ns, {took / ours:.2f} of ours")
+    what = f"rays of a VLP-16 turn in the lab ({len(origins):,})"
+    yield what, f"{ours * per_ray:.0f} ns each", "fastest", "; ".join(others)
+
+
+def open3d_caster(engine: Engine, origins: FloatArray, directions: FloatArray) -> Callable[[], object]:
+    """Open3D's RaycastingScene on the engine's triangles; NumPy's arrays in and out, as ours."""
+    o3d = importlib.import_module("open3d")
+    scene = o3d.t.geometry.RaycastingScene()
+    for thing in engine.things:
+        vertices = thing.pose.to_world(thing.mesh.vertices).astype(np.float32)
+        scene.add_triangles(o3d.core.Tensor(vertices), o3d.core.Tensor(thing.mesh.faces.astype(np.uint32)))
+
+    def cast() -> object:
+        found = scene.cast_rays(o3d.core.Tensor(np.hstack([origins, directions]).astype(np.float32)))
+        return found["t_hit"].numpy(), found["geometry_ids"].numpy(), found["primitive_normals"].numpy()
+
+    return cast
+
+
+def trimesh_caster(engine: Engine, origins: FloatArray, directions: FloatArray) -> Callable[[], object]:
+    """The first hits by trimesh with Embree, on the engine's triangles."""
+    trimesh = importlib.import_module("trimesh")
+    meshes = [trimesh.Trimesh(thing.pose.to_world(thing.mesh.vertices), thing.mesh.faces, process=False)
+              for thing in engine.things]  # fmt: skip
+    caster = importlib.import_module("trimesh.ray.ray_pyembree").RayMeshIntersector(trimesh.util.concatenate(meshes))
+    return lambda: caster.intersects_location(origins, directions, multiple_hits=False)
+
+
+def turns(engine: Engine) -> Iterator[Row]:
+    """Whole turns with motion and noise, as messages; and beams of nine rays."""
+    spec = next(spec for spec in read_sensors("vlp16") if isinstance(spec, LidarSpec))
+    # 5 m/s and 1 rad/s, keyframes 10 ms apart, as a drive has them.
+    ends = np.linspace(-0.1, 0.0, 11)
+    moving = Keyframes.build(ends, [[Pose.from_euler(0.3 + 5 * t, -0.2, 0.4, yaw=0.7 + t)] for t in ends])
+    types = standard_types().types
+    messages = SensorMessages(lambda name: types[name], [spec])
+
+    def one(lidar: LidarSpec) -> Callable[[], object]:
+        capture = LidarCapture(engine, lidar.model())
+        return lambda: list(messages.messages([SensorEvent(0, 10**8, spec, capture.capture(10**8, moving))]))
+
+    whole = seconds(one(spec), _TIMES)
+    yield "a whole VLP-16 turn: motion, noise, PointCloud2 and truth", f"{1 / whole:.0f} a second", "30 a second", ""
+    lidar = replace(spec.model(), divergence=(3e-3, 3e-3))
+    single, wide = (seconds(one(replace(spec, lidar=replace(lidar, samples=n))), 5) for n in (1, 2))
+    yield "the same with 9 rays a beam, beside 1", f"{wide / single:.1f} times", "at most 3 times", ""
+
+
+def rows() -> Iterator[Row]:
+    """The lines of the benchmark's table."""
+    engine = make_engine("default", read_scene("lab"))
+    try:
+        yield from rays(engine)
+        yield from turns(engine)
+    finally:
+        engine.close()
+
+
+if __name__ == "__main__":
+    begin = time.perf_counter()
+    for row in rows():
+        print(*row, sep="; ")
+    print(f"{time.perf_counter() - begin:.0f} s")

@@ -6,7 +6,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup setup-train setup-ros setup-watch setup-sim setup-docs setup-test demo test test-quick fuzz lint docs bench samples
+.PHONY: help setup setup-train setup-ros setup-watch setup-sim setup-docs setup-test demo test test-all test-quick fuzz lint docs bench samples
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -35,14 +35,19 @@ setup-test:
 demo: setup-sim ## two simulations judged against a stand-in for reality: rendered, detected, compared, reported; then live, on a ROS 2 graph
 	@scripts/demo.sh
 
-test: setup-test ## lint, types, all tests
+test: setup-test ## lint, types, all tests but the few that take longest
+	@scripts/browser.sh
+	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest -m "not long"
+
+test-all: setup-test ## lint, types, all tests
 	@scripts/browser.sh
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest
 
 test-quick: setup-test ## lint, types, the tests that take seconds
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not long"
 
 fuzz: setup-test ## attack every reader with bad input: TARGET=coco HOURS=1; coverage-guided where atheris is installed
 	$(BIN)/python test/fuzz/run.py $(TARGET) --hours $(or $(HOURS),1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FloatArray
 from simjudge.driving.barriers import BarrierParameters, barrier_sides, cluster_points, lane_width, standing_points
 from simjudge.driving.centre_line import straight_line
@@ -101,8 +102,8 @@ class BarrierDriver(LineFollower):
         self._fit_line(position, side, error, state.time)
 
 
-@dataclass(frozen=True, eq=False)
-class ScanPoints:
+@dataclass(frozen=True, eq=False, repr=False)
+class ScanPoints(ShortRepr):
     """The points of a lidar's scan, in the precision that messages have.
 
     Attributes:

@@ -86,8 +86,8 @@ class Paint(ShortRepr):
     of_face: npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Collider:
+@dataclass(frozen=True, repr=False)
+class Collider(ShortRepr):
     """The simple solid that stands for a thing in physics, in the thing's own frame.
 
     Attributes:

@@ -72,7 +72,7 @@ def test_the_truth_and_the_boxes_are_recorded_beside_the_readings():
 
 
 def test_depth_images_are_recorded_where_a_camera_has_them(tmp_path):
-    (tmp_path / "deep.yaml").write_text("size: [64, 48]\nfield_of_view: 80\ndepth: {range: [0.1, 10]}\n")
+    (tmp_path / "deep.yaml").write_text("size: [64, 48]\nfield_of_view: 80\nrate: 10\ndepth: {range: [0.1, 10]}\n")
     topics = programs(camera=str(tmp_path / "deep.yaml"), out="drive")["record_node"].parameters["topics"]
     assert {"camera/depth/image_raw", "camera/depth/camera_info"} <= set(topics)
     assert "camera/depth/image_raw" not in programs(out="drive")["record_node"].parameters["topics"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray
 from simjudge.core.input_files import LARGEST_TEXT, read_bytes
@@ -30,8 +31,8 @@ _WORST = 1e-2
 """How far a rotation may be from one: KITTI's are right to 1e-6."""
 
 
-@dataclass(frozen=True)
-class KittiCalibration:
+@dataclass(frozen=True, eq=False, repr=False)
+class KittiCalibration(ShortRepr):
     """What a calibration says.
 
     Attributes:

@@ -13,8 +13,8 @@ from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import exposure_at
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.render_frames import render_missing as render_frames
 from simjudge.capture.render_plan import PlacedScene, RenderPlan
-from simjudge.capture.rendering import render_missing as render_frames
 from simjudge.capture.replay_plan import ReplayPlan
 from simjudge.capture.replay_source import ReplaySource
 from simjudge.capture.replaying import render_missing as replay_frames
@@ -72,7 +72,7 @@ def rendered(scene, camera, pose, folder):
     poses = SimpleNamespace(frame_name=(NAME,), stamp=(STAMP,), at=lambda _, stamps, __: [pose] * len(stamps))
     plan = RenderPlan(scene, camera, poses, labelling=EVERYTHING, seed=SEED)
     placed, store = PlacedScene(plan), FrameStore.beside(folder / "rendered", {})
-    render_frames(plan, placed, store, lambda *_: None)
+    render_frames(plan, placed, store, 1, lambda *_: None)
     placed.close()
     return stored(store)
 

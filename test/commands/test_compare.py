@@ -48,6 +48,7 @@ def place(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_comparison_leaves_a_result_and_a_table(place):
     done = run("compare", "a.json", "b.json", *FEW, "--out", "r", cwd=place)
     assert done.returncode == 0, done.stderr
@@ -68,6 +69,7 @@ def test_a_comparison_leaves_a_result_and_a_table(place):
     assert json.loads((place / "r" / "result.json").read_text()) == result
 
 
+@pytest.mark.slow
 def test_a_sweep_leaves_curves(place):
     done = run("sweep", "a.json", "b.json", "--thetas", "0.5,0.8", "--patches", "60,120", "--out", "s", cwd=place)
     assert done.returncode == 0, done.stderr

@@ -35,6 +35,7 @@ def simjudge(*words, timeout=400, **arguments):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("domain")
 def test_a_drive_is_judged_live_and_recorded_as_the_library_would(tmp_path):
     scene, camera, detector = scene_file(tmp_path, STRAIGHT), camera_file(tmp_path), "cones_red_green"
@@ -67,6 +68,8 @@ def test_a_drive_is_judged_live_and_recorded_as_the_library_would(tmp_path):
     assert live["overall"] == batch["overall"]
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("domain")
 def test_by_lidar_the_nodes_drive_as_the_library_does(tmp_path):
     scene, camera, lidar = track_file(tmp_path), camera_file(tmp_path, size=[64, 48]), lidar_file(tmp_path, lag=0.03)

@@ -44,6 +44,7 @@ def test_a_gap_as_large_as_the_margin_is_hardly_ever_called_less(kind):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_that_a_simulator_is_good_enough_can_be_shown():
     """500 frames with about 1,500 objects, where nothing differs."""
     found = rates(GapModel(500, 8), RUNS)

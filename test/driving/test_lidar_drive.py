@@ -63,6 +63,7 @@ def test_the_same_seed_is_the_same_drive_and_another_starts_elsewhere(made, tmp_
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("sensors", ["lidar_ideal.yaml", "lidar_noisy.yaml"])
 def test_two_laps_of_the_track_without_contact(made, tmp_path, sensors):
     loop = made(tmp_path, DriveLimits(laps=2), scene="track", sensors=str(BENCH / sensors), seed=3)

@@ -90,6 +90,7 @@ def test_same_boxes_after_training(trained):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_weights_and_a_checkpoint_can_be_gone_on_from(tmp_path):
     data = paint(tmp_path / "data", 16)
     pixels = np.random.default_rng(0).random((1, 3, 96, 96), np.float32)

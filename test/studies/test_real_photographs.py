@@ -35,7 +35,7 @@ DEGRADED = {
 }
 
 # One group: the detector runs once for all tests here, not once a worker.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real_photographs")]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.xdist_group("real_photographs")]
 
 
 def needed(path: Path) -> Path:

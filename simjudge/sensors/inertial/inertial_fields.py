@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
@@ -57,9 +58,9 @@ class OneNoiseFields(SensorFields):
         self.noise.model(self.rate, self.dimension())
         return self
 
+    @abstractmethod
     def dimension(self) -> Dimension:
         """What it measures."""
-        raise NotImplementedError
 
     def reading_size(self) -> int:
         """Three axes."""

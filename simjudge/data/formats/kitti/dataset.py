@@ -19,7 +19,7 @@ from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
 from simjudge.data.format_support.image_files import readable_images
 from simjudge.data.format_support.raw_rows import RawRows, build_objects
 from simjudge.data.formats.kitti.calibration import KittiCalibration, read_calibration
-from simjudge.data.formats.kitti.labels import LabelRows, read_labels
+from simjudge.data.formats.kitti.labels import KittiLabels, read_labels
 from simjudge.data.formats.kitti.layout import KittiLayout, find_layout
 from simjudge.data.formats.kitti.motion import read_camera_poses, read_oxts, read_times
 from simjudge.geometry.poses import Pose
@@ -38,7 +38,7 @@ class _Content:
 
     layout: KittiLayout
     names: list[str]
-    rows: LabelRows
+    rows: KittiLabels
     labelled: set[str]
     calibrations: dict[str, KittiCalibration]
     stamp: dict[str, int]

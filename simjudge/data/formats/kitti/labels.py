@@ -34,7 +34,7 @@ _AXES: FloatArray = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelRows(ShortRepr):
+class KittiLabels(ShortRepr):
     """N rows of labels, those of DontCare left out.
 
     Attributes:
@@ -91,7 +91,7 @@ class LabelRows(ShortRepr):
         return turned
 
 
-def read_labels(files: Sequence[tuple[Path, int | None]], scan_of: dict[int, int], losses: Losses) -> LabelRows:
+def read_labels(files: Sequence[tuple[Path, int | None]], scan_of: dict[int, int], losses: Losses) -> KittiLabels:
     """Read label files.
 
     Args:
@@ -132,7 +132,7 @@ def read_labels(files: Sequence[tuple[Path, int | None]], scan_of: dict[int, int
             numbers.append([float(value or 0) for value in row[:_NUMBERS]])
             places.append(where)
     order = np.argsort(np.array(scans, np.int64), kind="stable")
-    return LabelRows(
+    return KittiLabels(
         np.array(scans, np.int64)[order], np.array(classes, np.int64)[order], np.array(tracks, np.int64)[order],
         np.array(numbers, np.float64).reshape(-1, _NUMBERS)[order], [places[row] for row in order.tolist()],
         {number: name for name, number in ids.items()},

@@ -15,6 +15,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import NO_STAMP, FloatArray
 from simjudge.core.images import ImageError, encode_png
+from simjudge.data.clouds.cloud_files import write_cloud_files
 from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
 from simjudge.data.format_support.image_files import file_stems
 from simjudge.data.formats.kitti.calibration import read_calibration
@@ -79,17 +80,8 @@ def _places(clouds: CloudSet) -> tuple[str, str] | None:
 
 def _write_scans(clouds: CloudSet, folder: Path, stems: list[str], losses: Losses) -> None:
     folder.mkdir(parents=True)
-    written = 0
-    for index, stem in enumerate(stems):
-        try:
-            data = _scan_bytes(clouds.read(index), losses)
-        except SimjudgeError as error:
-            losses.add("clouds that cannot be read", str(error))
-            continue
-        (folder / f"{stem}.bin").write_bytes(data)
-        written += 1
-    if not written:
-        raise SimjudgeError(f"{clouds.name}: holds no cloud that can be read{losses.reason}")
+    files = [folder / f"{stem}.bin" for stem in stems]
+    write_cloud_files(clouds, files, lambda cloud: _scan_bytes(cloud, losses), losses)
 
 
 def _scan_bytes(cloud: Cloud, losses: Losses) -> bytes:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import NO_STAMP, name_to_stamp, stamp_to_name
+from simjudge.data.clouds.cloud_files import write_cloud_files
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.format_support.format import Format, Source, Topics
 from simjudge.data.format_support.image_files import file_stems
@@ -51,18 +52,9 @@ def _write(clouds: CloudSet, path: Path) -> Losses:
     names = list(clouds.cloud_name)
     if len(set(names)) < len(names):
         names = [stamp_to_name(stamp) for stamp in clouds.stamp.tolist()]
-    written = 0
     with atomic_folder(path) as folder:
-        for index, stem in enumerate(file_stems(names)):
-            try:
-                content = pcd_content(clouds.read(index))
-            except SimjudgeError as error:
-                losses.add("clouds that cannot be read", str(error))
-                continue
-            (folder / f"{stem}{_SUFFIX}").write_bytes(content)
-            written += 1
-        if not written:
-            raise SimjudgeError(f"{clouds.name}: holds no cloud that can be read{losses.reason}")
+        files = [folder / f"{stem}{_SUFFIX}" for stem in file_stems(names)]
+        write_cloud_files(clouds, files, pcd_content, losses)
     return losses
 
 

@@ -1,4 +1,7 @@
-"""What all tests share: a ROS domain that no other test on this machine uses at the same time; Ctrl-C that counts."""
+"""What all tests share: a ROS domain that no other test on this machine uses at the same time; Ctrl-C that counts.
+
+Light can be traced in two ways: by Mitsuba where it can run, and by the project's own tracer.
+"""
 
 import fcntl
 import signal
@@ -33,3 +36,33 @@ def ros_domain():
             yield number
             return
     pytest.fail("all ROS domains are in use")
+
+
+def _mitsuba_or_skip():
+    from simjudge.engines.default import variant  # noqa: PLC0415 - only where light is traced
+
+    library, why = variant.find_llvm()
+    if library is None and not variant.has_cuda():
+        pytest.skip(f"Mitsuba cannot run here: {why}")
+    pytest.importorskip("mitsuba")
+
+
+@pytest.fixture(params=["mitsuba", "numpy"])
+def light_of(request, monkeypatch):
+    """Makes a Light of a scene, with each of the tracers."""
+    from simjudge.engines.default import light  # noqa: PLC0415 - only where light is traced
+
+    if request.param == "numpy":
+        monkeypatch.setattr(light, "choose_variant", lambda: "numpy")
+    else:
+        _mitsuba_or_skip()
+    return light.Light
+
+
+@pytest.fixture
+def mitsuba_light():
+    """Makes a Light of a scene with Mitsuba."""
+    from simjudge.engines.default import light  # noqa: PLC0415 - only where light is traced
+
+    _mitsuba_or_skip()
+    return light.Light

@@ -8,8 +8,6 @@ from simjudge.capture.cast_silhouette import RowStates, pixels_alone_by_rays
 from simjudge.capture.ground_truth import Labelling, ground_truth
 from simjudge.capture.seam import without_smaller_parts
 from simjudge.engines.contract import SceneState
-from simjudge.engines.default import light, variant
-from simjudge.engines.default.light import Light
 from simjudge.engines.ray_times import TimedExposure
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
@@ -20,17 +18,6 @@ CAMERA = Pose((0.3, -0.2, 0.5)).optical_frame()
 PLACES = {1: (2.0, 0.4, 0.3), 2: (0.3, 2.0, 0.9), 3: (0.2, -0.1, 2.2), 4: (-1.7, -0.25, 0.2)}
 """Ahead, to the left, above, and behind, across the seam."""
 RADIUS = 0.3
-
-
-@pytest.fixture(params=["mitsuba", "numpy"])
-def light_of(request, monkeypatch):
-    if request.param == "numpy":
-        monkeypatch.setattr(light, "choose_variant", lambda: "numpy")
-    elif variant.find_llvm()[0] is None and not variant.has_cuda():
-        pytest.skip("Mitsuba cannot run here")
-    else:
-        pytest.importorskip("mitsuba")
-    return Light
 
 
 def world():

@@ -15,8 +15,6 @@ from simjudge.capture.ray_timing import timed_exposure
 from simjudge.capture.silhouette import pixels_alone
 from simjudge.core.errors import SimjudgeError
 from simjudge.engines.contract import SceneState
-from simjudge.engines.default import light, variant
-from simjudge.engines.default.light import Light
 from simjudge.geometry.poses import Pose, interpolate_pose
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.lens import lens_with_field
@@ -34,17 +32,6 @@ BLURRED = replace(
 ROLLING = replace(BLURRED, lens=lens_with_field("pinhole", (96, 80), 60), exposure_time=0.0, line_time=2e-4)
 FOCAL = BLURRED.lens.focal[0]
 DISTANCE = 2.0
-
-
-@pytest.fixture(params=["mitsuba", "numpy"])
-def light_of(request, monkeypatch):
-    if request.param == "numpy":
-        monkeypatch.setattr(light, "choose_variant", lambda: "numpy")
-    elif variant.find_llvm()[0] is None and not variant.has_cuda():
-        pytest.skip("Mitsuba cannot run here")
-    else:
-        pytest.importorskip("mitsuba")
-    return Light
 
 
 def lit(*things):

@@ -25,6 +25,7 @@ PURPOSES = {
     "driving": "closed loop: detections in, driving commands out",
     "capture": "a camera in a scene: labelled frames",
     "engines": "MuJoCo with Mitsuba, or Chrono, behind one interface",
+    "objects": "the second judge: the same objects, and the whole signal, in two sensors",
     "vehicle": "cars as YAML",
     "scene": "scenes as YAML: things, lamps, courses, textures",
     "perception": "detectors, training, assignment of detections to objects",

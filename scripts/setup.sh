@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros] [watch] [sim] [docs]
+# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros] [watch] [sim] [lidar] [docs]
 # PYTHON=python3.12 chooses the interpreter (any of 3.10-3.13; by default the first suitable one found).
 # Quick when nothing changed: each group leaves a stamp in .venv that names its pins and the Python they are for.
 set -euo pipefail
@@ -67,6 +67,7 @@ for group in "${groups[@]}"; do
         ros) why="ROS 2 (rclpy and its messages), for the nodes" ;;
         watch) why="rerun, the screen of simjudge watch; large" ;;
         sim) why="MuJoCo and Mitsuba, the default engine of the simulator" ;;
+        lidar) why="Patchwork++, ground in point clouds" ;;
         test) why="the test runner, the linters and the type checker" ;;
         docs) why="mkdocs, to build the documentation" ;;
     esac

@@ -1,0 +1,213 @@
+"""Intersection over union of upright cuboids: bird's-eye view and 3-D, exact for any rotation about the vertical.
+
+A cuboid is a row of seven numbers: x, y, z of its centre, length, width, height (metres) and yaw (radians, from the x
+axis to its length, to the left). KITTI's and nuScenes' evaluations take cuboids as upright too.
+"""
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FloatArray, IntArray
+
+IOU_3D = "3d"
+"""Volumes."""
+IOU_BEV = "bev"
+"""Footprints, as seen from above (bird's-eye view)."""
+CUBOID_COLUMNS = 7
+_MOST_CORNERS = 64
+"""Four, doubled by each of four sides at most. Without rounding there would be eight."""
+
+
+def cuboid_iou(a: FloatArray, b: FloatArray, kind: str = IOU_3D) -> FloatArray:
+    """IoU of cuboids, row by row.
+
+    Args:
+        a: (N, 7), x, y, z, length, width, height, metres, and yaw, radians.
+        b: (N, 7), in the same frame.
+        kind: IOU_3D or IOU_BEV.
+
+    Returns:
+        float64 (N,), 0 where both cuboids are empty.
+
+    Raises:
+        SimjudgeError: a number is not finite, or a size is below 0.
+    """
+    rows = np.arange(len(a))
+    iou: FloatArray = _iou_of_pairs(checked_cuboids(a), checked_cuboids(b), rows, rows, kind == IOU_BEV)
+    return iou
+
+
+def cuboid_iou_table(a: FloatArray, b: FloatArray, kind: str = IOU_3D) -> FloatArray:
+    """IoU of every cuboid of one table with every one of another.
+
+    Args:
+        a: (N, 7), see `cuboid_iou`.
+        b: (M, 7).
+        kind: IOU_3D or IOU_BEV.
+
+    Returns:
+        float64 (N, M).
+
+    Raises:
+        SimjudgeError: a number is not finite, or a size is below 0.
+    """
+    rows, columns = (grid.reshape(-1) for grid in np.indices((len(a), len(b))))
+    iou: FloatArray = _iou_of_pairs(checked_cuboids(a), checked_cuboids(b), rows, columns, kind == IOU_BEV)
+    return iou.reshape(len(a), len(b))
+
+
+def overlapping_cuboids(
+    a: FloatArray, b: FloatArray, keys: tuple[IntArray, IntArray], kind: str = IOU_3D
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """All pairs of cuboids of one key that overlap.
+
+    Args:
+        a: (N, 7), see `cuboid_iou`.
+        b: (M, 7).
+        keys: int64 (N,) and (M,): only cuboids of one key are compared, as of one scan and class.
+        kind: IOU_3D or IOU_BEV.
+
+    Returns:
+        P rows of a, ascending, P rows of b, and the IoU of each pair, in (0, 1].
+
+    Raises:
+        SimjudgeError: a number is not finite, or a size is below 0.
+    """
+    order = np.argsort(keys[1], kind="stable")
+    ordered = keys[1][order]
+    begin = np.searchsorted(ordered, keys[0])
+    count = np.searchsorted(ordered, keys[0], "right") - begin
+    rows = np.repeat(np.arange(len(a)), count)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(count) - count, count)
+    columns = order[np.repeat(begin, count) + within]
+    iou = _iou_of_pairs(checked_cuboids(a), checked_cuboids(b), rows, columns, kind == IOU_BEV)
+    met = iou > 0
+    return rows[met], columns[met], iou[met]
+
+
+def checked_cuboids(cuboids: FloatArray) -> FloatArray:
+    """Cuboids as the loops take them.
+
+    Args:
+        cuboids: (N, 7), see `cuboid_iou`.
+
+    Returns:
+        float64 (N, 7), contiguous.
+
+    Raises:
+        SimjudgeError: a number is not finite, or a size is below 0; with the row.
+    """
+    table: FloatArray = np.ascontiguousarray(cuboids, np.float64).reshape(-1, CUBOID_COLUMNS)
+    wrong = ~np.isfinite(table).all(1) | (table[:, 3:6] < 0).any(1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        numbers = ", ".join(f"{value:g}" for value in table[row])
+        raise SimjudgeError(
+            f"cuboid {row} (x, y, z, length, width, height, yaw: {numbers}): numbers must be finite and sizes 0 or more"
+        )
+    return table
+
+
+def upright_cuboids(centre: FloatArray, orientation: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Cuboids turned about the vertical only: the direction of each length, seen from above, is kept.
+
+    Args:
+        centre: (N, 3), metres.
+        orientation: (N, 4), quaternions x, y, z, w of any length but 0.
+        size: (N, 3), metres, along each cuboid's own x, y and z.
+
+    Returns:
+        float64 (N, 7), see `cuboid_iou`; and by how much each was tilted, radians (N,).
+    """
+    x, y, z, w = np.moveaxis(np.asarray(orientation, np.float64).reshape(-1, 4), 1, 0)
+    norm = x * x + y * y + z * z + w * w
+    yaw = np.arctan2(2 * (x * y + w * z), w * w + x * x - y * y - z * z)
+    upward = (w * w - x * x - y * y + z * z) / norm
+    return np.column_stack([centre, size, yaw]), np.arccos(np.clip(upward, -1, 1))
+
+
+def footprint(cuboid: npt.ArrayLike) -> FloatArray:
+    """Corners of a cuboid as seen from above.
+
+    Args:
+        cuboid: (7,), see `cuboid_iou`.
+
+    Returns:
+        float64 (4, 2), x and y, metres, to the left around the footprint.
+    """
+    x, y, _, length, width, _, yaw = np.asarray(cuboid, np.float64)
+    ahead = np.array([math.cos(yaw), math.sin(yaw)]) * length / 2
+    left = np.array([-math.sin(yaw), math.cos(yaw)]) * width / 2
+    corners: FloatArray = np.array([x, y]) + np.stack([-ahead - left, ahead - left, ahead + left, left - ahead])
+    return corners
+
+
+@njit(cache=True, nogil=True)
+def _iou_of_pairs(a, b, rows, columns, from_above):
+    out = np.zeros(len(rows))
+    corners, clipped = np.empty((_MOST_CORNERS, 2)), np.empty((_MOST_CORNERS, 2))
+    for i in range(len(rows)):
+        p, q = a[rows[i]], b[columns[i]]
+        height = 1.0
+        size_p, size_q = p[3] * p[4], q[3] * q[4]
+        if not from_above:
+            height = min(p[2] + p[5] / 2, q[2] + q[5] / 2) - max(p[2] - p[5] / 2, q[2] - q[5] / 2)
+            size_p, size_q = size_p * p[5], size_q * q[5]
+        reach = (math.hypot(p[3], p[4]) + math.hypot(q[3], q[4])) / 2
+        if height <= 0 or size_p <= 0 or size_q <= 0 or math.hypot(p[0] - q[0], p[1] - q[1]) >= reach:
+            continue
+        common = _overlap_area(p, q, corners, clipped) * height
+        # Rounding leaves slivers of cuboids that only touch.
+        if common > 1e-12 * min(size_p, size_q):
+            out[i] = min(1.0, common / (size_p + size_q - common))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _overlap_area(p, q, corners, clipped):
+    """Area that two rectangles share: the second is clipped by the four sides of the first (Sutherland and Hodgman)."""
+    cos, sin = math.cos(p[6]), math.sin(p[6])
+    dx, dy = q[0] - p[0], q[1] - p[1]
+    x, y = cos * dx + sin * dy, cos * dy - sin * dx
+    cos, sin = math.cos(q[6] - p[6]), math.sin(q[6] - p[6])
+    for k in range(4):
+        along = q[3] / 2 if k in (1, 2) else -q[3] / 2
+        across = q[4] / 2 if k > 1 else -q[4] / 2
+        corners[k, 0] = x + cos * along - sin * across
+        corners[k, 1] = y + sin * along + cos * across
+    count = 4
+    for axis in range(2):
+        half = p[3 + axis] / 2
+        for sign in (1.0, -1.0):
+            count = _clip(corners, count, axis, sign, half, clipped)
+            corners, clipped = clipped, corners
+    area = 0.0
+    for k in range(count):
+        following = (k + 1) % count
+        area += corners[k, 0] * corners[following, 1] - corners[following, 0] * corners[k, 1]
+    return area / 2
+
+
+@njit(cache=True, nogil=True)
+def _clip(corners, count, axis, sign, half, out):
+    """Keep what of a polygon lies where sign * coordinate <= half; how many corners are left."""
+    kept = 0
+    for k in range(count):
+        following = (k + 1) % count
+        here, there = half - sign * corners[k, axis], half - sign * corners[following, axis]
+        if here >= 0:
+            out[kept, 0], out[kept, 1] = corners[k, 0], corners[k, 1]
+            kept += 1
+        if (here > 0 and there < 0) or (here < 0 and there > 0):
+            share = here / (here - there)
+            for d in range(2):
+                out[kept, d] = corners[k, d] + share * (corners[following, d] - corners[k, d])
+            kept += 1
+    return kept

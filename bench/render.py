@@ -22,7 +22,8 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene.model import PointLight, Scene, Surface, Thing
 from simjudge.scene.read import read_scene
 from simjudge.scene.solid_meshes import box
-from simjudge.sensors.camera.lens import Lens, lens_with_field
+from simjudge.sensors.camera.lens import Lens
+from simjudge.sensors.camera.lens_construction import lens_with_field
 
 Row = tuple[str, str, str, str]
 LARGE, SMALL = lens_with_field("radial", (1280, 720), 80, (-0.2, 0.02, 0)), lens_with_field("pinhole", (640, 360), 80)

@@ -6,7 +6,8 @@ import trimesh
 from simjudge.engines.contract import Labels
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh, Scene, Surface, Thing
-from simjudge.sensors.camera.lens import Lens, lens_with_field
+from simjudge.sensors.camera.lens import Lens
+from simjudge.sensors.camera.lens_construction import lens_with_field
 
 RADIAL = (-0.369, 0.1257, -0.0194)
 LENSES = {

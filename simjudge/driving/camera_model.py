@@ -11,7 +11,7 @@ import numpy.typing as npt
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FloatArray
 from simjudge.sensors.camera.calibration import Calibration
-from simjudge.sensors.camera.lens import lens_from_calibration
+from simjudge.sensors.camera.lens_construction import lens_from_calibration
 
 _STEPS = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 100, 1e-12)
 """OpenCV inverts a distortion in so many steps, or until a step is that small."""

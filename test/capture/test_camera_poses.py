@@ -13,7 +13,7 @@ from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Course
 from simjudge.scene.read import read_scene
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 from simjudge.sensors.camera.shutter import SECOND
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")

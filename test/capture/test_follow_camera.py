@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.capture.follow_camera import FollowCamera
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 from simjudge.sensors.camera.rig import Follow
 
 SECOND = 1_000_000_000

@@ -12,7 +12,7 @@ from simjudge.capture.silhouette import pixels_alone
 from simjudge.core.errors import UsageError
 from simjudge.engines.contract import Labels, SceneState
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 
 EVERYTHING = Labelling(0, 0)
 NOW = SceneState(AT_ORIGIN)

@@ -11,7 +11,7 @@ from simjudge.engines.contract import SceneState
 from simjudge.engines.ray_times import TimedExposure
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 
 LENS = lens_with_field("equirectangular", (180, 90), 360)
 CAMERA = Pose((0.3, -0.2, 0.5)).optical_frame()

@@ -17,7 +17,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.engines.contract import SceneState
 from simjudge.geometry.poses import Pose, interpolate_pose
 from simjudge.sensors.camera.camera_file import read_camera
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 from simjudge.sensors.camera.shutter import SECOND, exposure_stamps, middle_stamp, ready_stamp
 
 AHEAD = Pose().optical_frame()

@@ -7,7 +7,7 @@ import numpy as np
 
 from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 from simjudge.vehicle.vehicle import VehicleState
 from simjudge.vehicle.vehicle_file import read_vehicle
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Collider, PointLight, Scene, Surface, Thing
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 from simjudge.vehicle.mesh_builder import Shape
 
 RED, GREEN = 1, 2

@@ -11,7 +11,7 @@ from simjudge.engines.default.still_rays import StillRays
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Paint, Surface
 from simjudge.scene.surfaces import as_lidars_meet_it
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 
 BLACK, WHITE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
 N = 1.5

@@ -14,7 +14,7 @@ from simjudge.engines.contract import SceneState
 from simjudge.engines.default.light import Light
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Surface
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 
 LENSES = {
     "pinhole": lens_with_field("pinhole", (320, 240), 80),

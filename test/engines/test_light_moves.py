@@ -15,7 +15,7 @@ from simjudge.engines.contract import SceneState
 from simjudge.engines.default import light as light_module
 from simjudge.engines.default.light import Light
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 
 LENS = lens_with_field("radial", (75, 50), 70, (-0.2, 0.02, 0))
 CAMERA = looking((-2, 0.3, 1), (1, 0, 0)).camera

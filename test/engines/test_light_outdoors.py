@@ -10,7 +10,7 @@ from simjudge.engines.contract import SceneState
 from simjudge.engines.default.packed_surroundings import sky_light
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Fog, Sky, Sun, Surface
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 
 BLACK = (0.0, 0.0, 0.0)
 

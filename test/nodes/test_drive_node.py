@@ -20,7 +20,7 @@ from simjudge.nodes.headers import make_header, message_stamp  # noqa: E402
 from simjudge.nodes.image_messages import camera_info_message  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
 from simjudge.sensors.camera.calibration_formats import message_calibration  # noqa: E402
-from simjudge.sensors.camera.lens import lens_with_field  # noqa: E402
+from simjudge.sensors.camera.lens_construction import lens_with_field  # noqa: E402
 from simjudge.vehicle.vehicle_file import read_vehicle  # noqa: E402
 
 LENS = lens_with_field("pinhole", (640, 360), 80)

@@ -14,7 +14,7 @@ from simjudge.capture.rendering import render
 from simjudge.engines.contract import SceneState
 from simjudge.engines.registry import make_engine
 from simjudge.scene.read import read_scene
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 from simjudge.vehicle.vehicle_file import read_vehicle
 
 CITYSCAPES = {

@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera_file import read_camera
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 from simjudge.vehicle.car_appearance import PARTS, body_box, car_things, wheel_poses
 from simjudge.vehicle.mesh_builder import Shape
 from simjudge.vehicle.vehicle_file import read_vehicle

@@ -64,7 +64,8 @@ from simjudge.sensors.camera.chain import ENCODING, LINEAR_NOISE, SAME_NOISE, St
 from simjudge.sensors.camera.chrono_camera import ChronoFields
 from simjudge.sensors.camera.depth import DepthFields
 from simjudge.sensors.camera.filters import CAMERA_FILTERS
-from simjudge.sensors.camera.lens import Lens, lens_from_calibration, lens_with_field, lens_with_focal_length
+from simjudge.sensors.camera.lens import Lens
+from simjudge.sensors.camera.lens_construction import lens_from_calibration, lens_with_field, lens_with_focal_length
 
 _LENS_FIELDS = ("size", "field_of_view", "focal_length", "lens")
 _MOST_RAYS = 16

@@ -10,7 +10,6 @@ sees all around: columns are angles to the right, rows angles downwards, both fr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,17 +31,16 @@ from simjudge.sensors.camera.distortion import (
     radial_radius,
     radial_slope,
 )
+from simjudge.sensors.camera.equirectangular import ROUNDING, angles_around, rays_around
 
 _TERMS = {"pinhole": (3,), "fov": (3,), "radial": (3,), "equidistant": (4,), "plumb_bob": (4, 5),
           "rational_polynomial": (8, 12, 14), "equirectangular": (3,)}  # fmt: skip
 """How many coefficients each model may have; those of a pinhole, a fov and an equirectangular lens are 0."""
 MODELS = tuple(_TERMS)
-_OPENCV = ("plumb_bob", "rational_polynomial")
+OPENCV_MODELS = ("plumb_bob", "rational_polynomial")
 """Models with all of OpenCV's terms: not round, unless their tangential, prism and tilt terms are 0."""
-_WIDEST = {"fov": 2 * math.degrees(math.atan(math.pi / 2)), "equidistant": 360.0}
+WIDEST_FIELD = {"fov": 2 * math.degrees(math.atan(math.pi / 2)), "equidistant": 360.0}
 """The horizontal field, degrees, that a model can just not reach; 180 where it is not said."""
-_WHOLE = 1e-9
-"""Share by which an equirectangular image may be rounded to more than all around."""
 _LARGEST_COEFFICIENT = 1e6
 """No lens has a larger coefficient."""
 _FIT_LIMIT = 0.5
@@ -100,7 +98,7 @@ class Lens:
             counts = " or ".join(map(str, _TERMS[self.model]))
             raise UsageError(f"a {self.model} lens has {counts} coefficients; these are {len(self.coefficients)}")
         if self.model == "fov" and not 0 < self.half_tangent < math.pi / 2:
-            raise UsageError(f"a fov lens reaches fields of view below {_WIDEST['fov']:.1f} degrees")
+            raise UsageError(f"a fov lens reaches fields of view below {WIDEST_FIELD['fov']:.1f} degrees")
         if self.omnidirectional:
             self._check_sphere()
             return
@@ -112,7 +110,7 @@ class Lens:
     @property
     def is_round(self) -> bool:
         """Whether a ray's radius depends on nothing but its slope."""
-        return self.model not in _OPENCV and not self.omnidirectional
+        return self.model not in OPENCV_MODELS and not self.omnidirectional
 
     @property
     def omnidirectional(self) -> bool:
@@ -122,7 +120,7 @@ class Lens:
     @property
     def wraps(self) -> bool:
         """Whether the image's right edge goes on at its left edge."""
-        return self.omnidirectional and self.size[0] / self.focal[0] >= 2 * math.pi * (1 - _WHOLE)
+        return self.omnidirectional and self.size[0] / self.focal[0] >= 2 * math.pi * (1 - ROUNDING)
 
     def slope(self, radius: npt.ArrayLike) -> FloatArray:
         """Tangent of the angle off the axis at a radius (both without unit); NaN where no ray arrives from ahead.
@@ -173,7 +171,7 @@ class Lens:
         if self.model == "equidistant":
             return self._rays_by_angle(bent)
         if self.omnidirectional:
-            return _rays_around(bent)
+            return rays_around(bent)
         if self.is_round:
             radius = np.linalg.norm(bent, axis=-1)
             slope = self.slope(radius)
@@ -200,7 +198,7 @@ class Lens:
         if self.model == "equidistant":
             bent = self._bent_by_angle(xyz)
         elif self.omnidirectional:
-            bent = _angles_around(xyz)
+            bent = angles_around(xyz)
         else:
             depth = xyz[..., 2:]
             ahead = np.divide(xyz[..., :2], depth, out=np.full_like(xyz[..., :2], np.nan), where=depth > 0)
@@ -303,7 +301,7 @@ class Lens:
         """Refuse an image that goes around more than once, or beyond the poles."""
         (width, height), (fx, fy) = self.size, self.focal
         up, down = self.centre[1] + 0.5, height - 0.5 - self.centre[1]
-        if width / fx > 2 * math.pi * (1 + _WHOLE) or max(up, down) / fy > math.pi / 2 * (1 + _WHOLE):
+        if width / fx > 2 * math.pi * (1 + ROUNDING) or max(up, down) / fy > math.pi / 2 * (1 + ROUNDING):
             across, high = math.degrees(width / fx), math.degrees(height / fy)
             raise UsageError(
                 f"an equirectangular image of {width}x{height} with {fx:.4g} pixels a radian would be {across:.1f}"
@@ -328,125 +326,3 @@ class Lens:
             f" {self.size[0]}x{self.size[1]}: they would see nothing; narrow its field of view or correct its"
             " coefficients"
         )
-
-
-def _rays_around(angles: FloatArray) -> FloatArray:
-    """Rays (..., 3) of angles (..., 2) to the right and downwards, radians; NaN beyond the poles."""
-    right, down = angles[..., 0], angles[..., 1]
-    rays = np.stack([np.sin(right) * np.cos(down), np.sin(down), np.cos(right) * np.cos(down)], -1)
-    rays[np.abs(down) > math.pi / 2 * (1 + _WHOLE)] = np.nan
-    return rays
-
-
-def _angles_around(xyz: FloatArray) -> FloatArray:
-    """Angles (..., 2) to the right and downwards of points, radians; NaN at the camera's centre."""
-    x, y, z = np.moveaxis(xyz, -1, 0)
-    angles = np.stack([np.arctan2(x, z), np.arctan2(y, np.hypot(x, z))], -1)
-    angles[~np.any(xyz, axis=-1)] = np.nan
-    return angles
-
-
-def lens_with_field(
-    model: str, size: tuple[int, int], field_of_view: float, coefficients: Sequence[float] = (0.0, 0.0, 0.0)
-) -> Lens:
-    """The centred lens with square pixels that sees `field_of_view` degrees from the left edge to the right edge.
-
-    The field is what the lens sees, distortion included. Chrono's hFOV of a radial lens is not: it is the field of the
-    pinhole of the same focal length (use `lens_with_focal_length` with width / 2 / tan(hFOV / 2)).
-
-    Args:
-        model: of a round lens: "pinhole", "fov", "radial" or "equidistant"; or "equirectangular".
-        size: width and height, pixels.
-        field_of_view: horizontal, degrees.
-        coefficients: k1, k2, k3 of a radial lens, k1 to k4 of an equidistant one, no unit.
-
-    Returns:
-        The lens.
-
-    Raises:
-        UsageError: the model does not exist or is not round, cannot reach that field, or leaves the corners blind.
-    """
-    if model in _OPENCV:
-        raise UsageError(f"a {model} lens is not the same to both sides: it is given by its focal length")
-    if model == "equirectangular":
-        if not 0 < field_of_view <= 360:
-            raise UsageError(f"field of view {field_of_view} degrees: more than 0 and at most 360 are needed")
-        return lens_with_focal_length(model, size, size[0] / math.radians(field_of_view), coefficients)
-    widest = _WIDEST.get(model, 180.0)
-    if not 0 < field_of_view < widest:
-        raise UsageError(f"field of view {field_of_view} degrees: more than 0 and less than {widest:.4g} are needed")
-    angle = math.radians(field_of_view / 2)
-    tangent = math.tan(angle)
-    if model == "equidistant":
-        return _equidistant_with_field(size, angle, coefficients)
-    radius = tangent
-    if model == "radial":
-        k1, k2, k3 = coefficients
-        radius = float(radial_radius(tangent, (k1, k2, k3)))
-        if not radius > 0:
-            end = 2 * math.degrees(math.atan(radial_end((k1, k2, k3))))
-            raise UsageError(f"field of view {field_of_view} degrees: the radial lens turns back at {end:.1f} degrees")
-    focal, centre = size[0] / 2 / radius, ((size[0] - 1) / 2, (size[1] - 1) / 2)
-    return Lens(model, size, (focal, focal), centre, tuple(coefficients), tangent)
-
-
-def _equidistant_with_field(size: tuple[int, int], angle: float, coefficients: Sequence[float]) -> Lens:
-    radius = float(equidistant_radius(angle, coefficients))
-    if not radius > 0:
-        end = 2 * math.degrees(equidistant_end(coefficients))
-        raise UsageError(
-            f"field of view {2 * math.degrees(angle):.4g} degrees: the equidistant lens turns back at {end:.1f} degrees"
-        )
-    return lens_with_focal_length("equidistant", size, size[0] / 2 / radius, coefficients)
-
-
-def lens_with_focal_length(
-    model: str, size: tuple[int, int], focal_length: float, coefficients: Sequence[float] = (0.0, 0.0, 0.0)
-) -> Lens:
-    """The centred lens with square pixels of a focal length, pixels (equirectangular: pixels per radian).
-
-    Args:
-        model: of any lens but the FOV model.
-        size: width and height, pixels.
-        focal_length: pixels.
-        coefficients: of the model, no unit; see `Lens`.
-
-    Returns:
-        The lens.
-
-    Raises:
-        UsageError: see `Lens`; also for the FOV model, whose form follows from its field.
-    """
-    if model == "fov":
-        raise UsageError("a fov lens is given by its field of view, not by a focal length")
-    width, height = size
-    return Lens(model, size, (focal_length, focal_length), ((width - 1) / 2, (height - 1) / 2), tuple(coefficients))
-
-
-def lens_from_calibration(calibration: Calibration) -> Lens:
-    """The lens of a calibration, in the plainest model that says the same: pinhole, radial, or the calibration's own.
-
-    Args:
-        calibration: K, D and model as sensor_msgs/CameraInfo has them.
-
-    Returns:
-        The lens.
-
-    Raises:
-        UsageError: the calibration has skew, another model than ROS's, or the corners of its image see nothing.
-    """
-    matrix, given = calibration.matrix, tuple(float(value) for value in calibration.distortion)
-    if matrix[0, 1] != 0:
-        raise UsageError(f"{calibration.name}: K has a skew of {matrix[0, 1]:g}; calibrate without skew")
-    focal, centre = (float(matrix[0, 0]), float(matrix[1, 1])), (float(matrix[0, 2]), float(matrix[1, 2]))
-    model, coefficients = calibration.model, given
-    if model == "equirectangular":
-        coefficients = (0.0, 0.0, 0.0)
-    elif model != "equidistant" and not any(given):
-        model, coefficients = "pinhole", (0.0, 0.0, 0.0)
-    elif model == "plumb_bob" and not any(given[2:4]):
-        model, coefficients = "radial", (*given[:2], *given[4:5], *(0.0,) * (5 - len(given)))
-    try:
-        return Lens(model, calibration.size, focal, centre, coefficients)
-    except UsageError as error:
-        raise UsageError(f"{calibration.name}: {error}") from error

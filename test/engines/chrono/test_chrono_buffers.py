@@ -9,7 +9,7 @@ from PIL import Image
 from simjudge.core.errors import SimjudgeError
 from simjudge.engines.chrono import buffers
 from simjudge.engines.chrono.phys_camera import PhysCamera, saved_values
-from simjudge.sensors.camera.lens import lens_with_field
+from simjudge.sensors.camera.lens_construction import lens_with_field
 
 
 class Buffer:

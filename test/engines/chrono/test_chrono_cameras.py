@@ -16,7 +16,8 @@ from simjudge.engines.chrono.stage import FARTHEST
 from simjudge.engines.chrono.versions import FACTORS, SENSORS
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
-from simjudge.sensors.camera.lens import Lens, lens_with_field
+from simjudge.sensors.camera.lens import Lens
+from simjudge.sensors.camera.lens_construction import lens_with_field
 
 WALL = 3.0
 

@@ -24,7 +24,8 @@ from simjudge.engines.chrono.lenses import (
 )
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.distortion import radial_slope
-from simjudge.sensors.camera.lens import Lens, lens_with_field, lens_with_focal_length
+from simjudge.sensors.camera.lens import Lens
+from simjudge.sensors.camera.lens_construction import lens_with_field, lens_with_focal_length
 
 TARGET = math.tan(math.radians(30))
 

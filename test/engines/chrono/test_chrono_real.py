@@ -23,7 +23,8 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Surface, Thing
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
-from simjudge.sensors.camera.lens import Lens, lens_with_field
+from simjudge.sensors.camera.lens import Lens
+from simjudge.sensors.camera.lens_construction import lens_with_field
 from simjudge.sensors.inertial.noise import NoiseModel
 from simjudge.sensors.lidar.lidar import LidarNoise
 from simjudge.sensors.lidar.lidar_fields import LidarSpec

@@ -15,7 +15,8 @@ from simjudge.geometry.poses import Pose, interpolate_pose
 from simjudge.scene.model import Collider
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.isp import shot_noise
-from simjudge.sensors.camera.lens import Lens, lens_with_field
+from simjudge.sensors.camera.lens import Lens
+from simjudge.sensors.camera.lens_construction import lens_with_field
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

@@ -17,7 +17,8 @@ from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.camera_messages import CameraMessages
 from simjudge.sensors.camera.depth import DepthCamera, DepthStep, encode_depth_png
 from simjudge.sensors.camera.depth_filters import DEPTH_FILTERS, depth_filter
-from simjudge.sensors.camera.lens import Lens, lens_with_field
+from simjudge.sensors.camera.lens import Lens
+from simjudge.sensors.camera.lens_construction import lens_with_field
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

@@ -1,0 +1,1 @@
+"""Quality of whole pictures without a reference: PIQE with its maps, NIQE, BRISQUE, and histograms of colour."""

@@ -1,0 +1,138 @@
+"""By how much one series over time is later than another, by cross-correlation, finer than a frame."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from simjudge.core.frames import FloatArray
+from simjudge.objects.common_times import median_period
+
+LEAST_CORRELATION = 0.5
+"""A weaker correlation tells no shift."""
+LEAST_PEAK = 2.0
+"""How many times the share that is not explained (1 less the correlation squared) must grow on both sides of the peak:
+what only rises or falls steadily looks alike at every shift."""
+FEWEST_SAMPLES = 16
+"""Samples in common below which no shift is looked for."""
+
+
+@dataclass(frozen=True)
+class TimeShift:
+    """How two series lie in time.
+
+    Attributes:
+        seconds: by how much the virtual series is later than the real one; negative where it is earlier.
+        correlation: of the two, once the virtual one is moved back by it.
+        spread: standard deviation of `seconds`, if what one series does and the other does not is independent from
+            frame to frame; too small where it is not.
+    """
+
+    seconds: float
+    correlation: float
+    spread: float
+
+
+def time_shift(
+    real: tuple[FloatArray, FloatArray], virtual: tuple[FloatArray, FloatArray], limit: float
+) -> TimeShift | None:
+    """Find by how much the virtual series is later than the real one.
+
+    Both are interpolated onto one grid of times and correlated at each shift of the
+    grid over the samples that both have. A parabola through the peak gives the part of a sample. (A search with
+    interpolation between the samples would prefer half samples, for interpolating averages noise.)
+
+    Args:
+        real: time, float64 (R,), seconds, ascending; and value, float64 (R,), NaN where there is none.
+        virtual: the same of the virtual series.
+        limit: the greatest shift that is looked for, seconds.
+
+    Returns:
+        The shift; None where there is none to be told: too few samples, no variation, no correlation, no peak within
+        the limit.
+    """
+    known = [_known(*series) for series in (real, virtual)]
+    period = min(median_period(time) for time, _ in known)
+    if not period > 0 or min(len(time) for time, _ in known) < FEWEST_SAMPLES:
+        return None
+    begin = min(time[0] for time, _ in known)
+    end = max(time[-1] for time, _ in known)
+    grid = np.arange(begin, end + period / 2, period)
+    a, b = (_interpolated(time, value, grid) for time, value in known)
+    # Twice the limit, so that a shift near it is seen to be a peak.
+    lags = min(math.ceil(2 * limit / period), len(grid) - 1)
+    samples = min(len(time) for time, _ in known)
+    found = _peak(correlations(a, b, lags), lags, samples)
+    if found is None or abs(found.seconds) * period > limit:
+        return None
+    return TimeShift(found.seconds * period, found.correlation, found.spread * period)
+
+
+def correlations(a: FloatArray, b: FloatArray, lags: int) -> FloatArray:
+    """Correlate two series at each shift, each time over the samples that both have.
+
+    Args:
+        a: float64 (N,), NaN where there is no value.
+        b: float64 (N,), at the same times.
+        lags: the greatest shift, samples.
+
+    Returns:
+        float64 (2 lags + 1,): Pearson's correlation of a[i] with b[i + k], for k from -lags to lags; NaN where fewer
+        than FEWEST_SAMPLES, or fewer than half of those of the shorter series, are common, or one does not vary.
+    """
+    least = max(FEWEST_SAMPLES, min(np.count_nonzero(~np.isnan(a)), np.count_nonzero(~np.isnan(b))) / 2)
+    out = np.full(2 * lags + 1, np.nan)
+    for number, lag in enumerate(range(-lags, lags + 1)):
+        first = a[max(0, -lag) : len(a) - max(0, lag)]
+        second = b[max(0, lag) : len(b) - max(0, -lag)]
+        both = ~(np.isnan(first) | np.isnan(second))
+        if np.count_nonzero(both) < least:
+            continue
+        x, y = first[both] - first[both].mean(), second[both] - second[both].mean()
+        scale = math.sqrt(float(x @ x) * float(y @ y))
+        if scale > 0:
+            out[number] = float(x @ y) / scale
+    return out
+
+
+def _known(time: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
+    known = ~np.isnan(value)
+    return time[known], value[known]
+
+
+def _interpolated(time: FloatArray, value: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Values at other times; NaN outside of the series, and where it has a gap of more than three periods."""
+    out = np.interp(wanted, time, value, left=np.nan, right=np.nan)
+    after = np.clip(np.searchsorted(time, wanted), 1, len(time) - 1)
+    return np.where(time[after] - time[after - 1] > 3 * median_period(time), np.nan, out)
+
+
+def _peak(correlation: FloatArray, lags: int, samples: int) -> TimeShift | None:
+    """The peak, times in samples of the grid; None where it is weak or does not fall off on both sides.
+
+    With independent errors, samples x log(unexplained) is twice a log-likelihood: its bend gives the spread.
+    """
+    if np.isnan(correlation).all():
+        return None
+    peak = int(np.nanargmax(correlation))
+    height = float(correlation[peak])
+    if height < LEAST_CORRELATION:
+        return None
+    unexplained = 1 - np.maximum(correlation, 0.0) ** 2
+    outside = unexplained > max(LEAST_PEAK * unexplained[peak], 1e-9)
+    before, after = np.flatnonzero(outside[:peak]), peak + 1 + np.flatnonzero(outside[peak + 1 :])
+    if not (len(before) and len(after)):
+        return None
+    # A sharp peak has its two neighbours alone; a flat one is told by all that lie on it.
+    first, last = min(int(before[-1]) + 1, peak - 1), max(int(after[0]) - 1, peak + 1)
+    place = np.arange(first, last + 1)
+    known = ~np.isnan(unexplained[place])
+    if np.count_nonzero(known) < 3:
+        return None
+    bend, slope, _ = np.polyfit(place[known] - peak, unexplained[place[known]], 2)
+    if not bend > 0:
+        return None
+    spread = math.sqrt(max(float(unexplained[peak]), 0.0) / (samples * float(bend)))
+    return TimeShift(peak - lags - float(slope) / (2 * float(bend)), height, spread)

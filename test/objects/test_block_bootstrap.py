@@ -1,0 +1,109 @@
+"""The interval of a mean over time: against SciPy, the textbook's formula, drawn blocks, and how often it is right."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simjudge.objects.block_bootstrap import block_spread, holm, mean_interval
+
+
+def autoregressive(count, coefficient, rng):
+    noise = rng.standard_normal(count + 200)
+    out = np.empty(count + 200)
+    out[0] = noise[0]
+    for i in range(1, count + 200):
+        out[i] = coefficient * out[i - 1] + noise[i]
+    return out[200:]
+
+
+def test_of_independent_samples_it_is_the_textbooks_interval_and_test():
+    value = np.random.default_rng(1).normal(0.3, 2.0, 40)
+    found = mean_interval(value, block=1)
+    test = stats.ttest_1samp(value, 0.0)
+    assert [found.low, found.high] == pytest.approx(test.confidence_interval(0.95))
+    assert found.p == pytest.approx(test.pvalue)
+    assert found.mean == pytest.approx(value.mean())
+
+
+def test_of_independent_samples_the_spread_is_scipys_bootstrap():
+    value = np.random.default_rng(2).exponential(2.0, 60)
+    drawn = stats.bootstrap((value,), np.mean, n_resamples=20_000, method="basic", random_state=3).standard_error
+    assert block_spread(value, 1) * math.sqrt(59 / 60) == pytest.approx(drawn, rel=0.02)
+
+
+@pytest.mark.parametrize(("count", "block"), [(60, 6), (61, 7), (20, 3), (33, 11)])
+def test_the_spread_of_blocks_is_that_of_drawn_blocks(count, block):
+    rng = np.random.default_rng(4)
+    value = autoregressive(count, 0.8, rng)
+    means = []
+    for _ in range(8_000):
+        drawn = []
+        while len(drawn) < count:
+            first = rng.integers(count)
+            drawn += [value[(first + i) % count] for i in range(min(block, count - len(drawn)))]
+        means.append(sum(drawn) / count)
+    blocks = count / block
+    assert block_spread(value, block) == pytest.approx(np.std(means) * math.sqrt(blocks / (blocks - 1)), rel=0.04)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "p"), [(np.full(9, 2.5), 2.5, 2.5, 0.0), (np.zeros(9), 0.0, 0.0, 1.0)]
+)
+def test_equal_values_have_no_spread(value, low, high, p):
+    found = mean_interval(value)
+    assert (found.low, found.high, found.p) == (low, high, p)
+
+
+def test_frames_without_a_value_are_left_out():
+    value = np.random.default_rng(5).normal(size=12)
+    holes = np.insert(value, [3, 3, 7], np.nan)
+    assert mean_interval(holes, block=1) == mean_interval(value, block=1)
+    assert mean_interval(np.array([1.0, np.nan, 2.0, 3.0, 4.0])) is None
+
+
+def test_neighbours_that_resemble_each_other_widen_the_interval():
+    value = autoregressive(400, 0.9, np.random.default_rng(6))
+    found, naive = mean_interval(value), mean_interval(value, block=1)
+    assert found.block > 5
+    assert found.high - found.low > 2 * (naive.high - naive.low)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("coefficient", "count", "least"),
+    [(0.0, 30, 0.92), (0.0, 200, 0.92), (0.5, 200, 0.9), (0.8, 300, 0.9), (0.9, 300, 0.85)],
+)
+def test_intervals_hold_the_truth_about_as_often_as_they_say(coefficient, count, least):
+    rng = np.random.default_rng(7)
+    held = [
+        found.low <= 0 <= found.high
+        for found in (mean_interval(autoregressive(count, coefficient, rng)) for _ in range(400))
+    ]
+    assert least <= np.mean(held) <= 0.99
+
+
+@pytest.mark.parametrize(
+    ("p", "expected"),
+    [
+        ([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]),
+        ([0.5, 0.9], [1.0, 1.0]),
+        ([0.02, np.nan, 0.03], [0.04, np.nan, 0.04]),
+        ([], []),
+    ],
+)
+def test_holm_by_hand(p, expected):
+    assert holm(np.array(p)) == pytest.approx(expected, nan_ok=True)
+
+
+def test_holm_claims_what_the_steps_of_the_paper_claim():
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        p = rng.uniform(0, 0.05, 6) ** rng.uniform(1, 2)
+        claimed = set()
+        for step, row in enumerate(np.argsort(p)):
+            if p[row] > 0.05 / (6 - step):
+                break
+            claimed.add(int(row))
+        assert set(np.flatnonzero(holm(p) <= 0.05).tolist()) == claimed

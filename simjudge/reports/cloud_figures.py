@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 
 from simjudge.core.images import RgbImage
-from simjudge.reports.cloud_pictures import HEIGHT_COLOURS, CloudScale, grid_places
+from simjudge.reports.cloud_scale import HEIGHT_COLOURS, CloudScale, grid_places
 from simjudge.reports.report_figure import ReportFigure, add_axes, report_style
 
 _SIDE = 430.0

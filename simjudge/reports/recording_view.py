@@ -16,7 +16,8 @@ from simjudge.core.frames import FloatArray, FrameSet, IntArray
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.geometry.poses import Trajectory
 from simjudge.reports.cloud_figures import perspective_figure, top_figure
-from simjudge.reports.cloud_pictures import CloudScale, box_corners, cloud_pictures
+from simjudge.reports.cloud_pictures import box_corners, cloud_pictures
+from simjudge.reports.cloud_scale import CloudScale
 from simjudge.reports.palette import class_colours
 from simjudge.reports.recorded_sensors import RecordedLidar, RecordedSensors
 from simjudge.reports.recording_charts import MOST_POINTS, MapLine, imu_figure, map_figure

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.box_drawing import class_colour
 from simjudge.core.frames import FloatArray
 from simjudge.geometry.poses import Pose
-from simjudge.reports.cloud_pictures import CloudScale, finite_points
+from simjudge.reports.cloud_scale import CloudScale, finite_points
 from simjudge.reports.palette import DARK, rgb
 from simjudge.sensors.cloud_series import RecordedBoxes
 from simjudge.sensors.inertial.earth import geodetic_to_enu

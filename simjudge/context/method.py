@@ -25,6 +25,7 @@ class Method:
         integer_boxes: boxes, IoU and assignment as the authors' public tool has them.
         min_score: predictions below this score do not take part.
         paint_masks: objects that have a mask are painted into patches by it; False: all are painted as boxes.
+        cuboid_iou: IoU where objects and predictions have cuboids: "3d" of volumes, "bev" of footprints.
     """
 
     theta: float = 0.8
@@ -36,6 +37,7 @@ class Method:
     integer_boxes: bool = False
     min_score: float = 0.25
     paint_masks: bool = True
+    cuboid_iou: str = "3d"
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -103,22 +104,25 @@ def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Cont
     size = frames.size[objects.frame]
     edges = whole_pixel_boxes(objects.box, size) if method.integer_boxes else round_to_pixels(objects.box)
     masks = objects.masks if method.paint_masks and objects.masks is not None else Masks.none(len(objects))
-    shown = _shown(edges, size, masks)
     height, width = method.patch
+    classes, plane = np.unique(objects.class_id, return_inverse=True)
+    if not method.class_aware:
+        classes, plane = np.zeros(1, np.int64), np.zeros(len(objects), np.int64)
     origin = np.column_stack(
         [
             (edges[anchors, 0] + edges[anchors, 2] - width) // 2,
             (edges[anchors, 1] + edges[anchors, 3] - height) // 2,
         ]
     )
-    classes, plane = np.unique(objects.class_id, return_inverse=True)
-    if not method.class_aware:
-        classes, plane = np.zeros(1, np.int64), np.zeros(len(objects), np.int64)
+    painted = _Painted(objects.frame, plane.reshape(-1).astype(np.int64), _extent(edges, masks), masks)
+    if frames.cyclic and len(origin):
+        painted = painted.around(size[:, 0], int(origin[:, 0].min()), int(origin[:, 0].max()) + width)
+    painted = painted.inside(frames.size, cyclic=frames.cyclic)
     scene = (
         objects.frame[anchors],
-        row_offsets(objects.frame, len(frames)),
-        shown,
-        plane.astype(np.int64),
+        row_offsets(painted.frame, len(frames)),
+        painted.extent,
+        painted.plane,
         len(classes),
         np.ascontiguousarray(origin),
         _window(edges[anchors], method),
@@ -126,6 +130,7 @@ def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Cont
     start = np.concatenate([[0], np.cumsum(count_planes(*scene))]).astype(np.int64)
     empty = _empty_planes(int(start[-1]), height, width)
     plane_class, words, blocks, plane_area = empty
+    masks = painted.masks
     pixels = (masks.origin.astype(np.int64), masks.shape.astype(np.int64), masks.bits, masks.start)
     fill_planes(*scene, *method.patch, *pixels, start, plane_class, words, blocks, plane_area)
     return Contexts(start, classes[plane_class], words, blocks, plane_area, _areas(start, plane_area))
@@ -151,13 +156,55 @@ def label_contexts(patches: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_])
     return Contexts(start, classes[plane_class], words, blocks, plane_area, _areas(start, plane_area))
 
 
-def _shown(edges: IntArray, size: IntArray, masks: Masks) -> IntArray:
-    """What of each object is inside its picture, (N, 4): of its mask's extent where it has one, else of its box."""
+class _Painted(NamedTuple):
+    """What is painted into patches, ordered by frame: its frame, plane, columns and rows (x0, y0, x1, y1), and mask."""
+
+    frame: IntArray
+    plane: IntArray
+    extent: IntArray
+    masks: Masks
+
+    def around(self, width: IntArray, first: int, end: int) -> _Painted:
+        """Repeat what patches at either end of a cyclic image show of the other end.
+
+        Args:
+            width: of each row's image, pixels.
+            first, end: columns that the patches reach from and to.
+        """
+        parts = []
+        for turns in (-1, 0, 1):
+            left, right = self.extent[:, 0] + turns * width, self.extent[:, 2] + turns * width
+            rows = np.flatnonzero((right > first) & (left < end))
+            shift = np.zeros((len(rows), 4), np.int64)
+            shift[:, ::2] = turns * width[rows, None]
+            masks = self.masks.take(rows)
+            masks = replace(masks, origin=(masks.origin + shift[:, :2]).astype(np.int32))
+            parts.append(_Painted(self.frame[rows], self.plane[rows], self.extent[rows] + shift, masks))
+        frame, plane, extent = (np.concatenate([part[i] for part in parts]) for i in range(3))
+        order = np.argsort(frame, kind="stable")
+        return _Painted(
+            frame[order], plane[order], extent[order], Masks.concatenate([part.masks for part in parts]).take(order)
+        )
+
+    def inside(self, size: IntArray, *, cyclic: bool) -> _Painted:
+        """Cut what lies outside of the images; in cyclic ones nothing does to the left and right.
+
+        Args:
+            size: (F, 2), width and height of each frame.
+            cyclic: whether they are.
+        """
+        limit = np.tile(size[self.frame], 2)
+        inside = np.clip(self.extent, 0, limit)
+        return self._replace(extent=np.where([cyclic, False, cyclic, False], self.extent, inside))
+
+
+def _extent(edges: IntArray, masks: Masks) -> IntArray:
+    """Columns and rows of each object, (N, 4): of its mask where it has one, else of its box."""
     extent = edges.copy()
     masked = masks.shape[:, 0] > 0
     extent[masked, :2] = masks.origin[masked]
     extent[masked, 2:] = masks.origin[masked] + masks.shape[masked][:, ::-1]
-    return np.clip(extent, 0, np.concatenate([size, size], axis=1))
+    return extent
 
 
 def _window(edges: IntArray, method: Method) -> IntArray:

@@ -48,6 +48,8 @@ class Objects(ShortRepr):
         visible: float64 (N,), share of the object's silhouette that the image shows, in [0, 1]: what other things hide
             and what lies beyond the image's edge is not visible; NaN where unknown.
         masks: pixel masks, or None where the set has boxes only.
+        cuboid: float64 (N, 7), where it is in space: x, y, z of its centre, length, width, height, metres, in the
+            sensor's frame, and yaw, radians; None where the set has no cuboids.
     """
 
     frame: IntArray
@@ -57,6 +59,7 @@ class Objects(ShortRepr):
     distance: FloatArray
     visible: FloatArray
     masks: Masks | None = None
+    cuboid: FloatArray | None = None
 
     def __len__(self) -> int:
         """The number of objects."""
@@ -73,6 +76,7 @@ class Objects(ShortRepr):
         *,
         distance: npt.ArrayLike | None = None,
         visible: npt.ArrayLike | None = None,
+        cuboid: npt.ArrayLike | None = None,
     ) -> Objects:
         """Make a table from anything array-like; the rows are ordered by frame, stably.
 
@@ -84,6 +88,7 @@ class Objects(ShortRepr):
             masks: N pixel masks, or None.
             distance: (N,), from the camera to each object, metres, NaN where unknown; None: unknown for all.
             visible: (N,), share of each object that can be seen, in [0, 1], NaN where unknown; None: unknown for all.
+            cuboid: (N, 7), see the class; None: the set has no cuboids.
 
         Returns:
             The table.
@@ -99,6 +104,7 @@ class Objects(ShortRepr):
             np.asarray(unknown if distance is None else distance, np.float64).reshape(-1),
             np.asarray(unknown if visible is None else visible, np.float64).reshape(-1),
             masks,
+            _cuboids(cuboid),
         )
         return order_by_frame(table)
 
@@ -125,6 +131,7 @@ class Objects(ShortRepr):
             self.distance[rows],
             self.visible[rows],
             masks,
+            None if self.cuboid is None else self.cuboid[rows],
         )
 
 
@@ -133,7 +140,7 @@ class Predictions(ShortRepr):
     """N predicted things, ordered by frame.
 
     Attributes:
-        frame, class_id, box, masks: as in `Objects`.
+        frame, class_id, box, masks, cuboid: as in `Objects`.
         score: float64 (N,), in [0, 1].
     """
 
@@ -142,6 +149,7 @@ class Predictions(ShortRepr):
     box: FloatArray
     score: FloatArray
     masks: Masks | None = None
+    cuboid: FloatArray | None = None
 
     def __len__(self) -> int:
         """The number of predictions."""
@@ -155,6 +163,8 @@ class Predictions(ShortRepr):
         box: npt.ArrayLike,
         score: npt.ArrayLike,
         masks: Masks | None = None,
+        *,
+        cuboid: npt.ArrayLike | None = None,
     ) -> Predictions:
         """Make a table from anything array-like; the rows are ordered by frame, stably.
 
@@ -164,6 +174,7 @@ class Predictions(ShortRepr):
             box: (N, 4), x0, y0, x1, y1 in pixels.
             score: (N,), in [0, 1].
             masks: N pixel masks, or None.
+            cuboid: (N, 7), see `Objects`; None: the detector finds no cuboids.
 
         Returns:
             The table.
@@ -174,6 +185,7 @@ class Predictions(ShortRepr):
             np.asarray(box, np.float64).reshape(-1, 4),
             np.asarray(score, np.float64).reshape(-1),
             masks,
+            _cuboids(cuboid),
         )
         return order_by_frame(table)
 
@@ -192,7 +204,8 @@ class Predictions(ShortRepr):
             The rows in the given order.
         """
         masks = None if self.masks is None else self.masks.take(rows)
-        return Predictions(self.frame[rows], self.class_id[rows], self.box[rows], self.score[rows], masks)
+        cuboid = None if self.cuboid is None else self.cuboid[rows]
+        return Predictions(self.frame[rows], self.class_id[rows], self.box[rows], self.score[rows], masks, cuboid)
 
 
 @dataclass(frozen=True, repr=False)
@@ -212,6 +225,8 @@ class FrameSet:
         images: the images, None where the source has none.
         losses: what was left out while reading.
         detector: what made the predictions; None where there are none, or where it is not known.
+        cyclic: whether column 0 follows the last one, as in range images of a whole turn. A box or mask that goes on
+            there reaches over the right edge.
     """
 
     name: str
@@ -226,6 +241,7 @@ class FrameSet:
     images: Images | None = None
     losses: Losses = field(default_factory=Losses)
     detector: DetectorRecord | None = None
+    cyclic: bool = False
 
     def __post_init__(self) -> None:
         """Check that the arrays fit each other."""
@@ -450,15 +466,22 @@ def concatenate_tables(tables: Sequence[AnyTable]) -> AnyTable:
         tables: one or more, all of objects or all of predictions.
 
     Returns:
-        The table, ordered by frame; of one frame, the rows of earlier tables come first.
+        The table, ordered by frame; of one frame, the rows of earlier tables come first. It has cuboids where all
+        tables have.
     """
     kind = type(tables[0])
-    names = [column.name for column in fields(kind) if column.name != "masks"]
+    names = [column.name for column in fields(kind) if column.name not in {"masks", "cuboid"}]
+    cuboids = [table.cuboid for table in tables if table.cuboid is not None]
+    cuboid = np.concatenate(cuboids) if len(cuboids) == len(tables) else None
     masks = None
     if any(table.masks is not None for table in tables):
         masks = Masks.concatenate([Masks.none(len(t)) if t.masks is None else t.masks for t in tables])
     columns = {name: np.concatenate([getattr(table, name) for table in tables]) for name in names}
-    return order_by_frame(kind(**columns, masks=masks))
+    return order_by_frame(kind(**columns, masks=masks, cuboid=cuboid))
+
+
+def _cuboids(given: npt.ArrayLike | None) -> FloatArray | None:
+    return None if given is None else np.asarray(given, np.float64).reshape(-1, 7)
 
 
 def _renumbered(table: AnyTable, number: IntArray) -> AnyTable:

@@ -62,7 +62,7 @@ class Assignment(ShortRepr):
     false_positives: dict[int, int]
 
 
-def assign(frames: FrameSet, min_score: float, metric: str = "iou") -> Assignment:
+def assign(frames: FrameSet, min_score: float, metric: str = "iou", cuboid_iou: str = "3d") -> Assignment:
     """Assign predictions to objects one to one, per frame and class, so that the summed IoU is largest.
 
     Pairs without overlap are not assigned. Where several assignments are equally good, earlier rows are preferred.
@@ -71,6 +71,7 @@ def assign(frames: FrameSet, min_score: float, metric: str = "iou") -> Assignmen
         frames: a set with labels and predictions.
         min_score: predictions with a lower score do not take part.
         metric: a name in `metrics`.
+        cuboid_iou: IoU where objects and predictions have cuboids, "3d" or "bev".
 
     Raises:
         UsageError: there is no such metric.
@@ -80,7 +81,9 @@ def assign(frames: FrameSet, min_score: float, metric: str = "iou") -> Assignmen
         raise UsageError(f"metric {metric!r}: choose one of {', '.join(metrics)}")
     taking_part, chosen, predictions = participants(frames, min_score)
     objects = frames.objects
-    rows, columns, iou = overlapping_pairs(frames, np.flatnonzero(taking_part), chosen, by_class=True)
+    rows, columns, iou = overlapping_pairs(
+        frames, np.flatnonzero(taking_part), chosen, by_class=True, cuboid_iou=cuboid_iou
+    )
     partner, fit = _best_one_to_one(rows, columns, iou, len(objects), len(predictions))
     performance = metrics[metric](frames, partner, fit)
     return Assignment(performance, partner, taking_part, _left_over(frames, predictions, chosen, partner))
@@ -121,6 +124,29 @@ def assign_cpd(frames: FrameSet, min_score: float) -> Assignment:
         partner[row] = column
         performance[row] = iou[i] if objects.class_id[row] == predictions.class_id[column] else 0.0
     return Assignment(performance, partner, taking_part, _left_over(frames, predictions, chosen, partner))
+
+
+def with_object_classes(frames: FrameSet, min_score: float, cuboid_iou: str = "3d") -> FrameSet:
+    """Give the predictions of a detector that knows no classes the classes of the objects that they belong to.
+
+    Predictions are assigned to objects of any class, one to one, so that the summed IoU is largest. Assigning them
+    again class by class gives the same pairs. What belongs to no object keeps its class.
+
+    Args:
+        frames: a set with labels and predictions.
+        min_score: predictions with a lower score do not take part.
+        cuboid_iou: see `assign`.
+    """
+    taking_part, chosen, predictions = participants(frames, min_score)
+    objects = frames.objects
+    rows, columns, iou = overlapping_pairs(
+        frames, np.flatnonzero(taking_part), chosen, by_class=False, cuboid_iou=cuboid_iou
+    )
+    partner, _ = _best_one_to_one(rows, columns, iou, len(objects), len(predictions))
+    class_id = predictions.class_id.copy()
+    found = partner >= 0
+    class_id[partner[found]] = objects.class_id[found]
+    return replace(frames, predictions=replace(predictions, class_id=class_id))
 
 
 def participants(frames: FrameSet, min_score: float) -> tuple[BoolArray, IntArray, Predictions]:

@@ -37,7 +37,7 @@ class Confusion:
         return out
 
 
-def confusion(frames: FrameSet, min_score: float) -> Confusion:
+def confusion(frames: FrameSet, min_score: float, cuboid_iou: str = "3d") -> Confusion:
     """Match predictions to objects by place alone, whatever their classes, and count the pairs of classes.
 
     Pairs of one frame with an IoU of at least SAME_PLACE are matched one to one, the largest IoU first; of equal ones
@@ -46,6 +46,7 @@ def confusion(frames: FrameSet, min_score: float) -> Confusion:
     Args:
         frames: a set with labels and predictions; frames that lack either do not count.
         min_score: predictions with a lower score do not count.
+        cuboid_iou: IoU where objects and predictions have cuboids, "3d" or "bev".
 
     Raises:
         CrowdedFrameError: too many boxes of a frame lie above each other.
@@ -53,7 +54,7 @@ def confusion(frames: FrameSet, min_score: float) -> Confusion:
     taking_part, chosen, predictions = participants(frames, min_score)
     objects = frames.objects
     taken = np.flatnonzero(taking_part)
-    rows, columns, iou = overlapping_pairs(frames, taken, chosen, by_class=False)
+    rows, columns, iou = overlapping_pairs(frames, taken, chosen, by_class=False, cuboid_iou=cuboid_iou)
     near = iou >= SAME_PLACE
     rows, columns, iou = rows[near], columns[near], iou[near]
     unlike = objects.class_id[rows] != predictions.class_id[columns]

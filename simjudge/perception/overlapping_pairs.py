@@ -28,14 +28,15 @@ class CrowdedFrameError(SimjudgeError):
 
 
 def overlapping_pairs(
-    frames: FrameSet, rows: IntArray, columns: IntArray, *, by_class: bool
+    frames: FrameSet, rows: IntArray, columns: IntArray, *, by_class: bool, cuboid_iou: str = "3d"
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """All pairs of an object and a prediction of one frame that overlap.
+    """All pairs of an object and a prediction of one frame that overlap: in space where both have cuboids.
 
     Args:
         frames: a set with labels and predictions.
         rows, columns: which objects and which predictions take part, row numbers.
         by_class: only pairs of one class.
+        cuboid_iou: IoU of cuboids, "3d" or "bev", see `simjudge.perception.cuboid_iou`.
 
     Returns:
         P rows of objects, P rows of predictions, and the IoU of each pair, in (0, 1].
@@ -50,6 +51,12 @@ def overlapping_pairs(
     if by_class:
         key_rows = key_rows * len(classes) + np.searchsorted(classes, objects.class_id[rows])
         key_columns = key_columns * len(classes) + np.searchsorted(classes, predictions.class_id[columns])
+    if objects.cuboid is not None and predictions.cuboid is not None:
+        from simjudge.perception.cuboid_iou import overlapping_cuboids  # noqa: PLC0415 - numba is slow to import
+
+        solids = objects.cuboid[rows], predictions.cuboid[columns]
+        i, j, iou = overlapping_cuboids(*solids, (key_rows, key_columns), cuboid_iou)
+        return rows[i], columns[j], iou
     kept: list[tuple[IntArray, IntArray, FloatArray]] = []
     for candidates in _candidates(objects, predictions, (rows, columns), (key_rows, key_columns)):
         _refuse_crowd(frames, candidates)

@@ -48,7 +48,7 @@ def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, 
         method: says which predictions take part, and how they are assigned.
         metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
         losses: grows by the frames that lack labels or predictions.
-        precision: also compute average precision.
+        precision: also compute average precision, which sets with cuboids do not have.
 
     Raises:
         SimjudgeError: there are no predictions, no labels, or no frame has both.
@@ -65,7 +65,7 @@ def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, 
     if len(taken.objects) == 0:
         raise SimjudgeError(f"{frames.name}: no labelled object is in a frame that has predictions")
     assignment = object_performance(taken, method, metric)
-    if not precision:
+    if not precision or taken.objects.cuboid is not None:
         return JudgedSet(taken, assignment)
     from simjudge.perception.average_precision import average_precision  # noqa: PLC0415 - slow to import
 
@@ -81,13 +81,15 @@ def object_performance(frames: FrameSet, method: Method, metric: str) -> Assignm
         metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
 
     Raises:
-        UsageError: the metric is not "iou", and the method is that of the authors' tool, which has no other.
+        UsageError: the metric is not "iou", or the objects have cuboids, and the method is that of the authors' tool.
     """
+    if method.integer_boxes and frames.objects.cuboid is not None:
+        raise UsageError("preset cpd: is the authors' tool, which knows boxes in pictures alone")
     if method.integer_boxes and metric != "iou":
         raise UsageError(f"metric {metric!r}: preset cpd is the authors' tool, whose performance is the IoU alone")
     if method.integer_boxes:
         return assign_cpd(frames, method.min_score)
-    return assign(frames, method.min_score, metric)
+    return assign(frames, method.min_score, metric, method.cuboid_iou)
 
 
 def require_labels(frames: FrameSet) -> None:

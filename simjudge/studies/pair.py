@@ -95,7 +95,8 @@ def compare_pair(
     numbers = _numbers(a, b, results, overall)
     if precision:
         numbers["confusion"] = {
-            which: confusion(judged.frames, method.min_score).content() for which, judged in (("a", a), ("b", b))
+            which: confusion(judged.frames, method.min_score, method.cuboid_iou).content()
+            for which, judged in (("a", a), ("b", b))
         }
     if settings.paired:
         _add_pointwise(a, b, numbers)

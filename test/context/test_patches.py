@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from simjudge.context.method import Method
 from simjudge.context.patches import label_contexts, object_contexts
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.masks import Masks
 
 
 @settings(max_examples=100, deadline=None)
@@ -72,3 +75,39 @@ def test_label_patches_become_one_plane_a_class():
         planes = contexts.planes(i, (9, 11))
         for k in range(4):
             np.testing.assert_array_equal(planes.get(k, np.zeros((9, 11), bool)), (patches[i] == k) & valid[i])
+
+
+def turned_set(columns, width=50):
+    """Random boxes and masks of two cyclic frames, all moved to the right around the turn."""
+    random = np.random.default_rng(8)
+    count = 24
+    box = np.column_stack([random.integers(0, width, count), random.integers(0, 10, count)] * 2).astype(float)
+    box[:, 2:] += np.column_stack([random.integers(1, 30, count), random.integers(1, 6, count)])
+    crops = [random.random((int(b[3] - b[1]), int(b[2] - b[0]))) < 0.7 if random.random() < 0.5 else None for b in box]
+    box[:, ::2] += ((box[:, 0] + columns) % width - box[:, 0])[:, None]
+    masks = Masks.from_crops(crops, box[:, :2].astype(int))
+    objects = Objects.build(np.arange(count) // 12, random.integers(0, 3, count), box, masks=masks)
+    return replace(FrameSet.build("turn", [[width, 12]] * 2, objects), cyclic=True)
+
+
+@pytest.mark.parametrize("patch", [(8, 16), (12, 50), (3, 1)])
+def test_contexts_of_a_turn_do_not_depend_on_where_it_begins(patch):
+    made = [turned_set(columns) for columns in (0, 1, 17, 49)]
+    contexts = [object_contexts(frames, Method(patch=patch), np.arange(24)) for frames in made]
+    assert contexts[0].area.sum() > 0
+    for other in contexts[1:]:
+        np.testing.assert_array_equal(other.plane_class, contexts[0].plane_class)
+        np.testing.assert_array_equal(other.words, contexts[0].words)
+        np.testing.assert_array_equal(other.area, contexts[0].area)
+    flat = object_contexts(replace(made[0], cyclic=False), Method(patch=patch), np.arange(24))
+    assert flat.area.sum() < contexts[0].area.sum()
+
+
+@pytest.mark.parametrize(
+    ("anchor", "columns"), [(0, [1, 4, 5, 6, 7, 10, 11]), (1, [0, 1, 2, 5, 6]), (2, [6, 9, 10, 11])]
+)
+def test_a_patch_shows_what_is_behind_the_seam(anchor, columns):
+    objects = Objects.build([0, 0, 0], [1, 1, 1], [[98, 2, 102, 4], [4, 2, 6, 4], [95, 2, 96, 4]])
+    frames = replace(FrameSet.build("turn", [[100, 6]], objects), cyclic=True)
+    plane = object_contexts(frames, Method(patch=(2, 12)), np.array([anchor])).planes(0, (2, 12))[1]
+    assert plane.any(0).nonzero()[0].tolist() == columns

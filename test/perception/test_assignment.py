@@ -3,6 +3,7 @@
 import itertools
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet, Objects, Predictions, concatenate_tables
 from simjudge.core.masks import Masks
 from simjudge.perception.assignment import (
     _dense_assignment,
@@ -20,8 +21,10 @@ from simjudge.perception.assignment import (
     assign,
     assign_cpd,
     metrics,
+    with_object_classes,
 )
 from simjudge.perception.confusion import confusion
+from simjudge.perception.cuboid_iou import cuboid_iou_table
 from simjudge.perception.iou import pair_iou
 from simjudge.perception.overlapping_pairs import MOST_PAIRS, CrowdedFrameError, overlapping_pairs
 
@@ -339,3 +342,48 @@ def test_a_few_large_boxes_do_not_make_it_all_pairs():
         every = pair_iou(frames.objects, frames.predictions, np.full(20_003, row), np.arange(20_003))
         assert columns[rows == row].tolist() == np.flatnonzero(every > 0).tolist()
         assert iou[rows == row].tolist() == every[every > 0].tolist()
+
+
+def cuboid_set(seed, classes=2):
+    """Two scans with cuboids; all boxes are empty, so that only cuboids can have been looked at."""
+    rng = np.random.default_rng(seed)
+
+    def rows(count):
+        place = np.column_stack([rng.uniform(0, 5, (count, 2)), rng.uniform(0, 1, count)])
+        cuboid = np.column_stack([place, rng.uniform(1, 4, (count, 3)), rng.uniform(-4, 4, count)])
+        return rng.integers(0, 2, count), rng.integers(0, classes, count), np.zeros((count, 4)), cuboid
+
+    frame, kind, box, cuboid = rows(5)
+    objects = Objects.build(frame, kind, box, cuboid=cuboid)
+    frame, kind, box, cuboid = rows(6)
+    found = Predictions.build(frame, kind, box, rng.uniform(size=6), cuboid=cuboid)
+    return FrameSet.build("made", [(90, 9)] * 2, objects, found)
+
+
+@pytest.mark.parametrize("kind", ["3d", "bev"])
+@pytest.mark.parametrize("seed", range(6))
+def test_cuboids_are_assigned_by_their_own_iou(seed, kind):
+    frames = cuboid_set(seed)
+    objects, predictions = frames.objects, frames.predictions
+    found = assign(frames, 0.2, "iou", kind)
+    table = cuboid_iou_table(objects.cuboid, predictions.cuboid, kind)
+    table[:, predictions.score < 0.2] = 0
+    one = [objects.frame[:, None] == predictions.frame, objects.class_id[:, None] == predictions.class_id]
+    assert found.performance.sum() == pytest.approx(best_sum(np.where(one[0] & one[1], table, 0)))
+    matched = found.prediction >= 0
+    np.testing.assert_allclose(found.performance[matched], table[matched, found.prediction[matched]])
+
+    classless = with_object_classes(replace(frames, class_names={}), 0.2, kind)
+    anything = assign(classless, 0.2, "iou", kind)
+    assert anything.performance.sum() == pytest.approx(best_sum(np.where(one[0], table, 0)))
+    assert sum(anything.false_positives.values()) == (predictions.score >= 0.2).sum() - (anything.prediction >= 0).sum()
+
+
+def test_cuboids_of_every_part_are_kept():
+    frames = cuboid_set(1)
+    parts = [frames.take([i]) for i in (0, 1)]
+    joined = concatenate_tables([replace(part.objects, frame=part.objects.frame + i) for i, part in enumerate(parts)])
+    np.testing.assert_array_equal(joined.cuboid, frames.objects.cuboid)
+    mixed = concatenate_tables([frames.objects, replace(frames.objects, cuboid=None)])
+    assert mixed.cuboid is None
+    assert len(mixed) == 10

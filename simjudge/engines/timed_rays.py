@@ -1,16 +1,18 @@
 """Rays that start at different times, against things some of which move meanwhile: what a turning lidar needs.
 
-What never moves is searched by whatever the engine searches with. What can move is searched here, each ray in each
-thing's own frame at the ray's own time: no pose is rounded to a common instant.
+What rests is searched by whatever the engine searches with. What moves is searched here, each ray in each thing's own
+frame at the ray's own time: no pose is rounded to a common instant.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from simjudge.core.errors import UsageError
@@ -18,6 +20,7 @@ from simjudge.core.frames import FloatArray
 from simjudge.engines.bvh import DEPTH, enters, grow, grow_forest, make_ray, search_thing
 from simjudge.engines.contract import STANDING, BodyMotion, Hits
 from simjudge.geometry.keyframes import Keyframes, place_body
+from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Thing
 
 _NEAREST = True
@@ -25,27 +28,36 @@ _NEAREST = True
 _BATCH = 1 << 13
 """Rays that one thread searches at a time."""
 
-CastStill = Callable[[FloatArray, FloatArray], Hits]
-"""From origins and directions (N, 3) to the first hits among what never moves, with its index among all things."""
+CastResting = Callable[[FloatArray, FloatArray], Hits]
+"""From origins and directions (N, 3) to the first hits among what rests, with its index among all things."""
+PlaceResting = Callable[[Sequence[int], Sequence[Pose | None]], None]
+"""Puts things, by their indices, where they rest during the next rays, or takes away (None) those that move."""
 
 
 class TimedRays:
     """Casts timed rays at the things of a scene."""
 
-    def __init__(self, things: Sequence[Thing], cast_still: CastStill) -> None:
-        """Take the things; those whose motion is "static" are left to `cast_still`.
+    def __init__(
+        self, things: Sequence[Thing], cast_resting: CastResting, place_resting: PlaceResting | None = None
+    ) -> None:
+        """Take the things, where the scene has them.
 
         Args:
             things: all of them, in the order of the engine's `names`.
-            cast_still: searches what never moves.
+            cast_resting: searches what rests.
+            place_resting: says to it what rests where; None: it knows only those whose motion is "static".
         """
-        self._cast_still = cast_still
+        self._cast_resting, self._place_resting = cast_resting, place_resting
         self._index = {thing.name: index for index, thing in enumerate(things)}
-        self._moving = [index for index, thing in enumerate(things) if thing.motion != "static"]
-        self._things = [things[index] for index in self._moving]
-        self._below = grow_forest([thing.mesh for thing in self._things]).below
+        self._movable = [index for index, thing in enumerate(things) if thing.motion != "static"]
+        self._row = {things[index].name: row for row, index in enumerate(self._movable)}
+        movable = [things[index] for index in self._movable]
+        self._position = np.array([thing.pose.position for thing in movable]).reshape(-1, 3)
+        self._orientation = np.array([thing.pose.orientation for thing in movable]).reshape(-1, 4)
+        self._resting = np.hstack([self._position, self._orientation])
+        self._below = grow_forest([thing.mesh for thing in movable]).below
         # A sphere about its origin holds a thing however it is turned.
-        vertices = [thing.mesh.vertices for thing in self._things]
+        vertices = [thing.mesh.vertices for thing in movable]
         self._radius = np.array([np.linalg.norm(each, axis=1).max(initial=0.0) for each in vertices])
 
     def cast(
@@ -64,21 +76,23 @@ class TimedRays:
         Raises:
             UsageError: the motion names something that cannot move.
         """
-        hits = self._cast_still(origins, directions)
-        if not self._moving or not len(origins):
-            return hits
         keyframes = self._all_keyframes(motion)
-        margin = self._radius * (1 + 1e-9)
-        low = keyframes.position.min(0) - margin[:, None]
-        high = keyframes.position.max(0) + margin[:, None]
+        moving = self._moving(keyframes)
+        hits = self._cast_resting(origins, directions)
+        if not len(moving) or not len(origins):
+            return hits
+        margin = self._radius[moving, None] * (1 + 1e-9)
+        low = keyframes.position[:, moving].min(0) - margin
+        high = keyframes.position[:, moving].max(0) + margin
+        top = grow(low, high)
+        top = top._replace(order=moving[top.order])
         shared = len(origins) // len(times)
-        work = (tuple(grow(low, high)), self._below, keyframes.arrays())
-        moving = np.array(self._moving, np.int64)
+        work = (tuple(top), self._below, keyframes.arrays(), np.array(self._movable, np.int64))
 
         def search(begin: int) -> None:
             rows = slice(begin, begin + _BATCH)
             _search_timed(
-                origins[rows], directions[rows], times, shared, begin, *work, moving,
+                origins[rows], directions[rows], times, shared, begin, *work,
                 hits.distance[rows], hits.thing[rows], hits.normal[rows],
             )  # fmt: skip
 
@@ -88,22 +102,37 @@ class TimedRays:
         return hits
 
     def _all_keyframes(self, motion: BodyMotion) -> Keyframes:
-        """Poses of everything that can move, in the order of `self._things`."""
-        given = motion.keyframes
-        row = {name: number for number, name in enumerate(motion.names)}
-        unknown = [name for name in motion.names if self._index.get(name) not in self._moving]
+        """Poses of everything that can move, in the order of `self._movable`."""
+        unknown = [name for name in motion.names if name not in self._row]
         if unknown:
             what = "stands for ever" if unknown[0] in self._index else "is not in the scene"
             raise UsageError(f"body {unknown[0]!r} {what}: it cannot move")
-        count = len(given.time)
-        position, orientation = np.empty((count, len(self._things), 3)), np.empty((count, len(self._things), 4))
-        for number, thing in enumerate(self._things):
-            if thing.name in row:
-                position[:, number] = given.position[:, row[thing.name]]
-                orientation[:, number] = given.orientation[:, row[thing.name]]
-            else:
-                position[:, number], orientation[:, number] = thing.pose.position, thing.pose.orientation
+        given, rows = motion.keyframes, [self._row[name] for name in motion.names]
+        position = np.repeat(self._position[None], len(given.time), 0)
+        orientation = np.repeat(self._orientation[None], len(given.time), 0)
+        position[:, rows], orientation[:, rows] = given.position, given.orientation
         return Keyframes(given.time, position, orientation)
+
+    def _moving(self, keyframes: Keyframes) -> npt.NDArray[np.int64]:
+        """Rows of what is searched here; all else is put where it rests."""
+        if self._place_resting is None:
+            return np.arange(len(self._movable))
+        poses = np.concatenate([keyframes.position, keyframes.orientation], 2)
+        moves = (poses != poses[0]).any((0, 2))
+        resting = np.where(moves[:, None], np.nan, poses[0])
+        changed = np.flatnonzero(((resting != self._resting) & ~(np.isnan(resting) & np.isnan(self._resting))).any(1))
+        if len(changed):
+            self._resting = resting
+            self._place_resting(
+                [self._movable[row] for row in changed], [_pose(resting[row].tolist()) for row in changed]
+            )
+        return np.flatnonzero(moves)
+
+
+def _pose(numbers: Sequence[float]) -> Pose | None:
+    """Position and orientation as a pose; None where they are NaN."""
+    x, y, z, qx, qy, qz, qw = numbers
+    return None if math.isnan(x) else Pose((x, y, z), (qx, qy, qz, qw))
 
 
 @njit(cache=True, nogil=True)

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.capture.ground_truth import Labelling, ground_truth
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.engines.contract import BodyMotion, SceneState
+from simjudge.engines.contract import STANDING, BodyMotion, SceneState
 from simjudge.engines.registry import ENGINES
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
@@ -381,6 +381,31 @@ class EngineContract:
             cosine = np.abs(np.einsum("ni,ni->n", rays[rows], then.normal))[both]
             assert np.abs((found.distance[rows][both] - then.distance[both]) * cosine).max() < 1e-5
             assert np.abs(found.normal[rows][both] - then.normal[both]).max() < 1e-4
+
+    def test_timed_rays_see_what_has_come_to_rest_where_it_rests(self, engine):
+        """Turn by turn the same as rays that are all cast with the bodies where they rest by then."""
+        rays = np.random.default_rng(6).normal((1.5, 0, -0.3), size=(2000, 3))
+        rays /= np.linalg.norm(rays, axis=1, keepdims=True)
+        origins, times = np.tile(CAMERA.position, (2000, 1)), np.zeros(2000)
+        here, there = Pose.from_euler(1, -0.5, 0.1, yaw=0.4), Pose.from_euler(1.5, 0.6, 0, pitch=0.3)
+        away = Pose((-2, 0, 0))
+        # Red and crate move, one rests, both rest, they have changed places, all is where the scene has it.
+        for red, crate in [
+            ((away, here), (there, away)), ((here, here), (there, away)), ((here, here), (away, away)),
+            ((there, there), (here, here)), (None, None),
+        ]:  # fmt: skip
+            motion, bodies = STANDING, {}
+            if red is not None:
+                motion = BodyMotion(("red", "crate"), Keyframes.build([-0.1, 0.0], [*zip(red, crate, strict=True)]))
+                bodies = {"red": red[1], "crate": crate[1]}
+            found, then = engine.cast_timed_rays(origins, rays, times, motion), engine.cast_rays(origins, rays, bodies)
+            same = found.thing == then.thing
+            assert same.mean() > 0.999, "but for rays that graze an edge"
+            both = same & np.isfinite(then.distance)
+            assert {engine.names[k] for k in then.thing[both]} >= {"floor", "wall", "green"}
+            cosine = np.abs(np.einsum("ni,ni->n", rays, then.normal))[both]
+            assert np.abs((found.distance[both] - then.distance[both]) * cosine).max() < 1e-5
+            assert np.abs(found.normal[both] - then.normal[both]).max() < 1e-4
 
     def test_what_stands_for_ever_cannot_move_under_timed_rays(self, engine):
         ray = (np.zeros((1, 3)), np.array([[0.0, 0.0, -1.0]]), np.zeros(1))

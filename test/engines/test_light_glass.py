@@ -7,7 +7,7 @@ import pytest
 from light_scenes import ball, flat, lamp, looking, narrow, plain, scene, sheet, thing, white
 from trimesh import creation
 
-from simjudge.engines.default.still_rays import StillRays
+from simjudge.engines.default.resting_rays import RestingRays
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Paint, Surface
 from simjudge.scene.surfaces import as_lidars_meet_it
@@ -151,7 +151,7 @@ def test_lidars_pass_clear_glass_unless_it_has_a_reflectance():
         (slab(0.1, white()), 1.95),
         (replace(slab(0.1), paint=half), 3),
     ):
-        rays = StillRays([as_lidars_meet_it(each) for each in (pane, floor)])
+        rays = RestingRays([as_lidars_meet_it(each) for each in (pane, floor)])
         hits = rays.cast(*down)
         rays.close()
         assert hits.distance[0] == pytest.approx(distance)

@@ -13,7 +13,7 @@ import numpy as np
 from simjudge.core.frames import FloatArray
 from simjudge.engines.bvh import grow, grow_forest, search
 from simjudge.engines.contract import Hits
-from simjudge.engines.timed_rays import CastStill
+from simjudge.engines.timed_rays import CastResting
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh, Thing
 
@@ -64,7 +64,7 @@ class MeshRays:
         return Hits(distance, np.where(hit, thing, -1), normal)
 
 
-def still_rays(things: Sequence[Thing]) -> CastStill:
+def still_rays(things: Sequence[Thing]) -> CastResting:
     """A search among the things that never move.
 
     Args:

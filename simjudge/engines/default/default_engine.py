@@ -24,7 +24,7 @@ from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
 if TYPE_CHECKING:
     from simjudge.engines.default.light import Light
-    from simjudge.engines.default.still_rays import StillRays
+    from simjudge.engines.default.resting_rays import RestingRays
     from simjudge.engines.timed_rays import TimedRays
 
 
@@ -50,7 +50,7 @@ class DefaultEngine:
         self.things = (*scene.things, *self._car)
         self.names = tuple(thing.name for thing in self.things)
         self._light: Light | None = None
-        self._still: StillRays | None = None
+        self._resting: RestingRays | None = None
         self._timed: TimedRays | None = None
 
     @property
@@ -124,20 +124,20 @@ class DefaultEngine:
         """What rays hit first, each at its own time: see `Engine.cast_timed_rays`."""
         self._moved()
         if self._timed is None:
-            from simjudge.engines.default.still_rays import StillRays  # noqa: PLC0415 - as Light below
+            from simjudge.engines.default.resting_rays import RestingRays  # noqa: PLC0415 - as Light below
             from simjudge.engines.timed_rays import TimedRays  # noqa: PLC0415 - compiles its loops
 
             met = [as_lidars_meet_it(thing) for thing in self.things]
-            self._still = StillRays(met)
-            self._timed = TimedRays(met, self._still.cast)
+            self._resting = RestingRays(met)
+            self._timed = TimedRays(met, self._resting.cast, self._resting.place)
         return self._timed.cast(origins, directions, times, motion)
 
     def close(self) -> None:
         """Give back what it holds."""
-        for held in (self._light, self._still):
+        for held in (self._light, self._resting):
             if held is not None:
                 held.close()
-        self._bodies = self._light = self._still = self._timed = None
+        self._bodies = self._light = self._resting = self._timed = None
 
     def _moved(self) -> Bodies:
         if self._bodies is None:

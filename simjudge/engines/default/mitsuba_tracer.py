@@ -106,13 +106,13 @@ class MitsubaTracer:
     def decimal(self, integer: Any) -> Any:
         return mi.Float(integer)
 
-    def hit(self, origin: Any, direction: Any, active: Any) -> Hit:
+    def hit(self, origin: Any, direction: Any, active: Any, *, together: bool = True) -> Hit:
         first, *more = self._trees
-        found, valid = first.first(mi.Ray3f(origin, direction), active)
+        found, valid = first.first(mi.Ray3f(origin, direction), active, together=together)
         shape, prim, uv, reach = found.shape, found.prim_index, found.prim_uv, found.t
         for tree in more:
             distance = dr.select(valid, reach, dr.inf)
-            other, nearer = tree.first(mi.Ray3f(origin, direction, distance, 0.0, []), active)
+            other, nearer = tree.first(mi.Ray3f(origin, direction, distance, 0.0, []), active, together=together)
             shape, prim = dr.select(nearer, other.shape, shape), dr.select(nearer, other.prim_index, prim)
             uv, reach = dr.select(nearer, other.prim_uv, uv), dr.select(nearer, other.t, reach)
             valid = valid | nearer
@@ -167,10 +167,10 @@ class _Tree:
         if vertices:
             self._parameters.update()
 
-    def first(self, ray: Any, active: Any) -> tuple[Any, Any]:
+    def first(self, ray: Any, active: Any, *, together: bool) -> tuple[Any, Any]:
         if self._empty:
             return dr.zeros(mi.PreliminaryIntersection3f, dr.width(ray.d)), mi.Bool(False)  # noqa: FBT003
-        found = self._scene.ray_intersect_preliminary(ray, coherent=True, active=active)
+        found = self._scene.ray_intersect_preliminary(ray, coherent=together, active=active)
         return found, found.is_valid() & active
 
     def any(self, ray: Any, active: Any, *, together: bool) -> Any:

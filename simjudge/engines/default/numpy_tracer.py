@@ -96,7 +96,7 @@ class NumpyTracer:
     def decimal(self, integer: Any) -> Any:
         return np.asarray(integer).astype(np.float32)
 
-    def hit(self, origin: Any, direction: Any, active: Any) -> Hit:
+    def hit(self, origin: Any, direction: Any, active: Any, *, together: bool = True) -> Hit:  # noqa: ARG002
         count = direction.shape[1]
         distance, thing, face, b1, b2 = self._search(self._top, origin, direction, np.full(count, np.inf), active)
         # Trees have their own order of the faces.

@@ -209,13 +209,15 @@ class Tracer(Protocol):
             Number.
         """
 
-    def hit(self, origin: Any, direction: Any, active: Any) -> Hit:
+    def hit(self, origin: Any, direction: Any, active: Any, *, together: bool = True) -> Hit:
         """What rays hit first; those that are not active hit nothing.
 
         Args:
             origin: vector, world, metres.
             direction: vector, unit, world.
             active: mask.
+            together: neighbouring rays have nearly the same direction, as a camera's have, which suits a search in
+                packets.
 
         Returns:
             What each ray hits.

@@ -1,0 +1,67 @@
+"""How objects are followed through pictures, each setting declared once (see `simjudge.core.settings`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from simjudge.core.settings import setting
+from simjudge.perception.detector_settings import DetectorSettings
+
+FOLLOW_AUTO = "auto"
+"""The model's finds where one is named, else labels where both sets have them, else predictions."""
+FOLLOW_LABELS = "labels"
+"""Labelled objects are followed."""
+FOLLOW_PREDICTIONS = "predictions"
+"""Predictions are followed: made earlier, or by the model."""
+SAME_AUTO = "auto"
+"""By instance number where all labels of both sets have one and classes agree, else by track."""
+SAME_INSTANCE = "instance"
+"""Objects of one instance number are the same."""
+SAME_TRACK = "track"
+"""Objects are followed from frame to frame, and tracks of both sets assigned to each other."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraObjectSettings(DetectorSettings):
+    """How objects are found in pictures, followed, and matched between a real and a virtual camera.
+
+    Attributes:
+        model: a detector to run on both sets.
+        follow: FOLLOW_AUTO, FOLLOW_LABELS or FOLLOW_PREDICTIONS.
+        same_by: SAME_AUTO, SAME_INSTANCE or SAME_TRACK.
+        min_score: predictions with a lower score are left out.
+        track_gap: seconds that a track outlives without a sighting.
+        track_reach: how far from its expected place an object may be found again, diagonals of its box.
+        track_frames: tracks seen in fewer frames are left out.
+        match_distance: distance at which two tracks are no longer alike, share of the picture's diagonal.
+        frame_rate: frames a second of sets without stamps.
+    """
+
+    model: Path | None = setting(
+        None, "Detector to run on both sets: .onnx, .pt, .yaml with colour thresholds, or one of simjudge's by name."
+    )
+    follow: str = setting(
+        FOLLOW_AUTO,
+        "What is followed through the pictures: labels, predictions (made earlier, or by --model), or auto: what"
+        " --model finds where it is given, else labels where both sets have them, else predictions.",
+        choices=(FOLLOW_AUTO, FOLLOW_LABELS, FOLLOW_PREDICTIONS),
+    )
+    same_by: str = setting(
+        SAME_AUTO,
+        "How an object of both sets is known to be the same: instance (the number in the labels), track (followed from"
+        " frame to frame, then assigned over the whole track), or auto: instance where all labels have one.",
+        choices=(SAME_AUTO, SAME_INSTANCE, SAME_TRACK),
+    )
+    min_score: float = setting(0.25, "Score below which predictions are ignored.", low=0, high=1)
+    track_gap: float = setting(0.5, "Time that a track outlives without a sighting.", unit="s", low=0)
+    track_reach: float = setting(
+        1.0, "Distance from its expected place at which an object is found again, in diagonals of its box.", low=0
+    )
+    track_frames: int = setting(3, "Frames in which a track must be seen; shorter ones are left out.", low=1)
+    match_distance: float = setting(
+        0.1, "Distance at which tracks of the two sets are no longer alike, in diagonals of the picture.", low=0
+    )
+    frame_rate: float | None = setting(
+        None, "Rate of the frames of sets without stamps.", unit="1/s", low=1e-3, high=1e6
+    )

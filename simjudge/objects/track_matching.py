@@ -1,0 +1,106 @@
+"""Which track of a real camera and which of a virtual one are the same object."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from simjudge.core.frames import FloatArray, FrameSet, IntArray
+from simjudge.objects.tracking import Tracks
+
+LEAST_SIMILARITY = 0.05
+"""Two tracks that are less alike are no pair."""
+
+Pairs = list[tuple[int, int]]
+"""Tracks of the real and of the virtual set that are the same object."""
+
+
+def pair_instances(real: Tracks, virtual: Tracks) -> Pairs:
+    """Pair tracks of one instance number.
+
+    Args:
+        real, virtual: tracks by instance number.
+
+    Returns:
+        The pairs, in the order of the real tracks.
+    """
+    place = {name: i for i, name in enumerate(virtual.name)}
+    return [(i, place[name]) for i, name in enumerate(real.name) if name in place]
+
+
+def nearest_frames(stamp: IntArray, other: IntArray) -> IntArray:
+    """Find the frame of another set that belongs to each frame of a set: the nearest in time.
+
+    Args:
+        stamp: int64 (F,), nanoseconds, ascending.
+        other: int64 (G,), nanoseconds, ascending.
+
+    Returns:
+        int64 (F,), the frame of the other set; -1 where it is farther than half a period of the slower set (the median
+        distance of its frames).
+    """
+    after = np.clip(np.searchsorted(other, stamp), 1, max(1, len(other) - 1))
+    pair = np.stack([after - 1, np.minimum(after, len(other) - 1)])
+    apart = np.abs(other[pair] - stamp)
+    nearest = pair[apart.argmin(0), np.arange(len(stamp))]
+    periods = [float(np.median(np.diff(s))) for s in (stamp, other) if len(s) > 1]
+    return np.where(apart.min(0) <= max(periods, default=0.0) / 2, nearest, -1)
+
+
+def pair_tracks(
+    real: Tracks, virtual: Tracks, real_frames: FrameSet, virtual_frames: FrameSet, distance: float
+) -> Pairs:
+    """Pair tracks over their whole length by the Hungarian method.
+
+    Two tracks of one class are alike by the sum of 1 - d / D over the frames that show both, over the number of frames
+    that show either: d is how far their centroids lie apart, D is `distance`, both in diagonals of the picture, so that
+    cameras of different resolution can be paired. It is the spatio-temporal IoU of tracks with closeness in the place
+    of overlap, so that thin objects and cameras aligned differently are paired, too.
+
+    Args:
+        real, virtual: the tracks.
+        real_frames, virtual_frames: their sets, ordered by time.
+        distance: at which two centroids are no longer alike, diagonals of the picture.
+
+    Returns:
+        The pairs, in the order of the real tracks; none that is less alike than `LEAST_SIMILARITY`.
+    """
+    if not len(real) or not len(virtual):
+        return []
+    alike = track_similarity(real, virtual, real_frames, virtual_frames, distance)
+    i, j = linear_sum_assignment(alike, maximize=True)
+    return [(int(a), int(b)) for a, b in zip(i, j, strict=True) if alike[a, b] >= LEAST_SIMILARITY]
+
+
+def track_similarity(
+    real: Tracks, virtual: Tracks, real_frames: FrameSet, virtual_frames: FrameSet, distance: float
+) -> FloatArray:
+    """How alike each real and each virtual track are: see `pair_tracks`.
+
+    Args:
+        real, virtual, real_frames, virtual_frames, distance: as for `pair_tracks`.
+
+    Returns:
+        float64 (T, U), in [0, 1]; 0 for tracks of different classes.
+    """
+    partner = nearest_frames(real_frames.stamp, virtual_frames.stamp)
+    common = (partner >= 0) & real.sightings.looked_at & virtual.sightings.looked_at[partner]
+    a = _centroids(real, real_frames)[:, common]
+    b = _centroids(virtual, virtual_frames)[:, partner[common]]
+    same_class = np.array(real.class_name)[:, None] == np.array(virtual.class_name)[None, :]
+    out = np.zeros((len(real), len(virtual)))
+    for i, j in np.argwhere(same_class):
+        apart = np.linalg.norm(a[i] - b[j], axis=1)
+        both = np.isfinite(apart)
+        closeness = np.maximum(0.0, 1 - apart[both] / distance) if distance > 0 else (apart[both] == 0)
+        either = np.isfinite(a[i, :, 0]) | np.isfinite(b[j, :, 0])
+        out[i, j] = closeness.sum() / max(1, int(either.sum()))
+    return out
+
+
+def _centroids(tracks: Tracks, frames: FrameSet) -> FloatArray:
+    """Centroids by track and frame, (T, F, 2), diagonals of the picture from its upper left; NaN where not seen."""
+    rows = tracks.by_frame()
+    diagonal = np.linalg.norm(frames.size.astype(np.float64), axis=1)
+    centroid = np.concatenate([tracks.sightings.centroid, np.full((1, 2), np.nan)])
+    return np.asarray(centroid[rows] / diagonal[None, :, None])

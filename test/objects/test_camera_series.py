@@ -1,0 +1,135 @@
+"""A real and a virtual camera on the same objects, end to end."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from moving_boxes import moving_set, stamps, steady
+
+from simjudge import read
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FrameSet, Predictions
+from simjudge.objects.camera_series import camera_series
+from simjudge.objects.camera_settings import CameraObjectSettings
+from simjudge.objects.series import WHOLE
+
+PATHS = [steady(100, 100, 5), steady(300, 200, 0, 4), steady(500, 300, -3)]
+BAGS = Path(__file__).parents[2] / "bags"
+
+
+def by_name(series):
+    return {(each.metric, each.subject): each for each in series}
+
+
+def shifted(dx, dy):
+    return [lambda f, p=p: (p(f)[0] + dx, p(f)[1] + dy) for p in PATHS]
+
+
+def compared(real, virtual, **settings):
+    log = []
+    sides = camera_series(real, virtual, CameraObjectSettings(**settings), log=log.append)
+    assert [(s.metric, s.unit, s.subject) for s in sides[0]] == [(s.metric, s.unit, s.subject) for s in sides[1]]
+    return by_name(sides[0]), by_name(sides[1]), log
+
+
+def test_instances_are_the_same_objects():
+    real = moving_set(PATHS, instances=[8, 5, 2], name="real")
+    virtual = moving_set(shifted(7, -3), instances=[8, 5, 4], name="virtual")
+    a, b, log = compared(real, virtual)
+    assert {subject for _, subject in a} == {WHOLE, "cone 5", "cone 8"}
+    assert b["centroid x", "cone 5"].value - a["centroid x", "cone 5"].value == pytest.approx(7)
+    assert b["centroid velocity y", "cone 5"].value == pytest.approx(40, abs=1e-3)
+    assert a["objects", WHOLE].value.tolist() == [3] * 12
+    assert "instance numbers" in log[0]
+    assert "1 of 3 objects are seen in real alone: cone 2" in log[1]
+    assert "cone 4" in log[2]
+
+
+@pytest.mark.parametrize("kind", ["labels", "predictions"])
+def test_else_tracks_are_followed_and_paired(kind):
+    real = moving_set(PATHS, kind=kind)
+    virtual = moving_set(shifted(-12, 6)[::-1], kind=kind)
+    a, b, _ = compared(real, virtual)
+    assert {subject for _, subject in a} == {WHOLE, "cone 1", "cone 2", "cone 3"}
+    for i in range(3):
+        subject = f"cone {i + 1}"
+        assert a["centroid x", subject].value == pytest.approx([PATHS[i](f)[0] for f in range(12)])
+        assert b["centroid x", subject].value - a["centroid x", subject].value == pytest.approx(-12)
+
+
+def test_instances_whose_classes_differ_are_not_the_same():
+    real = moving_set(PATHS, instances=[0, 1, 2], classes=[0, 0, 1])
+    virtual = moving_set(PATHS[::-1], instances=[0, 1, 2], classes=[1, 0, 0])
+    a, b, log = compared(real, virtual)
+    assert "have different classes" in log[0]
+    assert {subject for _, subject in a} == {WHOLE, "cone 1", "cone 2", "barrier 3"}
+    assert np.array_equal(a["centroid x", "barrier 3"].value, b["centroid x", "barrier 3"].value)
+    assert np.array_equal(a["objects (barrier)", WHOLE].value, [1.0] * 12)
+
+
+def test_detections_of_labelled_sets_are_scored():
+    def both(extra):
+        labels = moving_set(PATHS)
+        found = moving_set([*PATHS, *extra], kind="predictions").predictions
+        return labels.with_predictions(found)
+
+    a, b, _ = compared(both([]), both([steady(50, 400)]), follow="predictions")
+    assert a["precision", WHOLE].value.tolist() == [1] * 12
+    assert b["precision", WHOLE].value.tolist() == [0.75] * 12
+    assert b["false positives", WHOLE].value.tolist() == [1] * 12
+    assert b["recall", WHOLE].value.tolist() == [1] * 12
+
+
+def test_nothing_to_follow_is_said():
+    bare = FrameSet.build("bare", [(64, 48)] * 3, stamp=stamps(3))
+    a, b, log = compared(bare, moving_set(PATHS))
+    assert not a
+    assert not b
+    assert log == ["no objects are followed: label both sets, or name a detector with --model"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"follow": "labels"}, "bare: no frame is labelled; follow predictions"),
+        ({"follow": "predictions"}, "bare: no detector has run on it; name one with --model"),
+    ],
+)
+def test_what_is_asked_for_and_not_there(settings, message):
+    bare = FrameSet.build("bare", [(64, 48)] * 3, stamp=stamps(3))
+    with pytest.raises(SimjudgeError, match=message):
+        compared(bare, moving_set(PATHS), **settings)
+
+
+def test_instances_that_are_asked_for_and_not_there():
+    with pytest.raises(SimjudgeError, match="no object has an instance number"):
+        compared(moving_set(PATHS), moving_set(PATHS), same_by="instance")
+
+
+def test_no_object_in_common_is_said():
+    other = moving_set([steady(100, 100, 5)], classes=[1])
+    a, _, log = compared(moving_set(PATHS), other)
+    assert {subject for _, subject in a} == {WHOLE}
+    assert "have no object in common" in log[-1]
+
+
+def test_frames_without_any_find_count():
+    empty = FrameSet.build("none", [(640, 480)] * 12, predictions=Predictions.empty(), stamp=stamps(12))
+    a, b, _ = compared(moving_set(PATHS, kind="predictions"), empty)
+    assert a["objects", WHOLE].value.tolist() == [3] * 12
+    assert b["objects", WHOLE].value.tolist() == [0] * 12
+
+
+def test_the_sample_recordings():
+    real, virtual = (read(BAGS / f"{name}.mcap") for name in ("real_stand_in", "sim"))
+    a, b, log = compared(real, virtual)
+    assert log == ["objects are the same by the instance numbers of their labels"]
+    subjects = {subject for _, subject in a} - {WHOLE}
+    assert len(subjects) == 31
+    objects = virtual.objects
+    for subject in subjects:
+        rows = objects.instance == int(subject.split()[1])
+        box = np.clip(objects.box[rows], 0, np.tile(virtual.size[0], 2))
+        shown = b["seen", subject].value == 1
+        assert b["box width", subject].value[shown] == pytest.approx(box[:, 2] - box[:, 0])
+        assert np.flatnonzero(shown).tolist() == objects.frame[rows].tolist()

@@ -1,0 +1,111 @@
+"""Following objects from frame to frame: against what was drawn, and an assignment by brute force."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from moving_boxes import moving_set, stamps, steady
+
+from simjudge.core.frames import FrameSet, Objects
+from simjudge.objects.sightings import label_sightings, predicted_sightings
+from simjudge.objects.tracking import follow, instance_tracks
+
+PLAIN = {"gap": 0.5, "reach": 1.0, "least_frames": 1}
+
+
+def followed(frames, **settings):
+    seen = predicted_sightings(frames)
+    return follow(seen, frames.stamp, **{**PLAIN, **settings})
+
+
+def drawn_number(tracks, count):
+    """By track, the drawn objects that it holds: boxes of drawn object i start in row i of each frame."""
+    return [sorted(set((np.flatnonzero(tracks.track == t) % count).tolist())) for t in range(len(tracks))]
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        [steady(100, 100), steady(300, 200)],
+        [steady(100, 100, 25), steady(100, 300, -5, 5), steady(500, 100, -20)],
+        # Two that pass through each other keep their tracks by their velocities.
+        [steady(100, 100, 20), steady(330, 100, -20)],
+    ],
+    ids=["standing", "moving", "crossing"],
+)
+def test_each_object_is_one_track(paths):
+    tracks = followed(moving_set(paths, kind="predictions"))
+    assert tracks.name == tuple(range(1, len(paths) + 1))
+    assert drawn_number(tracks, len(paths)) == [[i] for i in range(len(paths))]
+
+
+def test_objects_of_two_classes_are_never_one():
+    frames = moving_set([steady(100, 100), steady(104, 100)], kind="predictions", classes=[0, 1])
+    tracks = followed(frames)
+    assert tracks.class_name == ("cone", "barrier")
+    assert drawn_number(tracks, 2) == [[0], [1]]
+
+
+@pytest.mark.parametrize(("gap", "count"), [(0.5, 1), (0.25, 2), (0.0, 12 - 2)])
+def test_a_track_outlives_a_gap_of_so_long(gap, count):
+    frames = moving_set([steady(100, 100, 15)], kind="predictions", hidden={(0, 5), (0, 6)})
+    assert len(followed(frames, gap=gap)) == count
+
+
+def test_beyond_reach_it_is_another_object():
+    def jumping(frame):
+        return (100 if frame < 6 else 300, 100)
+
+    assert len(followed(moving_set([jumping], kind="predictions"))) == 2
+    assert len(followed(moving_set([jumping], kind="predictions"), reach=5)) == 1
+
+
+def test_short_tracks_are_taken_away():
+    frames = moving_set([steady(100, 100), steady(400, 300)], kind="predictions", hidden={(1, f) for f in range(2, 12)})
+    tracks = followed(frames, least_frames=3)
+    assert len(tracks) == 1
+    assert np.count_nonzero(tracks.track == -1) == 2
+
+
+def test_the_assignment_of_two_frames_is_the_cheapest_of_all():
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        first = rng.uniform(100, 220, (4, 2))
+        second = first + rng.normal(0, 15, (4, 2))
+        paths = [lambda f, a=a, b=b: tuple(b if f else a) for a, b in zip(first, second, strict=True)]
+        frames = moving_set(paths, count=2, kind="predictions")
+        tracks = followed(frames, reach=100)
+        box = frames.predictions.box
+
+        def cost(i, j, box=box):
+            width, height = np.maximum(0, np.minimum(box[i, 2:], box[j, 2:]) - np.maximum(box[i, :2], box[j, :2]))
+            overlap = width * height / (2 * 40 * 60 - width * height)
+            middle = (box[i] - box[j])[:2]
+            return np.hypot(*middle) / np.hypot(40, 60) + 1 - overlap
+
+        best = min(permutations(range(4)), key=lambda order: sum(cost(i, 4 + j) for i, j in enumerate(order)))
+        found = [int(np.flatnonzero(tracks.track[4:] == tracks.track[i])[0]) for i in range(4)]
+        assert found == list(best)
+
+
+def test_instances_are_tracks():
+    frames = moving_set([steady(100, 100), steady(300, 200), steady(400, 200)], instances=[7, -1, 3], hidden={(0, 0)})
+    tracks = instance_tracks(label_sightings(frames))
+    assert tracks.name == (3, 7)
+    table = tracks.by_frame()
+    assert np.count_nonzero(table >= 0, axis=1).tolist() == [12, 11]
+    assert table[1, 0] == -1
+    assert np.count_nonzero(tracks.track == -1) == 12
+
+
+def test_one_instance_twice_in_a_frame_counts_once():
+    objects = Objects.build([0, 0], [0, 0], [[0, 0, 9, 9], [20, 0, 29, 9]], [5, 5])
+    frames = FrameSet.build("s", [(64, 48)], objects, stamp=stamps(1))
+    assert instance_tracks(label_sightings(frames)).track.tolist() == [0, -1]
+
+
+def test_nothing_to_follow():
+    frames = FrameSet.build("s", [(64, 48)] * 3, Objects.empty(), stamp=stamps(3))
+    seen = label_sightings(frames)
+    assert len(instance_tracks(seen)) == 0
+    assert len(follow(seen, frames.stamp, **PLAIN)) == 0

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from simjudge.core.frames import FloatArray, FrameSet, IntArray
+from simjudge.core.frames import FloatArray, FrameSet
+from simjudge.objects.common_times import common_times
+from simjudge.objects.timed_frames import stamps_to_seconds
 from simjudge.objects.tracking import Tracks
 
 LEAST_SIMILARITY = 0.05
@@ -26,25 +28,6 @@ def pair_instances(real: Tracks, virtual: Tracks) -> Pairs:
     """
     place = {name: i for i, name in enumerate(virtual.name)}
     return [(i, place[name]) for i, name in enumerate(real.name) if name in place]
-
-
-def nearest_frames(stamp: IntArray, other: IntArray) -> IntArray:
-    """Find the frame of another set that belongs to each frame of a set: the nearest in time.
-
-    Args:
-        stamp: int64 (F,), nanoseconds, ascending.
-        other: int64 (G,), nanoseconds, ascending.
-
-    Returns:
-        int64 (F,), the frame of the other set; -1 where it is farther than half a period of the slower set (the median
-        distance of its frames).
-    """
-    after = np.clip(np.searchsorted(other, stamp), 1, max(1, len(other) - 1))
-    pair = np.stack([after - 1, np.minimum(after, len(other) - 1)])
-    apart = np.abs(other[pair] - stamp)
-    nearest = pair[apart.argmin(0), np.arange(len(stamp))]
-    periods = [float(np.median(np.diff(s))) for s in (stamp, other) if len(s) > 1]
-    return np.where(apart.min(0) <= max(periods, default=0.0) / 2, nearest, -1)
 
 
 def pair_tracks(
@@ -83,10 +66,10 @@ def track_similarity(
     Returns:
         float64 (T, U), in [0, 1]; 0 for tracks of different classes.
     """
-    partner = nearest_frames(real_frames.stamp, virtual_frames.stamp)
-    common = (partner >= 0) & real.sightings.looked_at & virtual.sightings.looked_at[partner]
-    a = _centroids(real, real_frames)[:, common]
-    b = _centroids(virtual, virtual_frames)[:, partner[common]]
+    common = common_times(stamps_to_seconds(real_frames.stamp), stamps_to_seconds(virtual_frames.stamp))
+    looked_at = real.sightings.looked_at[common.real] & virtual.sightings.looked_at[common.virtual]
+    a = _centroids(real, real_frames)[:, common.real[looked_at]]
+    b = _centroids(virtual, virtual_frames)[:, common.virtual[looked_at]]
     same_class = np.array(real.class_name)[:, None] == np.array(virtual.class_name)[None, :]
     out = np.zeros((len(real), len(virtual)))
     for i, j in np.argwhere(same_class):

@@ -4,10 +4,10 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from moving_boxes import PERIOD, SIZE, START, moving_set, stamps, steady
+from moving_boxes import SIZE, moving_set, steady
 
 from simjudge.objects.sightings import label_sightings
-from simjudge.objects.track_matching import nearest_frames, pair_instances, pair_tracks, track_similarity
+from simjudge.objects.track_matching import pair_instances, pair_tracks, track_similarity
 from simjudge.objects.tracking import instance_tracks
 
 PATHS = [steady(100, 100, 10), steady(160, 100, 10), steady(400, 300, -8, 3), steady(320, 60, 0, 12)]
@@ -60,18 +60,3 @@ def test_far_tracks_are_no_pair():
 def test_instances_pair_by_number():
     real, virtual = (moving_set([PATHS[0]] * len(ids), instances=ids) for ids in ([4, 2, 9], [9, 3, 4]))
     assert pair_instances(tracks_of(real), tracks_of(virtual)) == [(1, 1), (2, 2)]
-
-
-@pytest.mark.parametrize(
-    ("stamp", "other", "expected"),
-    [
-        (stamps(4), stamps(4), [0, 1, 2, 3]),
-        (stamps(4), stamps(2, 2 * PERIOD), [0, 0, 1, 1]),
-        (stamps(3), stamps(3, start=START + 60_000_000), [-1, 0, 1]),
-        (stamps(3), stamps(3, start=START + 10 * PERIOD), [-1, -1, -1]),
-        (stamps(1), stamps(1), [0]),
-        (stamps(3), stamps(1, start=START + PERIOD), [-1, 0, -1]),
-    ],
-)
-def test_frames_nearest_in_time(stamp, other, expected):
-    assert nearest_frames(stamp, other).tolist() == expected

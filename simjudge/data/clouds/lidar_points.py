@@ -45,6 +45,7 @@ class LidarPoints(ShortRepr):
         intensity: (N,), as stored; None where the cloud does not say.
         ring: int64 (N,), as the device counts them; None where the cloud does not say.
         time: float64 (N,), seconds from the earliest; None where there are none that can be used.
+        earliest: the earliest time as the cloud has it, seconds: from the stamp, or since 1970; 0 without times.
         time_trouble: why there are no times; "" where there are.
         seen: (M,), which of the cloud's points these are: the others have NaN coordinates or lie at 0 0 0.
     """
@@ -53,6 +54,7 @@ class LidarPoints(ShortRepr):
     intensity: npt.NDArray[np.generic] | None
     ring: IntArray | None
     time: FloatArray | None
+    earliest: float
     time_trouble: str
     seen: npt.NDArray[np.bool_]
 
@@ -90,10 +92,10 @@ def lidar_points(table: Table, where: str) -> LidarPoints:
     stored = np.stack([table[name] for name in "xyz"], -1)
     seen = np.isfinite(stored).all(1) & stored.any(1)
     intensity, ring, time = (_column(table, known) for known in (INTENSITIES, RINGS, TIMES))
-    seconds, trouble = _seconds(None if time is None else time[seen], where)
+    seconds, earliest, trouble = _seconds(None if time is None else time[seen], where)
     return LidarPoints(
         stored[seen], None if intensity is None else intensity[seen],
-        None if ring is None else _whole(ring[seen], where), seconds, trouble, seen,
+        None if ring is None else _whole(ring[seen], where), seconds, earliest, trouble, seen,
     )  # fmt: skip
 
 
@@ -125,12 +127,12 @@ def _whole(ring: npt.NDArray[np.generic], where: str) -> IntArray:
     return ring.astype(np.int64)
 
 
-def _seconds(time: npt.NDArray[np.generic] | None, where: str) -> tuple[FloatArray | None, str]:
-    """Times from the earliest, and what is wrong with them."""
+def _seconds(time: npt.NDArray[np.generic] | None, where: str) -> tuple[FloatArray | None, float, str]:
+    """Times from the earliest, the earliest itself, and what is wrong with them."""
     if time is None:
-        return None, f"no time field ({', '.join(TIMES)})"
+        return None, 0.0, f"no time field ({', '.join(TIMES)})"
     if not len(time):
-        return None, "no point with a return"
+        return None, 0.0, "no point with a return"
     numbers = time.astype(np.float64)
     finite = np.isfinite(numbers)
     if not finite.all():
@@ -141,13 +143,13 @@ def _seconds(time: npt.NDArray[np.generic] | None, where: str) -> tuple[FloatArr
     step = 1.0 if is_whole else float(np.spacing(time.dtype.type(largest)))
     if step * scale > _COARSEST:
         at = f"near {largest * scale:.4g} s, where one step is {step * scale:.3g} s"
-        return None, f"times are {time.dtype} {at}"
+        return None, 0.0, f"times are {time.dtype} {at}"
     # Whole numbers keep all their digits until the earliest is taken away.
     exact = time.astype(np.int64) if is_whole else numbers
     seconds: FloatArray = (exact - exact.min()) * scale
     span = float(seconds.max())
     if span == 0:
-        return None, "all points have the same time"
+        return None, 0.0, "all points have the same time"
     if span > _LONGEST:
-        return None, f"times span {span:.4g} if they are seconds, which no turn takes"
-    return seconds, ""
+        return None, 0.0, f"times span {span:.4g} if they are seconds, which no turn takes"
+    return seconds, float(exact.min() * scale), ""

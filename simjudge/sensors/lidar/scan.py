@@ -103,7 +103,7 @@ def measure(lidar: Lidar, hits: RayHits, sensor: Keyframes, random: np.random.Ge
     true_points = unit_directions(beams.azimuth[row], beams.elevation[row]) * true_range[:, None]
     time = beams.time[row] - lidar.window
     if lidar.deskew:
-        points, true_points = (_at_stamp(each, time, sensor) for each in (points, true_points))
+        points, true_points = (deskewed(each, time, sensor) for each in (points, true_points))
     return Scan(
         points, intensity, beams.ring[row], beams.column[row], time, range_, azimuth, elevation, true_points,
         thing, len(beams),
@@ -153,8 +153,17 @@ def _reported(
     return np.minimum(np.rint(intensity), about.levels) if about.levels else intensity
 
 
-def _at_stamp(points: FloatArray, time: FloatArray, sensor: Keyframes) -> FloatArray:
-    """Points of their own instants in the sensor's frame at the stamp."""
+def deskewed(points: FloatArray, time: FloatArray, sensor: Keyframes) -> FloatArray:
+    """Move points of their own instants to the sensor's frame at the stamp.
+
+    Args:
+        points: (P, 3), metres, each in the sensor's frame at its own instant.
+        time: (P,), seconds from the stamp.
+        sensor: poses of the sensor's frame, seconds from the stamp.
+
+    Returns:
+        (P, 3), metres, in the sensor's frame at the stamp.
+    """
     rotation, position = sensor.at(time)
     (end_rotation,), (end_position,) = sensor.at(np.zeros(1))
     world = np.einsum("nij,nj->ni", rotation, points) + position

@@ -49,6 +49,7 @@ def test_a_driver(driver):
     assert points.intensity.tolist() == [9, 8, 7, 6, 5]
     # A double holds seconds since 1970 to 2.4e-7 s, and nanoseconds to 256 ns.
     assert points.time == pytest.approx(seconds, abs=5e-7 if first == EPOCH else 1e-8)
+    assert points.earliest == pytest.approx(first, abs=5e-7)
 
 
 def test_points_without_a_return():

@@ -1,0 +1,209 @@
+"""An occupancy map: for each cell of a grid seen from above the log-odds that something stands there.
+
+Each scan tells of a cell once: that a beam ended there, or else that one went through. The log-odds of both are added
+up and held within bounds, so that what moved away is forgotten (Bayes' rule with an even prior).
+
+Source: Moravec and Elfes, "High resolution maps from wide angle sonar", ICRA 1985. Hornung et al., "OctoMap",
+Autonomous Robots 2013: Eq. 2 to 4, bounds, and one change of a cell a scan (sec. 3.2, 5.1). Beams go from cell to cell
+as in Amanatides and Woo, "A fast voxel traversal algorithm for ray tracing", Eurographics 1987.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import BoolArray, FloatArray
+from simjudge.core.settings import Settings, setting
+from simjudge.objects.occupancy_rays import enter_beams
+
+MOST_CELLS = 150_000_000
+"""Of a map; each takes 8 bytes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OccupancySettings(Settings):
+    """How scans become a map, and when a cell of it is occupied.
+
+    Attributes:
+        cells_per_metre: of the map's grid.
+        map_range: a beam tells of the first metres only; a return beyond is none.
+        map_low, map_high: heights above ground between which things are obstacles. A beam tells of a cell where it is
+            at such a height.
+        map_hit, map_miss: probability that a cell is occupied in which a beam ends, or through which it goes.
+        map_least, map_most: bounds of the probability.
+        map_occupied: probability above which a cell is occupied; one that is known and not occupied is free.
+        no_return_range: how far a beam without a return is free; None: it tells nothing. Needs an organized cloud.
+        deskew: move the points of a turn to where they were at their own instants.
+        max_speed: a scan that cannot be reached from the one before at this speed is left out.
+    """
+
+    cells_per_metre: float = setting(10.0, "Cells of the occupancy map a metre.", low=0.1, high=1000)
+    map_range: float = setting(30.0, "Range of a beam in the occupancy map.", unit="m", low=0.1, high=1000)
+    map_low: float = setting(0.3, "Height above ground from which a thing is an obstacle.", unit="m")
+    map_high: float = setting(2.0, "Height above ground up to which a thing is an obstacle.", unit="m")
+    map_hit: float = setting(0.7, "Probability that a cell is occupied in which a beam ends.", low=0.5, high=0.999)
+    map_miss: float = setting(
+        0.4, "Probability that a cell is occupied through which a beam goes.", low=0.001, high=0.5
+    )
+    map_least: float = setting(0.12, "Least probability of a cell.", low=0.0001, high=0.5)
+    map_most: float = setting(0.97, "Greatest probability of a cell.", low=0.5, high=0.9999)
+    map_occupied: float = setting(0.5, "Probability above which a cell is occupied.", low=0.01, high=0.99)
+    no_return_range: float | None = setting(
+        None, "Length to which a beam without a return is free, where the clouds are organized; not given: none.",
+        unit="m", low=0.1, high=1000,
+    )  # fmt: skip
+    deskew: bool = setting(default=False, help="Points of a turn are moved to where they were at their own instants.")
+    max_speed: float = setting(
+        60.0, "Speed above which the pose of a scan is a jump; such scans are left out.", unit="m/s", low=0.1, high=1e4
+    )
+
+
+@dataclass(frozen=True)
+class MapExtent:
+    """The grid of a map.
+
+    Attributes:
+        column, row: of the lower left cell, counted from the fixed frame's origin along x and y: maps with the same
+            cells a metre have the same cells.
+        columns, rows: the number of cells along x and y.
+        cells_per_metre: of the grid.
+    """
+
+    column: int
+    row: int
+    columns: int
+    rows: int
+    cells_per_metre: float
+
+    @classmethod
+    def around(cls, positions: FloatArray, reach: float, cells_per_metre: float) -> MapExtent:
+        """The cells around some places.
+
+        Args:
+            positions: (N, 2 or more), metres, fixed frame; N is 1 or more.
+            reach: metres to each side.
+            cells_per_metre: of the grid.
+
+        Returns:
+            The extent.
+
+        Raises:
+            SimjudgeError: these are too many cells.
+        """
+        lower = (positions[:, :2].min(0) - reach) * cells_per_metre
+        upper = (positions[:, :2].max(0) + reach) * cells_per_metre
+        column, row = (math.floor(value) for value in lower.tolist())
+        columns, rows = (math.ceil(value) for value in (upper - (column, row)).tolist())
+        if columns * rows > MOST_CELLS:
+            raise SimjudgeError(
+                f"the occupancy map would have {columns} x {rows} cells, over {MOST_CELLS}: give fewer cells a metre"
+                " (--cells-per-metre), a smaller --map-range, or a part of the recording"
+            )
+        return cls(column, row, columns, rows, cells_per_metre)
+
+    @property
+    def corner(self) -> tuple[float, float]:
+        """Coordinates x and y of the lower left corner, metres."""
+        return self.column / self.cells_per_metre, self.row / self.cells_per_metre
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BeamSet(ShortRepr):
+    """The beams of one scan, in the fixed frame.
+
+    Attributes:
+        origin: (N, 3), where the sensor was, metres.
+        end: (N, 3), where each beam ended, metres.
+        returned: bool (N,), whether something was there; else the beam was free up to its end.
+    """
+
+    origin: FloatArray
+    end: FloatArray
+    returned: BoolArray
+
+    def __len__(self) -> int:
+        """The number of beams."""
+        return len(self.end)
+
+
+class OccupancyMap:
+    """A map that scans are entered into, one by one.
+
+    Attributes:
+        extent: its grid.
+        settings: of the map.
+        log_odds: float32 (rows, columns); row 0 lies lowest in y.
+        scans: how many were entered.
+    """
+
+    def __init__(self, extent: MapExtent, settings: OccupancySettings) -> None:
+        """Begin with a map that knows nothing.
+
+        Args:
+            extent: its grid.
+            settings: of the map.
+        """
+        self.extent, self.settings, self.scans = extent, settings, 0
+        self.log_odds: npt.NDArray[np.float32] = np.zeros((extent.rows, extent.columns), np.float32)
+        self._last: npt.NDArray[np.int32] = np.zeros((extent.rows, extent.columns), np.int32)
+        s = settings
+        self._limits = np.array([s.map_low, s.map_high, s.map_range])
+        self._odds = np.array([log_odds(value) for value in (s.map_hit, s.map_miss, s.map_least, s.map_most)])
+
+    def enter(self, beams: BeamSet, ground: FloatArray) -> None:
+        """Enter a scan.
+
+        Args:
+            beams: of the scan.
+            ground: (4,), its unit normal, upwards, and offset: height above ground = normal . point + offset, metres.
+        """
+        self.scans += 1
+        places = np.array([*self.extent.corner, self.extent.cells_per_metre, *ground])
+        enter_beams(
+            self.log_odds, self._last, self.scans, beams.origin, beams.end, beams.returned, places, self._limits,
+            self._odds,
+        )  # fmt: skip
+
+    @property
+    def known(self) -> BoolArray:
+        """Whether a scan told something of each cell: bool (rows, columns)."""
+        return np.asarray(self._last > 0)
+
+    @property
+    def occupied(self) -> BoolArray:
+        """Whether each cell is known and more likely occupied than `map_occupied`: bool (rows, columns)."""
+        return np.asarray(self.known & (self.log_odds > log_odds(self.settings.map_occupied)))
+
+    @property
+    def probability(self) -> npt.NDArray[np.float32]:
+        """That each cell is occupied: float32 (rows, columns); 0.5 where nothing is known."""
+        return np.asarray(1 / (1 + np.exp(-self.log_odds)), np.float32)
+
+
+def log_odds(probability: float) -> float:
+    """ln(p / (1 - p)).
+
+    Args:
+        probability: between 0 and 1, both excluded.
+    """
+    return math.log(probability / (1 - probability))
+
+
+def common_extent(positions: Sequence[FloatArray], settings: OccupancySettings) -> MapExtent:
+    """The grid that holds the maps of several sensors.
+
+    Args:
+        positions: of each sensor (N, 3), metres, fixed frame.
+        settings: of the maps.
+
+    Raises:
+        SimjudgeError: the map would have too many cells.
+    """
+    return MapExtent.around(np.concatenate(list(positions)), settings.map_range, settings.cells_per_metre)

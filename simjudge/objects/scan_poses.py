@@ -61,17 +61,13 @@ class ScanPoses(ShortRepr):
         """
         if len(self) == 1:
             return Keyframes.build([0.0], [[self.poses[0]]])
-        times = (self.time - self.time[row]).tolist()
-        here = self.poses[row]
-        if row == 0:
-            before = (-times[1], _gone_on(self.poses[1], here))
-        else:
-            before = (times[row - 1], self.poses[row - 1])
-        if row == len(self) - 1:
-            after = (-times[row - 1], _gone_on(self.poses[row - 1], here))
-        else:
-            after = (times[row + 1], self.poses[row + 1])
-        return Keyframes.build([before[0], 0.0, after[0]], [[before[1]], [here], [after[1]]])
+        poses, last = self.poses, len(self) - 1
+        seconds = np.abs(self.time - self.time[row]).tolist()
+        neighbours = (row - 1 if row else 1), (row + 1 if row < last else last - 1)
+        before = poses[row - 1] if row else _gone_on(poses[1], poses[0])
+        after = poses[row + 1] if row < last else _gone_on(poses[last - 1], poses[last])
+        times = [-seconds[neighbours[0]], 0.0, seconds[neighbours[1]]]
+        return Keyframes.build(times, [[before], [poses[row]], [after]])
 
 
 def _gone_on(before: Pose, here: Pose) -> Pose:

@@ -8,7 +8,7 @@ scans at its own rate where the recording has none.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from simjudge.engines.contract import Engine
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
+from simjudge.sensors.camera.camera_messages import TF_TOPIC
 from simjudge.sensors.inertial.encoders import WheelEncoders, rolling_wheels
 from simjudge.sensors.inertial.inertial_sensor import InertialSensor
 from simjudge.sensors.inertial.motion import SECOND, Motion, motion_of_trajectory
@@ -41,6 +42,7 @@ from simjudge.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sensors.sensor_spec import CAR, SensorSpec
 from simjudge.sensors.sensor_topics import TRUTH
 from simjudge.vehicle.vehicle import Vehicle
+from simjudge.vehicle.vehicle_messages import Frames, VehicleMessages
 
 _KEYFRAME = 5_000_000
 """Nanoseconds between the poses that a turn is interpolated from, at most."""
@@ -193,6 +195,33 @@ def recorded_cloud_stamps(path: Path, topic: str | None, losses: Losses) -> IntA
     return np.unique(stamps)
 
 
+class SensorTransforms:
+    """Where the sensors are in the frame that the poses are recorded in (tf)."""
+
+    def __init__(self, specs: Sequence[SensorSpec], trajectory: Trajectory, fixed_frame: str) -> None:
+        """Remember them.
+
+        Args:
+            specs: the sensors.
+            trajectory: the body's poses in the fixed frame, on the clock of the output.
+            fixed_frame: its name.
+        """
+        types = standard_types().types
+        self._maker = VehicleMessages(lambda name: types[name], Frames(odom=fixed_frame))
+        self._specs, self._path = specs, TrajectoryInterpolator(trajectory)
+
+    def at(self, stamps: Iterable[int]) -> Iterator[tuple[str, Any]]:
+        """Topic and message of all sensors at some times.
+
+        Args:
+            stamps: nanoseconds, within the time of the poses.
+        """
+        times = sorted(set(stamps))
+        for stamp, body in zip(times, self._path.poses(np.array(times, np.int64)), strict=True):
+            placed = {f"{spec.name}_link": body @ spec.mount for spec in self._specs}
+            yield TF_TOPIC, self._maker.placed(stamp, placed)
+
+
 class MessagesByFrame:
     """The sensors' messages, dealt to the frames of a replay by the time from which on they can be read."""
 
@@ -202,6 +231,7 @@ class MessagesByFrame:
         specs: Sequence[SensorSpec],
         frame_stamps: IntArray,
         class_names: Mapping[int, str],
+        transforms: SensorTransforms | None = None,
     ) -> None:
         """Deal them: each to the first frame at or after its time, what comes after the last one to that.
 
@@ -210,8 +240,10 @@ class MessagesByFrame:
             specs: the sensors.
             frame_stamps: increasing, nanoseconds; one or more.
             class_names: of the scene.
+            transforms: tell where the sensors are at each frame and each scan; None where somebody else does.
         """
         types = standard_types().types
+        self._frame_stamps, self._transforms = frame_stamps, transforms
         self._maker = SensorMessages(lambda name: types[name], specs, class_names)
         self._of_frame: dict[int, list[SensorEvent]] = defaultdict(list)
         ordered = sorted(events, key=lambda event: event.time)
@@ -225,5 +257,9 @@ class MessagesByFrame:
         Args:
             index: of the frame.
         """
-        for topic, _, message in self._maker.messages(self._of_frame[index]):
+        events = self._of_frame[index]
+        if self._transforms is not None:
+            scans = (event.stamp for event in events if isinstance(event.spec, LidarSpec))
+            yield from self._transforms.at((int(self._frame_stamps[index]), *scans))
+        for topic, _, message in self._maker.messages(events):
             yield f"/{topic}", message

@@ -17,9 +17,15 @@ from simjudge.capture.exposure import exposure_at, scripted_bodies
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.ground_truth import Labelling
 from simjudge.capture.kept_metering import describe_metering, metered_before
-from simjudge.capture.replay_output import replay_record_path, write_replay
+from simjudge.capture.replay_output import FIXED_FRAME, replay_record_path, write_replay
 from simjudge.capture.replay_plan import ReplayPlan, describe_replay, exposure_span, frames_without_floor
-from simjudge.capture.replay_sensors import MessagesByFrame, SensorReplay, body_in_scene, recorded_cloud_stamps
+from simjudge.capture.replay_sensors import (
+    MessagesByFrame,
+    SensorReplay,
+    SensorTransforms,
+    body_in_scene,
+    recorded_cloud_stamps,
+)
 from simjudge.capture.replay_source import ReplayOptions, ReplaySource, read_source
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses
@@ -28,6 +34,7 @@ from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progres
 from simjudge.engines.contract import Engine
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.pose_noise import PoseNoise
+from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.scene.measured_cones import read_replay_scene
 from simjudge.sensors.camera.camera import Camera
@@ -183,7 +190,9 @@ def replay(  # noqa: PLR0913 - the options of the command
             read = None
             if carried is not None:
                 events = list(carried.events(renderer, lost))
-                read = MessagesByFrame(events, carried.specs, source.stamp, world.class_names)
+                recorded = body_in_scene(source.trajectory, Pose(), offset)
+                placed = SensorTransforms(carried.specs, recorded, recorded.frame_id or FIXED_FRAME)
+                read = MessagesByFrame(events, carried.specs, source.stamp, world.class_names, placed)
             lost.extend(write_replay(plan, store, world.class_names, target, about, read))
     finally:
         renderer.close()

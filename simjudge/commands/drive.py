@@ -30,9 +30,11 @@ def drive(
     ),
     driver: str = typer.Option(
         "cones",
-        metavar="cones|lidar|manual",
-        help="By what the car drives: by cones in images, by lidar between barriers, or by hand, with the keys.",
+        metavar="cones|lidar|manual|straight",
+        help="By what the car drives: by cones in images, by lidar between barriers, by hand with the keys, or straight"
+        " along the course's line.",
     ),
+    speed: float | None = typer.Option(None, metavar="M/S", show_default="5", help="Speed that driver straight holds."),
     laps: int | None = typer.Option(None, min=1, show_default="1", help="Laps of a closed course."),
     vehicle: str | None = typer.Option(
         None, metavar="FILE|NAME", help="The car; if left out the scene's own, or art1."
@@ -80,6 +82,7 @@ def drive(
         min_score=min_score,
         sensors=sensors,
         driver=driver,
+        speed=speed,
         laps=laps,
         limit=limit,
         engine=engine,

@@ -179,6 +179,7 @@ class ClosedLoop:
         images: whether these have images; the ground truth as a detector needs none.
         sensors: those of the car beside the camera.
         feed: reads them; None for none.
+        period: simulated seconds between samples of the car's motion.
     """
 
     vehicle: Vehicle
@@ -190,6 +191,7 @@ class ClosedLoop:
     images: bool = True
     sensors: tuple[SensorSpec, ...] = ()
     feed: SensorFeed | None = None
+    period: float = 0.02
     _referee: Referee | None = field(default=None, init=False)
 
     @property
@@ -209,7 +211,7 @@ class ClosedLoop:
 
     def run(self) -> Iterator[DriveEvent]:
         """Drive: what happens, in order of simulated time, until the drive ends."""
-        lock_step = LockStep(self.engine, self.cameras, feed=self.feed)
+        lock_step = LockStep(self.engine, self.cameras, self.period, self.feed)
         referee = self._referee = Referee(self.engine, self.vehicle, self.limits)
         now = self.engine.vehicle_state()
         for event in lock_step.events():

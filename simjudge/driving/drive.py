@@ -28,12 +28,13 @@ from simjudge.data.rosbag2.unfinished import describe_unfinished
 from simjudge.driving.barrier_driver import BarrierDriver
 from simjudge.driving.closed_loop import DEFAULT_LIMIT, LONGEST_DRIVE, ClosedLoop, DriveLimits, DriveOutcome
 from simjudge.driving.driver import Driver, DriverParameters
-from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL
+from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT
 from simjudge.driving.frame_detectors import GROUND_TRUTH, load_frame_detector
 from simjudge.driving.keyboard import KEYS, Keyboard
 from simjudge.driving.lane import lane_classes, scene_course, start_pose
-from simjudge.driving.pilots import ConePilot, LidarPilot, ManualPilot, Pilot, driving_lidar
+from simjudge.driving.pilots import ConePilot, LidarPilot, ManualPilot, Pilot, StraightPilot, driving_lidar
 from simjudge.driving.recorder import DriveRecorder
+from simjudge.driving.straight_driver import StraightDriver
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import DEFAULT_MIN_SCORE, Detector
@@ -47,6 +48,9 @@ from simjudge.sensors.sensor_file import read_sensors
 from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.vehicle.vehicle import Vehicle
 from simjudge.vehicle.vehicle_file import read_vehicle
+
+_STRAIGHT_PERIOD = 0.005
+"""Seconds between samples of the motion of a car that is driven straight: its poses are to move a virtual sensor."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class DriveOptions:
         sensors: file, or name of a set of sensors that comes with simjudge; None for none beside the camera, or
             DEFAULT_LIDAR where the car drives by lidar.
         driver: who drives, one of `simjudge.driving.driver_kinds.DRIVERS`.
+        speed: that driver straight holds, m/s; None for 5, or half of what the car can do.
     """
 
     scene: str | Path
@@ -79,6 +84,7 @@ class DriveOptions:
     min_score: float = DEFAULT_MIN_SCORE
     sensors: str | Path | None = None
     driver: str = CONES
+    speed: float | None = None
 
     def __post_init__(self) -> None:
         """Check who drives, and give who drives by lidar one."""
@@ -86,6 +92,8 @@ class DriveOptions:
             raise UsageError(f"driver {self.driver}: one of {', '.join(DRIVERS)} is needed")
         if self.driver != CONES and self.detector != GROUND_TRUTH:
             raise UsageError(f"driver {self.driver} looks for no cones: leave the detector out, or take driver {CONES}")
+        if self.speed is not None and self.driver != STRAIGHT:
+            raise UsageError(f"--speed: driver {self.driver} sets its own; leave it out, or take driver {STRAIGHT}")
         if self.driver == LIDAR and self.sensors is None:
             object.__setattr__(self, "sensors", DEFAULT_LIDAR)
 
@@ -144,6 +152,7 @@ def drive(  # noqa: PLR0913 - the options of the command
     min_score: float = DEFAULT_MIN_SCORE,
     sensors: str | Path | None = None,
     driver: str = CONES,
+    speed: float | None = None,
     laps: int | None = None,
     limit: float | None = None,
     engine: str = "default",
@@ -165,7 +174,9 @@ def drive(  # noqa: PLR0913 - the options of the command
         min_score: detections below this score do not count, 0 to 1; the driver itself counts from 0.25 on.
         sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge.
         driver: who drives: "cones", by what the detector finds in images; "lidar", between two barriers; "manual", a
-            person at the terminal.
+            person at the terminal; "straight", along the course's line by the true pose, whose motion is recorded at
+            200 Hz.
+        speed: that driver straight holds, m/s; None for 5, or half of what the car can do.
         laps: of a closed course, after which the drive is finished; None for 1, by hand for no end.
         limit: the drive ends after this many simulated seconds; None for `DEFAULT_LIMIT` a lap, by hand for no end.
         engine: "default" or "chrono".
@@ -185,7 +196,7 @@ def drive(  # noqa: PLR0913 - the options of the command
         for line in describe_unfinished(target.parent):
             log(line)
     options = DriveOptions(
-        scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score, sensors, driver
+        scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score, sensors, driver, speed
     )
     loop = make_closed_loop(options, drive_limits(driver, laps, limit))
     about = describe_drive(options, loop)
@@ -282,6 +293,7 @@ def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -
         images=options.images or pilot.needs_images,
         sensors=setup.sensors,
         feed=SensorFeed(engine, setup.sensors, options.seed) if setup.sensors else None,
+        period=_STRAIGHT_PERIOD if options.driver == STRAIGHT else ClosedLoop.period,
     )
 
 
@@ -327,7 +339,7 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
         setup: what was read of it.
 
     Raises:
-        UsageError: the sensors have no lidar to drive by.
+        UsageError: the sensors have no lidar to drive by, or the car is never so fast.
         SimjudgeError: the detector cannot be read, or does not know the scene's cones.
     """
     if options.driver == MANUAL:
@@ -335,6 +347,8 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
             raise UsageError("driver manual: keys come from a terminal, and stdin is none; run it in one, or by topics:"
                              " simjudge run sim driver:=manual")  # fmt: skip
         return ManualPilot(setup.vehicle, Keyboard(sys.stdin.fileno()), _tell_on_terminal)
+    if options.driver == STRAIGHT:
+        return StraightPilot(StraightDriver(setup.vehicle, scene_course(setup.scene), options.speed))
     if options.driver == LIDAR:
         spec = driving_lidar(setup.sensors, str(options.sensors))
         return LidarPilot(spec, BarrierDriver(setup.vehicle, spec.mount, deskewed=spec.model().deskew))
@@ -373,6 +387,7 @@ def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
         "min_score": options.min_score,
         "sensors": {"file": str(options.sensors or ""), "sha256": hash_value(loop.sensors)},
         "driver": options.driver,
+        "speed": options.speed,
         "laps": loop.limits.laps,
     }
     if [each.name for each in loop.cameras] != [CAMERA]:

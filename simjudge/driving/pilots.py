@@ -1,4 +1,4 @@
-"""Who drives in a closed loop: by cones that a detector finds in images, by a lidar between barriers, or by hand."""
+"""Who drives in a closed loop: by cones in images, by a lidar between barriers, by hand, or straight along the line."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from simjudge.driving.driver_kinds import DEFAULT_LIDAR
 from simjudge.driving.frame_detectors import FrameDetector
 from simjudge.driving.keyboard import Keyboard
 from simjudge.driving.manual import ManualDriver
+from simjudge.driving.straight_driver import StraightDriver
 from simjudge.perception.detector import Detections
 from simjudge.sensors.camera.shutter import SECOND
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
@@ -149,6 +150,31 @@ class LidarPilot:
 
     def see(self, frame: CapturedFrame, stamp: int, state: VehicleState) -> tuple[None, None]:  # noqa: ARG002
         """Nothing: it drives by scans."""
+        return None, None
+
+
+@dataclass(frozen=True)
+class StraightPilot:
+    """Drives along the course's line by the car's true pose.
+
+    Attributes:
+        driver: drives by it.
+    """
+
+    driver: StraightDriver
+
+    needs_frames = needs_images = ended = False
+    name = "straight along the course"
+
+    def update(self, state: VehicleState) -> Command:
+        """Steer for the line, hold the speed: see `Pilot.update`."""
+        return self.driver.drive(state)
+
+    def read(self, batch: SensorBatch, state: VehicleState) -> None:
+        """Nothing: it looks at no sensors."""
+
+    def see(self, frame: CapturedFrame, stamp: int, state: VehicleState) -> tuple[None, None]:  # noqa: ARG002
+        """Nothing: it looks at no images."""
         return None, None
 
 

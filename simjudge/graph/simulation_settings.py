@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.messages import FRAME_ID
-from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, OTHER
+from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 from simjudge.engines.registry import ENGINES
 from simjudge.graph.node_settings import RELIABILITIES, PublishingStageSettings, reliability, transport
 from simjudge.vehicle.vehicle_messages import INPUT_TYPE
@@ -35,7 +35,8 @@ class SimSettings(Settings):
     engine: str = setting("default", "Engine that moves and lights the scene.", choices=ENGINES)
     driver: str = setting(
         CONES, "Who drives: cones, by cones that a detector finds; lidar, by a lidar between barriers; manual, a"
-        " person, for whom time goes on; other, another node that publishes vehicle/input.", choices=(*DRIVERS, OTHER),
+        " person, for whom time goes on; other, another node that publishes vehicle/input.",
+        choices=(CONES, LIDAR, MANUAL, OTHER),
     )  # fmt: skip
     laps: int | None = setting(None, "Laps of a closed course. Not given: 1, by hand no end.", low=1)
     sensors: str | None = setting(

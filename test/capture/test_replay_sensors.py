@@ -18,7 +18,7 @@ from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.message_recording import record_messages
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.sets import read_set
+from simjudge.data.sets import read_clouds, read_set
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import MotionLimits
@@ -166,3 +166,22 @@ def test_a_replay_holds_what_the_sensors_read(tmp_path):
     assert counts["/imu/data"] == counts["/imu/data/ground_truth"] == 50
     assert counts["/scan/points"] == counts["/scan/laser"] == 10
     assert len(read_set(done.path)) == done.frames
+
+
+def test_clouds_of_a_replay_know_where_they_were_taken(tmp_path):
+    """The sensor's pose at each scan, in the recorded frame, while the car turns and the scene lies elsewhere."""
+    turn = [(100 + k / 20, 0.02 * k, 0.03 * k) for k in range(21)]
+    poses = tmp_path / "poses.tum"
+    poses.write_text("".join(f"{t} {x} 0 0 0 0 {np.sin(a / 2)} {np.cos(a / 2)}\n" for t, x, a in turn))
+    path = tmp_path / "sensors.yaml"
+    path.write_text("scan: {kind: lidar, rate: 10, columns: 90, range: [0.1, 20], mount: {position: [0.3, 0.1, 0.4]}}")
+    given = {"scene": "lab", "camera": "plain_half", "rate": 3, "sensors": path, "align": "0.5,-0.2,0,40"}
+    clouds = read_clouds(replay(poses, tmp_path / "out.mcap", **given).path)
+    assert len(clouds.poses) == len(clouds.cloud_name) == 10
+    for stamp, pose in zip(clouds.stamp.tolist(), clouds.poses, strict=True):
+        seconds = stamp / SECOND - 100
+        x, angle = 0.4 * seconds, 0.6 * seconds
+        sensor = pose if clouds.mount is None else pose @ clouds.mount
+        expected = (x + 0.3 * np.cos(angle) - 0.1 * np.sin(angle), 0.3 * np.sin(angle) + 0.1 * np.cos(angle), 0.4)
+        assert sensor.position == pytest.approx(expected, abs=1e-6)
+        assert sensor.angles()[0] == pytest.approx(angle, abs=1e-6)

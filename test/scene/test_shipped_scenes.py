@@ -21,7 +21,7 @@ MEASURED = Path(__file__).resolve().parents[3] / "shared" / "data" / "art1" / "c
 
 
 def test_there_are_these():
-    assert set(shipped_files(SCENE)) == {*NAMES, "street"}
+    assert set(shipped_files(SCENE)) == {*NAMES, "street", "krc", "krc_stand_in"}
 
 
 @pytest.mark.parametrize("name", CONE_SCENES)

@@ -18,7 +18,7 @@ from simjudge.data.rosbag2.recorded_poses import (
     transform_fields,
 )
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.geometry.poses import Pose
+from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 
 log = logging.getLogger(__name__)
@@ -110,7 +110,7 @@ def poses_at(
     """
     trouble = ""
     try:
-        trajectory = read_poses(recording.path).trajectory if pose_topics(recording) else None
+        trajectory = _carrier_poses(recording, frame_id) if pose_topics(recording) else None
         between = None if trajectory is None else TrajectoryInterpolator(trajectory)
     except SimjudgeError as error:
         trajectory, between, trouble = None, None, str(error)
@@ -125,6 +125,17 @@ def poses_at(
     if trouble:
         log.warning("%s: its poses are not taken over: %s", recording.path, trouble)
     return frame_id, None, []
+
+
+def _carrier_poses(recording: Recording, frame_id: str) -> Trajectory:
+    """The poses of what carries a lidar: of a body, else the lidar's own, as renderings and replays have them in tf."""
+    try:
+        return read_poses(recording.path).trajectory
+    except SimjudgeError as error:
+        try:
+            return read_poses(recording.path, child=frame_id).trajectory
+        except SimjudgeError:
+            raise error from None
 
 
 def _in_root(links: Links, frame: str) -> tuple[str, Pose]:

@@ -79,6 +79,19 @@ class CloudBoxes(ShortRepr):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class CloudPredictions(CloudBoxes, ShortRepr):
+    """N boxes that a detector found in clouds. Rows are ordered by cloud.
+
+    Attributes:
+        score: float64 (N,), in [0, 1].
+        points: int64 (N,), the points that each was made of; -1 where nobody counted.
+    """
+
+    score: FloatArray
+    points: IntArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class CameraCalibration(ShortRepr):
     """A camera beside a lidar. Its images are rectified: it has no distortion.
 
@@ -103,7 +116,7 @@ class CloudSet(ShortRepr):
         frame_id: the clouds' frame.
         boxes: what is labelled in space; None where nobody labelled.
         labelled: bool (C,), whether somebody labelled a cloud, even if nothing is in it; None: none is labelled.
-        class_names: of the boxes, by class id.
+        class_names: of the boxes and predictions, by class id.
         frames: images of a camera, and what is labelled in them; None where there are none.
         cameras: the camera's calibration at each cloud; empty where it is not known.
         body: the frame of what carries the lidar; that of the clouds where its mount is not known.
@@ -111,6 +124,8 @@ class CloudSet(ShortRepr):
         poses: of the body at each cloud, in one fixed frame; empty where they are not known.
         files: texts of the folder that no other attribute holds with all that is in them, by relative path.
         losses: what was left out.
+        predictions: boxes that a detector found; None where none has run.
+        predicted: bool (C,), whether a detector has run on a cloud, even if it found nothing; None: on none.
     """
 
     name: str
@@ -128,6 +143,8 @@ class CloudSet(ShortRepr):
     poses: Sequence[Pose] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     losses: Losses = field(default_factory=Losses)
+    predictions: CloudPredictions | None = None
+    predicted: BoolArray | None = None
 
     def __len__(self) -> int:
         """The number of clouds."""

@@ -1,0 +1,1 @@
+"""What can be seen in a cloud without a network: ground, clusters, cuboids."""

@@ -2,10 +2,12 @@
 
     python scripts/formula_drive.py FOLDER OUT
 
-OUT gets real.mcap (photographs, their boxes, the lidar's poses), cones.txt, scene.yaml and camera.yaml. FOLDER holds
-metadata.json (odometry once a second), labels/*.txt (KITTI rows: cones in the lidar's frame, some with the box that a
-detector drew on the photograph) and images/*.png. The metadata need not be valid JSON. What it calls odometry is the
-pose of the map in the lidar: only its inverse puts the cones of one scan upon those of the next.
+OUT gets scans.mcap (point clouds with rings, the cones' boxes, the lidar's poses), cones.txt, scene.yaml, camera.yaml,
+and real.mcap (photographs, their boxes, the lidar's poses) where there are photographs. FOLDER holds metadata.json
+(odometry once a second), points/*.bin, labels/*.txt (KITTI rows: cones in the lidar's frame, some with the box that a
+detector drew on the photograph) and perhaps images/*.png. The metadata need not be valid JSON. What it calls odometry
+is the pose of the map in the lidar: only its inverse puts the cones of one scan upon those of the next. In scans.mcap
+height, pitch and roll of the lidar are those over the plane of the ground in each scan, and cones stand on that plane.
 """
 
 from __future__ import annotations
@@ -24,12 +26,18 @@ from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 from simjudge.commands.common import print_note
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FloatArray, FrameSet, Objects
 from simjudge.core.images import FileImages, image_size
+from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
 from simjudge.data.rosbag2 import write_recording
 from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.sets import write_clouds
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
+from simjudge.perception.clouds.cuboid_detection import detect_cloud_cuboids
+from simjudge.perception.clouds.cuboid_settings import GroundFields, LidarCuboidFile, OwnCarFields
+from simjudge.sensors.lidar.ring_points import number_rings
+from simjudge.sensors.lidar.turn_readers import read_turns
 
 CAMERA_MATRIX = (1801.763, 1800.131, 1012.816, 716.053)
 LIDAR_TO_CAMERA = (
@@ -37,10 +45,17 @@ LIDAR_TO_CAMERA = (
     (-0.003410, -0.020936, -0.999775, -0.056710),
     (0.999588, -0.028579, -0.002810, 0.006342),
 )
+IMAGE_SIZE = (2048, 1536)
 """fx, fy, cx, cy (pixels) and the transform that the data set's authors give."""
+_COLUMNS = ("x", "y", "z", "intensity", "stamp")
+"""Of the .bin files, float32. The stamps are of no use: float32 of seconds since 1970."""
 CLASSES = {"blue_cone": 1, "yellow_cone": 2, "orange_cone": 3, "large_orange_cone": 4}
 CONE_HEIGHT, CONE_WIDTH = 0.325, 0.228
 """Metres: the small cones of Formula Student (its rules, "cones")."""
+_GROUND = LidarCuboidFile(
+    farthest=20.0, own=OwnCarFields(distance=3.0), ground=GroundFields(distance=0.05, slope=10.0, trials=300)
+)
+"""How the ground around the car is found: the labels' z is one number for all scans, and the odometry's too."""
 _ROW = re.compile(r'"id":\s*(\d+),\s*"odom":\s*(\{[^}]*\})')
 _SAME, _EDGE = 0.5, 3
 """Metres within which cones of several scans are one, pixels from a box to the edge of the picture."""
@@ -57,6 +72,7 @@ class Scan:
         class_id: int (C,).
         cone: float (C, 3), metres, in the lidar's frame: the middle of each cone's base.
         box: float (C, 4), pixels on the photograph; all 0 where there is none.
+        labelled: whether the scan has a label file.
     """
 
     number: int
@@ -65,6 +81,7 @@ class Scan:
     class_id: Any
     cone: FloatArray
     box: FloatArray
+    labelled: bool
 
 
 def read_scans(folder: Path) -> tuple[list[Scan], list[str]]:
@@ -82,10 +99,11 @@ def read_scans(folder: Path) -> tuple[list[Scan], list[str]]:
         row = json.loads(odometry)
         map_in_lidar = Pose.from_euler(row["x"], row["y"], row["z"], yaw=row["yaw"])
         labels = _labels(folder / "labels" / f"{int(number):07d}.txt")
+        labelled = labels is not None
         if labels is None:
             bare.append(number)
             labels = (np.zeros(0, int), np.zeros((0, 3)), np.zeros((0, 4)))
-        scans[int(number)] = Scan(int(number), round(row["timestamp"] * 1e9), map_in_lidar.inverse(), *labels)
+        scans[int(number)] = Scan(int(number), round(row["timestamp"] * 1e9), map_in_lidar.inverse(), *labels, labelled)
     if bare:
         notes.append(f"scans without labels: {', '.join(bare)}")
     return sorted(scans.values(), key=lambda scan: scan.stamp), notes
@@ -167,6 +185,24 @@ def make(folder: Path, out: Path) -> None:
     scans, notes = read_scans(folder)
     for note in notes:
         print_note(f"note: {note}")
+    kind, place = course(scans)
+    clouds = read_clouds(folder, scans, place)
+    out.mkdir(parents=True)
+    losses = write_clouds(clouds, out / "scans.mcap")
+    for line in losses.lines():
+        print_note(f"warning: {line}")
+    print_note(f"{len(clouds)} scans, {len(clouds.boxes)} boxes in {out / 'scans.mcap'}")
+    table = [f"{n} {kind[n]} {place[n, 0]:.3f} {place[n, 1]:.3f}" for n in range(len(kind))]
+    (out / "cones.txt").write_text("\n".join(["id colour x y", *table]) + "\n", encoding="utf-8")
+    _write_camera(out)
+    (out / "scene.yaml").write_text(_SCENE, encoding="utf-8")
+    print_note(f"{len(scans)} poses, {len(kind)} cones in {out}")
+    if (folder / "images").is_dir():
+        _make_photographs(folder, out, scans)
+
+
+def _make_photographs(folder: Path, out: Path, scans: list[Scan]) -> None:
+    """Write the photographs, and say where the camera is."""
     seen = [scan for scan in scans if (folder / "images" / f"{scan.number:07d}.png").is_file()]
     if not seen:
         raise SimjudgeError(f"{folder}: holds no photograph of a scan")
@@ -182,16 +218,10 @@ def make(folder: Path, out: Path) -> None:
         stamp=[scan.stamp for scan in seen], class_names={number: name for name, number in CLASSES.items()},
         images=FileImages(paths),
     )  # fmt: skip
-    out.mkdir(parents=True)
     write_recording(frames, out / "real.mcap", extra_messages=lambda index: _poses_from(scans, seen, index))
-    kind, place = course(scans)
-    table = [f"{n} {kind[n]} {place[n, 0]:.3f} {place[n, 1]:.3f}" for n in range(len(kind))]
-    (out / "cones.txt").write_text("\n".join(["id colour x y", *table]) + "\n", encoding="utf-8")
-    _write_camera(out, frames.size[0].tolist())
-    (out / "scene.yaml").write_text(_SCENE, encoding="utf-8")
+    print_note(f"{len(frames)} photographs in {out / 'real.mcap'}")
     camera = given_camera()
     fitted = fitted_camera(seen, camera)
-    print_note(f"{len(frames)} photographs, {len(scans)} poses, {len(kind)} cones in {out}")
     for name, each in (("given", camera), ("fitted", fitted)):
         left = np.median(np.linalg.norm(misses(seen, each), axis=1))
         print_note(f"the camera as {name}, {left:.0f} px beside the boxes (median): --mount={mount_text(each)}")
@@ -214,10 +244,85 @@ def _pose_message(scan: Scan) -> Any:
     return types["geometry_msgs/msg/PoseStamped"](header=header, pose=pose)
 
 
-def _write_camera(out: Path, size: list[int]) -> None:
+def read_clouds(folder: Path, scans: list[Scan], place: FloatArray) -> CloudSet:
+    """The scans whose points are there, each point with its ring, each labelled cone with its number in the course.
+
+    Args:
+        folder: of the drive.
+        scans: of the drive.
+        place: (C, 2), metres, of all cones in the map.
+    """
+    files = {scan.number: folder / "points" / f"{scan.number:07d}.bin" for scan in scans}
+    kept = [scan for scan in scans if files[scan.number].is_file()]
+    (lidar,) = read_turns(folder, most=len(scans))
+    ring_of = number_rings(lidar.turns, None, Losses())
+    rings = {turn.name: (ring_of.used[n], ring_of.ring[ring_of.turn == n]) for n, turn in enumerate(lidar.turns)}
+
+    def read(index: int) -> Cloud:
+        file = files[kept[index].number]
+        rows = np.fromfile(file, "<f4").reshape(-1, len(_COLUMNS))
+        points = np.zeros(len(rows), [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("intensity", "<f4"), ("ring", "<u2")])
+        for number, name in enumerate(_COLUMNS[:4]):
+            points[name] = rows[:, number]
+        seen = np.flatnonzero(np.isfinite(rows[:, :3]).all(1) & rows[:, :3].any(1))
+        used, ring = rings[str(file)]
+        points["ring"][seen[used]] = ring
+        # estoril_autox2 has two returns of each beam; where they are one, the point stands there twice.
+        _, once = np.unique(rows[seen[used], :4], axis=0, return_index=True)
+        return Cloud(points[seen[used][np.sort(once)]], where=str(file))
+
+    planes = [_ground(read(index)) for index in range(len(kept))]
+    number = [(index, row) for index, scan in enumerate(kept) for row in range(len(scan.cone))]
+    base = np.array([kept[i].pose.to_world(kept[i].cone[row])[:2] for i, row in number]).reshape(-1, 2)
+    boxes = CloudBoxes(
+        np.array([index for index, _ in number], np.int64),
+        np.array([kept[index].class_id[row] for index, row in number], np.int64),
+        cKDTree(place).query(base)[1].astype(np.int64),
+        np.array([_upon(planes[i], kept[i].cone[row]) for i, row in number]).reshape(-1, 3),
+        np.array([_upright(planes[i]) for i, _ in number]).reshape(-1, 4),
+        np.tile([CONE_WIDTH, CONE_WIDTH, CONE_HEIGHT], (len(number), 1)),
+    )  # fmt: skip
+    return CloudSet(
+        folder.name, [f"{scan.number:07d}" for scan in kept], np.array([scan.stamp for scan in kept], np.int64), read,
+        boxes=boxes, labelled=np.array([scan.labelled for scan in kept]),
+        poses=[_over(plane, scan.pose) for plane, scan in zip(planes, kept, strict=True)],
+        class_names={n: name for name, n in CLASSES.items()},
+    )  # fmt: skip
+
+
+def _ground(cloud: Cloud) -> FloatArray:
+    """The plane of the ground around the car: a, b, c, d of a x + b y + c z + d = 0 in the lidar's frame, c > 0."""
+    plane = detect_cloud_cuboids(cloud, _GROUND).plane
+    if plane is None:
+        raise SimjudgeError(f"{cloud.where}: has no ground within {_GROUND.farthest:g} m; leave the scan out")
+    return plane
+
+
+def _upright(plane: FloatArray) -> FloatArray:
+    """The quaternion x, y, z, w that leans z onto the plane's normal, without a turn about it."""
+    turn, _ = Rotation.align_vectors([plane[:3]], [[0.0, 0.0, 1.0]])
+    return np.asarray(turn.as_quat(), np.float64)
+
+
+def _upon(plane: FloatArray, cone: FloatArray) -> FloatArray:
+    """The middle of a cone that stands on the ground where the label has it."""
+    a, b, c, d = plane
+    foot = np.array([cone[0], cone[1], -(a * cone[0] + b * cone[1] + d) / c])
+    return np.asarray(foot + plane[:3] * CONE_HEIGHT / 2, np.float64)
+
+
+def _over(plane: FloatArray, pose: Pose) -> Pose:
+    """The lidar's pose over level ground at z = 0: x, y and yaw as given, height, pitch and roll from the ground."""
+    lean = Rotation.from_quat(_upright(plane)).inv()
+    turn = Rotation.from_quat(pose.orientation) * lean
+    return Pose((*pose.position[:2], float(plane[3])), tuple(turn.as_quat().tolist()))
+
+
+def _write_camera(out: Path) -> None:
     fx, fy, cx, cy = CAMERA_MATRIX
+    width, height = IMAGE_SIZE
     calibration = (
-        f"image_width: {size[0]}\nimage_height: {size[1]}\ncamera_name: formula\ndistortion_model: plumb_bob\n"
+        f"image_width: {width}\nimage_height: {height}\ncamera_name: formula\ndistortion_model: plumb_bob\n"
         f"camera_matrix: {{rows: 3, cols: 3, data: [{fx}, 0, {cx}, 0, {fy}, {cy}, 0, 0, 1]}}\n"
         "distortion_coefficients: {rows: 1, cols: 5, data: [0, 0, 0, 0, 0]}\n"
     )

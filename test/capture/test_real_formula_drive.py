@@ -70,6 +70,48 @@ def test_the_camera_as_given_looks_fourteen_degrees_too_high(drive):
     assert pitch[1] - pitch[0] == pytest.approx(14.0, abs=0.5)
 
 
+@pytest.fixture(scope="module")
+def scans(drive):
+    """The first nine scans, most of them while the car stood, as a set of clouds."""
+    few = formula.read_scans(drive)[0][:9]
+    return formula.read_clouds(drive, few, formula.course(few)[1])
+
+
+def test_of_two_returns_that_are_one_the_point_is_taken_once(drive, scans):
+    stored = np.fromfile(drive / "points" / "0000003.bin", "<f4").reshape(-1, 5)[:, :4]
+    cloud = scans[3].table
+    assert len(stored) == pytest.approx(1.93 * len(cloud), rel=0.01)
+    assert set(zip(*stored.T.tolist(), strict=True)) == set(cloud[["x", "y", "z", "intensity"]].tolist())
+
+
+def test_the_lidar_is_a_metre_and_five_over_its_ground_whatever_the_labels_say(scans):
+    """Their z, -0.971, is neither the foot nor the middle of a cone that stands there."""
+    assert [pose.position[2] for pose in scans.poses] == pytest.approx([1.045] * len(scans), abs=0.03)
+    foot = scans.boxes.centre[:, 2] - formula.CONE_HEIGHT / 2
+    near = np.hypot(*scans.boxes.centre[:, :2].T) < 10
+    assert np.abs(foot[near] + 1.045).max() < 0.2
+
+
+def test_cones_of_the_scans_are_as_high_and_as_wide_as_the_scene_has_them(scans):
+    """Points above 2 cm of ground around each label: none above 0.33 m, the widest 0.19 m across."""
+    height, across = [], []
+    for index, cloud in enumerate(scans):
+        xyz = np.stack([cloud.table[name].astype(float) for name in "xyz"], -1)
+        to_map = scans.poses[index].to_world
+        z = to_map(xyz)[:, 2]
+        for row in np.flatnonzero(scans.boxes.cloud == index):
+            centre = scans.boxes.centre[row]
+            far = np.hypot(*centre[:2])
+            if 2 < far < 10:
+                beside = (xyz[:, :2] - centre[:2]) @ np.array([-centre[1], centre[0]]) / far
+                near = (np.hypot(*(xyz[:, :2] - centre[:2]).T) < 0.3) & (z > 0.02) & (z < 0.6)
+                height += z[near].tolist()
+                across += beside[near & (z < 0.08)].tolist()
+    assert len(height) > 200
+    assert formula.CONE_HEIGHT - 0.06 < np.percentile(height, 99) < formula.CONE_HEIGHT + 0.02
+    assert np.ptp(np.percentile(across, [5, 95])) == pytest.approx(0.18, abs=0.04)
+
+
 def test_rendered_cones_lie_on_the_photographed_ones(drive, tmp_path):
     pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
     pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

@@ -6,12 +6,15 @@ import numpy as np
 
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FloatArray, FrameSet
-from simjudge.core.progress import Log, no_log
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.geometry.poses import Trajectory
 from simjudge.objects.camera_settings import FOLLOW_LABELS, CameraObjectSettings
 from simjudge.objects.detection_precision import score_frames
-from simjudge.objects.followed_objects import choose_followed, follow_objects, sightings_of
+from simjudge.objects.finding import Finder
+from simjudge.objects.followed_objects import follow_objects
 from simjudge.objects.object_series import object_series, object_views
+from simjudge.objects.picture_series import binary_hu_series, picture_series
+from simjudge.objects.pole_matches import PoleMatcher, labelled_reference, pole_reference
 from simjudge.objects.series import WHOLE, Series
 from simjudge.objects.sightings import Sightings, label_sightings
 from simjudge.objects.standing import standing_in_both
@@ -29,6 +32,7 @@ def camera_series(
     trajectories: Trajectories = (None, None),
     losses: Losses | None = None,
     log: Log = no_log,
+    progress: ProgressBar = no_progress,
 ) -> tuple[list[Series], list[Series]]:
     """Follow the objects of a real and a virtual camera, and measure the same ones in both.
 
@@ -39,41 +43,77 @@ def camera_series(
         trajectories: poses of each camera, for the flicker of boxes while both cameras stand at times.
         losses: counts what is left out.
         log: receives what a person should know, such as the objects that one set alone shows.
+        progress: opens tasks that take long.
 
     Returns:
-        Series of the real and of the virtual set, the same metrics and subjects in the same order: for each object
-        what `object_series` measures; for whole pictures the number of objects by class and, where detections are
-        followed through labelled sets, false positives, precision and recall. Empty where there is nothing to follow,
-        which `log` says.
+        Series of the real and of the virtual set, the same metrics and subjects in the same order. For each object what
+        `object_series` measures. For whole pictures Hu's moments of gray values and of the binary picture of all that
+        is followed, the number of objects by class, matches of poles where asked for, and false positives, precision
+        and recall where detections are followed through labelled sets. Without objects to follow, which `log` says,
+        those of pictures alone.
 
     Raises:
         SimjudgeError: frames have no stamps, or what is to be followed is not there.
     """
     chosen = CameraObjectSettings() if settings is None else settings
     lost = Losses() if losses is None else losses
-    sets = timed_frames(real, lost, chosen.frame_rate), timed_frames(virtual, lost, chosen.frame_rate)
-    followed = choose_followed(sets, chosen)
+    finder = Finder.of(chosen)
+    sets = tuple(finder.detect(timed_frames(each, lost, chosen.frame_rate), log, progress) for each in (real, virtual))
+    sides = _pictures((sets[0], sets[1]), chosen, lost, progress)
+    followed = finder.choose(sets)
     if not followed:
         log("no objects are followed: label both sets, or name a detector with --model")
+        return sides
+    seen = [finder.sightings(each, followed, virtual=each is sets[1]) for each in sets]
+    found = _objects((sets[0], sets[1]), (seen[0], seen[1]), chosen, trajectories, log)
+    for side in (0, 1):
+        sides[side].extend(found[side])
+    if followed != FOLLOW_LABELS and all(each.labelled.any() for each in sets):
+        for side in (0, 1):
+            sides[side].extend(precision_series(sets[side], seen[side]))
+    return sides
+
+
+def _pictures(
+    sets: tuple[FrameSet, FrameSet], settings: CameraObjectSettings, losses: Losses, progress: ProgressBar
+) -> tuple[list[Series], list[Series]]:
+    """The series of whole pictures, where both sets have some."""
+    if any(each.images is None for each in sets):
         return [], []
-    seen = tuple(sightings_of(frames, followed, chosen.min_score) for frames in sets)
-    objects = follow_objects(sets, (seen[0], seen[1]), chosen, log)
+    poles = None
+    if settings.pole is not None or settings.pole_class is not None:
+        reference = (
+            pole_reference(settings.pole)
+            if settings.pole is not None
+            else labelled_reference(sets[0], settings.pole_class or "")
+        )
+        poles = PoleMatcher(reference, settings.pole_ratio, settings.pole_distance)
+    pole_class = settings.pole_class if all(each.labelled.any() for each in sets) else None
+    real, virtual = (picture_series(each, losses, progress, poles, pole_class or "") for each in sets)
+    return real, virtual
+
+
+def _objects(
+    sets: tuple[FrameSet, FrameSet],
+    seen: tuple[Sightings, Sightings],
+    settings: CameraObjectSettings,
+    trajectories: Trajectories,
+    log: Log,
+) -> tuple[list[Series], list[Series]]:
+    """The series of what is followed: of each object, counts, and the shape of all."""
+    objects = follow_objects(sets, seen, settings, log)
     classes = sorted({str(c) for each in seen for c in np.unique(each.class_name)})
-    times = [stamps_to_seconds(frames.stamp) for frames in sets]
-    start = max(time[0] for time in times)
-    scored = all(frames.labelled.any() for frames in sets) and followed != FOLLOW_LABELS
-    sides: list[list[Series]] = []
+    start = max(float(stamps_to_seconds(each.stamp[:1])[0]) for each in sets)
     standing = standing_in_both(sets, trajectories)
     regions = all(bool(np.isfinite(each.pixels).any()) for each in seen)
+    sides: tuple[list[Series], list[Series]] = [], []
     for side, tracks in enumerate((objects.real, objects.virtual)):
         views = object_views(tracks, sets[side].stamp, standing[side], regions=regions)
-        series = count_series(seen[side], times[side], classes)
-        if scored:
-            series += precision_series(sets[side], seen[side])
+        sides[side].extend(binary_hu_series(sets[side], seen[side]))
+        sides[side].extend(count_series(seen[side], stamps_to_seconds(sets[side].stamp), classes))
         for pair, subject in zip(objects.pairs, objects.subject, strict=True):
-            series += object_series(views[pair[side]], subject, start)
-        sides.append(series)
-    return sides[0], sides[1]
+            sides[side].extend(object_series(views[pair[side]], subject, start))
+    return sides
 
 
 def count_series(seen: Sightings, time: FloatArray, classes: list[str]) -> list[Series]:

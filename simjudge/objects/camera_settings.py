@@ -14,6 +14,8 @@ FOLLOW_LABELS = "labels"
 """Labelled objects are followed."""
 FOLLOW_PREDICTIONS = "predictions"
 """Predictions are followed: made earlier, or by the model."""
+LEAST_SCORE = 0.25
+"""Score below which predictions are ignored, if nothing is said: the default of ultralytics."""
 SAME_AUTO = "auto"
 """By instance number where all labels of both sets have one and classes agree, else by track."""
 SAME_INSTANCE = "instance"
@@ -30,12 +32,20 @@ class CameraObjectSettings(DetectorSettings):
         model: a detector to run on both sets.
         follow: FOLLOW_AUTO, FOLLOW_LABELS or FOLLOW_PREDICTIONS.
         same_by: SAME_AUTO, SAME_INSTANCE or SAME_TRACK.
-        min_score: predictions with a lower score are left out.
+        min_score: predictions with a lower score are left out; None for LEAST_SCORE, or 0 for colour thresholds.
         track_gap: seconds that a track outlives without a sighting.
         track_reach: how far from its expected place an object may be found again, diagonals of its box.
         track_frames: tracks seen in fewer frames are left out.
         match_distance: distance at which two tracks are no longer alike, share of the picture's diagonal.
         frame_rate: frames a second of sets without stamps.
+        real_line, virtual_line: tables of a line in each picture; what a detector finds above it is left out.
+        line_classes: classes to which the lines apply; None for those with a line in the file of colour thresholds, or
+            all classes of another detector.
+        pole: picture of a reference pole, whose SIFT descriptors are matched in each frame.
+        pole_class: class of the labelled poles: matches on them are counted, and without `pole` the reference is cut
+            from the real picture that shows the largest one.
+        pole_ratio: largest distance of a match, as a share of the distance to the second nearest descriptor.
+        pole_distance: largest distance of a match.
     """
 
     model: Path | None = setting(
@@ -53,7 +63,12 @@ class CameraObjectSettings(DetectorSettings):
         " frame to frame, then assigned over the whole track), or auto: instance where all labels have one.",
         choices=(SAME_AUTO, SAME_INSTANCE, SAME_TRACK),
     )
-    min_score: float = setting(0.25, "Score below which predictions are ignored.", low=0, high=1)
+    min_score: float | None = setting(
+        None,
+        f"Score below which predictions are ignored. Not given: {LEAST_SCORE:g}, or 0 for colour thresholds.",
+        low=0,
+        high=1,
+    )
     track_gap: float = setting(0.5, "Time that a track outlives without a sighting.", unit="s", low=0)
     track_reach: float = setting(
         1.0, "Distance from its expected place at which an object is found again, in diagonals of its box.", low=0
@@ -64,4 +79,29 @@ class CameraObjectSettings(DetectorSettings):
     )
     frame_rate: float | None = setting(
         None, "Rate of the frames of sets without stamps.", unit="1/s", low=1e-3, high=1e6
+    )
+    real_line: Path | None = setting(
+        None,
+        "Table `frame row [slope]` for the real set: what a detector finds with its centroid above this row is left"
+        " out.",
+    )
+    virtual_line: Path | None = setting(None, "The same table for the virtual set.")
+    line_classes: tuple[str, ...] | None = setting(
+        None,
+        "Classes to which the lines apply, with commas. Not given: those with a line in the file of colour thresholds,"
+        " or all.",
+    )
+    pole: Path | None = setting(
+        None, "Picture of a reference pole, whose SIFT descriptors are matched in each picture of both sets."
+    )
+    pole_class: str | None = setting(
+        None,
+        "Class of labelled poles: matches on them are counted, and without --pole the largest one of the real pictures"
+        " is the reference.",
+    )
+    pole_ratio: float = setting(
+        0.8, "Largest distance of a SIFT match, as a share of that to the second nearest descriptor.", low=0, high=1
+    )
+    pole_distance: float = setting(
+        250.0, "Largest distance of a SIFT match; descriptors have a length of about 512.", low=0, high=1024
     )

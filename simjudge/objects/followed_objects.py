@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simjudge.core.display import ShortRepr
@@ -11,13 +10,11 @@ from simjudge.core.frames import NO_INSTANCE, FrameSet
 from simjudge.core.progress import Log
 from simjudge.core.text import list_some
 from simjudge.objects.camera_settings import (
-    FOLLOW_AUTO,
-    FOLLOW_LABELS,
     SAME_INSTANCE,
     SAME_TRACK,
     CameraObjectSettings,
 )
-from simjudge.objects.sightings import Sightings, label_sightings, predicted_sightings
+from simjudge.objects.sightings import Sightings
 from simjudge.objects.track_matching import Pairs, pair_instances, pair_tracks
 from simjudge.objects.tracking import Tracks, follow, instance_tracks
 
@@ -36,46 +33,6 @@ class FollowedObjects(ShortRepr):
     virtual: Tracks
     pairs: Pairs
     subject: tuple[str, ...]
-
-
-def choose_followed(sets: Sequence[FrameSet], settings: CameraObjectSettings) -> str:
-    """Choose what is followed through two sets.
-
-    Args:
-        sets: the real and the virtual set.
-        settings: says what a person chose.
-
-    Returns:
-        FOLLOW_LABELS or FOLLOW_PREDICTIONS, whatever the sets hold; "" where both labels and predictions are missing
-        in one of them and a person chose nothing.
-    """
-    if settings.follow != FOLLOW_AUTO:
-        return settings.follow
-    if settings.model is None and all(each.labelled.any() for each in sets):
-        return FOLLOW_LABELS
-    return "predictions" if all(each.predicted.any() for each in sets) else ""
-
-
-def sightings_of(frames: FrameSet, followed: str, min_score: float) -> Sightings:
-    """Take what is followed through a set.
-
-    Args:
-        frames: the set.
-        followed: FOLLOW_LABELS or FOLLOW_PREDICTIONS.
-        min_score: predictions with a lower score are left out.
-
-    Raises:
-        SimjudgeError: no frame is labelled, or no detector has run on any.
-    """
-    seen = label_sightings(frames) if followed == FOLLOW_LABELS else predicted_sightings(frames, min_score)
-    if not seen.looked_at.any():
-        remedy = (
-            "no frame is labelled; follow predictions (--follow predictions), or name a detector with --model"
-            if followed == FOLLOW_LABELS
-            else "no detector has run on it; name one with --model"
-        )
-        raise SimjudgeError(f"{frames.name}: {remedy}")
-    return seen
 
 
 def follow_objects(

@@ -24,7 +24,7 @@ class Tracks(ShortRepr):
     Attributes:
         sightings: what was seen.
         track: int64 (N,), the track of each sighting, -1 for none; at most one sighting of a track in a frame.
-        name: by track, the instance number or the running number of the object.
+        name: by track, the instance number, or the running number among the tracks of its class.
         class_name: by track, the class that most of its sightings have.
     """
 
@@ -79,7 +79,8 @@ def follow(sightings: Sightings, stamp: IntArray, *, gap: float, reach: float, l
         least_frames: tracks seen in fewer frames are taken away.
 
     Returns:
-        The tracks in the order of their first sight, numbered from 1.
+        The tracks in the order of their first sight, from left to right where several begin in one frame; those of each
+        class numbered from 1.
 
     Source:
         H. W. Kuhn, The Hungarian method for the assignment problem, 1955; steady velocity between frames as in
@@ -89,9 +90,14 @@ def follow(sightings: Sightings, stamp: IntArray, *, gap: float, reach: float, l
     start = row_offsets(sightings.frame, len(stamp))
     for frame in np.flatnonzero(sightings.looked_at):
         tracker.advance(int(stamp[frame]), np.arange(start[frame], start[frame + 1]))
-    kept = np.bincount(tracker.track, minlength=tracker.count) >= least_frames
-    number = np.where(kept, np.cumsum(kept) - 1, -1)
-    return _tracks(sightings, number[tracker.track], tuple(range(1, int(kept.sum()) + 1)))
+    _, first, length = np.unique(tracker.track, return_index=True, return_counts=True)
+    order = np.lexsort((sightings.centroid[first, 0], sightings.frame[first]))
+    order = order[length[order] >= least_frames]
+    number = np.full(tracker.count, -1, np.int64)
+    number[order] = np.arange(len(order))
+    classes = sightings.class_name[first[order]]
+    name = [int(np.count_nonzero(classes[: i + 1] == each)) for i, each in enumerate(classes)]
+    return _tracks(sightings, number[tracker.track], tuple(name))
 
 
 class _Tracker:

@@ -15,7 +15,13 @@ from simjudge.perception.colour_detector import ColourClass
 NotNegative = Annotated[float, Number(ge=0)]
 Gap = Annotated[int, Whole(0, 1000)]
 """Pixels."""
+Row = Annotated[float, Number(ge=0)]
+"""Pixels from the upper edge."""
 Share = Annotated[tuple[float, float], Vector("low high", ge=0, le=1)]
+Byte = Annotated[tuple[float, float], Vector("low high", ge=0, le=255)]
+_LIMITS = ("hue", "saturation", "value", "red", "green", "blue")
+_SHARED = ("closing", "closing_radius", "min_area", "max_area", "line")
+"""What each class has as all classes have, if left out."""
 
 
 class ColourFields(Fields):
@@ -23,24 +29,36 @@ class ColourFields(Fields):
 
     name: Annotated[str, Text()]
     """Of the class."""
-    hue: Annotated[tuple[float, float], Vector("low high", ge=0, le=360)]
+    hue: Annotated[tuple[float, float], Vector("low high", ge=0, le=360)] | None = None
     """Lowest and highest, degrees; low above high goes through 0, as red does."""
-    saturation: Share
+    saturation: Share | None = None
     """Lowest and highest, 0 to 1."""
-    value: Share
+    value: Share | None = None
     """Lowest and highest, 0 to 1."""
+    red: Byte | None = None
+    """Lowest and highest, 0 to 255."""
+    green: Byte | None = None
+    """Lowest and highest, 0 to 255."""
+    blue: Byte | None = None
+    """Lowest and highest, 0 to 255."""
     closing: Gap | None = None
     """Gaps up to so many pixels are closed; as for all classes, if left out."""
+    closing_radius: Gap | None = None
+    """Radius of the disk that gaps are closed with, pixels; as for all classes, if left out."""
     min_area: NotNegative | None = None
     """Pixels that a blob has at least; as for all classes, if left out."""
     max_area: NotNegative | None = None
     """Pixels that a blob has at most; as for all classes, if left out."""
+    line: Row | None = None
+    """Row of the picture: blobs whose centroid is above it are left out; as for all classes, if left out."""
 
     @model_validator(mode="after")
     def _check(self) -> ColourFields:
-        for field in ("saturation", "value"):
-            low, high = getattr(self, field)
-            if low > high:
+        given = {field: getattr(self, field) for field in _LIMITS if getattr(self, field) is not None}
+        if not given:
+            raise conflict(f"limits of a colour are needed: of {', '.join(_LIMITS[:-1])} or {_LIMITS[-1]}")
+        for field, (low, high) in given.items():
+            if low > high and field != "hue":
                 raise conflict(f"the lower comes first; this is [{low:g}, {high:g}]", field)
         return self
 
@@ -52,10 +70,14 @@ class ColourFile(Fields):
     """What objects look like, by class id."""
     closing: Gap = 0
     """Gaps up to so many pixels are closed."""
+    closing_radius: Gap = 0
+    """Radius of the disk that gaps are closed with, pixels."""
     min_area: NotNegative = 1.0
     """Pixels that a blob has at least."""
     max_area: NotNegative | None = None
     """Pixels that a blob has at most; any number, if left out."""
+    line: Row | None = None
+    """Row of the picture: blobs whose centroid is above it are left out; no line, if left out."""
 
 
 def read_colours(path: Path) -> dict[int, ColourClass]:
@@ -71,16 +93,11 @@ def read_colours(path: Path) -> dict[int, ColourClass]:
         SimjudgeError: the file cannot be read, or something in it makes no sense.
     """
     file = read_document(path, ColourFile, "file of colour thresholds").content
-    largest = math.inf if file.max_area is None else file.max_area
-    return {
-        class_id: ColourClass(
-            name=each.name,
-            hue=each.hue,
-            saturation=each.saturation,
-            value=each.value,
-            closing=file.closing if each.closing is None else each.closing,
-            min_area=file.min_area if each.min_area is None else each.min_area,
-            max_area=largest if each.max_area is None else each.max_area,
-        )
-        for class_id, each in file.classes.items()
-    }
+    return {class_id: _colour_class(file, each) for class_id, each in file.classes.items()}
+
+
+def _colour_class(file: ColourFile, each: ColourFields) -> ColourClass:
+    shared = {name: getattr(file if getattr(each, name) is None else each, name) for name in _SHARED}
+    if shared["max_area"] is None:
+        shared["max_area"] = math.inf
+    return ColourClass(name=each.name, **{name: getattr(each, name) for name in _LIMITS}, **shared)

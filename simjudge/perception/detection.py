@@ -11,6 +11,7 @@ import numpy as np
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import BoolArray, FrameSet, IntArray, Predictions
 from simjudge.core.images import ImageError, RgbImage
+from simjudge.core.masks import Masks
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.perception.class_map import map_classes
@@ -93,6 +94,7 @@ def _with_detections(
         np.concatenate([p[1].class_id for p in parts]) if parts else [],
         np.concatenate([p[1].box for p in parts]) if parts else [],
         np.concatenate([p[1].score for p in parts]) if parts else [],
+        _joined_masks([p[1] for p in parts]),
     )
     done = frames.with_predictions(predictions, predicted, record_detector(detector))
     return replace(done, class_names=classes.names, losses=losses)
@@ -147,4 +149,10 @@ def _image(frames: FrameSet, index: int, losses: Losses) -> RgbImage | None:
 def _renamed(found: Detections, ids: dict[int, int]) -> Detections:
     kept: BoolArray = np.isin(found.class_id, list(ids))
     renamed = [ids[int(c)] for c in found.class_id[kept]]
-    return Detections.build(renamed, found.box[kept], found.score[kept])
+    masks = None if found.masks is None else found.masks.take(np.flatnonzero(kept))
+    return Detections.build(renamed, found.box[kept], found.score[kept], masks=masks)
+
+
+def _joined_masks(parts: list[Detections]) -> Masks | None:
+    masks = [found.masks for found in parts if found.masks is not None]
+    return Masks.concatenate(masks) if masks and len(masks) == len(parts) else None

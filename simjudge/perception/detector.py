@@ -13,6 +13,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray, IntArray
 from simjudge.core.images import RgbImage
+from simjudge.core.masks import Masks
 
 DEFAULT_MIN_SCORE = 0.05
 """Low, so that average precision is right; what a comparison counts is chosen there."""
@@ -47,15 +48,24 @@ class Detections(ShortRepr):
         box: float64 (N, 4), x0, y0, x1, y1 in pixels of the image given, inside it.
         score: float64 (N,), in [0, 1], best first.
         inverted: the number of boxes left out because their width or height was negative.
+        masks: the pixels of each; None where the detector says boxes only.
     """
 
     class_id: IntArray
     box: FloatArray
     score: FloatArray
     inverted: int = 0
+    masks: Masks | None = None
 
     @classmethod
-    def build(cls, class_id: npt.ArrayLike, box: npt.ArrayLike, score: npt.ArrayLike, inverted: int = 0) -> Detections:
+    def build(
+        cls,
+        class_id: npt.ArrayLike,
+        box: npt.ArrayLike,
+        score: npt.ArrayLike,
+        inverted: int = 0,
+        masks: Masks | None = None,
+    ) -> Detections:
         """Make detections from anything array-like.
 
         Args:
@@ -63,12 +73,14 @@ class Detections(ShortRepr):
             box: (N, 4), x0, y0, x1, y1 in pixels.
             score: (N,), in [0, 1], best first.
             inverted: the number of boxes left out because their width or height was negative.
+            masks: the pixels of each; None where the detector says boxes only.
         """
         return cls(
             np.asarray(class_id, np.int64).reshape(-1),
             np.asarray(box, np.float64).reshape(-1, 4),
             np.asarray(score, np.float64).reshape(-1),
             inverted,
+            masks,
         )
 
     def __len__(self) -> int:

@@ -43,6 +43,7 @@ def test_objects_of_two_classes_are_never_one():
     frames = moving_set([steady(100, 100), steady(104, 100)], kind="predictions", classes=[0, 1])
     tracks = followed(frames)
     assert tracks.class_name == ("cone", "barrier")
+    assert tracks.name == (1, 1)
     assert drawn_number(tracks, 2) == [[0], [1]]
 
 

@@ -1,0 +1,133 @@
+"""What is followed through a set: labels, predictions, or what a detector finds now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simjudge.core.class_names import normalized_name
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.progress import Log, ProgressBar
+from simjudge.objects.camera_settings import (
+    FOLLOW_AUTO,
+    FOLLOW_LABELS,
+    FOLLOW_PREDICTIONS,
+    LEAST_SCORE,
+    CameraObjectSettings,
+)
+from simjudge.objects.picture_lines import read_lines
+from simjudge.objects.sightings import Sightings, label_sightings, predicted_sightings
+from simjudge.perception.colour_detector import ColourDetector
+from simjudge.perception.detection import detect
+from simjudge.perception.detector import Detector
+from simjudge.perception.loading import load_detector
+
+
+@dataclass(frozen=True)
+class Finder:
+    """How the objects of both sets are found.
+
+    Attributes:
+        settings: what a person chose.
+        detector: the detector to run; None where labels or earlier predictions are followed.
+    """
+
+    settings: CameraObjectSettings
+    detector: Detector | None = None
+
+    @classmethod
+    def of(cls, settings: CameraObjectSettings) -> Finder:
+        """Load the detector that settings name.
+
+        Args:
+            settings: what a person chose.
+
+        Raises:
+            SimjudgeError: the detector cannot be loaded.
+        """
+        if settings.model is None or settings.follow == FOLLOW_LABELS:
+            return cls(settings)
+        detector = load_detector(settings.model, trust=settings.trust)
+        return cls(settings, replace(detector, regions=True) if isinstance(detector, ColourDetector) else detector)
+
+    def detect(self, frames: FrameSet, log: Log, progress: ProgressBar) -> FrameSet:
+        """Run the detector, where there is one.
+
+        Args:
+            frames: a set.
+            log: receives what a person should know about the match of classes.
+            progress: opens a progress bar.
+
+        Returns:
+            The set with what the detector finds; the set as it is without one.
+        """
+        if self.detector is None:
+            return frames
+        rename = dict(self.settings.rename or ())
+        return detect(frames, self.detector, rename=rename, log=log, progress=progress)
+
+    def choose(self, sets: Sequence[FrameSet]) -> str:
+        """Choose what is followed.
+
+        Args:
+            sets: the real and the virtual set.
+
+        Returns:
+            FOLLOW_LABELS or FOLLOW_PREDICTIONS, whatever the sets hold where a person chose; "" where nothing was
+            chosen and one set has neither.
+        """
+        if self.settings.follow != FOLLOW_AUTO:
+            return self.settings.follow
+        if self.detector is None and all(each.labelled.any() for each in sets):
+            return FOLLOW_LABELS
+        return FOLLOW_PREDICTIONS if all(each.predicted.any() for each in sets) else ""
+
+    def sightings(self, frames: FrameSet, followed: str, *, virtual: bool) -> Sightings:
+        """Take what is followed through a set.
+
+        Args:
+            frames: the set, ordered by time.
+            followed: FOLLOW_LABELS or FOLLOW_PREDICTIONS.
+            virtual: it is the virtual set, with its own table of lines.
+
+        Raises:
+            SimjudgeError: no frame is labelled, no detector has run on any, or the table of lines is none.
+        """
+        if followed == FOLLOW_LABELS:
+            seen = label_sightings(frames)
+            remedy = "no frame is labelled; follow predictions (--follow predictions), or name a detector with --model"
+        else:
+            seen = predicted_sightings(frames, self._min_score)
+            remedy = "no detector has run on it; name one with --model"
+        if not seen.looked_at.any():
+            raise SimjudgeError(f"{frames.name}: {remedy}")
+        table = self.settings.virtual_line if virtual else self.settings.real_line
+        if table is None or followed == FOLLOW_LABELS:
+            return seen
+        above = read_lines(table, frames).above(seen)
+        classes = self._classes_with_line()
+        if classes is not None:
+            above &= np.isin(seen.class_name, classes)
+        return seen.take(np.flatnonzero(~above))
+
+    @property
+    def _min_score(self) -> float:
+        if self.settings.min_score is not None:
+            return self.settings.min_score
+        return 0.0 if isinstance(self.detector, ColourDetector) else LEAST_SCORE
+
+    def _classes_with_line(self) -> list[str] | None:
+        """The classes to which lines apply; None for all."""
+        names: Sequence[str]
+        if self.settings.line_classes is not None:
+            names = self.settings.line_classes
+        elif isinstance(self.detector, ColourDetector):
+            rename = dict(self.settings.rename or ())
+            lined = [each.name for each in self.detector.classes.values() if each.line is not None]
+            names = [rename.get(name, name) for name in lined]
+        else:
+            return None
+        return [normalized_name(name) for name in names]

@@ -1,0 +1,263 @@
+"""What the scans of a lidar say of each true cuboid, and of the whole scan, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.transform import Rotation
+
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses
+from simjudge.core.frames import BoolArray, FloatArray, IntArray
+from simjudge.core.progress import ProgressBar, no_progress
+from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.objects.lidar_settings import LidarObjectSettings
+from simjudge.objects.lidar_truth import NO_SUBJECT, TrueCuboids
+from simjudge.objects.moments_3d import moment_invariants
+from simjudge.objects.scan_poses import ScanPoses
+from simjudge.perception.clouds.cuboid_detection import CloudObjects, detect_cloud_cuboids
+from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile
+
+EMPTY = "scans without a point"
+NO_GROUND = "scans in which no ground was found"
+WHOLE_METRICS = {
+    "precision": "", "recall": "", "points": "", "points above ground": "", "clusters": "",
+    "J1": "m^2", "J2": "m^4", "J3": "m^6",
+    "J1 by intensity": "m^2", "J2 by intensity": "m^4", "J3 by intensity": "m^6",
+}  # fmt: skip
+"""Of a scan, with units."""
+OBJECT_METRICS = {
+    "points": "", "intensity": "", "found": "", "length": "m", "width": "m", "height": "m", "yaw error": "deg",
+    "centre inside": "", "offset along": "m", "offset across": "m",
+    "J1": "m^2", "J2": "m^4", "J3": "m^6",
+    "J1 by intensity": "m^2", "J2 by intensity": "m^4", "J3 by intensity": "m^6",
+}  # fmt: skip
+"""Of an object, with units."""
+_INVARIANTS = ("J1", "J2", "J3")
+_SQUARE = 0.8
+"""Width over length from which a footprint has no longer side, so that quarter turns cannot be told."""
+_STANDING = 0.05
+"""m/s below which a lidar has no direction of travel; then it is the lidar's x axis."""
+_FAR = 1e9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LidarMeasurements(ShortRepr):
+    """What the S scans of a set say.
+
+    Attributes:
+        time: float64 (S,), seconds, ascending.
+        whole: by metric, float64 (S,); NaN where there is no value.
+        subjects: names of K objects.
+        range: float64 (K, S), metres from the lidar to each object's true centre; NaN where it has no true cuboid.
+        objects: by metric, float64 (K, S), NaN where there is no value.
+    """
+
+    time: FloatArray
+    whole: Mapping[str, FloatArray]
+    subjects: Sequence[str]
+    range: FloatArray
+    objects: Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LidarSide(ShortRepr):
+    """A real or a virtual lidar.
+
+    Attributes:
+        clouds: its scans.
+        time: float64 (C,), seconds, of each cloud.
+        poses: of its scans; None where not known.
+        truth: its true cuboids.
+    """
+
+    clouds: CloudSet
+    time: FloatArray
+    poses: ScanPoses | None
+    truth: TrueCuboids
+
+
+def measure_scans(
+    side: LidarSide,
+    detector: LidarCuboidFile,
+    settings: LidarObjectSettings,
+    losses: Losses,
+    progress: ProgressBar = no_progress,
+) -> LidarMeasurements:
+    """Measure every scan of a lidar.
+
+    Args:
+        side: the lidar, and the truth.
+        detector: how ground, clusters and cuboids are found.
+        settings: how a cuboid is assigned to its truth.
+        losses: takes scans that are empty or without ground.
+        progress: shows how far it is.
+
+    Returns:
+        The measurements, in order of time.
+
+    Raises:
+        SimjudgeError: a cloud cannot be read.
+    """
+    clouds, truth = side.clouds, side.truth
+    order = np.argsort(side.time, kind="stable")
+    shape = len(truth.names), len(order)
+    whole = {metric: np.full(len(order), np.nan) for metric in WHOLE_METRICS}
+    objects = {metric: np.full(shape, np.nan) for metric in OBJECT_METRICS}
+    ranges = np.full(shape, np.nan)
+    travel = travel_directions(clouds, side.poses)
+    with progress(f"measuring {clouds.name}") as advance:
+        for place, index in enumerate(order.tolist()):
+            rows = np.flatnonzero(truth.boxes.cloud == index)
+            rows = rows[np.linalg.norm(truth.boxes.centre[rows], axis=1) <= detector.farthest]
+            scan = _measure_scan(clouds[index], truth.boxes, rows, travel[index], detector, settings)
+            if not scan.points:
+                losses.add(EMPTY, f"{clouds.name}: {clouds.cloud_name[index]}")
+            elif not scan.has_ground:
+                losses.add(NO_GROUND, f"{clouds.name}: {clouds.cloud_name[index]}")
+            for metric, value in scan.whole.items():
+                whole[metric][place] = value
+            known = truth.subject[rows] != NO_SUBJECT
+            subject = truth.subject[rows[known]]
+            ranges[subject, place] = np.linalg.norm(truth.boxes.centre[rows[known]], axis=1)
+            for metric, values in scan.objects.items():
+                objects[metric][subject, place] = values[known]
+            advance(place + 1, len(order))
+    return LidarMeasurements(side.time[order], whole, truth.names, ranges, objects)
+
+
+def travel_directions(clouds: CloudSet, scans: ScanPoses | None) -> FloatArray:
+    """Where the lidar goes at each scan.
+
+    Args:
+        clouds: the set.
+        scans: its poses; None where not known.
+
+    Returns:
+        float64 (C, 2), unit vectors in the lidar's x and y; its x axis where it stands, or is not known to move.
+    """
+    out = np.tile([1.0, 0.0], (len(clouds), 1))
+    if scans is None or len(scans) < 2:
+        return out
+    velocity = np.gradient(scans.position, scans.time, axis=0)
+    for row, pose in enumerate(scans.poses):
+        along = (velocity[row] @ pose.rotation_matrix())[:2]
+        speed = float(np.linalg.norm(along))
+        if speed > _STANDING:
+            out[scans.index[row]] = along / speed
+    return out
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Scan(ShortRepr):
+    """One scan: whether it has points and ground; metrics of the whole, and of each true cuboid."""
+
+    points: int
+    has_ground: bool
+    whole: dict[str, float]
+    objects: dict[str, FloatArray]
+
+
+def _measure_scan(
+    cloud: Cloud, boxes: CloudBoxes, rows: IntArray, travel: FloatArray, detector: LidarCuboidFile,
+    settings: LidarObjectSettings,
+) -> _Scan:  # fmt: skip
+    held = lidar_points(cloud.table, cloud.where)
+    found = detect_cloud_cuboids(cloud, detector)
+    # What the lidar's own car returns belongs to nothing.
+    kept = ~found.own[held.seen]
+    points = held.stored[kept].astype(np.float64)
+    intensity = None if held.intensity is None else held.intensity[kept].astype(np.float64)
+    above = ~found.ground[held.seen][kept]
+    members = [_inside(points, boxes, row) for row in rows.tolist()]
+    objects = {metric: np.full(len(rows), np.nan) for metric in OBJECT_METRICS}
+    inside = np.zeros(len(points), np.bool_)
+    for number, member in enumerate(members):
+        mine = np.flatnonzero(member)
+        objects["points"][number] = len(mine)
+        inside |= member
+        own_intensity = None if intensity is None else intensity[mine]
+        if len(mine) and own_intensity is not None:
+            objects["intensity"][number] = own_intensity.mean()
+        for name, value in _invariants(points[mine], own_intensity).items():
+            objects[name][number] = value
+    assigned = _assign(boxes, rows, found, settings.cuboid_distance)
+    _measure_cuboids(objects, boxes, rows, found, assigned, travel)
+    count = int(above.sum())
+    whole = {
+        "points": float(len(points)), "points above ground": float(count), "clusters": float(len(found.cuboids)),
+        "precision": float((inside & above).sum()) / count if count else np.nan,
+        "recall": float((assigned >= 0).mean()) if len(rows) else np.nan,
+        **_invariants(points[above], None if intensity is None else intensity[above]),
+    }  # fmt: skip
+    return _Scan(len(points), bool(found.ground.any()), whole, objects)
+
+
+def _invariants(points: FloatArray, intensity: FloatArray | None) -> dict[str, float]:
+    found = dict(zip(_INVARIANTS, moment_invariants(points).tolist(), strict=True))
+    if intensity is not None:
+        weighted = moment_invariants(points, np.maximum(intensity, 0)).tolist()
+        found |= {f"{name} by intensity": value for name, value in zip(_INVARIANTS, weighted, strict=True)}
+    return found
+
+
+def _inside(points: FloatArray, boxes: CloudBoxes, row: int) -> BoolArray:
+    """Which points lie in a cuboid, its faces included."""
+    radius = float(np.linalg.norm(boxes.size[row])) / 2
+    mask = (np.abs(points - boxes.centre[row]) <= radius).all(1)
+    near = np.flatnonzero(mask)
+    own = Rotation.from_quat(boxes.orientation[row]).inv().apply(points[near] - boxes.centre[row])
+    mask[near] = (np.abs(own) <= boxes.size[row] / 2).all(1)
+    return mask
+
+
+def _assign(boxes: CloudBoxes, rows: IntArray, found: CloudObjects, distance: float) -> IntArray:
+    """The found cuboid of each true one, by the Hungarian method over the distance of centres from above; -1: none."""
+    assigned = np.full(len(rows), -1, np.int64)
+    if not len(rows) or not len(found.cuboids):
+        return assigned
+    gap = np.linalg.norm(boxes.centre[rows, None, :2] - found.cuboids.centre[None, :, :2], axis=2)
+    allowed = np.maximum(distance, np.linalg.norm(boxes.size[rows, :2], axis=1) / 2)
+    gap[gap > allowed[:, None]] = _FAR
+    for i, j in zip(*linear_sum_assignment(gap), strict=True):
+        if gap[i, j] < _FAR:
+            assigned[i] = j
+    return assigned
+
+
+def _measure_cuboids(
+    objects: dict[str, FloatArray], boxes: CloudBoxes, rows: IntArray, found: CloudObjects, assigned: IntArray,
+    travel: FloatArray,
+) -> None:  # fmt: skip
+    """Sizes, yaw and place of the found cuboids beside the true ones."""
+    objects["found"][:] = assigned >= 0
+    for number in np.flatnonzero(assigned >= 0).tolist():
+        row, other = int(rows[number]), int(assigned[number])
+        size, centre = found.cuboids.size[other], found.cuboids.centre[other]
+        for name, value in zip(("length", "width", "height"), size.tolist(), strict=True):
+            objects[name][number] = value
+        objects["yaw error"][number] = _yaw_error(
+            boxes.orientation[row], boxes.size[row], found.cuboids.orientation[other], size
+        )
+        offset = centre - boxes.centre[row]
+        own = Rotation.from_quat(boxes.orientation[row]).inv().apply(offset)
+        objects["centre inside"][number] = float((np.abs(own) <= boxes.size[row] / 2).all())
+        objects["offset along"][number] = offset[:2] @ travel
+        objects["offset across"][number] = travel[0] * offset[1] - travel[1] * offset[0]
+
+
+def _yaw_error(true: FloatArray, true_size: FloatArray, found: FloatArray, found_size: FloatArray) -> float:
+    """The found yaw of the longer side less the true one, degrees: within 90, or 45 where one has no longer side."""
+    yaws = []
+    square = False
+    for orientation, size in ((true, true_size), (found, found_size)):
+        yaw = float(Rotation.from_quat(orientation).as_euler("ZYX")[0])
+        short, long = sorted(size[:2].tolist())
+        square |= short > _SQUARE * long
+        yaws.append(yaw if size[0] >= size[1] else yaw + np.pi / 2)
+    period = np.pi / 2 if square else np.pi
+    return float(np.degrees((yaws[1] - yaws[0] + period / 2) % period - period / 2))

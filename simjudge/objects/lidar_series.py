@@ -1,0 +1,196 @@
+"""What a real and a virtual lidar say of the same objects, and of whole scans, over time and over range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
+from simjudge.objects.lidar_measurements import (
+    OBJECT_METRICS,
+    WHOLE_METRICS,
+    LidarMeasurements,
+    LidarSide,
+    measure_scans,
+)
+from simjudge.objects.lidar_settings import (
+    TRUTH_AUTO,
+    TRUTH_LABELS,
+    TRUTH_SCENE,
+    TRUTH_SURVEY,
+    LidarObjectSettings,
+)
+from simjudge.objects.lidar_truth import TrueCuboids, cuboids_in_scans, match_labels, standing_labels
+from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
+from simjudge.objects.range_tables import RangeTable, range_tables
+from simjudge.objects.scan_poses import ScanPoses, scan_poses, scan_times
+from simjudge.objects.series import WHOLE, Series
+from simjudge.objects.survey import survey_cuboids
+from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile, read_cuboid_settings
+
+NO_TRUTH = "none"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LidarObjects(ShortRepr):
+    """What a real and a virtual lidar say.
+
+    Attributes:
+        real, virtual: series of the same metrics and subjects, in the same order.
+        tables: metrics of objects over range.
+        truth: where the true cuboids come from: TRUTH_LABELS, TRUTH_SCENE, TRUTH_SURVEY or NO_TRUTH.
+        subjects: names of the objects that both have.
+        maps: occupancy maps; None where it is not known where the lidars were.
+    """
+
+    real: Sequence[Series]
+    virtual: Sequence[Series]
+    tables: Sequence[RangeTable]
+    truth: str
+    subjects: Sequence[str]
+    maps: MapPair | None
+
+
+def lidar_series(
+    real: CloudSet,
+    virtual: CloudSet,
+    settings: LidarObjectSettings | None = None,
+    *,
+    losses: Losses | None = None,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> tuple[list[Series], list[Series]]:
+    """Measure the same objects, and whole scans, of a real and a virtual lidar over time.
+
+    Args:
+        real: scans of the real lidar.
+        virtual: scans of the virtual one.
+        settings: what the truth is, and how objects are found.
+        losses: counts what is left out.
+        log: receives what a person should know.
+        progress: shows how far measuring is.
+
+    Returns:
+        Series of the real and of the virtual lidar, the same metrics and subjects in the same order.
+
+    Raises:
+        SimjudgeError: a set has no cloud, or lacks what the settings ask for.
+    """
+    found = lidar_objects(real, virtual, settings, losses=losses, log=log, progress=progress, maps=False)
+    return list(found.real), list(found.virtual)
+
+
+def lidar_objects(
+    real: CloudSet,
+    virtual: CloudSet,
+    settings: LidarObjectSettings | None = None,
+    *,
+    losses: Losses | None = None,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+    maps: bool = True,
+) -> LidarObjects:
+    """Measure what `lidar_series` does, with tables over range and occupancy maps.
+
+    Args:
+        real: scans of the real lidar.
+        virtual: scans of the virtual one.
+        settings: what the truth is, and how objects and maps are made.
+        losses: counts what is left out.
+        log: receives what a person should know.
+        progress: shows how far measuring is.
+        maps: make occupancy maps where poses are known.
+
+    Returns:
+        Series, tables and maps.
+
+    Raises:
+        SimjudgeError: a set has no cloud, or lacks what the settings ask for.
+    """
+    chosen = LidarObjectSettings() if settings is None else settings
+    lost = Losses() if losses is None else losses
+    detector = LidarCuboidFile() if chosen.cuboid_file is None else read_cuboid_settings(chosen.cuboid_file)
+    for clouds in (real, virtual):
+        if not len(clouds):
+            raise SimjudgeError(f"{clouds.name}: holds no cloud")
+    poses = _poses(real, chosen, lost, log), _poses(virtual, chosen, lost, log)
+    kind, truth = _truth((real, virtual), poses, chosen, detector, log)
+    if kind != NO_TRUTH and not truth[0].names:
+        log(f"note: {real.name} and {virtual.name} have no cuboid in common ({kind}): whole scans are compared alone")
+    sides = [LidarSide(clouds, scan_times(clouds), scans, cuboids)
+             for clouds, scans, cuboids in zip((real, virtual), poses, truth, strict=True)]  # fmt: skip
+    measured = [measure_scans(side, detector, chosen, lost, progress) for side in sides]
+    series = _series(measured[0], measured[1])
+    pair = None
+    if maps and poses[0] is not None and poses[1] is not None:
+        pair = occupancy_maps(real, virtual, chosen, log)
+        lost.extend(pair.losses)
+    tables = range_tables(measured[0], measured[1], chosen.range_bins)
+    return LidarObjects(series[0], series[1], tables, kind, truth[0].names, pair)
+
+
+def _poses(clouds: CloudSet, settings: LidarObjectSettings, losses: Losses, log: Log) -> ScanPoses | None:
+    if not clouds.poses:
+        log(f"note: {clouds.name}: it is not known where its lidar was: no occupancy maps, and objects do not stand in"
+            " a fixed frame")  # fmt: skip
+        return None
+    return scan_poses(clouds, settings.max_speed, losses)
+
+
+def _truth(
+    sets: tuple[CloudSet, CloudSet], poses: tuple[ScanPoses | None, ScanPoses | None], settings: LidarObjectSettings,
+    detector: LidarCuboidFile, log: Log,
+) -> tuple[str, tuple[TrueCuboids, TrueCuboids]]:  # fmt: skip
+    """Where the truth comes from, and the truth of both."""
+    labelled = [clouds.boxes is not None and len(clouds.boxes) > 0 for clouds in sets]
+    placed = poses[0] is not None and poses[1] is not None
+    kind = settings.truth
+    if kind == TRUTH_AUTO:
+        kind = NO_TRUTH
+        if all(labelled):
+            kind = TRUTH_LABELS
+        elif placed:
+            kind = TRUTH_SCENE if labelled[1] else TRUTH_SURVEY
+    if kind == NO_TRUTH:
+        log("note: no true cuboids: label both sets, or give recordings with poses; whole scans are compared alone")
+        return kind, (_none(), _none())
+    if kind == TRUTH_LABELS:
+        return kind, match_labels(sets, poses, settings)
+    if poses[0] is None or poses[1] is None:
+        lacking = sets[0 if poses[0] is None else 1].name
+        raise SimjudgeError(
+            f"--truth {kind}: {lacking}: it is not known where its lidar was; give a recording with poses (odometry or tf)"
+        )
+    standing = (
+        standing_labels(sets[1], poses[1], settings) if kind == TRUTH_SCENE
+        else survey_cuboids(sets[0], poses[0], settings)
+    )  # fmt: skip
+    log(f"note: the truth is {len(standing)} standing cuboids of the {kind} in the fixed frame")
+    real, virtual = (cuboids_in_scans(standing, scans, detector.farthest) for scans in (poses[0], poses[1]))
+    return kind, (real, virtual)
+
+
+def _none() -> TrueCuboids:
+    none = np.empty(0, np.int64)
+    boxes = CloudBoxes(none, none, none, np.empty((0, 3)), np.empty((0, 4)), np.empty((0, 3)))
+    return TrueCuboids(boxes, none, ())
+
+
+def _series(real: LidarMeasurements, virtual: LidarMeasurements) -> tuple[list[Series], list[Series]]:
+    """Series of all metrics that one of the lidars has a value of."""
+    out: tuple[list[Series], list[Series]] = ([], [])
+    for metric, unit in WHOLE_METRICS.items():
+        if any(np.isfinite(each.whole[metric]).any() for each in (real, virtual)):
+            for side, each in zip(out, (real, virtual), strict=True):
+                side.append(Series(metric, unit, WHOLE, each.time, each.whole[metric]))
+    for number, subject in enumerate(real.subjects):
+        for metric, unit in OBJECT_METRICS.items():
+            if any(np.isfinite(each.objects[metric][number]).any() for each in (real, virtual)):
+                for side, each in zip(out, (real, virtual), strict=True):
+                    side.append(Series(metric, unit, subject, each.time, each.objects[metric][number]))
+    return out

@@ -1,0 +1,88 @@
+"""How scans of a real and a virtual lidar are compared, each setting declared once (see `simjudge.core.settings`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from simjudge.core.errors import UsageError
+from simjudge.core.settings import setting
+from simjudge.objects.occupancy import OccupancySettings
+
+TRUTH_AUTO = "auto"
+"""Labels where both sets have them, else the labels of the virtual one, else the survey."""
+TRUTH_LABELS = "labels"
+"""Each set's own labels."""
+TRUTH_SCENE = "scene"
+"""The virtual set's labels, which its scene gave, for both sets."""
+TRUTH_SURVEY = "survey"
+"""Cuboids around what stands in the merged scans of the real set, for both sets."""
+TRUTHS = (TRUTH_AUTO, TRUTH_LABELS, TRUTH_SCENE, TRUTH_SURVEY)
+SAME_AUTO = "auto"
+"""By instance number where all labels of both sets have one and classes agree, else by place."""
+SAME_INSTANCE = "instance"
+"""Labels of one instance number are the same object."""
+SAME_PLACE = "place"
+"""Labels of one class at one place of the fixed frame are the same object."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LidarObjectSettings(OccupancySettings):
+    """What is measured of each object in scans, and what the truth is.
+
+    Attributes:
+        truth: one of TRUTHS.
+        same_cuboids_by: SAME_AUTO, SAME_INSTANCE or SAME_PLACE.
+        place_distance: metres between places of one object in two scans or sets, at most.
+        cuboid_file: how ground, clusters and cuboids are found; None for the defaults.
+        cuboid_distance: how far from the truth's centre a found cuboid's may lie, seen from above; at least half the
+            truth's diagonal.
+        range_bins: edges of the ranges that tables go by, metres.
+        survey_cell, survey_slope, survey_window, survey_height: of SMRF, see `simjudge.objects.smrf`.
+        survey_gap: points of one object in the survey lie at most so far apart, metres.
+        survey_points: that an object of the survey has at least.
+    """
+
+    truth: str = setting(
+        TRUTH_AUTO,
+        "True cuboids: labels (each set's own), scene (those of the virtual set, for both), survey (of the real scans"
+        " merged), or auto: the first of these that there are.",
+        choices=TRUTHS,
+    )
+    same_cuboids_by: str = setting(
+        SAME_AUTO,
+        "How a cuboid of both sets is known to be the same: instance (the number in the labels), place (in the fixed"
+        " frame), or auto: instance where all labels have one.",
+        choices=(SAME_AUTO, SAME_INSTANCE, SAME_PLACE),
+    )
+    place_distance: float = setting(
+        1.0, "Greatest distance between places of one object in two scans or sets.", unit="m", low=0.01, high=100
+    )
+    cuboid_file: Path | None = setting(
+        None, "File that says how ground, clusters and cuboids are found in clouds (detector: lidar_cuboids)."
+    )
+    cuboid_distance: float = setting(
+        0.5, "Greatest distance of a found cuboid's centre from the truth's; at least half the truth's diagonal.",
+        unit="m", low=0, high=100,
+    )  # fmt: skip
+    range_bins: tuple[float, ...] = setting((0.0, 10.0, 20.0, 30.0, 50.0, 80.0), "Edges of the tables' ranges, metres.")
+    survey_cell: float = setting(0.5, "Cell of the survey's ground.", unit="m", low=0.05, high=10)
+    survey_slope: float = setting(0.15, "Slope up to which the survey's ground rises.", low=0, high=5)
+    survey_window: float = setting(10.0, "Radius of the largest object in the survey.", unit="m", low=0.1, high=200)
+    survey_height: float = setting(0.3, "Height above the survey's ground from which points are objects.", unit="m",
+                                   low=0.01, high=10)  # fmt: skip
+    survey_gap: float = setting(0.5, "Distance between points of one object in the survey.", unit="m", low=0.01, high=10)
+    survey_points: int = setting(20, "Points of an object in the survey, at least.", low=4)
+
+    def __post_init__(self) -> None:
+        """Check the values, one by one and together.
+
+        Raises:
+            UsageError: one of them makes no sense.
+        """
+        super().__post_init__()
+        bins = self.range_bins
+        if len(bins) < 2 or any(low >= high for low, high in zip(bins, bins[1:], strict=False)):
+            raise UsageError(f"range_bins {bins}: give two or more ranges, ascending")
+        if self.map_low >= self.map_high:
+            raise UsageError(f"map_low {self.map_low:g} and map_high {self.map_high:g}: the first must be smaller")

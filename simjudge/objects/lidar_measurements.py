@@ -170,10 +170,11 @@ def _measure_scan(
     found = detect_cloud_cuboids(cloud, detector)
     # What the lidar's own car returns belongs to nothing.
     kept = ~found.own[held.seen]
-    points = held.stored[kept].astype(np.float64)
+    all_points = held.stored[kept].astype(np.float64)
     intensity = None if held.intensity is None else held.intensity[kept].astype(np.float64)
     above = ~found.ground[held.seen][kept]
-    members = [_inside(points, boxes, row) for row in rows.tolist()]
+    points, intensity = all_points[above], None if intensity is None else intensity[above]
+    members = [_inside(points, boxes, row, settings.truth_margin) for row in rows.tolist()]
     objects = {metric: np.full(len(rows), np.nan) for metric in OBJECT_METRICS}
     inside = np.zeros(len(points), np.bool_)
     for number, member in enumerate(members):
@@ -187,14 +188,14 @@ def _measure_scan(
             objects[name][number] = value
     assigned = _assign(boxes, rows, found, settings.cuboid_distance)
     _measure_cuboids(objects, boxes, rows, found, assigned, travel)
-    count = int(above.sum())
     whole = {
-        "points": float(len(points)), "points above ground": float(count), "clusters": float(len(found.cuboids)),
-        "precision": float((inside & above).sum()) / count if count else np.nan,
+        "points": float(len(all_points)), "points above ground": float(len(points)),
+        "clusters": float(len(found.cuboids)),
+        "precision": float(inside.mean()) if len(points) else np.nan,
         "recall": float((assigned >= 0).mean()) if len(rows) else np.nan,
-        **_invariants(points[above], None if intensity is None else intensity[above]),
+        **_invariants(points, intensity),
     }  # fmt: skip
-    return _Scan(len(points), bool(found.ground.any()), whole, objects)
+    return _Scan(len(all_points), bool(found.ground.any()), whole, objects)
 
 
 def _invariants(points: FloatArray, intensity: FloatArray | None) -> dict[str, float]:
@@ -205,13 +206,13 @@ def _invariants(points: FloatArray, intensity: FloatArray | None) -> dict[str, f
     return found
 
 
-def _inside(points: FloatArray, boxes: CloudBoxes, row: int) -> BoolArray:
-    """Which points lie in a cuboid, its faces included."""
-    radius = float(np.linalg.norm(boxes.size[row])) / 2
-    mask = (np.abs(points - boxes.centre[row]) <= radius).all(1)
+def _inside(points: FloatArray, boxes: CloudBoxes, row: int, margin: float) -> BoolArray:
+    """Which points lie in a cuboid with a margin to its sides and upwards, its faces included."""
+    half = boxes.size[row] / 2
+    mask: BoolArray = (np.abs(points - boxes.centre[row]) <= np.linalg.norm(half + margin)).all(1)
     near = np.flatnonzero(mask)
     own = Rotation.from_quat(boxes.orientation[row]).inv().apply(points[near] - boxes.centre[row])
-    mask[near] = (np.abs(own) <= boxes.size[row] / 2).all(1)
+    mask[near] = ((own >= -half - [margin, margin, 0]) & (own <= half + margin)).all(1)
     return mask
 
 

@@ -164,7 +164,7 @@ def _truth(
     if poses[0] is None or poses[1] is None:
         lacking = sets[0 if poses[0] is None else 1].name
         raise SimjudgeError(
-            f"--truth {kind}: {lacking}: it is not known where its lidar was; give a recording with poses (odometry or tf)"
+            f"--truth {kind}: {lacking}: it is not known where its lidar was; give a recording with odometry or tf"
         )
     standing = (
         standing_labels(sets[1], poses[1], settings) if kind == TRUTH_SCENE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from simjudge.core.errors import UsageError
@@ -37,6 +38,8 @@ class LidarObjectSettings(OccupancySettings):
         cuboid_file: how ground, clusters and cuboids are found; None for the defaults.
         cuboid_distance: how far from the truth's centre a found cuboid's may lie, seen from above; at least half the
             truth's diagonal.
+        truth_margin: by how much true cuboids grow to the sides and upwards before points are counted in them, metres:
+            a lidar's noise puts points of a surface on either side of it.
         range_bins: edges of the ranges that tables go by, metres.
         survey_cell, survey_slope, survey_window, survey_height: of SMRF, see `simjudge.objects.smrf`.
         survey_gap: points of one object in the survey lie at most so far apart, metres.
@@ -65,13 +68,19 @@ class LidarObjectSettings(OccupancySettings):
         0.5, "Greatest distance of a found cuboid's centre from the truth's; at least half the truth's diagonal.",
         unit="m", low=0, high=100,
     )  # fmt: skip
+    truth_margin: float = setting(
+        0.1, "Margin around true cuboids, to the sides and upwards, within which points are theirs.", unit="m", low=0,
+        high=10,
+    )  # fmt: skip
     range_bins: tuple[float, ...] = setting((0.0, 10.0, 20.0, 30.0, 50.0, 80.0), "Edges of the tables' ranges, metres.")
     survey_cell: float = setting(0.5, "Cell of the survey's ground.", unit="m", low=0.05, high=10)
     survey_slope: float = setting(0.15, "Slope up to which the survey's ground rises.", low=0, high=5)
     survey_window: float = setting(10.0, "Radius of the largest object in the survey.", unit="m", low=0.1, high=200)
     survey_height: float = setting(0.3, "Height above the survey's ground from which points are objects.", unit="m",
                                    low=0.01, high=10)  # fmt: skip
-    survey_gap: float = setting(0.5, "Distance between points of one object in the survey.", unit="m", low=0.01, high=10)
+    survey_gap: float = setting(
+        0.5, "Distance between points of one object in the survey.", unit="m", low=0.01, high=10
+    )
     survey_points: int = setting(20, "Points of an object in the survey, at least.", low=4)
 
     def __post_init__(self) -> None:
@@ -82,7 +91,7 @@ class LidarObjectSettings(OccupancySettings):
         """
         super().__post_init__()
         bins = self.range_bins
-        if len(bins) < 2 or any(low >= high for low, high in zip(bins, bins[1:], strict=False)):
+        if len(bins) < 2 or any(low >= high for low, high in pairwise(bins)):
             raise UsageError(f"range_bins {bins}: give two or more ranges, ascending")
         if self.map_low >= self.map_high:
             raise UsageError(f"map_low {self.map_low:g} and map_high {self.map_high:g}: the first must be smaller")

@@ -83,9 +83,9 @@ def match_labels(
             " missing or of other classes, and it is not known where the lidar was; give a recording with poses, or"
             " labels with the same instance numbers (--same-cuboids-by instance)"
         )
-    groups = [_places(clouds, boxes, scans, settings.place_distance)
-              for clouds, boxes, scans in zip(sets, (real, virtual), poses, strict=True) if scans is not None]  # fmt: skip
-    pairs = _paired(groups[0], groups[1], settings.place_distance)
+    distance = settings.place_distance
+    groups = _places(sets[0], real, poses[0], distance), _places(sets[1], virtual, poses[1], distance)
+    pairs = _paired(groups[0], groups[1], distance)
     names = [f"{groups[0].class_name[i]} {i}" for i, _ in pairs]
     subjects = []
     for side, group in enumerate(groups):

@@ -44,9 +44,7 @@ class RangeTable(ShortRepr):
     virtual: RangeMeans
 
 
-def range_tables(
-    real: LidarMeasurements, virtual: LidarMeasurements, edges: tuple[float, ...]
-) -> list[RangeTable]:
+def range_tables(real: LidarMeasurements, virtual: LidarMeasurements, edges: tuple[float, ...]) -> list[RangeTable]:
     """Take the mean of each metric of objects in bins of range.
 
     Args:

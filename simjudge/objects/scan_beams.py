@@ -11,6 +11,7 @@ from simjudge.data.clouds.lidar_points import LidarPoints, lidar_points
 from simjudge.geometry.poses import Pose
 from simjudge.objects.occupancy import BeamSet, OccupancySettings
 from simjudge.objects.scan_poses import ScanPoses, times_from_stamp
+from simjudge.perception.clouds.ground_plane import fit_ground_plane
 from simjudge.sensors.lidar.scan import deskewed
 
 EMPTY = "scans without a point"
@@ -20,15 +21,11 @@ _LEAST_ORGANIZED = 2
 """Returns of a row or column of an organized cloud from which the direction of its other beams is known."""
 _GROUND_RADIUS = 25.0
 """Metres around the lidar in which the ground is taken for a plane."""
-_BAND = 0.2
-"""Metres: the bins in which the ground's level is looked for."""
-_NARROWING = (0.4, 0.25, 0.15)
-"""Metres from the plane within which points are ground, round by round."""
 _LEAST_POINTS = 30
 _LEAST_WIDTH = 0.5
 """Metres: the least standard deviation of the ground's points in any direction; those of a wall lie in a line."""
-_STEEPEST = 0.3
-"""Largest sine of the ground's slope."""
+_ENOUGH_POINTS = 10_000
+"""Points that tell the plane well enough; of more some are left out."""
 
 
 def scan_beams(
@@ -74,7 +71,7 @@ def scan_beams(
 
 
 def fit_ground(points: FloatArray) -> FloatArray | None:
-    """Fit a plane to the ground around a lidar, beginning with the fullest layer below it.
+    """Fit a plane to the ground around a lidar.
 
     Args:
         points: (N, 3), metres, sensor's frame, z roughly up.
@@ -83,22 +80,16 @@ def fit_ground(points: FloatArray) -> FloatArray | None:
         (4,), unit normal, upwards, and offset: height = normal . point + offset; None where there is no ground.
     """
     near = points[(np.hypot(points[:, 0], points[:, 1]) < _GROUND_RADIUS) & (points[:, 2] < 0)]
+    near = np.ascontiguousarray(near[:: max(1, len(near) // _ENOUGH_POINTS)])
     if len(near) < _LEAST_POINTS:
         return None
-    layer = np.floor(near[:, 2] / _BAND).astype(np.int64)
-    lowest = int(layer.min())
-    level = (lowest + int(np.argmax(np.bincount(layer - lowest))) + 0.5) * _BAND
-    plane = np.array([0.0, 0.0, 1.0, -level])
-    for width in _NARROWING:
-        chosen = near[np.abs(near @ plane[:3] + plane[3]) < width]
-        if len(chosen) < _LEAST_POINTS or np.linalg.eigvalsh(np.cov(chosen[:, :2].T))[0] < _LEAST_WIDTH**2:
-            return None
-        (a, b, c), *_ = np.linalg.lstsq(np.c_[chosen[:, :2], np.ones(len(chosen))], chosen[:, 2], rcond=None)
-        normal = np.array([-a, -b, 1.0, -c]) / np.sqrt(a * a + b * b + 1)
-        if np.hypot(normal[0], normal[1]) > _STEEPEST:
-            return None
-        plane = normal
-    return plane
+    plane = fit_ground_plane(
+        near, np.full(near.shape, np.nan), distance=0.15, contact=0.15, angle_deg=90.0, slope_deg=20.0, trials=100,
+        least=0.05, seed=0,
+    )  # fmt: skip
+    if plane is None or np.linalg.eigvalsh(np.cov(near[plane.ground, :2].T))[0] < _LEAST_WIDTH**2:
+        return None
+    return np.array([*plane.normal, plane.offset])
 
 
 def free_beams(cloud: Cloud, points: LidarPoints, reach: float) -> FloatArray:

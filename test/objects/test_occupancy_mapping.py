@@ -79,10 +79,10 @@ def test_poses_that_jump_are_left_out():
 def test_ground_is_found_beneath_clutter():
     random = np.random.default_rng(2)
     at = random.uniform(-15, 15, (600, 2))
-    slope = np.c_[at, -1.7 + 0.02 * at[:, 0] - 0.01 * at[:, 1] + random.normal(0, 0.02, 600)]
+    slope = np.c_[at, -1.7 + 0.05 * at[:, 0] - 0.03 * at[:, 1] + random.normal(0, 0.02, 600)]
     clutter = random.uniform((-15, -15, -1.2), (15, 15, 1), (500, 3))
     plane = fit_ground(np.r_[slope, clutter])
-    normal = np.array([-0.02, 0.01, 1]) / np.linalg.norm([-0.02, 0.01, 1])
+    normal = np.array([-0.05, 0.03, 1]) / np.linalg.norm([-0.05, 0.03, 1])
     assert plane[:3] == pytest.approx(normal, abs=3e-3)
     assert plane[3] == pytest.approx(1.7 * normal[2], abs=0.02)
     assert fit_ground(np.empty((0, 3))) is None

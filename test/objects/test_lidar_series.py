@@ -1,0 +1,136 @@
+"""Series of a real and a virtual lidar: the same metrics and subjects in both, whatever the truth comes from."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cloud_samples import cloud_set, table
+
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.data.clouds.cloud_set import CloudBoxes
+from simjudge.data.sets import read_clouds
+from simjudge.geometry.poses import Pose
+from simjudge.objects.lidar_measurements import OBJECT_METRICS
+from simjudge.objects.lidar_series import lidar_objects, lidar_series
+from simjudge.objects.lidar_settings import LidarObjectSettings
+from simjudge.objects.series import WHOLE
+
+KITTI = Path(__file__).parents[3] / "shared/data/real_lidar/kitti_tracking_0000"
+HEIGHT = 1.5
+BLOCKS = {"barrier": (6.0, 3.0), "post": (10.0, -3.0)}
+SIZE = np.array([1.0, 0.6, 1.0])
+
+
+def block_points(x, y, random):
+    points = random.uniform(-0.5, 0.5, (500, 3))
+    axis = random.integers(0, 3, 500)
+    points[np.arange(500), axis] = np.where(axis == 2, 0.5, random.choice([-0.5, 0.5], 500))
+    return points * SIZE + (x, y, 0.5)
+
+
+def drive(name, *, shift=0.0, labels=True, poses=True, seed=0):
+    """Three scans, 1 m apart, of two blocks on level ground; what the lidar sees is shifted along its way."""
+    random = np.random.default_rng(seed)
+    lidar = [Pose.from_euler(1.0 * i, 0, HEIGHT) for i in range(3)]
+    x, y = np.meshgrid(np.arange(-4, 16, 0.3), np.arange(-10, 10, 0.3))
+    ground = np.stack([x.ravel(), y.ravel(), np.zeros(x.size)], 1)
+    for place in BLOCKS.values():
+        ground = ground[(np.abs(ground[:, :2] - place) > SIZE[:2] / 2 + 0.2).any(1)]
+    tables = []
+    for pose in lidar:
+        blocks = [block_points(px + shift, py, random) for px, py in BLOCKS.values()]
+        tables.append(table(pose.to_body(np.concatenate([ground, *blocks]))))
+    centres = np.array([pose.to_body([px, py, 0.5]) for pose in lidar for px, py in BLOCKS.values()])
+    boxes = CloudBoxes(
+        np.repeat(np.arange(3), 2), np.tile([0, 1], 3), np.tile([3, 8], 3), centres, np.tile([0.0, 0, 0, 1], (6, 1)),
+        np.tile(SIZE, (6, 1)),
+    )  # fmt: skip
+    return cloud_set(
+        tables, lidar if poses else (), name=name, boxes=boxes if labels else None, class_names=dict(enumerate(BLOCKS))
+    )
+
+
+@pytest.mark.parametrize(("real", "virtual", "settings", "truth", "subjects"), [
+    ({}, {}, {}, "labels", ["barrier 3", "post 8"]),
+    ({}, {"poses": False}, {}, "labels", ["barrier 3", "post 8"]),
+    ({}, {}, {"same_cuboids_by": "place"}, "labels", ["barrier 0", "post 1"]),
+    ({"labels": False}, {}, {}, "scene", ["barrier 0", "post 1"]),
+    ({"labels": False}, {"labels": False}, {}, "survey", ["object 0", "object 1"]),
+    ({}, {}, {"truth": "survey"}, "survey", ["object 0", "object 1"]),
+    ({"labels": False, "poses": False}, {}, {}, "none", []),
+])  # fmt: skip
+def test_wherever_the_truth_comes_from(real, virtual, settings, truth, subjects):
+    said = []
+    losses = Losses()
+    found = lidar_objects(
+        drive("real", **real), drive("virtual", shift=0.25, seed=1, **virtual),
+        LidarObjectSettings(map_range=15.0, survey_cell=1.0, **settings), losses=losses, log=said.append,
+    )  # fmt: skip
+    assert (found.truth, list(found.subjects)) == (truth, subjects)
+    assert [(s.metric, s.unit, s.subject) for s in found.real] == [(s.metric, s.unit, s.subject) for s in found.virtual]
+    assert not losses
+    assert all(len(series) == 3 for series in (*found.real, *found.virtual))
+    assert {series.subject for series in found.real} == {WHOLE, *subjects}
+    assert (found.maps is None) == any(side.get("poses") is False for side in (real, virtual))
+    if subjects:
+        by_name = [{(s.metric, s.subject): s.value for s in side} for side in (found.real, found.virtual)]
+        for subject in subjects:
+            offsets = [side["offset along", subject] for side in by_name]
+            assert offsets[1] - offsets[0] == pytest.approx([0.25] * 3, abs=0.08)
+            assert by_name[0]["length", subject] == pytest.approx([1.0] * 3, abs=0.12)
+        assert {each.metric for each in found.tables} == set(OBJECT_METRICS)
+    if found.maps is not None:
+        assert 0.1 < found.maps.agreement.occupied.f1 < 0.9
+
+
+def test_series_are_those_of_the_objects():
+    pair = drive("real"), drive("virtual", seed=1)
+    real, virtual = lidar_series(*pair)
+    found = lidar_objects(*pair, maps=False)
+    for side, other in ((real, found.real), (virtual, found.virtual)):
+        assert [(s.metric, s.subject) for s in side] == [(s.metric, s.subject) for s in other]
+    assert found.maps is None
+
+
+def test_no_object_in_common_is_said():
+    said = []
+    other = drive("virtual")
+    moved = replace(other, boxes=replace(other.boxes, instance=other.boxes.instance + 100))
+    found = lidar_objects(drive("real"), moved, LidarObjectSettings(same_cuboids_by="instance"), log=said.append)
+    assert not found.subjects
+    assert {series.subject for series in found.real} == {WHOLE}
+    assert any("no cuboid in common" in line for line in said)
+
+
+@pytest.mark.parametrize(("real", "virtual", "settings", "message"), [
+    ({"poses": False}, {}, {"truth": "survey"}, "real: it is not known where its lidar was"),
+    ({}, {"labels": False}, {"truth": "labels"}, "virtual: holds no labelled cuboid"),
+    ({}, {"poses": False, "labels": False}, {"truth": "scene"}, "virtual: it is not known"),
+])  # fmt: skip
+def test_what_cannot_be_had(real, virtual, settings, message):
+    with pytest.raises(SimjudgeError, match=message):
+        lidar_series(drive("real", **real), drive("virtual", **virtual), LidarObjectSettings(**settings))
+
+
+def test_sets_without_clouds_and_settings_without_sense():
+    with pytest.raises(SimjudgeError, match="holds no cloud"):
+        lidar_series(cloud_set([]), drive("virtual"))
+    for wrong in ({"range_bins": (5.0,)}, {"range_bins": (5.0, 1.0)}, {"map_low": 2.0, "map_high": 1.0}):
+        with pytest.raises(UsageError):
+            LidarObjectSettings(**wrong)
+
+
+@pytest.mark.skipif(not KITTI.is_dir(), reason="no ../shared/data/real_lidar/kitti_tracking_0000")
+def test_a_real_scan_says_of_itself_what_it_says():
+    whole = read_clouds(KITTI)
+    boxes = whole.boxes
+    rows = boxes.cloud == 0
+    first = replace(boxes, **{name: value[rows] for name, value in vars(boxes).items()})
+    one = replace(whole, cloud_name=whole.cloud_name[:1], stamp=whole.stamp[:1], boxes=first, poses=whole.poses[:1])
+    real, virtual = lidar_series(one, one)
+    assert len({series.subject for series in real}) == 8
+    for a, b in zip(real, virtual, strict=True):
+        assert np.array_equal(a.value, b.value, equal_nan=True)
+    recall = next(series.value for series in real if series.metric == "recall")
+    assert recall.tolist() == [1.0]

@@ -107,3 +107,45 @@ def piqe_blocks(mscn):
                     bits |= NOISY_BLOCK
                 kind[i, j] = bits
     return kind, variance
+
+
+@njit(cache=True, nogil=True)
+def block_sums(values, block_height, block_width, shifts):
+    """The sums to which distributions are fitted, of each block times itself shifted in a circle within the block.
+
+    Args:
+        values: float64 (H, W).
+        block_height, block_width: size of a block, pixels; what is left over right and below is left out.
+        shifts: int64 (S, 2), rows and columns to shift by; where both are 0, the sums are of the block alone.
+
+    Returns:
+        float64 (H / block_height, W / block_width, S, 5): how many values are below 0 and above 0, the sums of their
+        squares below and above, and the sum of absolute values.
+    """
+    rows, columns = values.shape[0] // block_height, values.shape[1] // block_width
+    sums = np.zeros((rows, columns, len(shifts), 5))
+    for i in range(rows):
+        for j in range(columns):
+            top, left = i * block_height, j * block_width
+            block = values[top : top + block_height, left : left + block_width]
+            for s in range(len(shifts)):
+                _add_signed(block, shifts[s, 0], shifts[s, 1], sums[i, j, s])
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _add_signed(block, shift_y, shift_x, total):
+    height, width = block.shape
+    alone = shift_y == 0 and shift_x == 0
+    for y in range(height):
+        other = (y - shift_y) % height
+        for x in range(width):
+            value = block[y, x] if alone else block[y, x] * block[other, (x - shift_x) % width]
+            if value < 0.0:
+                total[0] += 1.0
+                total[2] += value * value
+                total[4] -= value
+            elif value > 0.0:
+                total[1] += 1.0
+                total[3] += value * value
+                total[4] += value

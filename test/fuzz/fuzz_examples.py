@@ -227,6 +227,41 @@ def calibration(tool: str, name: str) -> Callable[[Path], Path]:
     return make
 
 
+def niqe_model(name: str) -> Callable[[Path], Path]:
+    """A model of NIQE, as simjudge or the authors write it.
+
+    Args:
+        name: of the file.
+    """
+
+    def make(folder: Path) -> Path:
+        import numpy as np
+        import scipy.io
+
+        path, mean, covariance = folder / name, np.linspace(0.1, 1, 36), np.eye(36)
+        if path.suffix == ".json":
+            content = {"niqe_model": "made", "mean": mean.tolist(), "covariance": covariance.tolist()}
+            path.write_text(json.dumps(content), encoding="utf-8")
+        elif path.suffix == ".npz":
+            np.savez(path, mu_pris_param=mean, cov_pris_param=covariance)
+        else:
+            scipy.io.savemat(path, {"mu_prisparam": mean, "cov_prisparam": covariance})
+        return path
+
+    return make
+
+
+def brisque_model(folder: Path) -> Path:
+    """A folder with the two files of a model of BRISQUE's."""
+    (folder / "brisque").mkdir()
+    head = "svm_type epsilon_svr\nkernel_type rbf\ngamma 0.05\nnr_class 2\ntotal_sv 2\nrho -40.5\nSV\n"
+    row = " ".join(f"{i}:{i / 40}" for i in range(1, 37))
+    (folder / "brisque/allmodel").write_text(f"{head}3.5 {row}\n-2 {row}\n", encoding="utf-8")
+    ends = "".join(f"{i} 0.1 {i}\n" for i in range(1, 37))
+    (folder / "brisque/allrange").write_text(f"x\n-1 1\n{ends}", encoding="utf-8")
+    return folder / "brisque"
+
+
 def journal(folder: Path) -> Path:
     """The journal of a live comparison that was killed."""
     from fuzz_uses import live_session

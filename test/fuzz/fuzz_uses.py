@@ -111,6 +111,17 @@ def use_reader(module: str, function: str) -> Callable[[Path], object]:
     return read
 
 
+def use_brisque_model(path: Path) -> None:
+    """Read a model of BRISQUE's and score features."""
+    import numpy as np
+
+    from simjudge.objects.image_quality.brisque import read_brisque_model, regression
+
+    model = read_brisque_model(path / "allmodel", path / "allrange")
+    with np.errstate(all="ignore"):
+        regression(np.linspace(0.1, 2, 36), model)
+
+
 def use_camera(path: Path) -> None:
     """Read a camera."""
     from simjudge.sensors.camera.camera_file import read_camera

@@ -8,66 +8,82 @@ from simjudge.core.errors import Losses
 from simjudge.core.frames import FloatArray, FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.progress import ProgressBar, no_progress
+from simjudge.objects.image_quality.brisque import brisque
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
+from simjudge.objects.image_quality.niqe import niqe
 from simjudge.objects.image_quality.piqe import piqe
+from simjudge.objects.image_quality.quality_settings import ImageQualitySettings, QualityModels, read_quality_models
 from simjudge.objects.series import WHOLE, Series
 
 _SECOND = 1e9
+_DEFAULTS = ImageQualitySettings()
 
 
 def image_quality_series(
-    frames: FrameSet, *, losses: Losses | None = None, progress: ProgressBar = no_progress
+    frames: FrameSet,
+    settings: ImageQualitySettings = _DEFAULTS,
+    *,
+    losses: Losses | None = None,
+    progress: ProgressBar = no_progress,
 ) -> list[Series]:
     """Measure the quality of every picture of a set.
 
     Args:
         frames: the set, ascending in time. Without stamps, the frame's number stands for the time.
-        losses: counts the pictures that cannot be read; their values are NaN.
+        settings: the models to score by.
+        losses: counts the pictures that cannot be read, and those that a metric cannot score; their values are NaN.
         progress: opens the task "image quality".
 
     Returns:
-        Series of the whole picture: "piqe" (0 best to 100 worst), "piqe active share", "piqe artifact share" and
-        "piqe noise share" (of all blocks, 0 to 1). Empty where the set has no pictures.
+        Series of the whole picture, 0 best: "piqe" (to 100), "niqe", and "brisque" where settings name a model; and the
+        shares of PIQE's blocks, 0 to 1: "piqe active share", "piqe artifact share" and "piqe noise share". Empty where
+        the set has no pictures.
+
+    Raises:
+        UsageError: settings name no model.
+        SimjudgeError: a file is no such model.
     """
-    if frames.images is None:
+    images = frames.images
+    if images is None:
         return []
+    models = read_quality_models(settings)
     losses = Losses() if losses is None else losses
     rows: list[dict[str, float]] = []
     with progress("image quality") as advance:
         for index in range(len(frames)):
-            rows.append(_frame_metrics(frames, index, losses))
+            try:
+                rows.append(picture_quality(images.read(index), models))
+            except ImageError as error:
+                losses.add("pictures that cannot be read", str(error))
+                rows.append({})
+            for name, value in rows[-1].items():
+                if np.isnan(value):
+                    losses.add(f"pictures without {name}: too small or too flat", frames.describe_frame(index))
             advance(index + 1, len(frames))
     time = _frame_times(frames)
     names = dict.fromkeys(name for row in rows for name in row)
     return [Series(name, "", WHOLE, time, np.array([row.get(name, np.nan) for row in rows])) for name in names]
 
 
-def _frame_metrics(frames: FrameSet, index: int, losses: Losses) -> dict[str, float]:
-    assert frames.images is not None  # noqa: S101 - for mypy
-    try:
-        pixels = frames.images.read(index)
-    except ImageError as error:
-        losses.add("pictures that cannot be read", str(error))
-        return {}
-    return picture_metrics(pixels)
-
-
-def picture_metrics(pixels: RgbImage) -> dict[str, float]:
+def picture_quality(pixels: RgbImage, models: QualityModels) -> dict[str, float]:
     """Measure one picture.
 
     Args:
         pixels: uint8 (H, W, 3), red first.
+        models: what to score by.
 
     Returns:
-        Values by the name of the metric, as in `image_quality_series`.
+        Values by the name of the metric, as in `image_quality_series`; NaN where a metric cannot score the picture.
     """
     found = piqe(pixels)
-    return {
+    values = {
         "piqe": found.score,
         "piqe active share": found.share(ACTIVE_BLOCK),
         "piqe artifact share": found.share(ARTIFACT_BLOCK),
         "piqe noise share": found.share(NOISY_BLOCK),
+        "niqe": niqe(pixels, models.niqe),
     }
+    return values if models.brisque is None else {**values, "brisque": brisque(pixels, models.brisque)}
 
 
 def _frame_times(frames: FrameSet) -> FloatArray:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,14 +13,13 @@ from simjudge.core.documents import Fields, check_content
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import Choice, NumberList, Vector, conflict
 from simjudge.core.frames import FloatArray
-from simjudge.core.input_files import LARGEST_TEXT, check_file
+from simjudge.core.isolated_process import read_isolated
+from simjudge.core.isolated_readers import OPENCV_NAMES
 from simjudge.core.yaml_file import YamlFile
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, recorded_types
 from simjudge.data.rosbag2.recorded_images import UNREADABLE
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.sensors.camera import isolated_readers
 from simjudge.sensors.camera.calibration import Calibration
-from simjudge.sensors.camera.isolated_readers import OPENCV_NAMES
 
 _KALIBR_MODELS = {"radtan": "plumb_bob", "equidistant": "equidistant", "none": "plumb_bob"}
 """Kalibr's distortion models (github.com/ethz-asl/kalibr, wiki: supported models) and ROS's names for them."""
@@ -88,7 +84,7 @@ def opencv_calibration(path: Path) -> Calibration:
     Raises:
         SimjudgeError: it cannot be read, or lacks matrix, distortion or size.
     """
-    found = _read_apart("opencv", path, "OpenCV cannot read it; write it again with cv::FileStorage")
+    found = read_isolated("opencv", path, "OpenCV cannot read it; write it again with cv::FileStorage")
     for part in _OPENCV_PARTS:
         if found[part] is None:
             needed = [OPENCV_NAMES[each][0] for each in _OPENCV_PARTS]
@@ -114,21 +110,11 @@ def matlab_calibration(path: Path) -> Calibration:
     Raises:
         SimjudgeError: it cannot be read, or holds no such struct.
     """
-    fields = _read_apart("matlab", path, 'no whole .mat file of version 7 or before; save it with "-v7"')
+    fields = read_isolated("matlab", path, 'no whole .mat file of version 7 or before; save it with "-v7"')
     if fields is not None:
         return _matlab(path, fields)
     remedy = 's = toStruct(cameraParams); save(FILE, "s", "-v7")'
     raise SimjudgeError(f"{path}: no struct with ImageSize and RadialDistortion in it; write {remedy}")
-
-
-def _read_apart(reader: str, path: Path, refusal: str) -> Any:
-    """What a reader of `isolated_readers` gives, in a process of its own that a damaged file may end."""
-    check_file(path, LARGEST_TEXT)
-    words = [sys.executable, isolated_readers.__file__, reader, str(path)]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    if done.returncode != 0:
-        raise SimjudgeError(f"{path}: {refusal}")
-    return json.loads(done.stdout)
 
 
 def recorded_calibration(path: Path, topic: str | None) -> Calibration:

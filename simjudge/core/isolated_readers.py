@@ -1,7 +1,7 @@
-"""A program of its own, `python isolated_readers.py opencv|matlab FILE`: prints the numbers of a calibration as JSON.
+"""A program of its own, `python isolated_readers.py opencv|matlab|niqe FILE`: prints the numbers of a file as JSON.
 
 The readers of OpenCV and SciPy are compiled code that ends the whole process where a file is damaged in certain ways.
-Here they end this program alone. Nothing of simjudge is imported.
+Here they end this program alone (see `isolated_process`). Nothing of simjudge is imported.
 """
 
 from __future__ import annotations
@@ -62,7 +62,24 @@ def matlab(path: str) -> dict[str, list[float]] | None:
     return None
 
 
+NIQE_NAMES = {"mean": ("mu_prisparam", "mu_pris_param"), "covariance": ("cov_prisparam", "cov_pris_param")}
+"""What the authors of NIQE call its parameters, and what ports to Python do."""
+
+
+def niqe(path: str) -> dict[str, Any]:
+    """The parameters of NIQE in a .mat file, None for those that it lacks.
+
+    Args:
+        path: of the file.
+    """
+    from scipy.io import loadmat  # noqa: PLC0415 - see above
+
+    content = loadmat(path, variable_names=[name for names in NIQE_NAMES.values() for name in names])
+    arrays = {part: [content[name] for name in names if name in content] for part, names in NIQE_NAMES.items()}
+    return {part: found[0].tolist() if found else None for part, found in arrays.items()}
+
+
 if __name__ == "__main__":
     del sys.path[0]  # the folder of this file, whose modules are no top-level ones
-    reader = {"opencv": opencv, "matlab": matlab}[sys.argv[1]]
+    reader = {"opencv": opencv, "matlab": matlab, "niqe": niqe}[sys.argv[1]]
     json.dump(reader(sys.argv[2]), sys.stdout)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import declared
 from simjudge.graph.node_settings import ValidationSettings
 from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.lidar_settings import CAMERA
 from simjudge.studies.live.judge import LiveMemory
 from simjudge.studies.live.session import LiveOptions
 from simjudge.studies.live.stream_matching import MatchingLimits
@@ -60,6 +61,8 @@ def live_options(settings: ParameterValues) -> LiveOptions:
     """
     out = optional_path(settings["out"])
     of_live = compare_settings(settings)
+    if of_live.sensor != CAMERA:
+        raise UsageError("sensor: live streams are of pictures; compare two sets of clouds with a and b")
     return LiveOptions(
         replace(of_live, a_predictions=None, b_predictions=None, a_image_topic=None, b_image_topic=None, paired=False),
         live_is_a=settings["live_is"] == "a",

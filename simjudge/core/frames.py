@@ -227,6 +227,7 @@ class FrameSet:
         detector: what made the predictions; None where there are none, or where it is not known.
         cyclic: whether column 0 follows the last one, as in range images of a whole turn. A box or mask that goes on
             there reaches over the right edge.
+        classless: whether the detector knows no classes: its predictions have those of the objects they belong to.
     """
 
     name: str
@@ -242,6 +243,7 @@ class FrameSet:
     losses: Losses = field(default_factory=Losses)
     detector: DetectorRecord | None = None
     cyclic: bool = False
+    classless: bool = False
 
     def __post_init__(self) -> None:
         """Check that the arrays fit each other."""

@@ -146,7 +146,7 @@ def with_object_classes(frames: FrameSet, min_score: float, cuboid_iou: str = "3
     class_id = predictions.class_id.copy()
     found = partner >= 0
     class_id[partner[found]] = objects.class_id[found]
-    return replace(frames, predictions=replace(predictions, class_id=class_id))
+    return replace(frames, predictions=replace(predictions, class_id=class_id), classless=True)
 
 
 def participants(frames: FrameSet, min_score: float) -> tuple[BoolArray, IntArray, Predictions]:

@@ -121,6 +121,8 @@ class _CardMaker:
     ) -> None:
         self.contexts, self.crops, self.names, self.losses, self.gallery = contexts, crops, names, losses, count
         self.folder = result.folder / "gallery"
+        side = (result.header.get("inputs") or {}).get("a") or {}
+        self.stretch = float((side.get("range_image") or {}).get("pixel_height") or 1.0)
         self.classes = {str(k): str(v) for k, v in (result.header.get("class_names") or {}).items()}
 
     def card(self, item: GalleryItem) -> Card:
@@ -160,15 +162,27 @@ class _CardMaker:
         letter = "A" if self.contexts.is_a[row] else "B"
         frame = self.contexts.text("frame", [row])[0]
         words = f"{letter}, frame {frame}, object {self.contexts['object'][row]:.0f}"
-        side = min(width, height)
+        side = min(width, height * self.stretch)
         parts = [
             element("rect", x=x0, y=y0, width=width, height=height, class_="paper"),
             picture or Markup(""),
             *self._boxes(crop, row, filled=picture is None),
-            element("text", letter, x=x0 + side * 0.04, y=y0 + side * 0.13, class_="letter", font_size=side * 0.12),
+            self._letter(letter, (x0, y0), side),
         ]
-        view = f"{x0} {y0} {width} {height}"
-        return element("svg", element("title", words), *parts, viewBox=view, class_=f"crop {kind}", role="img")
+        view, css = f"{x0} {y0} {width} {height}", f"crop {kind}"
+        if self.stretch == 1:
+            return element("svg", element("title", words), *parts, viewBox=view, class_=css, role="img")
+        # A pixel of a range image is as high as its ring is far from the next.
+        shape = {"style": f"aspect-ratio: {width} / {height * self.stretch:.1f}", "preserveAspectRatio": "none"}
+        return element("svg", element("title", words), *parts, viewBox=view, class_=css, role="img", **shape)
+
+    def _letter(self, letter: str, corner: tuple[int, int], side: float) -> Markup:
+        (x, y), more = corner, {}
+        if self.stretch != 1:
+            more["transform"] = f"translate(0 {y}) scale(1 {1 / self.stretch:.4f}) translate(0 {-y})"
+        return element(
+            "text", letter, x=x + side * 0.04, y=y + side * 0.13, class_="letter", font_size=side * 0.12, **more
+        )
 
     def _image_or_none(self, crop: Crop) -> Markup | None:
         if crop.file is None:

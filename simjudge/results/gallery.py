@@ -13,7 +13,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_folder
-from simjudge.core.frames import FrameSet, row_offsets
+from simjudge.core.frames import FloatArray, FrameSet, row_offsets
 from simjudge.core.images import ImageError, RgbImage, encode_jpeg
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery_selection import GalleryItem, PixelBox, patch_and_crop, select_items
@@ -143,7 +143,8 @@ def _save_crops(
             file = None
             if pixels is not None:
                 file = f"{row:06d}.jpg"
-                (folder / file).write_bytes(encode_jpeg(crop_image(pixels, around), JPEG_QUALITY))
+                crop = crop_image(pixels, around, cyclic=frames.cyclic)
+                (folder / file).write_bytes(encode_jpeg(crop, JPEG_QUALITY))
             anchor = int(contexts["object"][row])
             labels, predictions = near.labels(frame, anchor, around), near.predictions(frame, around)
             out.append(Crop(row, around, window, file, labels, predictions))
@@ -155,6 +156,7 @@ class _Neighbours:
 
     def __init__(self, frames: FrameSet, min_score: float) -> None:
         objects, predictions = frames.objects, frames.predictions
+        self._turn = int(frames.size[0, 0]) if frames.cyclic else 0
         self.objects = np.column_stack([objects.class_id, objects.box])
         self.objects_start = row_offsets(objects.frame, len(frames))
         self.predicted = np.empty((0, 6))
@@ -167,25 +169,38 @@ class _Neighbours:
     def labels(self, frame: int, anchor: int, place: PixelBox) -> list[list[float]]:
         """Labelled boxes in sight other than object `anchor` of the frame."""
         own = self.objects[self.objects_start[frame] : self.objects_start[frame + 1]]
-        return _in_sight(own[np.arange(len(own)) != anchor], place)
+        return _in_sight(self._around(own[np.arange(len(own)) != anchor]), place)
 
     def predictions(self, frame: int, place: PixelBox) -> list[list[float]]:
         """Predicted boxes in sight."""
-        return _in_sight(self.predicted[self.predicted_start[frame] : self.predicted_start[frame + 1]], place)
+        own = self.predicted[self.predicted_start[frame] : self.predicted_start[frame + 1]]
+        return _in_sight(self._around(own), place)
+
+    def _around(self, table: FloatArray) -> FloatArray:
+        """Rows (class id, x0, y0, x1, y1, ...), of cyclic images also a turn to the left and to the right."""
+        if not self._turn:
+            return table
+        shift = np.zeros(table.shape[1])
+        shift[[1, 3]] = self._turn
+        return np.concatenate([table, table - shift, table + shift])
 
 
-def crop_image(pixels: RgbImage, place: PixelBox) -> RgbImage:
+def crop_image(pixels: RgbImage, place: PixelBox, *, cyclic: bool = False) -> RgbImage:
     """Cut a part out of an image, at a size fit to look at.
 
     Args:
         pixels: the image, RGB, uint8 (H, W, 3).
         place: x0, y0, x1, y1 of the part, pixels; grey where it reaches over the edge of the image.
+        cyclic: the image goes on at its left and right edges with its other end.
 
     Returns:
         The part, RGB, uint8; its longer side has MIN_SIDE to MAX_SIDE pixels.
     """
     height, width = pixels.shape[:2]
     x0, y0, x1, y1 = place
+    if cyclic:
+        pixels, x0, x1 = pixels[:, np.arange(x0, x1) % width], 0, x1 - x0
+        width = x1
     out = np.full((y1 - y0, x1 - x0, 3), _PADDING_GREY, np.uint8)
     left, top, right, bottom = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
     if right > left and bottom > top:

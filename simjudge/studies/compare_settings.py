@@ -12,7 +12,7 @@ from simjudge.context.method import MOST_TRIES, PRESETS, Method, patch_size, pat
 from simjudge.context.verdicts import MARGIN
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import TextForm, setting
-from simjudge.perception.detector_settings import DetectorSettings
+from simjudge.studies.lidar_settings import LIDAR, LIDAR_PATCH, LidarSettings
 
 SWEPT_THETAS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 """Thresholds of the paper's sweep at its patch, 120 px (arXiv 2208.01022)."""
@@ -111,7 +111,7 @@ _PATCHES = TextForm(patch_sizes, lambda values: ",".join(patch_text(size) for si
 
 
 @dataclass(frozen=True, kw_only=True)
-class MethodSettings(DetectorSettings):
+class MethodSettings(LidarSettings):
     """What a comparison and a sweep share: where predictions come from, what performance is, what a context is.
 
     Attributes:
@@ -133,7 +133,7 @@ class MethodSettings(DetectorSettings):
     )
     b_image_topic: str | None = setting(None, "Images of B, likewise.")
     model: Path | None = setting(
-        None, "Detector to run on both sets: .onnx, .pt, .yaml with colour thresholds, or one of simjudge's by name."
+        None, "Detector to run on both sets: .onnx, .pt, .yaml, or one of simjudge's by name; lidar: lidar_cuboids."
     )
     preset: str = setting(
         "paper", "Named settings: paper, the method's defaults; cpd, those of the authors' public tool.",
@@ -144,7 +144,11 @@ class MethodSettings(DetectorSettings):
         by_preset=_by_preset("theta"),
     )  # fmt: skip
     patch: tuple[int, int] | None = setting(
-        None, "Size of the patch, height x width.", unit="px", form=_PATCH, by_preset=_by_preset("patch")
+        None,
+        "Size of the patch, height x width; of lidar in rings x columns, 16x120.",
+        unit="px",
+        form=_PATCH,
+        by_preset=_by_preset("patch"),
     )
     mask_factor: float | None = setting(
         None, "Factor by which the anchor's box grows before the patch outside of it is blanked.", low=0,
@@ -176,13 +180,16 @@ class MethodSettings(DetectorSettings):
         """
         super().__post_init__()
         _ = self.method
+        if self.sensor == LIDAR and self.preset == "cpd":
+            raise UsageError("preset cpd: is the authors' tool, which knows pictures alone; leave out --sensor lidar")
 
     @cached_property
     def method(self) -> Method:
         """The preset with what was given changed."""
         names = {field.name for field in fields(Method)}
         given = {name: value for name, value in vars(self).items() if name in names and value is not None}
-        return replace(PRESETS[self.preset], **given, class_aware=not self.class_blind)
+        of_sensor = {"patch": LIDAR_PATCH} if self.sensor == LIDAR else {}
+        return replace(PRESETS[self.preset], **{**of_sensor, **given}, class_aware=not self.class_blind)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from simjudge.context.patch_size import small_patch_note
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.perception.class_map import map_classes
 from simjudge.perception.detector import Detector
 from simjudge.results.context_table import ContextTable
@@ -25,6 +26,8 @@ from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.context_table import context_table
 from simjudge.studies.frame_pairs import comparable_pairs
 from simjudge.studies.inputs import InputSet, describe_model, read_input
+from simjudge.studies.lidar_inputs import read_lidar_inputs
+from simjudge.studies.lidar_settings import LIDAR
 from simjudge.studies.painted_masks import performance_note
 from simjudge.studies.pair import PairResult, compare_pair
 from simjudge.studies.result_writing import (
@@ -34,8 +37,8 @@ from simjudge.studies.result_writing import (
     result_content,
 )
 
-Source: TypeAlias = FrameSet | Path | str
-"""A set in memory, or the path of anything that `simjudge.data.sets.read_set` reads."""
+Source: TypeAlias = FrameSet | CloudSet | Path | str
+"""A set in memory, or the path of anything that `simjudge.data.sets.read_set` or, of lidar, `read_clouds` reads."""
 
 
 @dataclass(frozen=True)
@@ -138,22 +141,30 @@ def read_inputs(
         UsageError: neither set has a class of a name that was asked for.
         SimjudgeError: a set, predictions or the model cannot be read; a set holds nothing of the classes.
     """
-    sides = (
-        read_input(a, settings.a_predictions, settings.a_image_topic, allow_outside=settings.allow_outside),
-        read_input(b, settings.b_predictions, settings.b_image_topic, allow_outside=settings.allow_outside),
-    )
-    if settings.model is not None:
-        from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
-
-        detector = load_detector(settings.model, trust=settings.trust)
-        _check_classes(sides, detector, settings)
-        first, second = (detect_input(side, detector, settings, log, progress) for side in sides)
-        sides = (first, second)
+    read = read_lidar_inputs if settings.sensor == LIDAR else _read_pictures
+    sides = read(a, b, settings, log=log, progress=progress)
     _log_detectors(sides, log)
     if note := describe_numbers(sides[0].frames, sides[1].frames):
         log(note)
     a, b = chosen_classes(sides[0].frames, sides[1].frames, settings.classes)
     return replace(sides[0], frames=a), replace(sides[1], frames=b)
+
+
+def _read_pictures(
+    a: Source, b: Source, settings: MethodSettings, *, log: Log, progress: ProgressBar
+) -> tuple[InputSet, InputSet]:
+    sides = (
+        read_input(a, settings.a_predictions, settings.a_image_topic, allow_outside=settings.allow_outside),
+        read_input(b, settings.b_predictions, settings.b_image_topic, allow_outside=settings.allow_outside),
+    )
+    if settings.model is None:
+        return sides
+    from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
+
+    detector = load_detector(settings.model, trust=settings.trust)
+    _check_classes(sides, detector, settings)
+    first, second = (detect_input(side, detector, settings, log, progress) for side in sides)
+    return first, second
 
 
 def detect_input(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from simjudge.core.errors import UsageError
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
+from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.sets import image_topics, read_predictions, read_with_format
 from simjudge.studies.compare_settings import MethodSettings
 
@@ -24,12 +27,14 @@ class InputSet:
         predictions_path: of predictions from elsewhere; None where the set's own count.
         frames: the set.
         format: of the path, as `simjudge.data.sets.sniff_format` says it; IN_MEMORY for a set that was given in memory.
+        range_image: rows, columns and elevations of range images, see `RangeGrid.content`; None for pictures.
     """
 
     path: Path | None
     predictions_path: Path | None
     frames: FrameSet
     format: str
+    range_image: Mapping[str, Any] | None = None
 
     def describe(self, compared: FrameSet, false_positives: int) -> dict[str, Any]:
         """The entry of `inputs` in result.json: paths, content hashes and counts of what was compared.
@@ -40,7 +45,8 @@ class InputSet:
         """
         path = self.path
         predictions = 0 if compared.predictions is None else len(compared.predictions)
-        return {
+        more = {} if self.range_image is None else {"range_image": dict(self.range_image)}
+        return more | {
             "path": "" if path is None else str(path),
             "name": self.frames.name,
             "sha256": "" if path is None else hash_files(path),
@@ -56,7 +62,11 @@ class InputSet:
 
 
 def read_input(
-    source: FrameSet | Path | str, predictions: Path | None, image_topic: str | None = None, *, allow_outside: bool
+    source: FrameSet | CloudSet | Path | str,
+    predictions: Path | None,
+    image_topic: str | None = None,
+    *,
+    allow_outside: bool,
 ) -> InputSet:
     """Read a set, and predictions for it from elsewhere where given.
 
@@ -67,8 +77,11 @@ def read_input(
         allow_outside: take pictures that lie outside of the folder of their data set.
 
     Raises:
+        UsageError: the set is one of clouds.
         SimjudgeError: one of them cannot be read, or no frame fits the predictions.
     """
+    if isinstance(source, CloudSet):
+        raise UsageError(f"{source.name}: is a set of clouds; give --sensor lidar")
     if isinstance(source, FrameSet):
         path, frames, form = None, source, IN_MEMORY
     else:

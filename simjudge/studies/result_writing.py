@@ -9,6 +9,7 @@ from simjudge.core.errors import Losses
 from simjudge.core.version import version
 from simjudge.studies.compare_settings import CertaintySettings, CompareSettings, MethodSettings
 from simjudge.studies.judged_set import JudgedSet
+from simjudge.studies.lidar_settings import LIDAR
 from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import PairResult
 from simjudge.studies.sampling_units import SamplingUnits
@@ -40,7 +41,7 @@ def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None)
     """
     method = settings.method
     chosen = {} if settings.classes is None else {"classes": list(settings.classes)}
-    return chosen | {
+    return chosen | _lidar_parameters(settings) | {
         "preset": settings.preset,
         "theta": method.theta,
         "patch": list(method.patch),
@@ -52,6 +53,18 @@ def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None)
         "strict": method.strict,
         "min_batch_size": method.min_batch_size,
         "integer_boxes": method.integer_boxes,
+    }
+
+
+def _lidar_parameters(settings: MethodSettings) -> dict[str, Any]:
+    if settings.sensor != LIDAR:
+        return {}
+    return {
+        "sensor": settings.sensor,
+        "iou": settings.cuboid_iou,
+        "paint": settings.paint,
+        "range_columns": settings.range_columns,
+        "elevations": None if settings.elevations is None else list(settings.elevations),
     }
 
 

@@ -139,12 +139,12 @@ class SetComparison(ShortRepr):
         return a, b
 
     def _size(self, class_ids: Sequence[int]) -> SampleSize:
-        """The sampling units that hold some classes; "predicted" where the detector has them anywhere in these sets."""
+        """The sampling units that hold some classes; "predicted" where the detector may find them in these sets."""
         held = [
             units.of_frame[judged.frames.objects.frame[np.isin(judged.frames.objects.class_id, class_ids)]]
             for judged, units in zip(self.sets, self.units, strict=True)
         ]
-        predicted = any(
+        predicted = any(judged.frames.classless for judged in self.sets) or any(
             judged.frames.predictions is not None and bool(np.isin(class_ids, judged.frames.predictions.class_id).any())
             for judged in self.sets
         )

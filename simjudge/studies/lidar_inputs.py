@@ -1,0 +1,153 @@
+"""Reading the two sides of a comparison of lidars: clouds with cuboids become range images on one grid."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from simjudge.core.class_names import normalized_name
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.frames import FrameSet
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.data.clouds.cloud_set import CloudPredictions, CloudSet
+from simjudge.data.format_support.format import Topics
+from simjudge.data.sets import find_format, read_clouds
+from simjudge.studies.compare_settings import MethodSettings
+from simjudge.studies.inputs import IN_MEMORY, InputSet
+
+if TYPE_CHECKING:
+    from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile
+    from simjudge.perception.range_images.range_grid import RangeGrid
+
+CloudSource: TypeAlias = "CloudSet | Path | str"
+
+
+def read_lidar_inputs(
+    a: FrameSet | CloudSource, b: FrameSet | CloudSource, settings: MethodSettings, *, log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> tuple[InputSet, InputSet]:  # fmt: skip
+    """Read both sets of clouds as range images; the settings' model runs on both.
+
+    Args:
+        a: the set to be predicted.
+        b: the set that predicts.
+        settings: of the comparison.
+        log: told what a person should know.
+        progress: shows how far reading is.
+
+    Raises:
+        UsageError: a setting is of pictures alone.
+        SimjudgeError: a set or the model cannot be read, nothing is labelled, or no detector has run.
+    """
+    from simjudge.perception.assignment import with_object_classes  # noqa: PLC0415 - slow to import
+    from simjudge.perception.range_images.scan_frames import scan_frames  # noqa: PLC0415
+
+    _refuse_settings_of_pictures(settings)
+    topics = (settings.a_cloud_topic, settings.b_cloud_topic)
+    read = [_read(source, topic) for source, topic in zip((a, b), topics, strict=True)]
+    clouds = [_detected(each, settings, progress) for _, each, _ in read]
+    grid = _grid(clouds[0], settings)
+    log(f"range images: {grid.describe()}")
+    if settings.method.patch[1] > grid.columns:
+        raise UsageError(f"patch {settings.method.patch[1]} columns wide: the turn has {grid.columns}")
+    sides = []
+    for (path, _, form), each in zip(read, clouds, strict=True):
+        with progress("painting range images") as advance:
+            made = scan_frames(each, grid, settings.paint, advance=advance)
+        for note in made.notes:
+            log(f"note: {note}")
+        frames = made.frames
+        if made.classless:
+            log(f"note: {each.name}: the detector knows no classes; what it finds is assigned to objects of any class")
+            frames = with_object_classes(frames, settings.method.min_score, settings.cuboid_iou)
+        sides.append(InputSet(path, None, frames, form, grid.content()))
+    return sides[0], sides[1]
+
+
+def _refuse_settings_of_pictures(settings: MethodSettings) -> None:
+    given = {
+        "--a-predictions": settings.a_predictions, "--b-predictions": settings.b_predictions,
+        "--a-image-topic": settings.a_image_topic, "--b-image-topic": settings.b_image_topic,
+    }  # fmt: skip
+    for flag, value in given.items():
+        if value is not None:
+            raise UsageError(
+                f"{flag}: is of pictures; clouds carry their predictions (simjudge detect), or give --model"
+            )
+
+
+def _read(source: FrameSet | CloudSource, topic: str | None) -> tuple[Path | None, CloudSet, str]:
+    if isinstance(source, FrameSet):
+        raise UsageError(f"{source.name}: is a set of pictures; --sensor lidar takes clouds")
+    if isinstance(source, CloudSet):
+        return None, source, IN_MEMORY
+    path = Path(source)
+    clouds = read_clouds(path, None if topic is None else Topics(cloud_topic=topic))
+    form = find_format(path)
+    return path, clouds, "" if form is None else form.name
+
+
+def _detected(clouds: CloudSet, settings: MethodSettings, progress: ProgressBar) -> CloudSet:
+    if settings.model is None:
+        if clouds.predictions is None:
+            raise SimjudgeError(
+                f"{clouds.name}: holds no predictions; run a detector (simjudge detect, or --model lidar_cuboids)"
+            )
+        return clouds
+    return _with_cuboids(clouds, _cuboid_settings(settings.model), progress)
+
+
+def _cuboid_settings(model: Path) -> LidarCuboidFile:
+    from simjudge.perception.clouds.cuboid_settings import (  # noqa: PLC0415 - slow to import
+        LIDAR_CUBOIDS,
+        LidarCuboidFile,
+        read_cuboid_settings,
+    )
+
+    if str(model) == LIDAR_CUBOIDS:
+        return LidarCuboidFile()
+    if model.suffix not in {".yaml", ".yml"}:
+        raise UsageError(f"--model {model}: detectors of cuboids are {LIDAR_CUBOIDS}, or a .yaml file that says how")
+    return read_cuboid_settings(model)
+
+
+def _with_cuboids(clouds: CloudSet, detector: LidarCuboidFile, progress: ProgressBar) -> CloudSet:
+    """The set with what the detector finds in its clouds."""
+    from simjudge.perception.clouds.cuboid_detection import detect_cloud_cuboids  # noqa: PLC0415 - slow to import
+
+    parts, losses = [], Losses()
+    losses.extend(clouds.losses)
+    predicted = np.zeros(len(clouds), np.bool_)
+    with progress(f"detecting in {clouds.name}") as advance:
+        for index in range(len(clouds)):
+            try:
+                found = detect_cloud_cuboids(clouds[index], detector).cuboids
+            except SimjudgeError as error:
+                losses.add("clouds that cannot be read", str(error))
+            else:
+                predicted[index] = True
+                parts.append(replace(found, cloud=np.full(len(found), index)))
+            advance(index + 1, len(clouds))
+    if not parts:
+        raise SimjudgeError(f"{clouds.name}: holds no cloud that can be read{losses.reason}")
+    known = {normalized_name(name): number for number, name in clouds.class_names.items()}
+    kind = known.get(normalized_name(detector.name), max(clouds.class_names, default=-1) + 1)
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])}
+    columns["class_id"] = np.full(len(columns["cloud"]), kind)
+    return replace(
+        clouds, predictions=CloudPredictions(**columns), predicted=predicted, losses=losses,
+        class_names={**clouds.class_names, kind: detector.name},
+    )  # fmt: skip
+
+
+def _grid(a: CloudSet, settings: MethodSettings) -> RangeGrid:
+    from simjudge.perception.range_images.range_grid import even_grid, measure_grid  # noqa: PLC0415 - slow to import
+
+    if settings.elevations is None:
+        return measure_grid(a, settings.range_columns)
+    low, high, rows = settings.elevations
+    return even_grid(math.radians(low), math.radians(high), rows, settings.range_columns)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from simjudge.core.errors import Losses
@@ -69,8 +71,9 @@ def camera_series(
     for side in (0, 1):
         sides[side].extend(found[side])
     if followed != FOLLOW_LABELS and all(each.labelled.any() for each in sets):
+        known = finder.classes(seen)
         for side in (0, 1):
-            sides[side].extend(precision_series(sets[side], seen[side]))
+            sides[side].extend(precision_series(sets[side], seen[side], known))
     return sides
 
 
@@ -135,18 +138,20 @@ def count_series(seen: Sightings, time: FloatArray, classes: list[str]) -> list[
     return [Series(metric, "", WHOLE, time[frames], n.astype(np.float64)) for metric, n in counts.items()]
 
 
-def precision_series(frames: FrameSet, found: Sightings) -> list[Series]:
+def precision_series(frames: FrameSet, found: Sightings, classes: Collection[str]) -> list[Series]:
     """Hold the detections of each frame against its labels.
 
     Args:
         frames: a labelled set.
         found: the detections.
+        classes: what the detector knows; labels of other classes do not count.
 
     Returns:
         "false positives", "precision" and "recall" of the whole picture, over the frames that are labelled and looked
         at.
     """
     labels = label_sightings(frames)
+    labels = labels.take(np.flatnonzero(np.isin(labels.class_name, list(classes))))
     scores = score_frames(frames, found, labels)
     both = np.flatnonzero(found.looked_at & labels.looked_at)
     time = stamps_to_seconds(frames.stamp[both])

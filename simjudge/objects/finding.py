@@ -23,6 +23,7 @@ from simjudge.objects.sightings import Sightings, label_sightings, predicted_sig
 from simjudge.perception.colour_detector import ColourDetector
 from simjudge.perception.detection import detect
 from simjudge.perception.detector import Detector
+from simjudge.perception.detector_summary import record_detector
 from simjudge.perception.loading import load_detector
 
 
@@ -62,9 +63,9 @@ class Finder:
             progress: opens a progress bar.
 
         Returns:
-            The set with what the detector finds; the set as it is without one.
+            The set with what the detector finds; the set as it is without one, or where this detector has run on it.
         """
-        if self.detector is None:
+        if self.detector is None or self._has_run_on(frames):
             return frames
         rename = dict(self.settings.rename or ())
         return detect(frames, self.detector, rename=rename, log=log, progress=progress)
@@ -113,6 +114,28 @@ class Finder:
             above &= np.isin(seen.class_name, classes)
         return seen.take(np.flatnonzero(~above))
 
+    def classes(self, seen: Sequence[Sightings]) -> set[str]:
+        """The classes that can be found.
+
+        Args:
+            seen: what both sets show.
+
+        Returns:
+            Names as in `Sightings`: of the detector, or of all sightings where it is not known.
+        """
+        if self.detector is None or not self.detector.class_names:
+            return {str(name) for each in seen for name in np.unique(each.class_name)}
+        return {self._name(name) for name in self.detector.class_names.values()}
+
+    def _name(self, name: str) -> str:
+        """What the sets call a class of the detector."""
+        return normalized_name(dict(self.settings.rename or ()).get(name, name))
+
+    def _has_run_on(self, frames: FrameSet) -> bool:
+        if self.detector is None or frames.predictions is None or frames.detector != record_detector(self.detector):
+            return False
+        return not isinstance(self.detector, ColourDetector) or frames.predictions.masks is not None
+
     @property
     def _min_score(self) -> float:
         if self.settings.min_score is not None:
@@ -121,13 +144,8 @@ class Finder:
 
     def _classes_with_line(self) -> list[str] | None:
         """The classes to which lines apply; None for all."""
-        names: Sequence[str]
         if self.settings.line_classes is not None:
-            names = self.settings.line_classes
-        elif isinstance(self.detector, ColourDetector):
-            rename = dict(self.settings.rename or ())
-            lined = [each.name for each in self.detector.classes.values() if each.line is not None]
-            names = [rename.get(name, name) for name in lined]
-        else:
-            return None
-        return [normalized_name(name) for name in names]
+            return [normalized_name(name) for name in self.settings.line_classes]
+        if isinstance(self.detector, ColourDetector):
+            return [self._name(each.name) for each in self.detector.classes.values() if each.line is not None]
+        return None

@@ -318,6 +318,7 @@ def render_pieces(folder: Path) -> Path:
 TUM = "# stamp x y z qx qy qz qw\n" + "".join(f"{100 + i}.5 {i} 0.5 0 0 0 0 1\n" for i in range(5))
 CSV = "stamp,x,y,z,qx,qy,qz,qw,name\n" + "".join(f'{100 + i}.5,{i},0.5,0,0,0,0,1,"a ""b"""\n' for i in range(5))
 OBJ = "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvn 0 0 1\nusemtl a\nf 1/1/1 2/1/1 3/1/1\n"
+PICTURE_LINES = "frame,row,slope\n0,20,0\nb,22.5,0.01\n3,25,-0.01 # down\n"
 CONES = "id,colour,x,y\n1,0,1.5,2\n2,1,2,3\n"
 
 

@@ -96,6 +96,18 @@ def use_pose_text(path: Path) -> None:
         line.encode()
 
 
+def use_picture_lines(path: Path) -> None:
+    """Read a table of lines for a set of four frames."""
+    import numpy as np
+
+    from simjudge.core.frames import FrameSet
+    from simjudge.objects.picture_lines import read_lines
+
+    lines = read_lines(path, FrameSet.build("set", [(64, 48)] * 4, frame_name=["a", "b", "c", "d"]))
+    assert np.isfinite(lines.row).all()
+    assert np.isfinite(lines.slope).all()
+
+
 def use_reader(module: str, function: str) -> Callable[[Path], object]:
     """A reader by the name of its module and its own, that no more is done with than to read.
 

@@ -8,9 +8,12 @@ from moving_boxes import stamps
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet, Objects
 from simjudge.core.images import ArrayImages
+from simjudge.core.progress import no_log, no_progress
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.camera_settings import CameraObjectSettings
+from simjudge.objects.finding import Finder
 from simjudge.objects.series import WHOLE
+from simjudge.perception.detection import detect
 
 WIDTH, HEIGHT, COUNT = 160, 120, 6
 COLOURS = """
@@ -43,11 +46,13 @@ def drawn(shift):
 def pictures(shift=0, labelled=True, name="set"):
     objects = None
     if labelled:
-        rows = [(frame, [20 + 4 * frame + shift, 60, 61 + 4 * frame + shift, 91]) for frame in range(COUNT)]
-        objects = Objects.build([r[0] for r in rows], [0] * COUNT, [r[1] for r in rows])
+        box = [[20 + 4 * frame + shift, 60, 61 + 4 * frame + shift, 91] for frame in range(COUNT)]
+        # Of class 2 no threshold knows.
+        other = [[0, 100, 9, 109]] * COUNT
+        objects = Objects.build([*range(COUNT)] * 2, [0] * COUNT + [2] * COUNT, box + other)
     return FrameSet.build(
         name, [(WIDTH, HEIGHT)] * COUNT, objects, stamp=stamps(COUNT), images=ArrayImages(drawn(shift)),
-        class_names={0: "orange", 1: "white"},
+        class_names={0: "orange", 1: "white", 2: "pole"},
     )  # fmt: skip
 
 
@@ -106,7 +111,7 @@ def test_detections_are_held_against_labels(compared):
 
 def test_labels_can_be_followed_all_the_same(compared):
     real, _, _ = compared(follow="labels")
-    assert {subject for _, subject in real} == {WHOLE, "orange 1"}
+    assert {subject for _, subject in real} == {WHOLE, "orange 1", "pole 1"}
     assert real["box width", "orange 1"].tolist() == [41] * COUNT
 
 
@@ -115,10 +120,21 @@ def test_hu_of_gray_and_binary_pictures(compared):
     picture = drawn(0)[2].astype(np.float64)
     gray = np.floor(picture @ [0.2989, 0.5870, 0.1140] + 0.5).astype(np.uint8)
     binary = np.zeros((HEIGHT, WIDTH), np.uint8)
-    binary[60:91, 28:69] = 1
+    binary[60:91, 28:69] = binary[100:109, 0:9] = 1
     for kind, expected in (("gray", gray), ("binary", binary)):
         found = [real[f"hu {i} ({kind})", WHOLE][2] for i in range(1, 8)]
         np.testing.assert_allclose(found, cv2.HuMoments(cv2.moments(expected)).ravel(), rtol=1e-9, atol=1e-24)
+
+
+def test_a_detector_runs_on_a_set_once(tmp_path):
+    (tmp_path / "colours.yaml").write_text(COLOURS)
+    finder = Finder.of(CameraObjectSettings(model=tmp_path / "colours.yaml"))
+    once = finder.detect(pictures(), no_log, no_progress)
+    assert finder.detect(once, no_log, no_progress) is once
+    # Without regions it has not found all that is needed.
+    boxes = detect(pictures(), tmp_path / "colours.yaml")
+    assert finder.detect(boxes, no_log, no_progress).predictions.masks is not None
+    assert Finder.of(CameraObjectSettings(model=tmp_path / "colours.yaml", follow="labels")).detector is None
 
 
 def test_pictures_that_cannot_be_read_are_counted():

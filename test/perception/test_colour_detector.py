@@ -145,12 +145,12 @@ def test_shipped_barriers():
     detector = load_detector("krc_barriers")
     picture = np.full((360, 640, 3), (150, 140, 115), np.uint8)
     picture[:120] = (190, 210, 240)
-    picture[200:260, 50:150] = (235, 110, 30)
+    picture[200:260, 50:150] = (235, 90, 30)
     picture[200:260, 300:400] = (230, 228, 222)
-    picture[300:310, 500:510] = (235, 110, 30)
+    picture[300:310, 500:510] = (235, 90, 30)
     (found,) = detector([picture])
     assert sorted(zip([detector.class_names[int(c)] for c in found.class_id], found.box.tolist(), strict=True)) == [
-        ("orange", [50, 200, 150, 260]), ("white", [300, 200, 400, 260]),
+        ("orange barrier", [50, 200, 150, 260]), ("white barrier", [300, 200, 400, 260]),
     ]  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from simjudge.objects.image_quality.niqe import niqe
 from simjudge.objects.image_quality.piqe import piqe
 from simjudge.objects.image_quality.quality_settings import ImageQualitySettings, QualityModels, read_quality_models
 from simjudge.objects.series import WHOLE, Series
+from simjudge.objects.timed_frames import stamps_to_seconds
 
-_SECOND = 1e9
 _DEFAULTS = ImageQualitySettings()
 
 
@@ -89,5 +89,5 @@ def picture_quality(pixels: RgbImage, models: QualityModels) -> dict[str, float]
 def _frame_times(frames: FrameSet) -> FloatArray:
     """Stamps in seconds; frames' numbers where not all frames have one."""
     if frames.stamped.all():
-        return np.asarray(frames.stamp / _SECOND, np.float64)
+        return stamps_to_seconds(frames.stamp)
     return np.arange(len(frames), dtype=np.float64)

@@ -1,0 +1,212 @@
+"""Histograms of hue, saturation and value of labelled objects and whole pictures: to match a sky's brightness by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.boxes import round_to_pixels
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses
+from simjudge.core.frames import FloatArray, FrameSet, IntArray
+from simjudge.core.images import ImageError, RgbImage, as_rgb
+from simjudge.core.progress import ProgressBar, no_progress
+from simjudge.objects.series import WHOLE
+
+CHANNELS = ("hue", "saturation", "value")
+BINS = 36
+"""Of each histogram: 10 degrees of hue, or 1/36 of the full scale."""
+FULL_SCALE = {"hue": 360.0, "saturation": 1.0, "value": 1.0}
+UNITS = {"hue": "deg", "saturation": "", "value": ""}
+HALVES = 2
+"""A histogram is kept for each half of the frames, so that they can be held against each other."""
+
+_ROUNDING = 1e-3
+"""Bins: more than float32 rounds by, less than two values of bytes can differ by. An edge is of the bin above it."""
+
+_BinImage = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ColourHistogram(ShortRepr):
+    """How often pixels have which hue, saturation or value.
+
+    Attributes:
+        subject: the class whose objects the pixels are of; WHOLE for whole pictures.
+        channel: "hue", "saturation" or "value".
+        counts: int64 (2, 36), pixels in each bin, in the first and in the second half of the frames.
+    """
+
+    subject: str
+    channel: str
+    counts: IntArray
+
+    @property
+    def shares(self) -> FloatArray:
+        """float64 (36,), the share of all pixels in each bin; NaN where there are no pixels."""
+        return _shares(self.counts.sum(axis=0))
+
+    @property
+    def edges(self) -> FloatArray:
+        """float64 (37,), the ends of the bins."""
+        return np.linspace(0, FULL_SCALE[self.channel], BINS + 1)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ColourDifference(ShortRepr):
+    """How far a real and a virtual histogram lie apart.
+
+    Attributes:
+        subject, channel: as in `ColourHistogram`.
+        unit: of distance and floor.
+        edges: float64 (37,), the ends of the bins.
+        real, virtual: float64 (36,), shares of the pixels in each bin.
+        distance: the Wasserstein distance W1 between the two.
+        floor: the same between the two halves of the real frames; NaN where one of them has no pixels.
+    """
+
+    subject: str
+    channel: str
+    unit: str
+    edges: FloatArray
+    real: FloatArray
+    virtual: FloatArray
+    distance: float
+    floor: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The difference for a saved result: plain values, None where there is none."""
+        return {
+            "subject": self.subject,
+            "channel": self.channel,
+            "unit": self.unit,
+            "edges": self.edges.tolist(),
+            "real": self.real.tolist(),
+            "virtual": self.virtual.tolist(),
+            "distance": self.distance,
+            "floor": None if np.isnan(self.floor) else self.floor,
+        }
+
+
+def colour_histograms(
+    frames: FrameSet, *, losses: Losses | None = None, progress: ProgressBar = no_progress
+) -> list[ColourHistogram]:
+    """Count hue, saturation and value of the pixels of whole pictures and of labelled objects, by class.
+
+    A pixel is an object's where its mask, or else its box, covers it. A gray pixel has no hue and is left out there.
+
+    Args:
+        frames: the set, ascending in time.
+        losses: counts the pictures that cannot be read.
+        progress: opens the task "colours".
+
+    Returns:
+        Three histograms for whole pictures, then three for each class with pixels. Empty where the set has no pictures.
+    """
+    if frames.images is None:
+        return []
+    losses = Losses() if losses is None else losses
+    counts: dict[str, IntArray] = {}
+    with progress("colours") as advance:
+        for index in range(len(frames)):
+            try:
+                pixels = frames.images.read(index)
+            except ImageError as error:
+                losses.add("pictures that cannot be read", str(error))
+            else:
+                half = HALVES * index // len(frames)
+                for subject, found in _frame_counts(frames, index, pixels).items():
+                    counts.setdefault(subject, np.zeros((HALVES, len(CHANNELS), BINS), np.int64))[half] += found
+            advance(index + 1, len(frames))
+    return [
+        ColourHistogram(subject, channel, table[:, row])
+        for subject, table in sorted(counts.items())
+        for row, channel in enumerate(CHANNELS)
+        if table[:, row].any()
+    ]
+
+
+def colour_differences(real: list[ColourHistogram], virtual: list[ColourHistogram]) -> list[ColourDifference]:
+    """Compare the histograms that two sets have in common.
+
+    Args:
+        real: of `colour_histograms`.
+        virtual: the same of the virtual set.
+
+    Returns:
+        A difference for each subject and channel of both, in the order of `real`.
+    """
+    others = {(each.subject, each.channel): each for each in virtual}
+    pairs = [(each, others[each.subject, each.channel]) for each in real if (each.subject, each.channel) in others]
+    return [
+        ColourDifference(
+            a.subject, a.channel, UNITS[a.channel], a.edges, a.shares, b.shares,
+            histogram_distance(a.shares, b.shares, a.channel),
+            histogram_distance(_shares(a.counts[0]), _shares(a.counts[1]), a.channel),
+        )
+        for a, b in pairs
+    ]  # fmt: skip
+
+
+def histogram_distance(a: FloatArray, b: FloatArray, channel: str) -> float:
+    """The Wasserstein distance W1 between two histograms; of hues, around the circle.
+
+    Args:
+        a, b: float64 (36,), shares that sum to 1.
+        channel: "hue", "saturation" or "value".
+
+    Returns:
+        The mean way that a pixel must go: degrees of hue, or shares of the full scale. NaN where a share is.
+
+    Source:
+        Rabin, Delon and Gousseau, Transportation distances on the circle, J. Math. Imaging and Vision 41, 2011.
+    """
+    flow = np.cumsum(a - b)
+    if channel == "hue":
+        flow = flow - np.median(flow)
+    return float(np.abs(flow).sum() * FULL_SCALE[channel] / BINS)
+
+
+def _frame_counts(frames: FrameSet, index: int, pixels: RgbImage) -> dict[str, IntArray]:
+    """Counts of each subject, (3, 36)."""
+    bins, coloured = _bin_images(as_rgb(pixels))
+    counts = {WHOLE: _count(bins, coloured)}
+    height, width = coloured.shape
+    objects = frames.objects
+    for row in np.flatnonzero(objects.frame == index):
+        x0, y0, x1, y1 = np.clip(round_to_pixels(objects.box[row : row + 1])[0], 0, [width, height, width, height])
+        here = np.s_[y0:y1, x0:x1]
+        covered = np.ones(coloured[here].shape, np.bool_)
+        if objects.masks is not None and objects.masks.has(int(row)):
+            here, covered = np.s_[:, :], objects.masks.to_image(int(row), width, height)
+        if covered.any():
+            class_id = int(objects.class_id[row])
+            name = frames.class_names.get(class_id, str(class_id))
+            found = _count([each[here][covered] for each in bins], coloured[here][covered])
+            counts[name] = counts.get(name, 0) + found
+    return counts
+
+
+def _bin_images(pixels: RgbImage) -> tuple[list[_BinImage], npt.NDArray[np.bool_]]:
+    """The number of each pixel's bin in each channel, and whether it has a hue."""
+    hsv = cv2.cvtColor(pixels.astype(np.float32) / np.float32(255), cv2.COLOR_RGB2HSV)
+    bins = [
+        np.minimum((hsv[:, :, i] * (BINS / FULL_SCALE[channel]) + _ROUNDING).astype(np.intp), BINS - 1)
+        for i, channel in enumerate(CHANNELS)
+    ]
+    return bins, hsv[:, :, 1] > 0
+
+
+def _count(bins: list[_BinImage], coloured: npt.NDArray[np.bool_]) -> IntArray:
+    hue, saturation, value = bins
+    rows = [np.bincount(each.ravel(), minlength=BINS) for each in (hue[coloured], saturation, value)]
+    return np.array(rows, np.int64)
+
+
+def _shares(counts: IntArray) -> FloatArray:
+    total = counts.sum()
+    return counts / total if total else np.full(len(counts), np.nan)

@@ -57,11 +57,14 @@ if TYPE_CHECKING:
     from simjudge.reports.engine_comparison import compare_engines as compare_engines
     from simjudge.reports.imu_calibration import calibrate_imu as calibrate_imu
     from simjudge.reports.noise_calibration import calibrate_noise as calibrate_noise
+    from simjudge.reports.object_comparison import ObjectComparisonResult as ObjectComparisonResult
+    from simjudge.reports.object_comparison import compare_objects as compare_objects
     from simjudge.reports.report import report as report
     from simjudge.sensors.camera import filtering
     from simjudge.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
     from simjudge.studies.compare_settings import CompareSettings as CompareSettings
     from simjudge.studies.compare_settings import SweepSettings as SweepSettings
+    from simjudge.studies.object_settings import ObjectSettings as ObjectSettings
 
     __version__: str
     # Their names in their rooms are others.
@@ -79,6 +82,8 @@ _HOMES = {
     "Detector": "simjudge.perception.detector",
     "FrameSet": "simjudge.core.frames",
     "Losses": "simjudge.core.errors",
+    "ObjectComparisonResult": "simjudge.reports.object_comparison",
+    "ObjectSettings": "simjudge.studies.object_settings",
     "Objects": "simjudge.core.frames",
     "Predictions": "simjudge.core.frames",
     "Recovered": "simjudge.data.rosbag2.recovery",
@@ -95,6 +100,7 @@ _HOMES = {
     "cloud_pictures": "simjudge.reports.cloud_pictures",
     "compare": "simjudge.reports.comparison_result",
     "compare_engines": "simjudge.reports.engine_comparison",
+    "compare_objects": "simjudge.reports.object_comparison",
     "convert": "simjudge.data.conversion",
     "detect": "simjudge.perception.detection",
     "drive": "simjudge.driving.drive",

@@ -18,6 +18,7 @@ from simjudge.commands import (
     engines,
     info,
     join,
+    objects,
     recover,
     render,
     replay,
@@ -45,6 +46,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare.compare,
     "sweep": sweep.sweep,
+    "objects": objects.objects,
     "render": render.render,
     "report": report.report,
     "detect": detect.detect,

@@ -16,7 +16,9 @@ from simjudge.reports.report_settings import ReportSettings
 def report(
     settings: ReportSettings,
     folders: list[Path] = typer.Argument(
-        ..., metavar="DIR...|RECORDING", help="Folders that simjudge compare or sweep wrote, or a recording."
+        ...,
+        metavar="DIR...|RECORDING",
+        help="Folders that simjudge compare or sweep wrote, or one of simjudge objects, or a recording.",
     ),
     out: Path = typer.Option(
         Path("report.html"), "--out", "-o", help="The page to write, of a recording also a folder; opens from disk."

@@ -17,10 +17,12 @@ from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.reports.breakdowns import BreakdownRow, breakdowns
 from simjudge.reports.latex import latex_table
 from simjudge.reports.next_steps import next_step
+from simjudge.reports.object_comparison import ObjectComparisonResult
 from simjudge.reports.report_settings import Report, ReportSettings
 from simjudge.reports.result_tables import comparison_table, sweep_table, table_text
 from simjudge.reports.sentences import SetNames, headline, verdict_sentence
 from simjudge.results.context_table import ContextTable
+from simjudge.results.object_result import is_object_result, load_object_result
 from simjudge.results.result_folder import SWEEP, atomic_result, check_result_folder
 from simjudge.results.saved_result import Result, comparison_from_content, sweep_from_content
 from simjudge.results.saved_result import load_result as read_result
@@ -316,18 +318,21 @@ def sweep(
     return result
 
 
-def load_result(folder: str | Path) -> ComparisonResult | SweepResult:
+def load_result(folder: str | Path) -> ComparisonResult | SweepResult | ObjectComparisonResult:
     """Read a result folder again.
 
     Args:
-        folder: as `compare` or `sweep` wrote it.
+        folder: as `compare`, `sweep` or `compare_objects` wrote it.
 
     Returns:
-        The comparison, with the sweep beside it if there is one; the sweep where there is no comparison.
+        The comparison, with the sweep beside it if there is one; the sweep where there is no comparison; the
+        comparison by objects.
 
     Raises:
         SimjudgeError: the folder holds no result, or a file in it is damaged.
     """
+    if is_object_result(Path(folder)):
+        return ObjectComparisonResult(load_object_result(Path(folder)))
     saved = read_result(Path(folder))
     kind = SweepResult if saved.contexts is None else ComparisonResult
     return kind(saved, Path(folder))

@@ -55,7 +55,7 @@ def save_figures(results: Sequence[Result], folder: Path) -> list[Path]:
     """
     written: list[Path] = []
     for result in results:
-        own = folder / _file_name(result.name)
+        own = folder / file_name(result.name)
         for name, draw in _figures(result):
             try:
                 figure = draw()
@@ -97,13 +97,17 @@ def _figures(result: Result) -> list[tuple[str, Callable[[], ReportFigure]]]:
         out.append(("w1_vs_overlap", lambda: w1_vs_overlap(result)))
         for entry in shown_entries(result):
             for name, draw in _BY_CLASS.items():
-                label = "all" if entry.key == OVERALL else _file_name(f"{entry.key}_{entry.label}")
+                label = "all" if entry.key == OVERALL else file_name(f"{entry.key}_{entry.label}")
                 out.append((f"{name}_{label}", lambda draw=draw, key=entry.key: draw(result, key)))  # type: ignore[misc]
     if result.curves:
         out.append(("sweep", lambda: sweep_curves(result)))
     return out
 
 
-def _file_name(text: str) -> str:
-    """Replace what a file name should not hold."""
+def file_name(text: str) -> str:
+    """Replace what a file name should not hold.
+
+    Args:
+        text: any text.
+    """
     return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("._")[:60] or "result"

@@ -13,10 +13,12 @@ from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.reports.figure_files import save_figures
 from simjudge.reports.latex import is_latex_table, write_latex
 from simjudge.reports.number_table import is_number_table, write_csv
+from simjudge.reports.object_page import report_objects
 from simjudge.reports.page import is_report, write_report
 from simjudge.reports.recording_page import report_recording
 from simjudge.reports.report_settings import Report, ReportSettings
 from simjudge.reports.sentences import SetNames, headline, verdict_sentence
+from simjudge.results.object_result import is_object_result
 
 
 @takes_setting_keywords
@@ -30,11 +32,12 @@ def report(
 ) -> Report:
     """Make one self-contained HTML page of saved results, or of a recording.
 
-    Results: verdicts, galleries, where the gap sits. A recording: its point clouds from above and in perspective beside
+    Results: verdicts, galleries, where the gap sits; of `objects`, the table of metrics and all series over time. A
+    recording: its point clouds from above and in perspective beside
     the camera's pictures, the course, GPS tracks, IMUs over time.
 
     Args:
-        folders: folders that `compare` or `sweep` wrote, or one of them; or one recording.
+        folders: folders that `compare` or `sweep` wrote, or one of them; or one folder of `objects`; or one recording.
         out: the page to write; an earlier page there is replaced. Of a recording also a folder for it.
         settings: all settings at once; keywords change single ones.
         log: receives a line for every file that was written.
@@ -53,6 +56,11 @@ def report(
         if len(given) > 1:
             raise UsageError(f"{recordings[0]}: a recording has a page of its own; report it alone")
         return report_recording(recordings[0], Path(out), settings, log, progress)
+    by_objects = [Path(each) for each in given if is_object_result(Path(each))]
+    if by_objects:
+        if len(given) > 1:
+            raise UsageError(f"{by_objects[0]}: a result of simjudge objects has a page of its own; report it alone")
+        return report_objects(by_objects[0], Path(out), settings, log)
     return _report_results([Path(each) for each in given], Path(out), settings, log)
 
 

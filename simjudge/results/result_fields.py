@@ -52,13 +52,13 @@ class ClassKey(FieldType):
         return {"type": "string", "pattern": "^[0-9]+$"}
 
 
-class _Open(Fields):
+class OpenFields(Fields):
     """A table that may have further fields."""
 
     model_config = ConfigDict(extra="allow")
 
 
-class EntryFields(_Open):
+class EntryFields(OpenFields):
     """The numbers of one class, or of all classes together. Every field that is not named here is a number."""
 
     __pydantic_extra__: dict[str, Annotated[float, Number()]]
@@ -78,7 +78,7 @@ class EntryFields(_Open):
     verdict_reason: Annotated[str, Choice(*REASONS)]
 
 
-class ParameterFields(_Open):
+class ParameterFields(OpenFields):
     """How it was compared."""
 
     theta: Value = None
@@ -87,7 +87,7 @@ class ParameterFields(_Open):
     classes: list[str] | None = None
 
 
-class InputFields(_Open):
+class InputFields(OpenFields):
     """One of the two sets."""
 
     name: str | None = None
@@ -97,14 +97,14 @@ class InputFields(_Open):
     predictions: Count | None = None
 
 
-class ModelFields(_Open):
+class ModelFields(OpenFields):
     """The detector."""
 
     path: str | None = None
     sha256: str | None = None
 
 
-class InputsFields(_Open):
+class InputsFields(OpenFields):
     """What was compared."""
 
     a: InputFields | None = None
@@ -112,7 +112,7 @@ class InputsFields(_Open):
     model: ModelFields | None = None
 
 
-class _HeaderFields(_Open):
+class _HeaderFields(OpenFields):
     parameters: ParameterFields
     inputs: InputsFields
     class_names: dict[Annotated[str, ClassKey()], str] = Field(default_factory=dict)
@@ -127,7 +127,7 @@ class ResultFile(_HeaderFields):
     losses: list[str] = Field(default_factory=list)
 
 
-class CurveFields(_Open):
+class CurveFields(OpenFields):
     """One point of a sweep."""
 
     theta: Annotated[float, Number()]
@@ -158,9 +158,7 @@ class CropFields(Fields):
     place: Annotated[tuple[int, int, int, int], Vector("x0 y0 x1 y1", whole=True, largest=_FARTHEST_PX)]
     patch: Annotated[tuple[int, int, int, int], Vector("x0 y0 x1 y1", whole=True, largest=_FARTHEST_PX)]
     file: Annotated[str, Text("the name of a file")] | None = None
-    labels: list[
-        Annotated[tuple[float, float, float, float, float], Vector("class x0 y0 x1 y1", largest=_FARTHEST_PX)]
-    ]
+    labels: list[Annotated[tuple[float, float, float, float, float], Vector("class x0 y0 x1 y1", largest=_FARTHEST_PX)]]
     predictions: list[
         Annotated[
             tuple[float, float, float, float, float, float], Vector("class x0 y0 x1 y1 score", largest=_FARTHEST_PX)
@@ -168,7 +166,7 @@ class CropFields(Fields):
     ]
 
 
-class GalleryFile(_Open):
+class GalleryFile(OpenFields):
     """A gallery.json."""
 
     items: list[ItemFields]
@@ -187,7 +185,7 @@ def read_result(path: Path) -> dict[str, Any]:
     Raises:
         SimjudgeError: it cannot be read, or says something else.
     """
-    content = _checked(path, ResultFile, "result of simjudge compare")
+    content = read_checked(path, ResultFile, "result of simjudge compare")
     return _without_empty_classes(content)
 
 
@@ -203,7 +201,7 @@ def read_sweep(path: Path) -> dict[str, Any]:
     Raises:
         SimjudgeError: it cannot be read, or says something else.
     """
-    content = _checked(path, SweepFile, "result of simjudge sweep")
+    content = read_checked(path, SweepFile, "result of simjudge sweep")
     return content | {"curves": [_without_empty_classes(point) for point in content["curves"]]}
 
 
@@ -219,7 +217,20 @@ def read_gallery(path: Path) -> GalleryFile:
     return check_content(load_json(path), GalleryFile, "gallery of simjudge compare", path, ()).content
 
 
-def _checked(path: Path, model: type[Fields], noun: str) -> dict[str, Any]:
+def read_checked(path: Path, model: type[Fields], noun: str) -> dict[str, Any]:
+    """Read a JSON file of a result folder.
+
+    Args:
+        path: the file.
+        model: what it must say.
+        noun: what the file is, for messages.
+
+    Returns:
+        What it says; numbers that JSON does not have, but Python reads (NaN), are None.
+
+    Raises:
+        SimjudgeError: it cannot be read, or says something else.
+    """
     content = _without_nan(load_json(path))
     check_content(content, model, noun, path, ())
     return dict(content)

@@ -12,7 +12,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file, atomic_folder, output_path
 
 RESULT, CONTEXTS, SWEEP = "result.json", "contexts.parquet", "sweep.json"
-_OURS = {RESULT, CONTEXTS, SWEEP, "gallery", "report.html"}
+OBJECTS, SERIES, PICTURES = "objects.json", "series.parquet", "pictures"
+_OURS = {RESULT, CONTEXTS, SWEEP, OBJECTS, SERIES, PICTURES, "gallery", "report.html"}
 
 
 @contextmanager

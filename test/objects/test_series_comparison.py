@@ -1,21 +1,16 @@
 """Series compared: what differs, the floor, what is counted, and how the rows are ordered."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.objects.series import Series
-from simjudge.objects.series_comparison import (
-    AGAIN,
-    DIFFERS,
-    HALVES,
-    NOT_SHOWN,
-    TOO_FEW,
-    WITHIN_FLOOR,
-    compare_series,
-    halves_difference,
-)
+from simjudge.objects.series_comparison import compare_series, halves_difference
+from simjudge.results.series_verdicts import AGAIN, DIFFERS, HALVES, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
 
+compare = partial(compare_series, shift_limit=1.0)
 TIME = np.arange(150) / 15
 
 
@@ -28,7 +23,7 @@ def series(value, metric="box width", subject="cone 1", time=TIME, unit="px"):
 
 
 def only_row(real, virtual, *again):
-    (row,) = compare_series([real], [virtual], again).rows
+    (row,) = compare([real], [virtual], again).rows
     return row
 
 
@@ -87,9 +82,10 @@ def test_rows_are_judged_together_and_those_that_differ_come_first():
         series(noisy(100 + i, 5.0 + (3.0 if i == 20 else 1.0 if i == 30 else 0.0)), subject=s)
         for i, s in enumerate(subjects)
     ]
-    rows = compare_series(real, virtual).rows
-    assert [row.subject for row in rows if row.verdict == DIFFERS] == ["cone 20", "cone 30"]
-    assert [row.subject for row in rows[:2]] == ["cone 20", "cone 30"]
+    rows = compare(real, virtual).rows
+    single = [row for row in rows if row.is_single]
+    assert [row.subject for row in single if row.verdict == DIFFERS] == ["cone 20", "cone 30"]
+    assert [row.subject for row in rows[:3]] == ["all objects", "cone 20", "cone 30"]
     alone = [only_row(a, b).difference.p for a, b in zip(real, virtual, strict=True)]
     assert sum(p <= 0.05 for p in alone) > 2, "without Holm chance would add rows"
 
@@ -97,15 +93,14 @@ def test_rows_are_judged_together_and_those_that_differ_come_first():
 def test_the_shift_of_all_rows_is_their_median():
     real = [series(np.sin((1 + i) * TIME), subject=str(i)) for i in range(3)]
     virtual = [series(np.sin((1 + i) * (TIME - 0.1)), subject=str(i)) for i in range(3)]
-    found = compare_series(real, virtual)
+    found = compare(real, virtual)
+    assert found.rows[0].shift.seconds == pytest.approx(0.1, abs=0.005)
     assert found.shift == pytest.approx(0.1, abs=0.005)
-    assert compare_series(real[:1], [series(TIME * 0, subject="0")]).shift is None
+    assert compare(real[:1], [series(TIME * 0, subject="0")]).shift is None
 
 
 def test_what_one_side_alone_has_is_named():
-    found = compare_series(
-        [series(noisy(1)), series(noisy(1), "piqe", "")], [series(noisy(2)), series(noisy(1), "points")]
-    )
+    found = compare([series(noisy(1)), series(noisy(1), "piqe", "")], [series(noisy(2)), series(noisy(1), "points")])
     assert [row.metric for row in found.rows] == ["box width"]
     assert found.only_real == [("piqe", "")]
     assert found.only_virtual == [("points", "cone 1")]
@@ -120,4 +115,29 @@ def test_what_one_side_alone_has_is_named():
 )
 def test_series_that_cannot_be_compared_are_refused(real, virtual, said):
     with pytest.raises(SimjudgeError, match=said):
-        compare_series(real, virtual)
+        compare(real, virtual)
+
+
+def test_what_differs_a_little_in_each_object_shows_in_all_of_them():
+    subjects = [f"cone {i}" for i in range(30)]
+    real = [series(noisy(i), subject=name) for i, name in enumerate(subjects)]
+    virtual = [series(noisy(100 + i, 5.12), subject=name) for i, name in enumerate(subjects)]
+    virtual[4].value[50:] = np.nan
+    pooled, *single = compare(real, virtual).rows
+    assert (pooled.subject, pooled.verdict) == ("all objects", DIFFERS)
+    assert not any(row.verdict == DIFFERS for row in single)
+    by_frame = [np.nanmean([b.value[i] - a.value[i] for a, b in zip(real, virtual, strict=True)]) for i in range(150)]
+    assert pooled.difference.mean == pytest.approx(np.mean(by_frame))
+    floors = [np.mean([halves_difference(TIME, a.value)[i] for a in real]) for i in range(74)]
+    assert pooled.floor.difference == pytest.approx(floors)
+
+
+def test_metrics_with_one_value_an_object_are_averaged_over_the_objects():
+    first = np.array([0.0])
+    names = [f"cone {i}" for i in range(12)]
+    real = [series([i], "first sight", name, first, "s") for i, name in enumerate(names)]
+    virtual = [series([i + 0.5 + 0.01 * (i % 3)], "first sight", name, first, "s") for i, name in enumerate(names)]
+    pooled, *single = compare(real, virtual).rows
+    assert (pooled.verdict, pooled.difference.frames, pooled.difference.block) == (DIFFERS, 12, 1)
+    assert pooled.difference.mean == pytest.approx(0.51)
+    assert {row.verdict for row in single} == {TOO_FEW}

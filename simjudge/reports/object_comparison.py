@@ -1,0 +1,151 @@
+"""The second judge as Python has it: `compare_objects`, and its result that shows itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from simjudge.core.display import Summary, SummaryTable
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.reports.object_pictures import object_pictures
+from simjudge.reports.object_sentences import fact_lines, headline, lead, objects_table
+from simjudge.reports.report_settings import Report, ReportSettings
+from simjudge.reports.result_tables import table_text
+from simjudge.results.object_result import ObjectResult, load_object_result
+from simjudge.results.result_folder import check_result_folder
+from simjudge.studies.object_comparison import ObjectComparison, compare_by_objects
+from simjudge.studies.object_inputs import ObjectSource
+from simjudge.studies.object_settings import ObjectSettings
+
+
+class ObjectComparisonResult:
+    """How a virtual sensor differs from a real one, by the same objects. Printing it gives the command's table.
+
+    Attributes:
+        saved: the result as figures and pages read it.
+        comparison: what was computed, with the series; None for a result that was read again.
+    """
+
+    def __init__(self, saved: ObjectResult, comparison: ObjectComparison | None = None) -> None:
+        """Wrap a result; `compare_objects` and `load_result` make one."""
+        self.saved, self.comparison = saved, comparison
+
+    @property
+    def name(self) -> str:
+        """The name of the folder, or of both sides."""
+        return self.saved.name
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """Everything that objects.json holds (docs/objects.md)."""
+        return self.saved.content
+
+    @property
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """The table as numbers: a row each metric and subject, those that differ first."""
+        return self.saved.rows
+
+    @property
+    def losses(self) -> Sequence[str]:
+        """What was left out, one line a kind; empty where nothing was."""
+        return list(self.content["losses"])
+
+    @property
+    def table(self) -> SummaryTable:
+        """The table that the command prints."""
+        return objects_table(self.saved)
+
+    @property
+    def meaning(self) -> str:
+        """The verdict in words."""
+        return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *fact_lines(self.saved)])
+
+    def __str__(self) -> str:
+        """The table that the command prints."""
+        return table_text(self.table)
+
+    def __repr__(self) -> str:
+        """What it is, in a line."""
+        return f"ObjectComparisonResult({self.name!r}, {headline(self.saved)})"
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        return Summary(self.name, type(self).__name__, [self.meaning, self.table, *self.losses]).html()
+
+    @takes_setting_keywords
+    def report(self, out: str | Path = "report.html", *, settings: ReportSettings) -> Report:
+        """Write the report: one self-contained HTML page.
+
+        Args:
+            out: the page; an earlier page there is replaced.
+            settings: all settings at once; keywords change single ones.
+
+        Returns:
+            The report.
+
+        Raises:
+            SimjudgeError: something cannot be written.
+        """
+        from simjudge.reports.report import report  # noqa: PLC0415 - matplotlib is slow to import
+
+        if self.comparison is None:
+            return report(self.saved.folder, out, settings=settings)
+        with TemporaryDirectory() as temporary:
+            folder = Path(temporary) / self.name.replace("/", "_")
+            self.save(folder)
+            return report(folder, out, settings=settings)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the result folder; `load_result` reads it again.
+
+        Args:
+            folder: an earlier result there is replaced.
+
+        Raises:
+            SimjudgeError: the folder holds something that no result has, or cannot be written.
+        """
+        if self.comparison is not None:
+            self.comparison.save(Path(folder), object_pictures(self.comparison))
+
+
+@takes_setting_keywords
+def compare_objects(
+    real: ObjectSource,
+    virtual: ObjectSource,
+    out: str | Path | None = None,
+    *,
+    real_again: ObjectSource | None = None,
+    settings: ObjectSettings,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> ObjectComparisonResult:
+    """Compare what a real and a virtual sensor say of the same objects, and of the whole signal, over time.
+
+    Args:
+        real: the real sensor's recording or set: a FrameSet, a CloudSet, or a path.
+        virtual: the virtual sensor's, over the same course at the same stamps.
+        out: folder to save the result in; None saves nothing.
+        real_again: another real recording of the course: what real differs by from real is the floor. None: the floor
+            is what every other frame of the real recording differs by from its neighbours.
+        settings: all settings at once; keywords change single ones.
+        log: receives lines that a person should read; `print` does.
+        progress: opens a progress bar.
+
+    Returns:
+        The result. Printing it gives a table; it saves and reports itself.
+
+    Raises:
+        UsageError: a setting makes no sense.
+        SimjudgeError: a side cannot be read, they have no sensor, no time or no object in common, or `out` cannot be
+            written.
+    """
+    if out is not None and check_result_folder(Path(out)):
+        log(f"note: {out} holds an earlier result, which will be replaced")
+    found = compare_by_objects(real, virtual, real_again, settings, log=log, progress=progress)
+    if out is None:
+        return ObjectComparisonResult(ObjectResult(found.name, Path(), found.content()), found)
+    found.save(Path(out), object_pictures(found))
+    return ObjectComparisonResult(load_object_result(Path(out)), found)

@@ -1,0 +1,232 @@
+"""The page of a result of the second judge: one self-contained HTML file, from the saved result alone."""
+
+from __future__ import annotations
+
+import base64
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from markupsafe import Markup
+
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.files import atomic_file, check_output
+from simjudge.core.images import decode_image, encode_jpeg, encode_png
+from simjudge.core.progress import Log
+from simjudge.core.version import version
+from simjudge.reports.figure_files import file_name, save_figure
+from simjudge.reports.inline_svg import FigureEmbedder
+from simjudge.reports.object_charts import series_figure
+from simjudge.reports.object_sentences import fact_lines, headline, lead, row_number, row_p, row_title, signed
+from simjudge.reports.page import is_report
+from simjudge.reports.page_templates import load_template
+from simjudge.reports.report_figure import ReportFigure
+from simjudge.reports.report_settings import Report, ReportSettings
+from simjudge.results.object_result import ObjectResult, RowFields, load_object_result
+from simjudge.results.result_folder import PICTURES
+from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
+
+_COLOURS = {DIFFERS: "gap", WITHIN_FLOOR: "small-gap", NOT_SHOWN: "predicts", TOO_FEW: "too-few"}
+"""Verdict to the name of its colour in the palette."""
+_OPEN, _MOST = 12, 36
+"""Rows whose series are drawn in view, and in all."""
+_HEADS = (
+    "metric", "subject", "verdict", "real", "virtual", "difference", "95 %", "floor", "times the floor", "p corrected",
+    "virtual later [ms]", "frames", "left out",
+)  # fmt: skip
+_FIELDS = tuple(RowFields.model_fields)
+"""Columns of the table as CSV."""
+_MAX_WIDTH = 1600
+"""Of a picture on the page, pixels."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the table.
+
+    Attributes:
+        text: what it shows.
+        value: what it is ordered by; "" for nothing.
+        colour: of the chip around it; "" for none.
+    """
+
+    text: str
+    value: str = ""
+    colour: str = ""
+
+
+def report_objects(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
+    """Make the page of a result of the second judge.
+
+    Args:
+        folder: as `simjudge objects` wrote it.
+        out: the page.
+        settings: title, and where tables and figures go.
+        log: receives a line for every file that was written.
+
+    Returns:
+        The report; its sentences are the verdict.
+
+    Raises:
+        UsageError: a setting is given that such a result has no use for.
+        SimjudgeError: the folder is damaged, or something cannot be written.
+    """
+    unused = [name for name in ("latex", "label") if getattr(settings, name) is not None]
+    if unused:
+        raise UsageError(f"--{unused[0]} is for results of compare and sweep; {folder} is one of objects")
+    for path in (out, settings.csv):
+        is_own = is_report if path == out else _is_table
+        if path is not None and check_output(path, is_own, overwrite=settings.overwrite):
+            log(f"note: {path} is there already and will be replaced")
+    if settings.figures is not None and not settings.overwrite:
+        check_output(settings.figures)
+    result = load_object_result(folder)
+    figures = _figures(result)
+    page = render_objects_page(result, figures, settings.title)
+    with atomic_file(out) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    if settings.csv is not None:
+        _write_csv(result, settings.csv)
+        log(f"wrote {settings.csv}")
+    if settings.figures is not None:
+        named = [(f"{number:03d}_{file_name(title)}", figure) for number, (title, figure) in enumerate(figures)]
+        written = [file for name, figure in named for file in save_figure(figure, settings.figures / name)]
+        log(f"wrote {len(written)} files into {settings.figures}")
+    return Report(out, [f"{headline(result)}: {lead(result)}", *fact_lines(result)])
+
+
+def render_objects_page(result: ObjectResult, figures: list[tuple[str, ReportFigure]], title: str = "") -> str:
+    """Render the page.
+
+    Args:
+        result: what it shows.
+        figures: the series by the title of their row.
+        title: its heading; by default the question that it answers.
+
+    Returns:
+        The page as HTML.
+    """
+    embedder = FigureEmbedder()
+    content = result.content
+    sensors = list(dict.fromkeys(row["sensor"] for row in result.rows))
+    return load_template("objects.html").render(
+        title=title or f"Does {result.side_name('virtual')} show the same objects as {result.side_name('real')}?",
+        name=result.name,
+        version=version(),
+        headline=headline(result),
+        colour=_COLOURS[result.rows[0]["verdict"]],
+        lead=lead(result),
+        facts=fact_lines(result),
+        numbers=[_fact(each) for each in content["facts"]],
+        heads=_HEADS,
+        tables=[
+            (
+                sensor,
+                [_cells(row) for row in result.rows if row["sensor"] == sensor and not row["is_single"]],
+                [_cells(row) for row in result.rows if row["sensor"] == sensor and row["is_single"]],
+            )
+            for sensor in sensors
+        ],
+        charts=[embedder.embed(figure) for _, figure in figures],
+        open=_OPEN,
+        undrawn=len(result.rows) - len(figures),
+        pictures=[(each, _data_uri(result, each["file"])) for each in content["pictures"]],
+        inputs=_inputs(content),
+        parameters=content["parameters"],
+        notes=content["notes"],
+        losses=content["losses"],
+        again=content["inputs"].get("real_again") is not None,
+    )
+
+
+def _figures(result: ObjectResult) -> list[tuple[str, ReportFigure]]:
+    """The series of the rows at the top of the table, as far as they have several values."""
+    starts: dict[str, float] = {}
+    drawn: list[tuple[str, ReportFigure]] = []
+    pairs = list(zip(result.rows, result.series, strict=True))
+    for row, pair in pairs:
+        if len(pair.time):
+            starts[row["sensor"]] = min(starts.get(row["sensor"], pair.time[0]), pair.time[0])
+    for row, pair in pairs:
+        if len(drawn) < _MOST and row["frames"] > 1:
+            title = row_title(row)
+            drawn.append((title, series_figure(row, pair, starts[row["sensor"]], title)))
+    return drawn
+
+
+def _cells(row: Mapping[str, Any]) -> list[Cell]:
+    interval = "–" if row["low"] is None else f"{signed(row['low'])} to {signed(row['high'])}"
+    if row["limited"]:
+        interval += " *"
+    shift, spread = row["shift"], 1.96 * (row["shift_spread"] or 0)
+    lost = row["unpaired_real"] + row["unpaired_virtual"]
+    missing = row["missing_real"] + row["missing_virtual"] + row["missing_both"]
+    return [
+        Cell(f"{row['metric']} [{row['unit']}]" if row["unit"] else row["metric"]),
+        Cell(row["subject"] or "whole"),
+        Cell(row["verdict"], colour=_COLOURS[row["verdict"]]),
+        _number_cell(row["real_mean"], row_number(row["real_mean"])),
+        _number_cell(row["virtual_mean"], row_number(row["virtual_mean"])),
+        _number_cell(row["difference"], signed(row["difference"])),
+        _number_cell(row["low"], interval),
+        _number_cell(row["floor"], row_number(row["floor"])),
+        _number_cell(row["times_floor"], row_number(row["times_floor"], digits=2)),
+        _number_cell(row["p_adjusted"], row_p(row["p_adjusted"])),
+        _number_cell(shift, "" if shift is None else f"{round(1e3 * shift)} ± {round(1e3 * spread)}"),
+        _number_cell(row["frames"], str(row["frames"])),
+        _number_cell(lost + missing, f"{lost} / {missing}" if lost + missing else "0"),
+    ]
+
+
+def _number_cell(value: float | None, text: str) -> Cell:
+    return Cell("–" if value is None else text, "" if value is None else str(value))
+
+
+def _fact(fact: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    again = "–" if fact["real_again"] is None else row_number(fact["real_again"], fact["unit"])
+    return fact["name"], row_number(fact["value"], fact["unit"]), again, fact["note"]
+
+
+def _inputs(content: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    rows = []
+    for key, title in (("real", "real"), ("virtual", "virtual"), ("real_again", "real, again")):
+        side = content["inputs"].get(key)
+        if side is not None:
+            counts = [f"{side[what]} {what}" for what in ("frames", "clouds") if side.get(what) is not None]
+            rows.append((title, side.get("path") or side["name"], ", ".join(counts)))
+    return rows
+
+
+def _data_uri(result: ObjectResult, file: str) -> Markup:
+    path = result.folder / PICTURES / file
+    if Path(file).name != file or not path.is_file():
+        raise SimjudgeError(f"{path}: is missing; run simjudge objects again")
+    pixels = decode_image(path.read_bytes(), str(path))
+    height, width = pixels.shape[:2]
+    if width > _MAX_WIDTH:
+        size = (_MAX_WIDTH, max(1, round(height * _MAX_WIDTH / width)))
+        pixels = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
+    # Maps have few colours and sharp edges: PNG is smaller and exact there.
+    png, jpeg = encode_png(pixels), encode_jpeg(pixels, 85)
+    kind, data = ("png", png) if len(png) < 1.2 * len(jpeg) else ("jpeg", jpeg)
+    return Markup(f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}")  # noqa: S704 - base64
+
+
+def _write_csv(result: ObjectResult, path: Path) -> None:
+    """One line each row of the table, with the field names of docs/objects.md."""
+    with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["result", *_FIELDS])
+        for row in result.rows:
+            values = [row.get(field) for field in _FIELDS]
+            writer.writerow([result.name, *("" if value is None else value for value in values)])
+
+
+def _is_table(path: Path) -> bool:
+    start = ",".join(["result", *_FIELDS[:3]]).encode()
+    with path.open("rb") as stream:
+        return stream.read(len(start)) == start

@@ -1,0 +1,181 @@
+"""What a result of the second judge says, in words and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simjudge.core.display import SummaryTable
+from simjudge.results.object_result import ObjectResult
+from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
+
+_COLUMNS = (
+    "sensor", "metric", "subject", "verdict", "unit", "real", "virtual", "difference", "95 %", "floor", "x floor",
+    "p corr.", "later [s]", "frames",
+)  # fmt: skip
+_NAMED = 3
+"""Rows that the verdict names."""
+_IN_STEP = 5e-4
+"""Seconds: a smaller shift is none."""
+_VERBS = {
+    DIFFERS: ("differ", "differs"),
+    WITHIN_FLOOR: ("differ by no more than real from real", "differs by no more than real from real"),
+    NOT_SHOWN: ("show no difference", "shows no difference"),
+    TOO_FEW: ("have too few frames", "has too few frames"),
+}
+"""Of several rows, and of one."""
+Row = Mapping[str, Any]
+
+
+def row_title(row: Row) -> str:
+    """What a row is about: "box width of cone 3".
+
+    Args:
+        row: of objects.json.
+    """
+    return f"{row['metric']} of {row['subject']}" if row["subject"] else str(row["metric"])
+
+
+def row_number(value: float | None, unit: str = "", digits: int = 4) -> str:
+    """A number of a row.
+
+    Args:
+        value: None where there is none.
+        unit: "" for none.
+        digits: that count.
+    """
+    if value is None:
+        return "-"
+    return f"{value:.{digits}g} {unit}".rstrip()
+
+
+def row_p(value: float | None) -> str:
+    """A p value.
+
+    Args:
+        value: None where there is none.
+    """
+    if value is None:
+        return "-"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def signed(value: float | None, unit: str = "") -> str:
+    """A difference of a row, with its sign.
+
+    Args:
+        value: None where there is none.
+        unit: "" for none.
+    """
+    if value is None:
+        return "-"
+    return f"{value:+.3g} {unit}".rstrip()
+
+
+def headline(result: ObjectResult) -> str:
+    """The verdict in a few words.
+
+    Args:
+        result: a saved or a fresh one.
+    """
+    rows = _main_rows(result)
+    different = sum(row["verdict"] == DIFFERS for row in rows)
+    if different:
+        return f"{different} of {len(rows)} metrics differ" if len(rows) > 1 else "It differs"
+    return "Cannot tell" if all(row["verdict"] == TOO_FEW for row in rows) else "No difference shown"
+
+
+def lead(result: ObjectResult) -> str:
+    """The verdict in a sentence or two: what differs most clearly.
+
+    Args:
+        result: a saved or a fresh one.
+    """
+    rows, names = _main_rows(result), (result.side_name("real"), result.side_name("virtual"))
+    different = [row for row in rows if row["verdict"] == DIFFERS]
+    if not different:
+        if all(row["verdict"] == TOO_FEW for row in rows):
+            return f"No metric has enough frames in both {names[0]} and {names[1]} for an interval."
+        return (
+            f"None of the {len(rows)} metrics shows a difference between {names[0]} and {names[1]} that is both "
+            "significant and greater than what real differs by from real. A longer recording may show smaller ones."
+        )
+    named = [_row_sentence(row) for row in different[:_NAMED]]
+    more = len(different) - _NAMED
+    also = f" {more} more {'differ' if more > 1 else 'differs'}." if more > 0 else ""
+    return f"{names[1]} differs from {names[0]} most clearly in {_listed(named)}.{also}"
+
+
+def fact_lines(result: ObjectResult) -> list[str]:
+    """Further sentences: other verdicts, shifts in time, what one side alone has.
+
+    Args:
+        result: a saved or a fresh one.
+    """
+    lines = []
+    main, single = _main_rows(result), [row for row in result.rows if row["is_single"]]
+    others = _counted(main, (WITHIN_FLOOR, NOT_SHOWN, TOO_FEW))
+    if others and any(row["verdict"] == DIFFERS for row in main):
+        lines.append(f"Of the other metrics, {others}.")
+    elif others:
+        lines.append(f"Of the metrics, {others}.")
+    if single:
+        lines.append(f"Of {len(single)} metrics of single objects, {_counted(single, SERIES_VERDICTS)}.")
+    lines += [_shift_line(sensor, shift) for sensor, shift in result.content["shifts"].items()]
+    for side in ("real", "virtual"):
+        only = result.content[f"only_{side}"]
+        if only:
+            subjects = sorted({subject or metric for _, metric, subject in only})
+            shown = ", ".join(subjects[:5]) + (", ..." if len(subjects) > 5 else "")
+            lines.append(f"{len(only)} series are in {result.side_name(side)} alone: {shown}.")
+    return lines
+
+
+def _main_rows(result: ObjectResult) -> list[Row]:
+    return [row for row in result.rows if not row["is_single"]]
+
+
+def _counted(rows: Sequence[Row], verdicts: Sequence[str]) -> str:
+    """How many rows have each verdict: "2 differ and 5 show no difference"; "" where none has one of them."""
+    counts = [(sum(row["verdict"] == verdict for row in rows), verdict) for verdict in verdicts]
+    parts = [f"{count} {_VERBS[verdict][count == 1]}" for count, verdict in counts if count]
+    return _listed(parts) if parts else ""
+
+
+def _shift_line(sensor: str, shift: float) -> str:
+    if abs(shift) < _IN_STEP:
+        return f"The virtual {sensor} is in step with the real one (median of the rows that tell)."
+    when = f"{abs(shift) * 1e3:.3g} ms {'later' if shift > 0 else 'earlier'}"
+    return f"The virtual {sensor} is {when} than the real one (median of the rows that tell)."
+
+
+def objects_table(result: ObjectResult) -> SummaryTable:
+    """The table that the command prints: metrics of everything together, then single objects that differ.
+
+    Args:
+        result: a saved or a fresh one.
+    """
+    shown = [row for row in result.rows if not row["is_single"] or row["verdict"] == DIFFERS]
+    return SummaryTable(_COLUMNS, [_table_row(row) for row in shown], text_columns=5)
+
+
+def _row_sentence(row: Row) -> str:
+    """A difference as a phrase: "box width of cone 3 (+2.1 px, 95 % +1.8 to +2.4; 5 times the floor)"."""
+    interval = f"95 % {signed(row['low'])} to {signed(row['high'])}"
+    times = "" if row["times_floor"] is None else f"; {row['times_floor']:.2g} times the floor"
+    return f"{row_title(row)} ({signed(row['difference'], row['unit'])}, {interval}{times})"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _table_row(row: Row) -> Sequence[str]:
+    interval = "-" if row["low"] is None else f"{signed(row['low'])} to {signed(row['high'])}"
+    return (
+        row["sensor"], row["metric"], row["subject"], row["verdict"], row["unit"], row_number(row["real_mean"]),
+        row_number(row["virtual_mean"]), signed(row["difference"]), interval, row_number(row["floor"]),
+        row_number(row["times_floor"], digits=2),
+        row_p(row["p_adjusted"]),
+        "-" if row["shift"] is None else f"{row['shift']:+.3f}", str(row["frames"]),
+    )  # fmt: skip

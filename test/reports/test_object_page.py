@@ -1,0 +1,134 @@
+"""The page, the table and the figures of a result of the second judge."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import simjudge as sj
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.reports.object_sentences import fact_lines, headline, lead, objects_table
+from simjudge.results.object_result import ResultPicture, SeriesPair, load_object_result, save_object_result
+from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
+
+TIME = np.arange(12) / 10
+PICTURE = ResultPicture("occupancy_map", "Both maps", "red: real", np.zeros((4, 5, 3), np.uint8))
+
+
+CLEAREST = (
+    "replay <2> differs from drive most clearly in box width of all objects (+2 px, 95 % +1.5 to +2.5; 4 times the "
+    "floor)."
+)
+
+
+def row(metric, verdict, subject="", *, is_single=False, difference=2.0, sensor="camera", **more):
+    told = verdict != TOO_FEW
+    return {
+        "sensor": sensor, "metric": metric, "unit": "px", "subject": subject, "is_single": is_single, "frames": 11,
+        "real_mean": 10.0, "virtual_mean": 10.0 + difference, "difference": difference,
+        "low": difference - 0.5 if told else None, "high": difference + 0.5 if told else None,
+        "p_adjusted": 0.0004 if told else None, "floor": 0.5, "floor_source": "halves of the real recording",
+        "times_floor": difference / 0.5, "limited": False, "shift": None, "shift_spread": None, "unpaired_real": 0,
+        "unpaired_virtual": 1, "missing_real": 0, "missing_virtual": 1, "missing_both": 0, "verdict": verdict, **more,
+    }  # fmt: skip
+
+
+def saved(folder, *rows, pictures=(), **more):
+    value = np.sin(TIME)
+    pairs = [SeriesPair(TIME, value, np.where(TIME == 0.3, np.nan, value + each["difference"])) for each in rows]
+    sides = {"real": {"name": "drive", "frames": 12}, "virtual": {"name": "replay <2>", "clouds": 3}}
+    given = {"only_real": [], "only_virtual": [], "shifts": {}, "facts": [], "notes": [], "losses": [], **more}
+    save_object_result(folder, {"parameters": {}, "inputs": sides, "rows": list(rows), **given}, pairs, pictures)
+    return load_object_result(folder)
+
+
+MIXED = (
+    row("box width", DIFFERS, "all objects"),
+    row("piqe", WITHIN_FLOOR, difference=-0.4),
+    row("box width", DIFFERS, "cone 1", is_single=True, shift=0.0204, shift_spread=0.002),
+    row("box height", TOO_FEW, "cone 1", is_single=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "head", "first"),
+    [
+        (MIXED, "1 of 2 metrics differ", CLEAREST),
+        ((row("piqe", NOT_SHOWN),), "No difference shown", "None of the 1 metrics shows a difference"),
+        ((row("piqe", TOO_FEW),), "Cannot tell", "No metric has enough frames"),
+    ],
+)  # fmt: skip
+def test_the_verdict_in_words(tmp_path, rows, head, first):
+    result = saved(tmp_path / "out", *rows)
+    assert headline(result) == head
+    assert lead(result).startswith(first)
+
+
+def test_further_facts(tmp_path):
+    only = {"only_virtual": [("camera", "box width", "cone 7"), ("camera", "box height", "cone 7")]}
+    result = saved(tmp_path / "out", *MIXED, shifts={"camera": 0.0204, "lidar": -0.0001}, **only)
+    assert fact_lines(result) == [
+        "Of the other metrics, 1 differs by no more than real from real.",
+        "Of 2 metrics of single objects, 1 differs and 1 has too few frames.",
+        "The virtual camera is 20.4 ms later than the real one (median of the rows that tell).",
+        "The virtual lidar is in step with the real one (median of the rows that tell).",
+        "2 series are in replay <2> alone: cone 7.",
+    ]
+
+
+def test_the_table_has_all_metrics_and_single_objects_that_differ(tmp_path):
+    table = objects_table(saved(tmp_path / "out", *MIXED))
+    assert [cells[1:4] for cells in table.rows] == [
+        ("box width", "all objects", DIFFERS), ("piqe", "", WITHIN_FLOOR), ("box width", "cone 1", DIFFERS),
+    ]  # fmt: skip
+    assert table.rows[2][7:13] == ("+2", "+1.5 to +2.5", "0.5", "4", "< 0.001", "+0.020")
+
+
+def test_the_page_shows_rows_series_and_pictures(tmp_path):
+    saved(tmp_path / "out", *MIXED, row("points", NOT_SHOWN, sensor="lidar"), pictures=[PICTURE], losses=["2 scans"],
+          facts=[{"sensor": "lidar", "name": "F1 of the maps", "value": 0.9723}])  # fmt: skip
+    page, table = tmp_path / "page.html", tmp_path / "rows.csv"
+    report = sj.report(tmp_path / "out", page, csv=table)
+    html = page.read_text()
+    assert "replay &lt;2&gt;" in html
+    assert "<2>" not in html
+    assert html.count('class="chart"') == 5
+    assert "data:image/png" in html
+    assert all(words in html for words in ("F1 of the maps", "0.9723", "2 scans", "Lidar: what differs", "20 ± 4"))
+    assert report.sentences[0].startswith("1 of 3 metrics differ")
+    with table.open() as stream:
+        assert [(r["metric"], r["subject"]) for r in csv.DictReader(stream)][:2] == [
+            ("box width", "all objects"),
+            ("piqe", ""),
+        ]
+    sj.report(tmp_path / "out", page, csv=table)
+    again = sj.load_result(tmp_path / "out")
+    assert again.rows[0]["metric"] == "box width"
+    assert "box width" in str(again)
+
+
+def test_series_are_saved_as_figures(tmp_path):
+    saved(tmp_path / "out", row("piqe", DIFFERS))
+    sj.report(tmp_path / "out", tmp_path / "page.html", figures=tmp_path / "figures")
+    assert {each.name for each in (tmp_path / "figures").iterdir()} == {f"000_piqe.{k}" for k in ("svg", "pdf", "png")}
+
+
+@pytest.mark.parametrize(
+    ("folders", "settings", "error", "said"),
+    [
+        (1, {"latex": "x.tex"}, UsageError, "--latex is for results of compare and sweep"),
+        (2, {}, UsageError, "has a page of its own"),
+    ],
+)
+def test_what_such_a_result_has_no_use_for_is_refused(tmp_path, folders, settings, error, said):
+    saved(tmp_path / "out", *MIXED)
+    with pytest.raises(error, match=said):
+        sj.report([tmp_path / "out"] * folders, tmp_path / "page.html", **settings)
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_picture_that_is_missing_or_elsewhere_is_refused(tmp_path):
+    saved(tmp_path / "out", *MIXED, pictures=[PICTURE])
+    (tmp_path / "out" / "pictures" / "occupancy_map.png").unlink()
+    with pytest.raises(SimjudgeError, match="is missing; run simjudge objects again"):
+        sj.report(tmp_path / "out", tmp_path / "page.html")

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from simjudge.graph.robot_file import RobotFile
+from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.perception.colour_file import ColourFile
 from simjudge.scene.scene_file import SceneFile
 from simjudge.sensors.camera.calibration_file import CalibrationFile
@@ -25,6 +26,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "calibration": CalibrationFile,
     "camera": CameraFile,
     "colours": ColourFile,
+    "cuboids": LidarCuboidFile,
     "rig": RigFile,
     "robot": RobotFile,
     "scene": SceneFile,

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from simjudge.data.splits import split as split
     from simjudge.driving.drive import drive as drive
     from simjudge.engines import availability
+    from simjudge.perception.clouds.cloud_detection import detect_clouds as detect_clouds
+    from simjudge.perception.clouds.cuboid_detection import detect_cuboids as detect_cuboids
+    from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile as LidarCuboidFile
     from simjudge.perception.detection import detect as detect
     from simjudge.perception.detector import Detections as Detections
     from simjudge.perception.detector import Detector as Detector
@@ -81,6 +84,7 @@ _HOMES = {
     "Detections": "simjudge.perception.detector",
     "Detector": "simjudge.perception.detector",
     "FrameSet": "simjudge.core.frames",
+    "LidarCuboidFile": "simjudge.perception.clouds.cuboid_settings",
     "Losses": "simjudge.core.errors",
     "ObjectComparisonResult": "simjudge.reports.object_comparison",
     "ObjectSettings": "simjudge.studies.object_settings",
@@ -103,6 +107,8 @@ _HOMES = {
     "compare_objects": "simjudge.reports.object_comparison",
     "convert": "simjudge.data.conversion",
     "detect": "simjudge.perception.detection",
+    "detect_clouds": "simjudge.perception.clouds.cloud_detection",
+    "detect_cuboids": "simjudge.perception.clouds.cuboid_detection",
     "drive": "simjudge.driving.drive",
     "filter": "simjudge.sensors.camera.filtering:filter_images",
     "info": "simjudge.reports.contents",

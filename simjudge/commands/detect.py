@@ -1,4 +1,4 @@
-"""`simjudge detect IN --model M --out OUT`: run a detector over a set or a recording."""
+"""`simjudge detect IN --model M --out OUT`: run a detector over the images or the clouds of a set or a recording."""
 
 from __future__ import annotations
 
@@ -11,31 +11,46 @@ from rich.table import Table
 
 from simjudge.commands.common import Stopwatch, exit_if_lost, print_note, progress
 from simjudge.commands.options import takes_settings
+from simjudge.core.errors import UsageError
 from simjudge.perception.detector_settings import DetectorSettings
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet
+    from simjudge.data.clouds.cloud_set import CloudSet
 
 
 @takes_settings
 def detect(
     settings: DetectorSettings,
-    source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images."),
+    source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images or point clouds."),
     model: str = typer.Option(..., "--model", help="A .onnx, .pt or .yaml file, or the name of one that is shipped."),
-    out: Path = typer.Option(..., "--out", help="x.mcap, x.db3, x.json, or a folder (see --to)."),
-    to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
+    out: Path | None = typer.Option(
+        None, "--out", help="x.mcap, x.db3, x.json, or a folder (see --to); clouds may do without."
+    ),
+    to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo, coco or kitti."),
     min_score: float = typer.Option(0.05, min=0, max=1, help="Keep low; a comparison chooses its own."),
     iou: float = typer.Option(0.7, min=0, max=1, help="Of two boxes of one class overlapping more, the better stays."),
     imgsz: int | None = typer.Option(None, min=32, help="Input side, where the model leaves it open."),
     image_topic: str | None = typer.Option(None, help="In a recording of several cameras: a topic, or a name."),
+    cloud_topic: str | None = typer.Option(None, help="In a recording of several lidars: the point clouds to take."),
     batch: int = typer.Option(8, min=1),
     device: str = typer.Option("", help="For .pt: cpu, 0, ..."),
 ) -> None:
-    """Run a detector over images and write the set with its predictions.
+    """Run a detector over images or point clouds and write the set with its predictions.
 
     Of a .pt file the weights are read; one that holds more is refused, since a .pt can run any code (--trust).
     Colour thresholds (.yaml) need no training; class ids in OUT are those of IN, matched by name.
+    For clouds, --model lidar_cuboids finds ground, clusters and cuboids, also without training.
     """
+    from simjudge.core.installed import DETECTOR, find_file
+    from simjudge.perception.clouds.cuboid_settings import is_cloud_detector
+
+    file = find_file(model, DETECTOR)
+    if is_cloud_detector(file):
+        _detect_cuboids(source, file, out, to, cloud_topic)
+        return
+    if out is None:
+        raise UsageError("--out: say where to write the images' set with its predictions")
     from simjudge.perception.detection import detect as run
     from simjudge.perception.loading import load_detector
 
@@ -55,6 +70,44 @@ def detect(
     )
     _print_summary(found, detector.name, watch.seconds)
     exit_if_lost(found.losses)
+
+
+def _detect_cuboids(source: Path, file: Path, out: Path | None, to: str | None, cloud_topic: str | None) -> None:
+    from simjudge.perception.clouds.cloud_detection import detect_clouds
+
+    watch = Stopwatch(progress)
+    found = detect_clouds(source, file, out, to=to, cloud_topic=cloud_topic, progress=watch)
+    _print_cuboids(found, file.stem, watch.seconds)
+    exit_if_lost(found.losses)
+
+
+def _print_cuboids(clouds: CloudSet, name: str, seconds: float) -> None:
+    import numpy as np
+
+    from simjudge.perception.clouds.cuboid_hits import HIT, cuboid_hits
+
+    found, predicted = clouds.predictions, clouds.predicted
+    assert found is not None  # noqa: S101 - a detector has run
+    assert predicted is not None  # noqa: S101
+    console = Console(soft_wrap=True)
+    if clouds.boxes is not None:
+        table = Table(title=f"{name} on {clouds.name}", title_justify="left")
+        for column in ("distance", "labelled", "found", "recall"):
+            table.add_column(column, justify="right")
+        *ranges, whole = cuboid_hits(clouds)
+        for row in (*ranges, whole):
+            recall = f"{row.found / row.labelled:.3f}" if row.labelled else "-"
+            table.add_row("all" if row is whole else row.name, str(row.labelled), str(row.found), recall)
+        console.print(table)
+        console.print(f"found: bird's-eye IoU with a cuboid of at least {HIT:g}", highlight=False)
+    number = int(np.count_nonzero(predicted))
+    pace = number / max(seconds, 1e-9)
+    sizes = np.median(found.size, 0) if len(found) else np.zeros(3)
+    console.print(
+        f"{len(found)} cuboids in {number} of {len(clouds)} clouds, median size "
+        f"{sizes[0]:.2f} x {sizes[1]:.2f} x {sizes[2]:.2f} m, {pace:.1f} clouds a second",
+        highlight=False,
+    )
 
 
 def _print_summary(frames: FrameSet, name: str, seconds: float) -> None:

@@ -59,8 +59,11 @@ def _load(
 
         return UltralyticsDetector.load(path, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=trust)
     if suffix in {".yaml", ".yml"}:
+        from simjudge.perception.clouds.cuboid_settings import is_cloud_detector  # noqa: PLC0415
         from simjudge.perception.colour_detector import ColourDetector  # noqa: PLC0415
         from simjudge.perception.colour_file import read_colours  # noqa: PLC0415
 
+        if is_cloud_detector(path):
+            raise SimjudgeError(f"{path}: finds cuboids in point clouds, nothing in images; 'simjudge detect' runs it")
         return ColourDetector(path.stem, read_colours(path), min_score)
     raise SimjudgeError(f"{path}: no detector: give a .onnx, a .pt, or a .yaml of colour thresholds")

@@ -128,6 +128,8 @@ TARGETS: dict[str, Target] = {
         Target("colours-rgb", text_file("colours.yaml", ROOT / "config/detectors/krc_barriers.yaml"), "", "yaml",
                use_detector, examples=FEW),
         Target("picture-lines", text_file("lines.csv", PICTURE_LINES), "", "text", use_picture_lines, examples=FEW),
+        Target("cuboids", text_file("cuboids.yaml", ROOT / "config/detectors/lidar_cuboids.yaml"), "", "yaml",
+               use_reader("simjudge.perception.clouds.cuboid_settings", "read_cuboid_settings")),
         Target("onnx", onnx_model, "", "bytes", use_detector, examples=FEW, needs="onnx"),
         Target("onnx-metadata", onnx_metadata, "", "json", use_onnx_metadata, examples=FEW, needs="onnx"),
         Target("checkpoint", checkpoint, "", "bytes", use_detector, examples=FEW, needs="ultralytics"),

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_INSTANCE, NO_STAMP, FrameSet, stamp_to_name
-from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudSet, Viewpoint
+from simjudge.core.frames import NO_INSTANCE, NO_STAMP, BoolArray, FrameSet, stamp_to_name
+from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudPredictions, CloudSet, Viewpoint
 from simjudge.data.format_support.format import Topics
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.data.rosbag2.cloud_writing import CLOUDS_KEY, FILES
+from simjudge.data.rosbag2.detected_boxes import CUBOIDS, detected_boxes_topic, read_detected_boxes
 from simjudge.data.rosbag2.interfaces import BOXES_3D, IMAGE_TYPES, VISION_BOXES_3D, recorded_types
 from simjudge.data.rosbag2.reading import read_recording
 from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic
@@ -26,6 +27,7 @@ from simjudge.data.rosbag2.recorded_mounts import poses_at, recorded_camera, sta
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp, pose_numbers
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, format_seconds
+from simjudge.data.rosbag2.vision_boxes import VISION
 
 _LONGEST_PATH = 300
 
@@ -71,7 +73,7 @@ def read_cloud_recording(path: Path, topics: Topics) -> CloudSet:
     return CloudSet(
         path.name, names, stamps.astype(np.int64), reader.read, frame_id, beside.boxes, beside.labelled,
         beside.class_names, frames, () if camera is None else [camera] * len(places), body, mount, poses,
-        beside.files, losses,
+        beside.files, losses, beside.predictions, beside.predicted,
     )  # fmt: skip
 
 
@@ -138,6 +140,8 @@ class _Beside(NamedTuple):
     labelled: Any
     class_names: dict[int, str]
     files: dict[str, str]
+    predictions: CloudPredictions | None
+    predicted: BoolArray | None
 
 
 def _beside(recording: Recording, topic: str, places: list[_Place], losses: Losses) -> _Beside:
@@ -145,10 +149,12 @@ def _beside(recording: Recording, topic: str, places: list[_Place], losses: Loss
     boxes_topic = cloud_boxes_topic(recording, topic)
     wanted = {f"{topic}/viewpoint": "geometry_msgs/msg/PoseStamped", FILES: "std_msgs/msg/String"}
     topics = {name for name, kind in wanted.items() if name in recording.topics and recording.topics[name].type == kind}
-    topics |= {boxes_topic} - {""}
+    found_topic = detected_boxes_topic(recording, topic)
+    topics |= {boxes_topic, found_topic} - {""}
     viewpoints: dict[int, Viewpoint] = {}
     files: dict[str, str] = {}
     arrays: dict[int, Any] = {}
+    found: dict[int, Any] = {}
     for stored, message in decoded_messages(recording, topics, losses) if topics else ():
         if stored.topic == FILES:
             _take_file(message.data, files, f"{recording.path}: {FILES}", losses)
@@ -157,9 +163,11 @@ def _beside(recording: Recording, topic: str, places: list[_Place], losses: Loss
             x, y, z, qx, qy, qz, qw = pose_numbers(message.pose.position, message.pose.orientation)
             viewpoints[header_stamp(message.header)] = (x, y, z, qw, qx, qy, qz)
         else:
-            arrays[header_stamp(message.header)] = message
-    boxes, labelled, names = _boxes(arrays, places, f"{recording.path}: {boxes_topic}", losses)
-    return _Beside(viewpoints, boxes, labelled, names, files)
+            (found if stored.topic == found_topic else arrays)[header_stamp(message.header)] = message
+    number = {place.stamp: index for index, place in enumerate(places)}
+    boxes, labelled, names = _boxes(arrays, number, f"{recording.path}: {boxes_topic}", losses)
+    detected = read_detected_boxes(found, number, f"{recording.path}: {found_topic}", names, losses)
+    return _Beside(viewpoints, boxes, labelled, names, files, *detected)
 
 
 def cloud_boxes_topic(recording: Recording, topic: str) -> str:
@@ -175,7 +183,9 @@ def cloud_boxes_topic(recording: Recording, topic: str) -> str:
     own = f"{topic}/boxes"
     if own in recording.topics and recording.topics[own].type == BOXES_3D:
         return own
+    # What a detector of ours found stands there once more for others' tools, and is no label.
     found = [info.topic for info in recording.topic_infos() if info.type == VISION_BOXES_3D]
+    found = [name for name in found if not name.endswith(f"{CUBOIDS}/{VISION}")]
     if len(found) > 1:
         raise SimjudgeError(f"{recording.path}: several topics of {VISION_BOXES_3D}: {', '.join(found)}; leave one")
     return found[0] if found else ""
@@ -202,12 +212,11 @@ def _is_below(path: str) -> bool:
 
 
 def _boxes(
-    arrays: dict[int, Any], places: list[_Place], where: str, losses: Losses
+    arrays: dict[int, Any], number: dict[int, int], where: str, losses: Losses
 ) -> tuple[CloudBoxes | None, Any, dict[int, str]]:
     if not arrays:
         return None, None, {}
-    number = {place.stamp: index for index, place in enumerate(places)}
-    labelled = np.zeros(len(places), np.bool_)
+    labelled = np.zeros(len(number), np.bool_)
     rows: list[tuple[float, ...]] = []
     ids: list[tuple[int, int | str, int]] = []
     names: dict[int, str] = {}

@@ -14,7 +14,14 @@ from simjudge.core.frames import NO_STAMP, IntArray
 from simjudge.data.clouds.box_points import points_in_boxes
 from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, CameraCalibration, Cloud, CloudSet
 from simjudge.data.rosbag2.cloud_messages import CLOUD_TYPE, cloud_message
-from simjudge.data.rosbag2.interfaces import BOXES_3D, CAMERA_INFO, VISION_BOXES_3D, standard_types
+from simjudge.data.rosbag2.detected_boxes import CUBOIDS, detected_boxes_message
+from simjudge.data.rosbag2.interfaces import (
+    BOXES_3D,
+    CAMERA_INFO,
+    DETECTED_BOXES_3D,
+    VISION_BOXES_3D,
+    standard_types,
+)
 from simjudge.data.rosbag2.messages import FRAME_ID, MessageMaker
 from simjudge.data.rosbag2.vision_boxes import VISION, has_vision_msgs, vision_boxes
 from simjudge.data.rosbag2.writing import (
@@ -157,11 +164,10 @@ class _CloudMaker:
             pose = self._pose((x, y, z), (qx, qy, qz, qw))
             yield StampedMessage(stamp, VIEWPOINTS, kind, self._new(kind, header=header, pose=pose))
         if clouds.boxes is not None and clouds.labelled is not None and clouds.labelled[index]:
-            boxes = self._boxes(header, cloud, index)
-            yield StampedMessage(stamp, BOXES, BOXES_3D, boxes)
-            if self._vision:
-                again = vision_boxes(self._types.__getitem__, boxes)
-                yield StampedMessage(stamp, f"{BOXES}/{VISION}", VISION_BOXES_3D, again)
+            yield from self._with_vision(stamp, BOXES, BOXES_3D, self._boxes(header, cloud, index))
+        if clouds.predictions is not None and clouds.predicted is not None and clouds.predicted[index]:
+            found = detected_boxes_message(self._types, header, clouds.predictions, index, clouds.class_names)
+            yield from self._with_vision(stamp, CLOUDS + CUBOIDS, DETECTED_BOXES_3D, found)
         moving = []
         if clouds.cameras:
             if not self._standing:
@@ -182,6 +188,13 @@ class _CloudMaker:
             return cloud_message(self._types.__getitem__, header, cloud.table, height=cloud.height)
         except SimjudgeError as error:
             raise SimjudgeError(f"{cloud.where}: {error}; leave the field out") from error
+
+    def _with_vision(self, stamp: int, topic: str, kind: str, boxes: Any) -> Iterator[StampedMessage]:
+        """Boxes, and the same as vision_msgs has them, where it is installed."""
+        yield StampedMessage(stamp, topic, kind, boxes)
+        if self._vision:
+            again = vision_boxes(self._types.__getitem__, boxes)
+            yield StampedMessage(stamp, f"{topic}/{VISION}", VISION_BOXES_3D, again)
 
     def _boxes(self, header: Any, cloud: Cloud, index: int) -> Any:
         boxes = self._clouds.boxes

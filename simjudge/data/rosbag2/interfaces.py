@@ -17,6 +17,7 @@ LABELS = "simjudge_msgs/msg/LabelledObjectArray"
 DETECTIONS = "simjudge_msgs/msg/DetectionArray"
 FRAME_INFO = "simjudge_msgs/msg/FrameInfo"
 BOXES_3D = "simjudge_msgs/msg/LabelledBoxArray"
+DETECTED_BOXES_3D = "simjudge_msgs/msg/DetectedBoxArray"
 VISION_BOXES = "vision_msgs/msg/Detection2DArray"
 VISION_BOXES_3D = "vision_msgs/msg/Detection3DArray"
 IMAGE_TYPES = (IMAGE, COMPRESSED_IMAGE)

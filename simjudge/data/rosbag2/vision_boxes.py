@@ -11,7 +11,7 @@ import numpy as np
 from simjudge.data.rosbag2.interfaces import VISION_BOXES_3D
 
 VISION = "vision"
-"""The last part of the topic, below that of the same boxes as simjudge_msgs/LabelledBoxArray."""
+"""The last part of the topic, below that of the same boxes as one of simjudge_msgs' arrays."""
 
 
 def has_vision_msgs() -> bool:
@@ -24,25 +24,25 @@ def vision_boxes(find: Callable[[str], Any], boxes: Any) -> Any:
 
     Args:
         find: the class of a message type by its name.
-        boxes: a simjudge_msgs/LabelledBoxArray.
+        boxes: a simjudge_msgs/LabelledBoxArray or DetectedBoxArray.
 
     Returns:
-        The same boxes. The class goes by its name, or its number where it has none; the score is 1; `id` is the
-        instance, empty where it is unknown.
+        The same boxes. The class goes by its name, or its number where it has none; the score of labels is 1; `id` is
+        the instance, empty where it is unknown.
     """
     guess, detection = find("vision_msgs/msg/ObjectHypothesisWithPose"), find("vision_msgs/msg/Detection3D")
     hypothesis, bounds = find("vision_msgs/msg/ObjectHypothesis"), find("vision_msgs/msg/BoundingBox3D")
     uncertain = find("geometry_msgs/msg/PoseWithCovariance")
     made = []
     for box in boxes.boxes:
-        kind = hypothesis(class_id=box.class_name or str(box.class_id), score=1.0)
+        kind = hypothesis(class_id=box.class_name or str(box.class_id), score=getattr(box, "score", 1.0))
         pose = uncertain(pose=box.pose, covariance=np.zeros(36))
         made.append(
             detection(
                 header=boxes.header,
                 results=[guess(hypothesis=kind, pose=pose)],
                 bbox=bounds(center=box.pose, size=box.size),
-                id="" if box.instance_id < 0 else str(box.instance_id),
+                id="" if getattr(box, "instance_id", -1) < 0 else str(box.instance_id),
             )
         )
     return find(VISION_BOXES_3D)(header=boxes.header, detections=made)

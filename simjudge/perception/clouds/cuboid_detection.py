@@ -39,6 +39,7 @@ class CloudObjects(ShortRepr):
             and yaw above -90, at most 90 degrees: which end is the front cannot be told.
         plane: float64 (4,), the ground's a, b, c, d with a x + b y + c z + d = 0; None without, or with another method.
         organized: whether neighbours were told by ring and column.
+        seen: the number of points with a return.
     """
 
     own: BoolArray
@@ -47,6 +48,7 @@ class CloudObjects(ShortRepr):
     cuboids: CloudPredictions
     plane: FloatArray | None
     organized: bool
+    seen: int
 
 
 def detect_cloud_cuboids(cloud: Cloud, settings: LidarCuboidFile = DEFAULTS) -> CloudObjects:
@@ -94,17 +96,18 @@ def detect_cuboids(
     points = np.asarray(points, np.float64).reshape(-1, 3)
     range2 = np.einsum("ij,ij->i", points, points)
     own = _own_returns(points, range2, settings.own)
+    seen = int(np.count_nonzero(np.isfinite(range2) & (range2 > 0)))
     rows = np.flatnonzero((range2 > 0) & (range2 <= settings.farthest**2) & ~own)
     ground, cluster = np.zeros(len(points), np.bool_), np.full(len(points), -1, np.int64)
     if not len(rows):
-        return CloudObjects(own, ground, cluster, _no_cuboids(), None, organized=False)
+        return CloudObjects(own, ground, cluster, _no_cuboids(), None, organized=False, seen=seen)
     taken = points[rows]
     grid = _grid(taken, None if ring is None else ring[rows], settings)
     ground[rows], plane = _find_ground(taken, grid, settings)
     numbers = _kept(taken, _find_clusters(taken, ~ground[rows], grid, settings), settings)
     cuboids, numbers = _fit_cuboids(taken, numbers, _Ground(taken[ground[rows]], plane), settings)
     cluster[rows] = numbers
-    return CloudObjects(own, ground, cluster, cuboids, plane, organized=grid is not None)
+    return CloudObjects(own, ground, cluster, cuboids, plane, organized=grid is not None, seen=seen)
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from pydantic import model_validator
 
 from simjudge.core.documents import Fields, read_document
 from simjudge.core.field_types import Choice, Flag, Number, Text, Vector, Whole, conflict
+from simjudge.core.yaml_file import read_yaml
 
 LIDAR_CUBOIDS = "lidar_cuboids"
-"""What a file's `detector` says."""
-Metres = Annotated[float, Number(gt=0, le=1000)]
-NotNegative = Annotated[float, Number(ge=0, le=1000)]
+"""What a file's `detector` says, and the name of the file that comes with simjudge."""
+Metres = Annotated[float, Number(gt=0, le=1000.0)]
+NotNegative = Annotated[float, Number(ge=0, le=1000.0)]
 Angle = Annotated[float, Number(gt=0, le=90)]
 """Degrees."""
 Share = Annotated[float, Number(ge=0, le=1)]
@@ -51,7 +52,7 @@ class GroundFields(Fields):
     trials: Annotated[int, Whole(1, 100_000)] = 100
     """Plane: how many planes through three points RANSAC tries."""
     least: Share = 0.05
-    """Plane: share of the points that it holds at least; with fewer there is no ground."""
+    """Plane: share of the points that it holds at least, with normals near its own; with fewer there is no ground."""
     seed: Annotated[int, Whole(0)] = 0
     """Plane: seed of RANSAC."""
     sensor_height: Metres = 1.73
@@ -106,7 +107,7 @@ class LidarCuboidFile(Fields):
     """Which detector this is."""
     name: Annotated[str, Text("the name of a class")] = "object"
     """The class of all that is found; labels' classes are not told apart."""
-    farthest: Annotated[float, Number(gt=0, le=10_000)] = 120.0
+    farthest: Annotated[float, Number(gt=0, le=10_000.0)] = 120.0
     """Points farther from the lidar are left out, metres."""
     own: OwnCarFields = OwnCarFields()
     """The returns of the car that carries the lidar."""
@@ -116,6 +117,21 @@ class LidarCuboidFile(Fields):
     """How points that are not ground become clusters."""
     cuboids: CuboidFields = CuboidFields()
     """How a cluster becomes a cuboid."""
+
+
+def is_cloud_detector(path: Path) -> bool:
+    """Whether a file describes a detector for clouds rather than for images.
+
+    Args:
+        path: of any detector.
+
+    Raises:
+        SimjudgeError: it is a YAML file that cannot be read.
+    """
+    if path.suffix.lower() not in {".yaml", ".yml"}:
+        return False
+    content = read_yaml(path).content
+    return isinstance(content, dict) and "detector" in content
 
 
 def read_cuboid_settings(path: Path) -> LidarCuboidFile:

@@ -1,9 +1,10 @@
 """Ground as one plane: RANSAC, then least squares.
 
 RANSAC (Fischler and Bolles, Communications of the ACM 24(6), 1981) tries planes through three points and keeps the one
-with the most ground: points near it whose normals are near its own, and points so near that normals do not count. At
-the foot of an object no normal can be trusted, because some points around it belong to the object. The plane of least
-squares through the ground replaces the plane, and is fitted again until the ground stays the same.
+with the most points near it whose normals are near its own. The plane of least squares through these points replaces
+it, and is fitted again until the points stay the same. Ground is what lies near the plane with a normal near its own,
+and what lies so near that normals do not count: at the foot of an object no normal can be trusted, because some of the
+points around belong to the object.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.frames import BoolArray, FloatArray
 
 _MOST_FITS = 10
+_NO_CONTACT = -1.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,13 +77,14 @@ def fit_ground_plane(
         angle_deg: how far a point's normal may turn from the plane's, degrees.
         slope_deg: how far the plane's normal may turn from the z axis, degrees.
         trials: planes to try.
-        least: share of the points that the plane holds at least.
+        least: share of the points that the plane holds at least, with normals near its own.
         seed: of the points that are tried.
 
     Returns:
         The plane; None where none holds enough points.
     """
-    limits = (distance, contact, math.cos(math.radians(angle_deg)), math.cos(math.radians(slope_deg)))
+    # In the search normals always count: a slab through walls holds points enough, but no ground.
+    limits = (distance, _NO_CONTACT, math.cos(math.radians(angle_deg)), math.cos(math.radians(slope_deg)))
     # Points of walls are not tried: no plane of theirs is ground.
     upright = math.cos(math.radians(min(angle_deg + slope_deg, 90.0)))
     candidates = np.flatnonzero(~(np.abs(normals[:, 2]) < upright))
@@ -105,6 +108,7 @@ def fit_ground_plane(
         ground = mask
         if same:
             break
+    ground = near_plane(points, normals, normal, offset, (distance, contact, *limits[2:]))
     return GroundPlane(normal, float(offset), ground)
 
 

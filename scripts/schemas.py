@@ -19,6 +19,7 @@ from simjudge.sensors.camera.calibration_file import CalibrationFile
 from simjudge.sensors.camera.camera_file import CameraFile
 from simjudge.sensors.camera.rig_file import RigFile
 from simjudge.sensors.sensor_file import SensorsFile
+from simjudge.studies.study_file import StudyFields
 from simjudge.vehicle.vehicle_file import VehicleFile
 
 FOLDER = Path(__file__).resolve().parents[1] / "config/schema"
@@ -31,6 +32,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "robot": RobotFile,
     "scene": SceneFile,
     "sensors": SensorsFile,
+    "study": StudyFields,
     "vehicle": VehicleFile,
 }
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

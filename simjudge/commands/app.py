@@ -25,6 +25,7 @@ from simjudge.commands import (
     report,
     run,
     split,
+    study,
     sweep,
     train,
     watch,
@@ -81,6 +82,7 @@ for _name, _command in COMMANDS.items():
     app.command(_name, help=help_text(_command))(takes_finite_numbers(_command))
 app.add_typer(calibrate.app, name="calibrate")
 app.add_typer(engines.app, name="engines")
+app.add_typer(study.app, name="study")
 
 
 def _print_version(value: bool) -> None:

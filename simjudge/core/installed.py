@@ -38,6 +38,7 @@ RIG = FileKind("a set of cameras", ("config/rigs/*.yaml",))
 ROBOT = FileKind("a robot", ("config/*.yaml",), but=CALIBRATION.patterns)
 SCENE = FileKind("a scene", ("config/scenes/*.yaml",))
 SENSORS = FileKind("a set of sensors", ("config/sensors/*.yaml",))
+STUDY = FileKind("a study", ("config/studies/*.yaml",))
 VEHICLE = FileKind("a vehicle", ("config/vehicles/*.yaml",))
 
 

@@ -20,6 +20,7 @@ SHIPPED = {
     "robot": "config/art1.yaml",
     "scene": "config/scenes/*.yaml",
     "sensors": "config/sensors/*.yaml",
+    "study": "config/studies/*.yaml",
     "vehicle": "config/vehicles/*.yaml",
 }
 FILES = [(name, path) for name, pattern in SHIPPED.items() for path in sorted(ROOT.glob(pattern))]

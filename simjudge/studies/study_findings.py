@@ -1,0 +1,67 @@
+"""What a study has found, beside what its source found: a table that a page shows."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from simjudge.core.errors import SimjudgeError
+
+FINDINGS = "findings.json"
+"""The file in the folder of a step that finds something."""
+YES, NO, UNDECIDED = "yes", "no", "not decided"
+"""Whether what was found agrees with the source."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the source found, and what was found here.
+
+    Attributes:
+        name: a few words.
+        source: what the source found.
+        here: what was found here, with numbers.
+        agrees: YES, NO or UNDECIDED.
+        numbers: behind `here`, by name; None where there is none.
+    """
+
+    name: str
+    source: str
+    here: str
+    agrees: str
+    numbers: Mapping[str, float | None] = field(default_factory=dict)
+
+
+def write_findings(found: Sequence[Finding], folder: Path) -> None:
+    """Write findings into a folder.
+
+    Args:
+        found: in the order of the page.
+        folder: that is there.
+    """
+    rows = [asdict(replace(each, numbers={name: _known(n) for name, n in each.numbers.items()})) for each in found]
+    (folder / FINDINGS).write_text(json.dumps({"findings": rows}, indent=2) + "\n", encoding="utf-8")
+
+
+def _known(value: float | None) -> float | None:
+    """None in place of NaN, which JSON has not."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def read_findings(folder: Path) -> list[Finding]:
+    """Read findings that were written.
+
+    Args:
+        folder: that they were written into.
+
+    Raises:
+        SimjudgeError: there are none, or the file is damaged.
+    """
+    path = folder / FINDINGS
+    try:
+        return [Finding(**each) for each in json.loads(path.read_text(encoding="utf-8"))["findings"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SimjudgeError(f"{path}: no findings ({error}); remove the folder and run the study again") from error

@@ -1,0 +1,166 @@
+"""Studies: what their files may say, what is kept, what is done again, what is refused."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.studies.study_file import Reference, read_study
+from simjudge.studies.study_run import run_steps
+from simjudge.studies.study_steps import Verb
+
+CONTENT = """
+title: How do letters join?
+sizes: {small: {times: 2}, full: {times: 5}}
+steps:
+  one: {write: {text: ab, times: {size: times}}}
+  two: {write: {text: words.txt}}
+  both: {join: {first: {step: one}, second: {step: two}}}
+"""
+
+
+@pytest.fixture
+def done():
+    """What was done, in order."""
+    return []
+
+
+@pytest.fixture
+def verbs(done):
+    def write(text, out, *, times=1, log, progress):
+        del log, progress
+        done.append(out.stem)
+        out.write_text((text.read_text() if isinstance(text, Path) else text) * times)
+
+    def join(first, second, out, *, log, progress):
+        del log, progress
+        done.append(out.name)
+        out.mkdir()
+        (out / "joined").write_text(first.read_text() + second.read_text())
+        losses = Losses()
+        losses.add("letters that nobody needs", "z")
+        return SimpleNamespace(losses=losses)
+
+    return {"write": Verb(write, ".txt"), "join": Verb(join, "")}
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "words.txt").write_text("cd")
+    path = tmp_path / "letters.yaml"
+    path.write_text(CONTENT)
+    return path
+
+
+def test_steps_run_in_order_with_what_earlier_ones_made(file, verbs, done, tmp_path):
+    study = read_study(file, verbs, "full")
+    assert (study.name, study.size, study.title) == ("letters", "full", "How do letters join?")
+    assert study.steps[2].arguments == {"first": Reference("one"), "second": Reference("two")}
+    assert study.steps[2].needs == ("one", "two")
+    result = run_steps(study, tmp_path / "out", verbs)
+    assert done == ["one", "two", "both"]
+    assert (tmp_path / "out" / "both" / "joined").read_text() == "ababababab" + "cd"
+    assert "letters that nobody needs" in result.steps[2].losses[0]
+    assert not any(step.kept for step in result.steps)
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        (lambda folder: folder, []),
+        (lambda folder: (folder / "words.txt").write_text("ef"), ["two", "both"]),
+        (lambda folder: (folder / "out" / "one.txt").unlink(), ["one"]),
+        (lambda folder: (folder / "out" / "both.step.json").unlink(), ["both"]),
+        (lambda folder: (folder / "out" / "two.step.json").write_text("{"), ["two"]),
+        (lambda folder: (folder / "letters.yaml").write_text(CONTENT.replace("ab,", "xy,")), ["one", "both"]),
+    ],
+)
+def test_what_is_done_is_kept(file, verbs, done, tmp_path, change, again):
+    out = tmp_path / "out"
+    run_steps(read_study(file, verbs), out, verbs)
+    done.clear()
+    change(tmp_path)
+    result = run_steps(read_study(file, verbs), out, verbs)
+    assert done == again
+    assert [step.name for step in result.steps if not step.kept] == again
+    assert len(result.steps[2].losses) == 1, "of a kept step too"
+    assert (out / "both" / "joined").read_text() == (out / "one.txt").read_text() + (out / "two.txt").read_text()
+
+
+def test_a_killed_study_goes_on_where_it_was(file, verbs, done, tmp_path):
+    def stop(**_):
+        raise KeyboardInterrupt
+
+    out = tmp_path / "out"
+    study = read_study(file, verbs)
+    with pytest.raises(KeyboardInterrupt):
+        run_steps(study, out, {**verbs, "join": Verb(stop, "")})
+    (out / "both").mkdir()
+    (out / "both" / "half").write_text("of it")
+    done.clear()
+    run_steps(study, out, verbs)
+    assert done == ["both"]
+    assert [path.name for path in (out / "both").iterdir()] == ["joined"]
+
+
+def test_a_step_that_fails_is_named_and_the_others_stay(file, verbs, tmp_path):
+    def fail(**given):
+        raise SimjudgeError(f"{given['first'].name}: cannot be joined")
+
+    study = read_study(file, verbs)
+    with pytest.raises(SimjudgeError, match=r"step 3 of 3, both: one.txt: cannot be joined"):
+        run_steps(study, tmp_path / "out", {**verbs, "join": Verb(fail, "")})
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.txt")) == ["one.txt", "two.txt"]
+
+
+def test_a_drive_that_does_not_finish_fails(file, verbs, tmp_path):
+    outcome = SimpleNamespace(finished=False, timed_out=True, reason="stood still for 6 s", distance=3.25)
+
+    def drive(**given):
+        given["out"].write_text("")
+        return SimpleNamespace(outcome=outcome)
+
+    study = read_study(file, verbs)
+    with pytest.raises(SimjudgeError, match=r"step 1 of 3, one: the drive did not finish: stood still .* after 3.2 m"):
+        run_steps(study, tmp_path / "out", {**verbs, "write": Verb(drive, ".txt")})
+
+
+def test_folders_of_others_are_left_alone(file, verbs, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "holiday.jpg").write_text("")
+    with pytest.raises(UsageError, match="is no folder of a study; give another --out"):
+        run_steps(read_study(file, verbs), out, verbs)
+    (out / "holiday.jpg").unlink()
+    run_steps(read_study(file, verbs), out, verbs)
+    assert json.loads((out / "study.json").read_text()) == {"study": "letters", "size": "small"}
+    with pytest.raises(UsageError, match="another study or another size"):
+        run_steps(read_study(file, verbs, "full"), out, verbs)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("write: {text: ab", "wirte: {text: ab", r"letters.yaml:5: steps.one: one verb .* is needed: write, join"),
+        ("write: {text: ab", "write: {txet: ab", r"letters.yaml:5: steps.one.write.txet: no such argument.*text"),
+        ("{text: ab, times", "{times", r"letters.yaml:5: steps.one.write: needs text"),
+        ("{step: one}", "{step: oen}", r"letters.yaml:7: steps.both.join.first: oen: no step before .* one"),
+        ("{step: one}", "{step: both}", r"letters.yaml:7: steps.both.join.first: both: no step before"),
+        ("{size: times}", "{size: tmies}", r"letters.yaml:5: steps.one.write.times: tmies: the size has no such value"),
+        ("{size: times}", "{zise: times}", r"letters.yaml:5: steps.one.write.times: a text, a number, {step: NAME} or"),
+        ("title: How do letters join?", "titel: x", r"letters.yaml:2: titel: no such field.*title"),
+    ],
+)  # fmt: skip
+def test_what_a_file_may_not_say(file, verbs, old, new, words):
+    file.write_text(CONTENT.replace(old, new))
+    with pytest.raises(SimjudgeError, match=words):
+        read_study(file, verbs)
+
+
+def test_sizes_and_names(file, verbs, tmp_path):
+    with pytest.raises(UsageError, match=r"--size smal: study letters has none.*small"):
+        read_study(file, verbs, "smal")
+    with pytest.raises(UsageError, match=r"neither a file nor the name of a study .*krc"):
+        read_study(tmp_path / "krd.yaml", verbs)

@@ -18,6 +18,10 @@ from simjudge.engines.default.tracer import Hit, Input, Output
 
 _LINE = 16
 """Numbers in a cache line."""
+_ROOM = 1e-2
+"""Metres around the sphere about what moves."""
+_ROUNDING = 1e-6
+"""The square of what rounding may do to the distance of a ray from a far point, over the square of its distance."""
 
 
 class MitsubaTracer:
@@ -47,6 +51,10 @@ class MitsubaTracer:
             _Tree([mesh for mesh, of in zip(self._meshes, self._kinds, strict=True) if of == kind])
             for kind in range(count)
         ]
+        self._moving = {
+            index: corners for index, (corners, kind) in enumerate(zip(vertices, self._kinds, strict=True)) if kind == 1
+        }
+        self._sphere = _sphere(self._moving)
         things = np.zeros((max(map(_registered, self._meshes), default=0) + 1, 2), np.int32)
         for index, mesh in enumerate(self._meshes):
             things[_registered(mesh)] = index, first_face[index]
@@ -55,6 +63,9 @@ class MitsubaTracer:
     def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:  # noqa: ARG002
         for kind, tree in enumerate(self._trees):
             tree.move({self._meshes[i].id(): v for i, v in moved.items() if self._kinds[i] == kind})
+        if not self._moving.keys().isdisjoint(moved):
+            self._moving |= {index: corners for index, corners in moved.items() if index in self._moving}
+            self._sphere = _sphere(self._moving)
 
     def close(self) -> None:
         del self._trees, self._meshes, self._things
@@ -122,8 +133,16 @@ class MitsubaTracer:
     def blocked(self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool) -> Any:
         ray = mi.Ray3f(origin, direction, distance, 0.0, [])
         standing, others = self._trees[:2]
-        blocked = others.any(ray, active, together=together)
-        return blocked | standing.any(ray, active & ~blocked, together=together)
+        blocked = standing.any(ray, active, together=together)
+        near = active & ~blocked & self._near_moving(origin, direction, distance)
+        moving = dr.if_stmt((), near, lambda: others.any(ray, near, together=together), lambda: mi.Bool(False))  # noqa: FBT003
+        return blocked | moving
+
+    def _near_moving(self, origin: Any, direction: Any, distance: Any) -> Any:
+        """Mask: the sphere that holds all that moves all the time is in the way; it has room for rounding."""
+        centre = mi.Point3f(*self._sphere[:3]) - origin
+        beside = centre - dr.clip(dr.dot(centre, direction), 0.0, distance) * direction
+        return dr.dot(beside, beside) <= self._sphere[3] + _ROUNDING * dr.dot(centre, centre)
 
     def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:
         lamps = dr.opaque(mi.UInt32, count)
@@ -150,6 +169,14 @@ class MitsubaTracer:
     def host(self, *arrays: Any) -> list[Any]:
         dr.eval(*arrays)
         return [np.array(array).T for array in arrays]
+
+
+def _sphere(vertices: Mapping[int, Floats]) -> Any:
+    """Centre, and the square of the radius, of a sphere about some things."""
+    corners = np.concatenate([np.zeros((0, 3)), *vertices.values()])
+    low, high = (corners.min(0), corners.max(0)) if len(corners) else (np.zeros(3), np.zeros(3))
+    radius = float(np.linalg.norm(high - low)) / 2 + _ROOM
+    return [dr.opaque(mi.Float, each) for each in [*((low + high) / 2).tolist(), radius * radius]]
 
 
 class _Tree:

@@ -16,6 +16,7 @@ from simjudge.core.frames import FloatArray
 from simjudge.engines.default import shading
 from simjudge.engines.default.bumps import Bumps
 from simjudge.engines.default.glass import OFFSET, Glass
+from simjudge.engines.default.open_cells import NO_CELLS, PLANE, OpenCells
 from simjudge.engines.default.packed import (
     CORNERS,
     EMISSION,
@@ -111,6 +112,7 @@ class Integrator:
         self._glass = None if packed.glass is None else Glass(tracer, packed.glass, self._normals)
         self._surroundings = Surroundings(tracer, packed.surroundings)
         self.set_rotations(np.zeros((len(packed.class_id), 3, 3)))
+        self.set_open_cells(NO_CELLS)
 
     def set_rotations(self, rotations: FloatArray) -> None:
         """Set how the things are rotated, thing to world.
@@ -121,6 +123,16 @@ class Integrator:
         rows = np.zeros((max(len(rotations), 1), 16), np.float32)
         rows[: len(rotations), :9] = rotations.reshape(-1, 9)
         self._rotations = self._t.table(rows)
+
+    def set_open_cells(self, cells: OpenCells) -> None:
+        """Set where lamps are surely in sight, now that things stand as they do.
+
+        Args:
+            cells: judged with all that stands.
+        """
+        t = self._t
+        self._cells, self._cell_planes = t.table(cells.lamps), t.table(cells.planes)
+        self._cell_grid = t.same([*cells.low, 1 / cells.edge]), t.same(cells.shape)
 
     def first(self, origins: Floats, directions: Floats) -> tuple[Any, Any, Any]:
         """Distance, thing (-1: nothing is hit) and the facets' normals of rays in the world, on the host.
@@ -270,11 +282,11 @@ class Integrator:
         u, v = (b0 * c[k] + hit.b1 * c[k + 2] + hit.b2 * c[k + 4] for k in (9, 10))
         facet = self._facet(hit)
         facet = t.select(t.dot(facet, direction) > 0, -facet, facet)
-        normal = self._normalized(self._rotated(t.row(self._rotations, hit.thing, 16, hit.valid), normal))
+        r = t.row(self._rotations, hit.thing, 16, hit.valid)
+        normal = self._normalized(self._rotated(r, normal))
         behind = t.dot(normal, facet) < 0
         if self._bumps is not None:
             texels = footprint * c[15] / t.xp.sqrt(t.xp.maximum(-t.dot(facet, direction), 0.01))
-            r = t.row(self._rotations, hit.thing, 16, hit.valid)
             normal = self._bumps.bent(normal, hit, u, v, texels, lambda vector: self._rotated(r, vector))
         normal = t.select(behind, -normal, normal)
         # A smooth normal may face away from a viewer who sees the facet: bend it until he is just above its horizon.
@@ -350,6 +362,8 @@ class Integrator:
             _, _, left_l, lost_l = self._table(spot.row, n_l)
             return base * left_l + metal * lost_l + (spot.f0 * (1 - f) + f) * lobe
 
+        in_sight = self._lamps_in_sight(spot) if t.knows_open_ways else 0
+
         def of_lamp(i: Any) -> Any:
             lamp = t.row(self._lamps, i, LAMP, t.everywhere)
             there = t.vector([lamp[0], lamp[1], lamp[2]]) - spot.point
@@ -360,7 +374,8 @@ class Integrator:
             lit = spot.valid & (n_l > 0) & (t.dot(spot.facet, direction) > 0) & (distance < lamp[3])
 
             def shine() -> Any:
-                seen = lit & ~t.blocked(spot.off, direction, distance, lit, together=together)
+                open_way = t.bit(in_sight, i)
+                seen = lit & ~t.blocked(spot.off, direction, distance, lit, together=together, open_way=open_way)
                 strength = n_l / square * shading.lamp_window(t.xp, distance * lamp[7])
                 reflected = reflection(direction, n_l)
                 return t.select(seen, t.vector([lamp[4], lamp[5], lamp[6]]) * strength * reflected, 0.0)
@@ -375,6 +390,18 @@ class Integrator:
         lit = spot.valid & (n_l > 0) & (t.dot(spot.facet, sun.direction) > 0)
         lit = lit & ~t.blocked(spot.off, sun.direction, sun.distance, lit, together=together)
         return light + t.select(lit, sun.irradiance * (n_l * reflection(sun.direction, n_l)), 0.0)
+
+    def _lamps_in_sight(self, spot: Spot) -> Any:
+        """Bits of the lamps that nothing that stands hides from spots, as far as that is known beforehand."""
+        t, (start, shape) = self._t, self._cell_grid
+        at = [t.xp.floor((spot.off[k] - start[k]) * start[3]) for k in range(3)]
+        inside = spot.valid
+        for k in range(3):
+            inside = inside & (at[k] >= 0) & (at[k] < shape[k])
+        row = t.whole((at[0] * shape[1] + at[1]) * shape[2] + at[2])
+        plane = t.row(self._cell_planes, row, PLANE, inside)
+        above = inside & (plane[0] * spot.off[0] + plane[1] * spot.off[1] + plane[2] * spot.off[2] > plane[3])
+        return t.select(above, t.row(self._cells, row, 1, above)[0], 0)
 
     def _table(self, row: Any, cosine: Any) -> Any:
         """The columns of `Packed.gloss` for cosines, linear between the table's rows."""

@@ -13,6 +13,7 @@ from simjudge.core.errors import UsageError
 from simjudge.engines.contract import Hits, Labels, Poses, SceneState
 from simjudge.engines.default.grain import grain, grain_shift
 from simjudge.engines.default.integrator import Integrator, Rays, View
+from simjudge.engines.default.open_cells import NO_CELLS, find_open_cells
 from simjudge.engines.default.packed import Floats, Integers, pack, world_vertices
 from simjudge.engines.default.pixel_order import image_from_parts, pixel_order
 from simjudge.engines.default.timed_light import TimedLight
@@ -27,6 +28,8 @@ _PART = 1 << 14
 """Pixels whose rays a lens computes at once."""
 _UNIT = 1e-3
 """A unit vector's length may be off by this much."""
+_STILL = 3
+"""Image, since something has moved that seldom does, before which it is found where lamps are surely in sight."""
 _BUNDLES = 12
 """Sets of rays that are kept."""
 
@@ -63,6 +66,10 @@ class Light:
         self._positions = np.array([pose.position for pose in self._at]).reshape(-1, 3)
         moving = [index >= len(scene.things) or part.motion == "scripted" for index, part in parts]
         self._tracer = make_tracer(self._things, packed.first_face, moving)
+        self._stands = [
+            not moves and part.surface.refractive_index is None for moves, (_, part) in zip(moving, parts, strict=True)
+        ]
+        self._lamps, self._still_images = packed.lamps[: packed.lamp_count, :4], 0
         self._integrator = Integrator(self._tracer, packed)
         self._tracer.move({}, self._rotations, self._positions)
         self._integrator.set_rotations(self._rotations)
@@ -93,6 +100,7 @@ class Light:
         total = np.zeros((lens.size[1], lens.size[0], 3), np.float32)
         for number, scene_state in enumerate(scene_states):
             self._place(scene_state.bodies)
+            self._judge_cells()
             view = _view(lens, scene_state.camera, n)
             dealt = _dealt(n * n, len(scene_states), number)
             rays = self._rays_of(lens, n, dealt)
@@ -179,6 +187,21 @@ class Light:
         if moved:
             self._tracer.move(moved, self._rotations, self._positions)
             self._integrator.set_rotations(self._rotations)
+        if any(self._stands[index] for index in moved):
+            self._still_images = 0
+            self._integrator.set_open_cells(NO_CELLS)
+
+    def _judge_cells(self) -> None:
+        """Find where lamps are surely in sight, once things stand for some images: it takes as long as a few."""
+        self._still_images += 1
+        if self._still_images == _STILL and len(self._lamps) and self._tracer.knows_open_ways:
+            standing = [
+                world_vertices(thing, at)[thing.mesh.faces]
+                for thing, at, stands in zip(self._things, self._at, self._stands, strict=True)
+                if stands
+            ]
+            corners = np.concatenate([np.zeros((0, 3, 3)), *standing])
+            self._integrator.set_open_cells(find_open_cells(corners, self._lamps.astype(np.float64)))
 
     def _rays_of(self, lens: Lens, n: int, chosen: tuple[int, ...]) -> list[Rays]:
         """The lens's rays, the chosen of n x n a pixel, pixels in `pixel_order`, in wavefronts."""

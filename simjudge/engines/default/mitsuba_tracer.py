@@ -29,6 +29,7 @@ class MitsubaTracer:
 
     xp = dr
     everywhere = True
+    knows_open_ways = True
     wavefront = 1 << 21
 
     def __init__(
@@ -130,10 +131,16 @@ class MitsubaTracer:
         thing = self.row(self._things, dr.reinterpret_array(mi.UInt32, shape), 2, valid)
         return Hit(valid, reach, thing[0], thing[1] + mi.Int32(prim), uv.x, uv.y)
 
-    def blocked(self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool) -> Any:
+    def bit(self, integer: Any, number: Any) -> Any:
+        return (integer >> mi.Int32(dr.minimum(number, 31))) & 1 > 0
+
+    def blocked(
+        self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool, open_way: Any = False
+    ) -> Any:
         ray = mi.Ray3f(origin, direction, distance, 0.0, [])
         standing, others = self._trees[:2]
-        blocked = standing.any(ray, active, together=together)
+        unknown = active & ~mi.Bool(open_way)
+        blocked = dr.if_stmt((), unknown, lambda: standing.any(ray, unknown, together=together), lambda: mi.Bool(False))  # noqa: FBT003
         near = active & ~blocked & self._near_moving(origin, direction, distance)
         moving = dr.if_stmt((), near, lambda: others.any(ray, near, together=together), lambda: mi.Bool(False))  # noqa: FBT003
         return blocked | moving

@@ -21,6 +21,7 @@ class NumpyTracer:
 
     xp = np
     everywhere = True
+    knows_open_ways = False
     wavefront = 1 << 14
 
     def __init__(self, meshes: Sequence[Mesh], vertices: Sequence[Floats], clear: Sequence[bool]) -> None:
@@ -103,7 +104,12 @@ class NumpyTracer:
         faces = self._faces[face] if len(self._faces) else face
         return Hit(np.isfinite(distance), distance, thing, faces, b1, b2)
 
-    def blocked(self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool) -> Any:  # noqa: ARG002
+    def bit(self, integer: Any, number: Any) -> Any:
+        return (integer >> min(number, 31)) & 1 > 0
+
+    def blocked(
+        self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool, open_way: Any = False  # noqa: ARG002
+    ) -> Any:
         return np.isfinite(self._search(self._blocking, origin, direction, distance, active, nearest=False)[0])
 
     def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:

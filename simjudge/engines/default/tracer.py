@@ -45,6 +45,7 @@ class Tracer(Protocol):
         xp: a module with sqrt, floor, minimum, maximum, abs, sin, cos, exp and log2.
         everywhere: the mask that is always true.
         wavefront: rays that are best followed at once.
+        knows_open_ways: whether `blocked` is quicker where ways are known to be open.
     """
 
     @property
@@ -57,6 +58,10 @@ class Tracer(Protocol):
 
     @property
     def wavefront(self) -> int:
+        """See the class."""
+
+    @property
+    def knows_open_ways(self) -> bool:
         """See the class."""
 
     def close(self) -> None:
@@ -223,7 +228,20 @@ class Tracer(Protocol):
             What each ray hits.
         """
 
-    def blocked(self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool) -> Any:
+    def bit(self, integer: Any, number: Any) -> Any:
+        """Whether a bit is set.
+
+        Args:
+            integer: of each ray, 0 or more.
+            number: of the bit, from the lowest, 0 or more.
+
+        Returns:
+            The mask.
+        """
+
+    def blocked(
+        self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool, open_way: Any = False
+    ) -> Any:
         """Mask: something stands within the distance. Together: neighbouring rays go the same way, by and large.
 
         Args:
@@ -232,6 +250,7 @@ class Tracer(Protocol):
             distance: number, metres.
             active: mask; other rays are not blocked.
             together: neighbouring rays have nearly the same direction, which makes the search faster.
+            open_way: mask: nothing that stands is in the way, as is known beforehand.
 
         Returns:
             The mask.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 
 from simjudge.core.errors import Losses
@@ -11,16 +9,16 @@ from simjudge.core.frames import FloatArray, FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.geometry.poses import Trajectory
 from simjudge.objects.camera_settings import FOLLOW_LABELS, CameraObjectSettings
-from simjudge.objects.detection_precision import score_frames
+from simjudge.objects.detection_series import detection_series
 from simjudge.objects.finding import Finder
-from simjudge.objects.followed_objects import follow_objects
+from simjudge.objects.followed_objects import FollowedObjects, follow_objects
 from simjudge.objects.object_series import object_series, object_views
 from simjudge.objects.picture_series import binary_hu_series, picture_series
 from simjudge.objects.pole_matches import PoleMatcher, labelled_reference, pole_reference
 from simjudge.objects.series import WHOLE, Series
-from simjudge.objects.sightings import Sightings, label_sightings
+from simjudge.objects.sightings import Sightings
 from simjudge.objects.standing import standing_in_both
-from simjudge.objects.timed_frames import stamps_to_seconds, timed_frames
+from simjudge.objects.timed_frames import common_start, stamps_to_seconds, timed_frames
 
 Trajectories = tuple[Trajectory | None, Trajectory | None]
 """The recorded poses of the real and of the virtual camera, or of what carries it; None where not known."""
@@ -50,9 +48,9 @@ def camera_series(
     Returns:
         Series of the real and of the virtual set, the same metrics and subjects in the same order. For each object what
         `object_series` measures. For whole pictures Hu's moments of gray values and of the binary picture of all that
-        is followed, the number of objects by class, matches of poles where asked for, and false positives, precision
-        and recall where detections are followed through labelled sets. Without objects to follow, which `log` says,
-        those of pictures alone.
+        is followed, the number of objects by class, matches of poles where asked for, and what `detection_series`
+        measures where detections are followed through labelled sets. Without objects to follow, which `log` says, those
+        of pictures alone.
 
     Raises:
         SimjudgeError: frames have no stamps, or what is to be followed is not there.
@@ -66,14 +64,14 @@ def camera_series(
     if not followed:
         log("no objects are followed: label both sets, or name a detector with --model")
         return sides
-    seen = [finder.sightings(each, followed, virtual=each is sets[1]) for each in sets]
-    found = _objects((sets[0], sets[1]), (seen[0], seen[1]), chosen, trajectories, log)
-    for side in (0, 1):
-        sides[side].extend(found[side])
+    real_seen, virtual_seen = (finder.sightings(each, followed, virtual=each is sets[1]) for each in sets)
+    objects = follow_objects((sets[0], sets[1]), (real_seen, virtual_seen), chosen, log)
+    parts = [_objects((sets[0], sets[1]), objects, trajectories)]
     if followed != FOLLOW_LABELS and all(each.labelled.any() for each in sets):
-        known = finder.classes(seen)
+        parts.append(detection_series((sets[0], sets[1]), objects, finder.classes((real_seen, virtual_seen))))
+    for part in parts:
         for side in (0, 1):
-            sides[side].extend(precision_series(sets[side], seen[side], known))
+            sides[side].extend(part[side])
     return sides
 
 
@@ -97,16 +95,11 @@ def _pictures(
 
 
 def _objects(
-    sets: tuple[FrameSet, FrameSet],
-    seen: tuple[Sightings, Sightings],
-    settings: CameraObjectSettings,
-    trajectories: Trajectories,
-    log: Log,
+    sets: tuple[FrameSet, FrameSet], objects: FollowedObjects, trajectories: Trajectories
 ) -> tuple[list[Series], list[Series]]:
     """The series of what is followed: of each object, counts, and the shape of all."""
-    objects = follow_objects(sets, seen, settings, log)
+    seen = objects.real.sightings, objects.virtual.sightings
     classes = sorted({str(c) for each in seen for c in np.unique(each.class_name)})
-    start = max(float(stamps_to_seconds(each.stamp[:1])[0]) for each in sets)
     standing = standing_in_both(sets, trajectories)
     regions = all(bool(np.isfinite(each.pixels).any()) for each in seen)
     sides: tuple[list[Series], list[Series]] = [], []
@@ -115,7 +108,7 @@ def _objects(
         sides[side].extend(binary_hu_series(sets[side], seen[side]))
         sides[side].extend(count_series(seen[side], stamps_to_seconds(sets[side].stamp), classes))
         for pair, subject in zip(objects.pairs, objects.subject, strict=True):
-            sides[side].extend(object_series(views[pair[side]], subject, start))
+            sides[side].extend(object_series(views[pair[side]], subject, common_start(sets)))
     return sides
 
 
@@ -136,24 +129,3 @@ def count_series(seen: Sightings, time: FloatArray, classes: list[str]) -> list[
         chosen |= {f"objects ({name})": seen.class_name == name for name in classes}
     counts = {metric: np.bincount(seen.frame[rows], minlength=len(time))[frames] for metric, rows in chosen.items()}
     return [Series(metric, "", WHOLE, time[frames], n.astype(np.float64)) for metric, n in counts.items()]
-
-
-def precision_series(frames: FrameSet, found: Sightings, classes: Collection[str]) -> list[Series]:
-    """Hold the detections of each frame against its labels.
-
-    Args:
-        frames: a labelled set.
-        found: the detections.
-        classes: what the detector knows; labels of other classes do not count.
-
-    Returns:
-        "false positives", "precision" and "recall" of the whole picture, over the frames that are labelled and looked
-        at.
-    """
-    labels = label_sightings(frames)
-    labels = labels.take(np.flatnonzero(np.isin(labels.class_name, list(classes))))
-    scores = score_frames(frames, found, labels)
-    both = np.flatnonzero(found.looked_at & labels.looked_at)
-    time = stamps_to_seconds(frames.stamp[both])
-    rows = {"false positives": scores.false_positives, "precision": scores.precision, "recall": scores.recall}
-    return [Series(metric, "", WHOLE, time, values[both]) for metric, values in rows.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -57,3 +58,15 @@ def stamps_to_seconds(stamp: IntArray) -> FloatArray:
         float64 (N,), seconds; to about 0.2 us for clocks that count from 1970.
     """
     return np.asarray(stamp / _SECOND)
+
+
+def common_start(sets: Iterable[FrameSet]) -> float:
+    """Tell when all sets have begun.
+
+    Args:
+        sets: ordered by time.
+
+    Returns:
+        The latest of their first stamps, seconds.
+    """
+    return float(stamps_to_seconds(np.array([each.stamp[0] for each in sets])).max())

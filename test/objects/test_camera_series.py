@@ -80,6 +80,20 @@ def test_detections_of_labelled_sets_are_scored():
     assert b["recall", WHOLE].value.tolist() == [1] * 12
 
 
+def test_tracks_of_detections_are_scored():
+    def both(hidden):
+        labels = moving_set(PATHS, instances=[4, 5, 6])
+        return labels.with_predictions(moving_set(PATHS, kind="predictions", hidden=hidden).predictions)
+
+    # A gap longer than a track outlives: the object comes back as another track.
+    gap = {(0, frame) for frame in range(3, 9)}
+    a, b, _ = compared(both(set()), both(gap), follow="predictions", track_gap=0.2)
+    assert [a[metric, WHOLE].value.tolist() for metric in ("mota", "motp", "idf1")] == [[1], [1], [1]]
+    assert np.flatnonzero(b["identity switches", WHOLE].value).tolist() == [9]
+    assert b["mota", WHOLE].value == pytest.approx(1 - (6 + 1) / 36)
+    assert b["idf1", WHOLE].value == pytest.approx(2 * 27 / (36 + 30))
+
+
 def test_nothing_to_follow_is_said():
     bare = FrameSet.build("bare", [(64, 48)] * 3, stamp=stamps(3))
     a, b, log = compared(bare, moving_set(PATHS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from simjudge.core.files import atomic_file, check_output
 from simjudge.core.images import decode_image, encode_jpeg, encode_png
 from simjudge.core.progress import Log
 from simjudge.core.version import version
+from simjudge.reports.colour_charts import colour_figure, colour_subject
 from simjudge.reports.figure_files import file_name, save_figure
 from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.object_charts import series_figure
@@ -131,6 +132,8 @@ def render_objects_page(result: ObjectResult, figures: list[tuple[str, ReportFig
             )
             for sensor in sensors
         ],
+        colours=[_colour(each) for each in content["colours"]],
+        histograms=[embedder.embed(figure) for figure in _colour_figures(content["colours"])],
         charts=[embedder.embed(figure) for _, figure in figures],
         open=_OPEN,
         undrawn=len(result.rows) - len(figures),
@@ -189,6 +192,18 @@ def _number_cell(value: float | None, text: str) -> Cell:
 def _fact(fact: Mapping[str, Any]) -> tuple[str, str, str, str]:
     again = "–" if fact["real_again"] is None else row_number(fact["real_again"], fact["unit"])
     return fact["name"], row_number(fact["value"], fact["unit"]), again, fact["note"]
+
+
+def _colour(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    digits = 1 if row["channel"] == "hue" else 3
+    distance, floor = ("–" if v is None else f"{v:.{digits}f} {row['unit']}" for v in (row["distance"], row["floor"]))
+    return colour_subject(row), row["channel"], distance, floor
+
+
+def _colour_figures(rows: Sequence[Mapping[str, Any]]) -> list[ReportFigure]:
+    """A figure for each subject."""
+    subjects = dict.fromkeys(row["subject"] for row in rows)
+    return [colour_figure([row for row in rows if row["subject"] == subject]) for subject in subjects]
 
 
 def _inputs(content: Mapping[str, Any]) -> list[tuple[str, str, str]]:

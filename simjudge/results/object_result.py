@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.field_types import Choice, Number, Text
+from simjudge.core.field_types import Choice, Number, Text, conflict
 from simjudge.core.frames import FloatArray
 from simjudge.core.images import RgbImage, encode_png
 from simjudge.results.arrow_columns import column_numbers, number_column
@@ -72,6 +72,33 @@ class FactFields(OpenFields):
     note: str = ""
 
 
+class ModelFields(OpenFields):
+    """A model that pictures were scored by."""
+
+    metric: Annotated[str, Text()]
+    origin: str
+    digest: Annotated[str, Text()]
+
+
+class ColourFields(OpenFields):
+    """Hue, saturation or value of a class or of whole pictures, real and virtual."""
+
+    subject: str
+    channel: Annotated[str, Choice("hue", "saturation", "value")]
+    unit: str
+    edges: list[Annotated[float, Number()]]
+    real: list[Annotated[float, Number()]]
+    virtual: list[Annotated[float, Number()]]
+    distance: Annotated[float, Number()]
+    floor: Value = None
+
+    @model_validator(mode="after")
+    def _check(self) -> ColourFields:
+        if not len(self.edges) - 1 == len(self.real) == len(self.virtual):
+            raise conflict("a histogram needs one value for each bin", "real")
+        return self
+
+
 class PictureFields(OpenFields):
     """A picture of the folder."""
 
@@ -107,6 +134,8 @@ class ObjectsFile(OpenFields):
     only_virtual: list[tuple[Sensor, str, str]] = Field(default_factory=list)
     shifts: dict[Sensor, Annotated[float, Number()]] = Field(default_factory=dict)
     facts: list[FactFields] = Field(default_factory=list)
+    models: list[ModelFields] = Field(default_factory=list)
+    colours: list[ColourFields] = Field(default_factory=list)
     pictures: list[PictureFields] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
     losses: list[str] = Field(default_factory=list)

@@ -20,7 +20,9 @@ from simjudge.core.settings import declared
 from simjudge.core.version import version
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.compared_series import ComparedSeries, SeriesComparison
+from simjudge.objects.image_quality.colour_histograms import ColourDifference, colour_differences, colour_histograms
 from simjudge.objects.image_quality.quality_series import image_quality_series
+from simjudge.objects.image_quality.quality_settings import ModelRecord, read_quality_models
 from simjudge.objects.series import Series
 from simjudge.objects.series_comparison import compare_series
 from simjudge.results.object_result import ResultPicture, SeriesPair, save_object_result
@@ -60,6 +62,8 @@ class ObjectComparison(ShortRepr):
         settings: how it was compared.
         notes: what a person should know.
         losses: what was left out.
+        models: which models pictures were scored by.
+        colours: what hue, saturation and value of pictures and objects differ by.
     """
 
     sides: Sequence[ObjectSide]
@@ -68,6 +72,8 @@ class ObjectComparison(ShortRepr):
     settings: ObjectSettings
     notes: Sequence[str] = ()
     losses: Losses = field(default_factory=Losses)
+    models: Sequence[ModelRecord] = ()
+    colours: Sequence[ColourDifference] = ()
 
     @property
     def name(self) -> str:
@@ -93,6 +99,8 @@ class ObjectComparison(ShortRepr):
             "only_virtual": [(sensor, *name) for sensor, each in found for name in each.only_virtual],
             "shifts": {sensor: each.shift for sensor, each in found if each.shift is not None},
             "facts": [asdict(fact) for fact in self.facts],
+            "models": [record.as_dict() for record in self.models],
+            "colours": [each.as_dict() for each in self.colours],
             "notes": list(self.notes),
             "losses": self.losses.lines(),
         }
@@ -158,7 +166,7 @@ def compare_by_objects(
             f"{sides[0].name} and {sides[1].name}: no object and no metric in common; label the same objects in both, "
             "or name a detector with --model"
         )
-    return ObjectComparison(sides, compared, facts, settings, notes, losses)
+    return ObjectComparison(sides, compared, facts, settings, notes, losses, work.models, work.colours)
 
 
 @dataclass(frozen=True)
@@ -169,18 +177,30 @@ class _Work:
     losses: Losses
     log: Log
     progress: ProgressBar
+    models: list[ModelRecord] = field(default_factory=list)
+    colours: list[ColourDifference] = field(default_factory=list)
 
 
 def _camera_series(sides: Sequence[ObjectSide], work: _Work) -> list[list[Series]]:
     """Everything that pictures tell over time: of real, virtual, and the second real recording if there is one."""
+    for record in read_quality_models(work.settings).records():
+        work.models.append(record)
+        work.log(f"note: {record.metric} scores by a model {record.origin} (SHA-256 {record.digest[:16]})")
     sets = [_detected(side.frames, work) for side in sides if side.frames is not None]
     out: list[list[Series]] = []
     for other in sets[1:]:
         pair = camera_series(sets[0], other, work.settings, losses=work.losses, log=work.log)
         out = [*(out or [pair[0]]), pair[1]]
     for series, frames in zip(out, sets, strict=True):
-        series.extend(image_quality_series(frames, losses=work.losses, progress=work.progress))
+        series.extend(image_quality_series(frames, work.settings, losses=work.losses, progress=work.progress))
+    work.colours.extend(_colour_differences(sets, work))
     return out
+
+
+def _colour_differences(sets: Sequence[FrameSet], work: _Work) -> list[ColourDifference]:
+    """What hue, saturation and value differ by; the pictures that cannot be read are counted with the quality."""
+    found = [colour_histograms(frames, progress=work.progress) for frames in sets]
+    return colour_differences(*found)
 
 
 def _detected(frames: FrameSet, work: _Work) -> FrameSet:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from simjudge.core.settings import setting
 from simjudge.objects.camera_settings import CameraObjectSettings
+from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
 
 CAMERA, LIDAR = "camera", "lidar"
 SENSORS = (CAMERA, LIDAR)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ObjectSettings(CameraObjectSettings):
+class ObjectSettings(CameraObjectSettings, ImageQualitySettings):
     """The settings of a comparison by objects.
 
     Attributes:

@@ -132,3 +132,25 @@ def test_a_picture_that_is_missing_or_elsewhere_is_refused(tmp_path):
     (tmp_path / "out" / "pictures" / "occupancy_map.png").unlink()
     with pytest.raises(SimjudgeError, match="is missing; run simjudge objects again"):
         sj.report(tmp_path / "out", tmp_path / "page.html")
+
+
+def test_histograms_of_colour_are_drawn(tmp_path):
+    shares = [0.5, 0.25, 0.25]
+    colour = {"subject": "", "channel": "value", "unit": "", "edges": [0, 1 / 3, 2 / 3, 1], "real": shares,
+              "virtual": shares[::-1], "distance": 0.1667, "floor": None}  # fmt: skip
+    hue = {**colour, "subject": "sky <1>", "channel": "hue", "unit": "deg", "edges": [0, 120, 240, 360], "floor": 3.25}
+    saved(tmp_path / "result", *MIXED, colours=[colour, hue])
+    sj.report(tmp_path / "result", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Hue, saturation, value</h2>" in page
+    assert "<td>0.167 </td><td>–</td>" in page
+    assert "sky &lt;1&gt;" in page
+    assert "<td>3.2 deg</td>" in page
+    assert "whole pictures: share of the pixels [%]" in page
+
+
+def test_a_histogram_without_a_value_for_each_bin_is_refused(tmp_path):
+    colour = {"subject": "", "channel": "value", "unit": "", "edges": [0, 1], "real": [1.0], "virtual": [],
+              "distance": 0.0, "floor": None}  # fmt: skip
+    with pytest.raises(SimjudgeError, match="a histogram needs one value for each bin"):
+        saved(tmp_path / "result", *MIXED, colours=[colour])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from object_sets import START, cone_set
 
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.sets import write_set
 from simjudge.results.object_result import load_object_result
 from simjudge.results.series_verdicts import AGAIN, DIFFERS, HALVES, NOT_SHOWN
@@ -38,6 +38,21 @@ def test_boxes_that_are_wider_differ_in_width_and_not_in_height(wider):
 
 def test_whole_pictures_are_compared_too(wider):
     assert rows(wider)["piqe", ""]["verdict"] == DIFFERS
+
+
+def test_colours_are_compared_and_models_named(wider):
+    content = wider.content()
+    (model,) = content["models"]
+    assert model["metric"] == "niqe"
+    assert any(model["origin"] in note and model["digest"][:16] in note for note in content["notes"])
+    colours = {(each["subject"], each["channel"]): each for each in content["colours"]}
+    assert set(colours) == {(subject, name) for subject in ("", "cone") for name in ("hue", "saturation", "value")}
+    assert colours["", "value"]["distance"] > 0
+
+
+def test_a_model_that_is_missing_is_refused_before_anything_is_measured():
+    with pytest.raises(UsageError, match="neither a file nor the name of a NIQE model"):
+        compared(cone_set("real", 1), cone_set("sim", 2), niqe_model="none.json")
 
 
 def test_a_second_real_recording_is_the_floor():

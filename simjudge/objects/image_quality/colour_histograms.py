@@ -66,7 +66,7 @@ class ColourDifference(ShortRepr):
         edges: float64 (37,), the ends of the bins.
         real, virtual: float64 (36,), shares of the pixels in each bin.
         distance: the Wasserstein distance W1 between the two.
-        floor: the same between the two halves of the real frames; NaN where one of them has no pixels.
+        floor: the same of real and real: a second set, or the two halves of the frames; NaN where one has no pixels.
     """
 
     subject: str
@@ -130,26 +130,34 @@ def colour_histograms(
     ]
 
 
-def colour_differences(real: list[ColourHistogram], virtual: list[ColourHistogram]) -> list[ColourDifference]:
+def colour_differences(
+    real: list[ColourHistogram], virtual: list[ColourHistogram], real_again: list[ColourHistogram] | None = None
+) -> list[ColourDifference]:
     """Compare the histograms that two sets have in common.
 
     Args:
         real: of `colour_histograms`.
         virtual: the same of the virtual set.
+        real_again: the same of a second real set, for the floor; None: halves of the first.
 
     Returns:
         A difference for each subject and channel of both, in the order of `real`.
     """
-    others = {(each.subject, each.channel): each for each in virtual}
-    pairs = [(each, others[each.subject, each.channel]) for each in real if (each.subject, each.channel) in others]
+    virtuals, again = ({(each.subject, each.channel): each for each in found or ()} for found in (virtual, real_again))
+    pairs = [(each, virtuals[each.subject, each.channel]) for each in real if (each.subject, each.channel) in virtuals]
     return [
         ColourDifference(
             a.subject, a.channel, UNITS[a.channel], a.edges, a.shares, b.shares,
-            histogram_distance(a.shares, b.shares, a.channel),
-            histogram_distance(_shares(a.counts[0]), _shares(a.counts[1]), a.channel),
+            histogram_distance(a.shares, b.shares, a.channel), _floor(a, again.get((a.subject, a.channel))),
         )
         for a, b in pairs
     ]  # fmt: skip
+
+
+def _floor(real: ColourHistogram, again: ColourHistogram | None) -> float:
+    """What real differs by from real: from the second set, or one half from the other where that one lacks it."""
+    a, b = (real.shares, again.shares) if again is not None else (_shares(real.counts[0]), _shares(real.counts[1]))
+    return histogram_distance(a, b, real.channel)
 
 
 def histogram_distance(a: FloatArray, b: FloatArray, channel: str) -> float:

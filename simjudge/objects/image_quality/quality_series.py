@@ -31,7 +31,8 @@ def image_quality_series(
     Args:
         frames: the set, ascending in time. Without stamps, the frame's number stands for the time.
         settings: the models to score by.
-        losses: counts the pictures that cannot be read, and those that a metric cannot score; their values are NaN.
+        losses: counts the pictures that cannot be read; their values are NaN. So are those of pictures that are too
+            small or too flat for a metric.
         progress: opens the task "image quality".
 
     Returns:
@@ -56,9 +57,6 @@ def image_quality_series(
             except ImageError as error:
                 losses.add("pictures that cannot be read", str(error))
                 rows.append({})
-            for name, value in rows[-1].items():
-                if np.isnan(value):
-                    losses.add(f"pictures without {name}: too small or too flat", frames.describe_frame(index))
             advance(index + 1, len(frames))
     time = _frame_times(frames)
     names = dict.fromkeys(name for row in rows for name in row)

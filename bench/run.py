@@ -11,6 +11,7 @@ import closed_loop
 import image_quality
 import judge
 import lidar
+import occupancy
 import physics
 import render
 import replay
@@ -20,7 +21,7 @@ from rich.table import Table
 table = Table("what", "measured", "wanted", "beside", title=f"{platform.machine()}, {os.cpu_count()} cores, "
               f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}")  # fmt: skip
 for row in chain(judge.rows(), physics.rows(), render.rows(), lidar.rows(), closed_loop.rows(), replay.rows(),
-                 image_quality.rows()):  # fmt: skip
+                 image_quality.rows(), occupancy.rows()):  # fmt: skip
     print(*row, sep="; ", file=sys.stderr, flush=True)
     table.add_row(*row)
 Console(width=140).print(table)

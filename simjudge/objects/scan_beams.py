@@ -7,7 +7,7 @@ import numpy as np
 from simjudge.core.errors import Losses
 from simjudge.core.frames import NO_STAMP, FloatArray, IntArray
 from simjudge.data.clouds.cloud_set import Cloud, CloudSet
-from simjudge.data.clouds.lidar_points import LidarPoints, lidar_points
+from simjudge.data.clouds.lidar_points import ONE_TIME, LidarPoints, lidar_points
 from simjudge.geometry.poses import Pose
 from simjudge.objects.occupancy import BeamSet, OccupancySettings
 from simjudge.objects.scan_poses import ScanPoses, times_from_stamp
@@ -54,7 +54,9 @@ def scan_beams(
     origin = np.broadcast_to(np.array(pose.position), local.shape)
     if settings.deskew:
         time = times_from_stamp(points, float(scans.time[row])) if clouds.stamp[index] != NO_STAMP else None
-        if time is None:
+        if points.time_trouble == ONE_TIME:
+            pass  # nothing moved during the turn
+        elif time is None:
             losses.add(NO_TIMES, cloud.where)
         else:
             keyframes = scans.keyframes(row)

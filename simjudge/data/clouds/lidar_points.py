@@ -28,6 +28,8 @@ INTENSITIES = ("intensity", "i", "reflectivity", "reflectance")
 RINGS = ("ring", "channel", "line", "laser_number", "laser_id")
 TIMES = ("time", "t", "timestamp", "time_stamp", "offset_time", "offset_ns")
 LATE_POINTS = "points with a time before that of their ring's last point"
+ONE_TIME = "all points have the same time"
+"""Why an ideal lidar's points have no times that tell anything."""
 _SECONDS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
 """Floats from so large on are times since 1970 in this unit; smaller ones are seconds."""
 _COARSEST = 1e-5
@@ -149,7 +151,7 @@ def _seconds(time: npt.NDArray[np.generic] | None, where: str) -> tuple[FloatArr
     seconds: FloatArray = (exact - exact.min()) * scale
     span = float(seconds.max())
     if span == 0:
-        return None, 0.0, "all points have the same time"
+        return None, 0.0, ONE_TIME
     if span > _LONGEST:
         return None, 0.0, f"times span {span:.4g} if they are seconds, which no turn takes"
     return seconds, float(exact.min() * scale), ""

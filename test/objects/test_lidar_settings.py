@@ -1,0 +1,14 @@
+"""The table of settings on the page is that of their declaration."""
+
+from pathlib import Path
+
+from simjudge.core.setting_documents import markdown_table
+from simjudge.core.settings import declared
+from simjudge.objects.lidar_settings import LidarObjectSettings
+
+PAGE = Path(__file__).parents[2] / "docs/objects_lidar.md"
+
+
+def test_the_page_has_the_settings():
+    _, table = PAGE.read_text().split("<!-- made: settings -->\n")
+    assert table.partition("\n<!-- end -->")[0] == markdown_table(declared(LidarObjectSettings)).strip()

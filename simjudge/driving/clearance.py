@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from simjudge.core.frames import FloatArray
-from simjudge.engines.contract import Engine, Poses
+from simjudge.engines.contract import Engine
 from simjudge.scene.model import NO_INSTANCE, Thing
 from simjudge.vehicle.car_appearance import PARTS
 
@@ -30,6 +30,7 @@ class Clearance:
         Args:
             engine: has the scene and a car.
         """
+        self._engine = engine
         standing = [thing for thing in engine.scene.things if _stands(thing)]
         self._outlines = [_outline(thing.pose.to_world(thing.mesh.vertices)) for thing in standing]
         self._centres = np.array([outline.mean(0) for outline in self._outlines]).reshape(-1, 2)
@@ -42,14 +43,11 @@ class Clearance:
         }
         self.least = math.inf
 
-    def update(self, poses: Poses) -> None:
-        """Take note of where the car is.
-
-        Args:
-            poses: of the car's parts, in the world.
-        """
+    def update(self) -> None:
+        """Take note of where the car is now."""
         if not self._outlines:
             return
+        poses = self._engine.poses()
         car = _outline(np.concatenate([poses[name].to_world(mesh) for name, mesh in self._parts.items()]))
         inside = np.all(_beyond(car, self._centres) <= 0, axis=0)
         at_least = np.where(inside, 0.0, _side_distances(self._centres, car)) - self._radii

@@ -300,7 +300,7 @@ class Referee:
         """
         time, state, limits = sample.time / SECOND, sample.state, self._limits
         offset = self._follow(*state.pose.position[:2])
-        self._clearance.update(self._engine.poses())
+        self._clearance.update()
         if self._lap and self.distance >= self._lap * (len(self._lap_times) + 1):
             self._lap_times.append(time - self._lap_start)
             self._lap_start = time

@@ -20,6 +20,8 @@ from simjudge.core.frames import FloatArray, IntArray
 
 OPTICAL_ORIENTATION = (-0.5, 0.5, -0.5, 0.5)
 """Orientation (x, y, z, w) of a camera's optical frame in its body frame (REP 103: z ahead, x right, y down)."""
+_NEAR_UNIT = 0.9e-12
+"""How far a quaternion's length may surely be from 1 for it to be kept as it is."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,13 @@ class Pose:
     def __post_init__(self) -> None:
         """Check the numbers, and make the quaternion a unit one."""
         position = tuple(float(value) for value in self.position)
+        orientation = tuple(float(value) for value in self.orientation)
+        # Nearly all poses are fine as they are, and thousands are made: NumPy is slow for four numbers.
+        near_unit = len(orientation) == 4 and abs(math.hypot(*orientation) - 1) < _NEAR_UNIT
+        if near_unit and len(position) == 3 and math.isfinite(sum(position)):
+            object.__setattr__(self, "position", position)
+            object.__setattr__(self, "orientation", orientation)
+            return
         quaternion = np.asarray(self.orientation, np.float64)
         with np.errstate(over="ignore"):
             length = float(np.linalg.norm(quaternion))

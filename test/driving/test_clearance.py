@@ -44,11 +44,11 @@ def test_a_car_between_barriers(tmp_path):
     engine = make_engine("default", read_scene(track_file(tmp_path)), car, Pose.from_euler(0.0, 0.1))
     clearance = Clearance(engine)
     assert clearance.least == math.inf
-    clearance.update(engine.poses())
+    clearance.update()
     # The inner sides of the straights' barriers are at 0.65 - 0.03 m, the car is 0.1 m to the left.
     half = (car.track + car.wheel_width) / 2
     assert clearance.least == pytest.approx(0.62 - 0.1 - half, abs=2e-3)
     engine.set_pose("vehicle", Pose())
-    clearance.update(engine.poses())
+    clearance.update()
     assert clearance.least == pytest.approx(0.52 - half, abs=2e-3), "the least stays"
     engine.close()

@@ -41,8 +41,8 @@ def image_from_parts(size: tuple[int, int], parts: Sequence[npt.NDArray[Any]]) -
         (H, W, ...).
     """
     width, height = size
-    values = np.concatenate(parts)
-    return values[_places(size)].reshape(height, width, *values.shape[1:])
+    values = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return np.take(values, _places(size), axis=0).reshape(height, width, *values.shape[1:])
 
 
 @lru_cache(maxsize=_SIZES)

@@ -23,12 +23,14 @@ from simjudge.data.rosbag2.interfaces import BOXES_3D, IMAGE_TYPES, VISION_BOXES
 from simjudge.data.rosbag2.reading import read_recording
 from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic
 from simjudge.data.rosbag2.recorded_images import UNREADABLE
-from simjudge.data.rosbag2.recorded_mounts import poses_at, recorded_camera, standing_links
+from simjudge.data.rosbag2.recorded_mounts import Links, poses_at, recorded_camera, standing_links, standing_pose
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp, pose_numbers
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, format_seconds
 from simjudge.data.rosbag2.vision_boxes import VISION
+from simjudge.geometry.poses import Pose
 
+OTHER_FRAME = "boxes in a frame that no transform (tf_static) links to the clouds' frame"
 _LONGEST_PATH = 300
 
 
@@ -60,10 +62,10 @@ def read_cloud_recording(path: Path, topics: Topics) -> CloudSet:
     places, frame_id = _places(recording, name, losses)
     if not places:
         raise SimjudgeError(f"{path}: {name} holds no cloud that can be read{losses.reason}")
-    beside = _beside(recording, name, places, losses)
+    links = standing_links(recording)
+    beside = _beside(recording, name, places, _BoxFrames(links, frame_id), losses)
     frames = _frames(path, recording, topics)
     said = _names(recording, places)
-    links = standing_links(recording)
     camera = recorded_camera(recording, links, frame_id, topics.image_topic)
     body, mount, poses = poses_at(recording, links, frame_id, [place.stamp for place in places])
     losses.extend(recording.losses)
@@ -144,7 +146,20 @@ class _Beside(NamedTuple):
     predicted: BoolArray | None
 
 
-def _beside(recording: Recording, topic: str, places: list[_Place], losses: Losses) -> _Beside:
+class _BoxFrames(NamedTuple):
+    """The frames that boxes may be in: transforms that stand, and the clouds' frame."""
+
+    links: Links
+    frame_id: str
+
+    def pose(self, frame: str) -> Pose | None:
+        """A frame's pose in the clouds'; None where nothing links them. Boxes that name no frame are in the clouds'."""
+        if frame.lstrip("/") in ("", self.frame_id.lstrip("/")):
+            return Pose()
+        return standing_pose(self.links, frame, self.frame_id)
+
+
+def _beside(recording: Recording, topic: str, places: list[_Place], frames: _BoxFrames, losses: Losses) -> _Beside:
     """What belongs to the clouds by its stamp."""
     boxes_topic = cloud_boxes_topic(recording, topic)
     wanted = {f"{topic}/viewpoint": "geometry_msgs/msg/PoseStamped", FILES: "std_msgs/msg/String"}
@@ -165,7 +180,7 @@ def _beside(recording: Recording, topic: str, places: list[_Place], losses: Loss
         else:
             (found if stored.topic == found_topic else arrays)[header_stamp(message.header)] = message
     number = {place.stamp: index for index, place in enumerate(places)}
-    boxes, labelled, names = _boxes(arrays, number, f"{recording.path}: {boxes_topic}", losses)
+    boxes, labelled, names = _boxes(arrays, number, f"{recording.path}: {boxes_topic}", frames, losses)
     detected = read_detected_boxes(found, number, f"{recording.path}: {found_topic}", names, losses)
     return _Beside(viewpoints, boxes, labelled, names, files, *detected)
 
@@ -212,7 +227,7 @@ def _is_below(path: str) -> bool:
 
 
 def _boxes(
-    arrays: dict[int, Any], number: dict[int, int], where: str, losses: Losses
+    arrays: dict[int, Any], number: dict[int, int], where: str, frames: _BoxFrames, losses: Losses
 ) -> tuple[CloudBoxes | None, Any, dict[int, str]]:
     if not arrays:
         return None, None, {}
@@ -224,11 +239,16 @@ def _boxes(
         if stamp not in number:
             losses.add("boxes without a cloud of their stamp", f"{where} at {format_seconds(stamp)}")
             continue
-        labelled[number[stamp]] = True
         is_own = hasattr(message, "boxes")
+        frame = frames.pose(str(message.header.frame_id))
+        if frame is None:
+            losses.add(OTHER_FRAME, f"{where} at {format_seconds(stamp)}: {message.header.frame_id!r}",
+                       len(message.boxes if is_own else message.detections))  # fmt: skip
+            continue
+        labelled[number[stamp]] = True
         for row, box in enumerate(message.boxes if is_own else message.detections):
             pose, size = (box.pose, box.size) if is_own else (box.bbox.center, box.bbox.size)
-            values = (*pose_numbers(pose.position, pose.orientation), size.x, size.y, size.z)
+            values = (*_moved(pose_numbers(pose.position, pose.orientation), frame), size.x, size.y, size.z)
             guess = None if is_own else best_guess(box.results)
             kind = int(box.class_id) if is_own else None if guess is None else class_of_guess(guess)
             at = f"{where} at {format_seconds(stamp)}, box {row}"
@@ -249,6 +269,14 @@ def _boxes(
     cloud, class_id, instance = columns.T
     boxes = CloudBoxes(cloud, class_id, instance, table[:, :3], table[:, 3:7], table[:, 7:])
     return boxes, labelled, names
+
+
+def _moved(numbers: tuple[float, ...], frame: Pose) -> tuple[float, ...]:
+    """A pose of a frame in the clouds' frame; numbers that are none stay, to be counted."""
+    if frame == Pose() or not np.isfinite(numbers).all() or not any(numbers[3:]):
+        return numbers
+    pose = frame @ Pose((numbers[0], numbers[1], numbers[2]), (numbers[3], numbers[4], numbers[5], numbers[6]))
+    return (*pose.position, *pose.orientation)
 
 
 def _numbered(kinds: Sequence[int | str], names: dict[int, str]) -> dict[int | str, int]:

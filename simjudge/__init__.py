@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from simjudge.reports.report import report as report
     from simjudge.sensors.camera import filtering
     from simjudge.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
+    from simjudge.sensors.lidar_contract.check import check_lidar as check_lidar
     from simjudge.studies.compare_settings import CompareSettings as CompareSettings
     from simjudge.studies.compare_settings import SweepSettings as SweepSettings
     from simjudge.studies.object_settings import ObjectSettings as ObjectSettings
@@ -101,6 +102,7 @@ _HOMES = {
     "calibrate_imu": "simjudge.reports.imu_calibration",
     "calibrate_lidar": "simjudge.sensors.lidar.lidar_calibration",
     "calibrate_noise": "simjudge.reports.noise_calibration",
+    "check_lidar": "simjudge.sensors.lidar_contract.check",
     "cloud_pictures": "simjudge.reports.cloud_pictures",
     "compare": "simjudge.reports.comparison_result",
     "compare_engines": "simjudge.reports.engine_comparison",

@@ -11,6 +11,7 @@ import typer
 
 from simjudge.commands import (
     calibrate,
+    check,
     compare,
     convert,
     detect,
@@ -81,6 +82,7 @@ def help_text(command: Callable[..., None]) -> str:
 for _name, _command in COMMANDS.items():
     app.command(_name, help=help_text(_command))(takes_finite_numbers(_command))
 app.add_typer(calibrate.app, name="calibrate")
+app.add_typer(check.app, name="check")
 app.add_typer(engines.app, name="engines")
 app.add_typer(study.app, name="study")
 

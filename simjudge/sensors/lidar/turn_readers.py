@@ -13,6 +13,7 @@ import numpy.typing as npt
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FloatArray
 from simjudge.core.input_files import read_bytes
+from simjudge.data.clouds.cloud_set import Table
 from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.data.formats.argoverse2 import feather_columns
 from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic, recorded_clouds
@@ -57,34 +58,62 @@ def read_turns(
     if path.suffix == ".bin":
         return [_read_raw(path, [path], fields)]
     if path.is_dir() and not is_recording(path):
-        found = sorted(path.glob("*.bin")) or sorted((path / "points").glob("*.bin"))
+        found = raw_files(path)
         if not found:
             raise SimjudgeError(f"{path}: holds no .bin files, no {_SWEEP} and no recording; name a folder that does")
         return [_read_raw(path, found[:most], fields)]
     return [_read_recording(path, topic, most)]
 
 
-def _read_raw(path: Path, files: Sequence[Path], fields: Sequence[str]) -> MeasuredLidar:
+def raw_files(path: Path) -> list[Path]:
+    """The .bin files at a path: itself, those in the folder, or those in its folder `points`.
+
+    Args:
+        path: a file or a folder.
+    """
+    if path.suffix == ".bin":
+        return [path]
+    return sorted(path.glob("*.bin")) or sorted((path / "points").glob("*.bin"))
+
+
+def raw_table(file: Path, fields: Sequence[str]) -> Table:
+    """Read a raw .bin file.
+
+    Args:
+        file: of float32 numbers.
+        fields: its columns: x, y, z and any of intensity, ring, time (seconds), _ (no matter).
+
+    Returns:
+        A row a point, without the columns that do not matter.
+
+    Raises:
+        UsageError: the fields make no sense.
+        SimjudgeError: the file holds no whole number of points.
+    """
     unknown = [name for name in fields if name not in _RAW_NAMES]
     twice = [name for name in fields if name != "_" and list(fields).count(name) > 1]
     if unknown or twice or not {"x", "y", "z"} <= set(fields):
         names = ", ".join(_RAW_NAMES)
         raise UsageError(f"--fields {','.join(fields)}: x, y, z are needed, each once, and any of {names}")
-    builder = TurnBuilder("lidar")
     # What does not matter is a gap between the others.
     kept = [(name, 4 * number) for number, name in enumerate(fields) if name != "_"]
     layout = np.dtype({
         "names": [name for name, _ in kept], "formats": ["<f4"] * len(kept), "offsets": [at for _, at in kept],
         "itemsize": 4 * len(fields),
     })  # fmt: skip
+    data = read_bytes(file, _LARGEST)
+    if not data or len(data) % layout.itemsize:
+        raise SimjudgeError(
+            f"{file}: {len(data)} bytes are no whole number of points of {len(fields)} float32 "
+            f"({' '.join(fields)}); name its columns with --fields"
+        )
+    return np.frombuffer(data, layout)
+
+
+def _read_raw(path: Path, files: Sequence[Path], fields: Sequence[str]) -> MeasuredLidar:
+    builder = TurnBuilder("lidar")
     for file in files:
-        data = read_bytes(file, _LARGEST)
-        if not data or len(data) % layout.itemsize:
-            raise SimjudgeError(
-                f"{file}: {len(data)} bytes are no whole number of points of {len(fields)} float32 "
-                f"({' '.join(fields)}); name its columns with --fields"
-            )
-        builder.add(str(file), lidar_points(np.frombuffer(data, layout), str(file)))
+        builder.add(str(file), lidar_points(raw_table(file, fields), str(file)))
     return builder.build(str(path))
 
 

@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any, get_type_hints
 
 import typer
+from rich.markup import escape
 
 from simjudge.core.settings import Setting, Settings, declared
 
@@ -77,7 +78,7 @@ def option(row: Setting) -> Any:
     return typer.Option(
         default,
         switch,
-        help=row.help_text,
+        help=escape(row.help_text),  # a unit in brackets would be read as a style
         min=row.low if number else None,
         max=row.high if number else None,
         show_default=shown,

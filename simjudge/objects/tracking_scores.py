@@ -50,6 +50,9 @@ def score_tracks(labels: Tracks, found: Tracks) -> TrackingScores:
         labels: labelled objects by instance.
         found: tracks of detections.
 
+    Returns:
+        Counts by frame, and the measures over all frames.
+
     Source:
         K. Bernardin and R. Stiefelhagen, Evaluating multiple object tracking performance: the CLEAR MOT metrics, 2008;
         E. Ristani et al., Performance measures and a data set for multi-target, multi-camera tracking, 2016 (IDF1).

@@ -125,6 +125,24 @@ def test_settings_that_make_no_sense(keywords, message):
     assert str(caught.value).startswith(message)
 
 
+def test_help_shows_units_and_brackets():
+    @dataclass(frozen=True, kw_only=True)
+    class Bracketed(Settings):
+        gap: float = setting(1.0, "Longest gap.", unit="s")
+        table: str = setting("x", "Table `frame row [slope]`.")
+
+    def command(settings):
+        del settings
+
+    command.__annotations__ = {"settings": Bracketed}
+    app = typer.Typer()
+    app.command()(takes_settings(command))
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "120"}).output
+    # Rich takes what stands in brackets for a style, unless it is told not to.
+    assert "Longest gap [s]." in shown
+    assert "frame row [slope]" in shown
+
+
 def test_a_flag_that_is_on_can_be_switched_off():
     @dataclass(frozen=True, kw_only=True)
     class Switches(Settings):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from simjudge.core.frames import FloatArray, IntArray
-from simjudge.objects.block_bootstrap import mean_interval
+from simjudge.objects.block_bootstrap import differences, mean_interval
 from simjudge.objects.compared_series import Floor, SeriesComparison
 from simjudge.objects.series import WHOLE
 from simjudge.objects.time_shift import TimeShift
@@ -52,7 +52,7 @@ def pool_objects(rows: Sequence[SeriesComparison]) -> SeriesComparison:
     once = all(len(row.time) <= 1 for row in rows)
     parts = [(row.time, np.stack([row.real, row.virtual])) for row in rows]
     time, values, slot = _joined(parts) if once else _mean_by_time(parts)
-    difference = mean_interval(values[1] - values[0], slot, block=1 if once else None)
+    difference = mean_interval(differences(values[0], values[1]), slot, block=1 if once else None)
     return SeriesComparison(
         first.metric,
         first.unit,

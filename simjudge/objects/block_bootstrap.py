@@ -22,6 +22,8 @@ FEWEST_FRAMES = 5
 """Frames below which no interval is given."""
 SIGNIFICANCE = 0.05
 """Of intervals and tests."""
+ROUNDING = 1e-12
+"""What is smaller than so much of the values that it comes from is rounding."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,20 @@ class MeanInterval:
     def farthest(self) -> float:
         """The greatest size of the mean that the interval admits."""
         return max(abs(self.low), abs(self.high))
+
+
+def differences(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Subtract a series from another one, so that equal values differ by 0 whatever rounding has left between them.
+
+    Args:
+        first, second: float64 (N,), of any size: Hu's moments of gray pictures go down to 1e-24.
+
+    Returns:
+        float64 (N,), second less first; 0 where that is at most 1e-12 of the larger one.
+    """
+    difference = second - first
+    size = np.maximum(np.abs(first), np.abs(second))
+    return np.where(np.abs(difference) <= ROUNDING * size, 0.0, difference)
 
 
 def mean_interval(value: FloatArray, slot: IntArray | None = None, block: int | None = None) -> MeanInterval | None:
@@ -94,7 +110,7 @@ def block_spread(value: FloatArray, block: int) -> float:
     count = len(value)
     series = value - value.mean()
     # What rounding leaves of equal values is no spread.
-    if np.abs(series).max() <= 1e-12 * max(1.0, float(np.abs(value).max())):
+    if np.abs(series).max() <= ROUNDING * float(np.abs(value).max()):
         return 0.0
     summed = np.concatenate([[0.0], np.cumsum(np.concatenate([series, series]))])
     whole, rest = divmod(count, block)

@@ -19,7 +19,7 @@ import numpy as np
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FloatArray
 from simjudge.objects.all_objects import with_all_objects
-from simjudge.objects.block_bootstrap import SIGNIFICANCE, holm, mean_interval
+from simjudge.objects.block_bootstrap import SIGNIFICANCE, differences, holm, mean_interval
 from simjudge.objects.common_times import common_times
 from simjudge.objects.compared_series import ComparedSeries, Floor, SeriesComparison
 from simjudge.objects.series import Series
@@ -114,7 +114,7 @@ def _compare(real: Series, virtual: Series, again: Series | None, shift_limit: f
         b,
         unpaired=(len(real) - len(common), len(virtual) - len(common)),
         missing=tuple(int(np.count_nonzero(each)) for each in (no_a & ~no_b, no_b & ~no_a, no_a & no_b)),  # type: ignore[arg-type]
-        difference=mean_interval(b - a, common.real),
+        difference=mean_interval(differences(a, b), common.real),
         floor=_floor(real, again),
         shift=time_shift((real.time, real.value), (virtual.time, virtual.value), shift_limit),
     )
@@ -124,7 +124,7 @@ def _floor(real: Series, again: Series | None) -> Floor:
     """Real against another real recording; where that shares no value with it, against its own other half."""
     if again is not None:
         common = common_times(real.time, again.time)
-        found = again.value[common.virtual] - real.value[common.real]
+        found = differences(real.value[common.real], again.value[common.virtual])
         if not np.isnan(found).all():
             return Floor(real.time[common.real], found, mean_interval(found, common.real), AGAIN)
     found = halves_difference(real.time, real.value)

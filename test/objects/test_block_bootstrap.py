@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simjudge.objects.block_bootstrap import block_spread, holm, mean_interval
+from simjudge.objects.block_bootstrap import block_spread, differences, holm, mean_interval
 
 
 def autoregressive(count, coefficient, rng):
@@ -54,6 +54,17 @@ def test_the_spread_of_blocks_is_that_of_drawn_blocks(count, block):
 def test_equal_values_have_no_spread(value, low, high, p):
     found = mean_interval(value)
     assert (found.low, found.high, found.p) == (low, high, p)
+
+
+@pytest.mark.parametrize("size", [1e-24, 1.0, 1e12])
+def test_small_numbers_have_a_spread_like_large_ones(size):
+    first, second = np.random.default_rng(6).normal(0, 1, (2, 40)) + 5
+    found, scaled = (mean_interval(differences(first * k, second * k), block=1) for k in (1.0, size))
+    assert (scaled.mean, scaled.low, scaled.high) == pytest.approx(np.array([found.mean, found.low, found.high]) * size)
+    assert scaled.p == pytest.approx(found.p)
+    # What rounding leaves between equal values is no difference.
+    rounded = mean_interval(differences(first * size, first * size * (1 + 1e-15)), block=1)
+    assert (rounded.mean, rounded.p) == (0, 1)
 
 
 def test_frames_without_a_value_are_left_out():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -13,7 +13,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
 from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.lidar_truth import NO_SUBJECT, TrueCuboids
@@ -73,12 +73,14 @@ class LidarSide(ShortRepr):
         time: float64 (C,), seconds, of each cloud.
         poses: of its scans; None where not known.
         truth: its true cuboids.
+        predictions: cuboids that were found in its clouds earlier; None: the detector's.
     """
 
     clouds: CloudSet
     time: FloatArray
     poses: ScanPoses | None
     truth: TrueCuboids
+    predictions: CloudPredictions | None = None
 
 
 def measure_scans(
@@ -114,7 +116,11 @@ def measure_scans(
         for place, index in enumerate(order.tolist()):
             rows = np.flatnonzero(truth.boxes.cloud == index)
             rows = rows[np.linalg.norm(truth.boxes.centre[rows], axis=1) <= detector.farthest]
-            scan = _measure_scan(clouds[index], truth.boxes, rows, travel[index], detector, settings)
+            cloud = clouds[index]
+            found = detect_cloud_cuboids(cloud, detector)
+            if side.predictions is not None:
+                found = replace(found, cuboids=_of_cloud(side.predictions, index))
+            scan = _measure_scan(cloud, found, truth.boxes, rows, travel[index], settings)
             if not scan.points:
                 losses.add(EMPTY, f"{clouds.name}: {clouds.cloud_name[index]}")
             elif not scan.has_ground:
@@ -162,12 +168,17 @@ class _Scan(ShortRepr):
     objects: dict[str, FloatArray]
 
 
+def _of_cloud(predictions: CloudPredictions, index: int) -> CloudPredictions:
+    """The predictions of one cloud."""
+    rows = predictions.cloud == index
+    return replace(predictions, **{name: column[rows] for name, column in vars(predictions).items()})
+
+
 def _measure_scan(
-    cloud: Cloud, boxes: CloudBoxes, rows: IntArray, travel: FloatArray, detector: LidarCuboidFile,
+    cloud: Cloud, found: CloudObjects, boxes: CloudBoxes, rows: IntArray, travel: FloatArray,
     settings: LidarObjectSettings,
 ) -> _Scan:  # fmt: skip
     held = lidar_points(cloud.table, cloud.where)
-    found = detect_cloud_cuboids(cloud, detector)
     # What the lidar's own car returns belongs to nothing.
     kept = ~found.own[held.seen]
     all_points = held.stored[kept].astype(np.float64)

@@ -122,7 +122,8 @@ def lidar_objects(
     kind, truth = _truth((real, virtual), poses, chosen, detector, log)
     if kind != NO_TRUTH and not truth[0].names:
         log(f"note: {real.name} and {virtual.name} have no cuboid in common ({kind}): whole scans are compared alone")
-    sides = [LidarSide(clouds, scan_times(clouds), scans, cuboids)
+    predicted = _predicted(real, virtual, chosen, log)
+    sides = [LidarSide(clouds, scan_times(clouds), scans, cuboids, clouds.predictions if predicted else None)
              for clouds, scans, cuboids in zip((real, virtual), poses, truth, strict=True)]  # fmt: skip
     measured = [measure_scans(side, detector, chosen, lost, progress) for side in sides]
     series = _series(measured[0], measured[1])
@@ -132,6 +133,19 @@ def lidar_objects(
         lost.extend(pair.losses)
     tables = range_tables(measured[0], measured[1], chosen.range_bins)
     return LidarObjects(series[0], series[1], tables, kind, truth[0].names, pair)
+
+
+def _predicted(real: CloudSet, virtual: CloudSet, settings: LidarObjectSettings, log: Log) -> bool:
+    """Whether found cuboids are those that the sets hold: a detector ran on all clouds of both."""
+    held = [clouds.predicted is not None and bool(clouds.predicted.all()) for clouds in (real, virtual)]
+    if settings.cuboid_file is not None or not any(held):
+        return False
+    if not all(held):
+        lacking = virtual.name if held[0] else real.name
+        log(f"note: {lacking} holds no found cuboids for all its clouds: cuboids of both are found by lidar_cuboids")
+        return False
+    log("note: found cuboids are those that the sets hold; --cuboid-file finds them anew")
+    return True
 
 
 def _poses(clouds: CloudSet, settings: LidarObjectSettings, losses: Losses, log: Log) -> ScanPoses | None:

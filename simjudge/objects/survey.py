@@ -73,14 +73,23 @@ def merged_points(clouds: CloudSet, scans: ScanPoses, reach: float) -> FloatArra
         (N, 3), metres.
     """
     kept = np.empty((0, 3))
+    waiting: list[FloatArray] = []
     for index, pose in zip(scans.index.tolist(), scans.poses, strict=True):
         cloud = clouds[index]
         points = lidar_points(cloud.table, cloud.where).stored.astype(np.float64)
         near = points[np.linalg.norm(points, axis=1) <= reach]
-        joined = np.concatenate([kept, pose.to_world(near)])
-        _, first = np.unique(np.floor(joined / VOXEL).astype(np.int64), axis=0, return_index=True)
-        kept = joined[np.sort(first)]
-    return kept
+        waiting.append(_one_a_voxel(pose.to_world(near)))
+        # Not after each scan: that would go through all points each time.
+        if sum(map(len, waiting)) > len(kept):
+            kept = _one_a_voxel(np.concatenate([kept, *waiting]))
+            waiting.clear()
+    return _one_a_voxel(np.concatenate([kept, *waiting]))
+
+
+def _one_a_voxel(points: FloatArray) -> FloatArray:
+    """The first point of each voxel, in order."""
+    _, first = np.unique(np.floor(points / VOXEL).astype(np.int64), axis=0, return_index=True)
+    return points[np.sort(first)]
 
 
 def outliers(points: FloatArray) -> BoolArray:

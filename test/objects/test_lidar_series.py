@@ -8,7 +8,7 @@ import pytest
 from cloud_samples import cloud_set, table
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.data.clouds.cloud_set import CloudBoxes
+from simjudge.data.clouds.cloud_set import CloudBoxes, CloudPredictions
 from simjudge.data.sets import read_clouds
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_measurements import OBJECT_METRICS
@@ -91,6 +91,26 @@ def test_series_are_those_of_the_objects():
     for side, other in ((real, found.real), (virtual, found.virtual)):
         assert [(s.metric, s.subject) for s in side] == [(s.metric, s.subject) for s in other]
     assert found.maps is None
+
+
+def test_cuboids_of_another_detector_are_taken_where_both_sets_hold_them():
+    def with_predictions(clouds, length):
+        boxes = clouds.boxes
+        size = boxes.size * (length, 1, 1)
+        found = CloudPredictions(
+            boxes.cloud, boxes.class_id, boxes.instance, boxes.centre, boxes.orientation, size, np.ones(6),
+            np.full(6, -1),
+        )  # fmt: skip
+        return replace(clouds, predictions=found, predicted=np.ones(3, bool))
+
+    pair = with_predictions(drive("real"), 3.0), with_predictions(drive("virtual", seed=1), 4.0)
+    said = []
+    sides = lidar_series(*pair, log=said.append)
+    assert [{v for s in side if s.metric == "length" for v in s.value} for side in sides] == [{3.0}, {4.0}]
+    assert any("that the sets hold" in line for line in said)
+    real, _ = lidar_series(pair[0], drive("virtual", seed=1), log=said.append)
+    assert next(s.value for s in real if s.metric == "length") == pytest.approx([1.0] * 3, abs=0.12)
+    assert "virtual holds no found cuboids" in said[-1]
 
 
 def test_no_object_in_common_is_said():

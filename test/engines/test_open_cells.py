@@ -94,6 +94,7 @@ def test_pictures_stay_the_same(mitsuba_light, monkeypatch):
         return found[-1]
 
     monkeypatch.setattr("simjudge.engines.default.light.find_open_cells", find_and_keep)
+    monkeypatch.setattr("simjudge.engines.default.light._WORTH_JUDGING", 64 * 48 * 4)
     light = mitsuba_light(whole)
     pictures = [[light.render(lens, [state], 4) for _ in range(5)] for state in states]
     light.close()

@@ -28,8 +28,11 @@ _PART = 1 << 14
 """Pixels whose rays a lens computes at once."""
 _UNIT = 1e-3
 """A unit vector's length may be off by this much."""
-_STILL = 3
-"""Image, since something has moved that seldom does, before which it is found where lamps are surely in sight."""
+_WORTH_JUDGING = 1 << 23
+"""Rays, since something has moved that seldom does, after which it is found where lamps are surely in sight.
+
+By then about as much time would have been saved as finding it takes: whatever comes, little is lost.
+"""
 _BUNDLES = 12
 """Sets of rays that are kept."""
 
@@ -69,7 +72,7 @@ class Light:
         self._stands = [
             not moves and part.surface.refractive_index is None for moves, (_, part) in zip(moving, parts, strict=True)
         ]
-        self._lamps, self._still_images = packed.lamps[: packed.lamp_count, :4], 0
+        self._lamps, self._rays_since_move, self._judged = packed.lamps[: packed.lamp_count, :4], 0, False
         self._integrator = Integrator(self._tracer, packed)
         self._tracer.move({}, self._rotations, self._positions)
         self._integrator.set_rotations(self._rotations)
@@ -101,6 +104,7 @@ class Light:
         for number, scene_state in enumerate(scene_states):
             self._place(scene_state.bodies)
             self._judge_cells()
+            self._rays_since_move += lens.size[0] * lens.size[1] * n * n // len(scene_states)
             view = _view(lens, scene_state.camera, n)
             dealt = _dealt(n * n, len(scene_states), number)
             rays = self._rays_of(lens, n, dealt)
@@ -188,13 +192,14 @@ class Light:
             self._tracer.move(moved, self._rotations, self._positions)
             self._integrator.set_rotations(self._rotations)
         if any(self._stands[index] for index in moved):
-            self._still_images = 0
+            self._rays_since_move, self._judged = 0, False
             self._integrator.set_open_cells(NO_CELLS)
 
     def _judge_cells(self) -> None:
-        """Find where lamps are surely in sight, once things stand for some images: it takes as long as a few."""
-        self._still_images += 1
-        if self._still_images == _STILL and len(self._lamps) and self._tracer.knows_open_ways:
+        """Find where lamps are surely in sight, once things have stood for long."""
+        worth = self._rays_since_move > _WORTH_JUDGING and len(self._lamps) and self._tracer.knows_open_ways
+        if worth and not self._judged:
+            self._judged = True
             standing = [
                 world_vertices(thing, at)[thing.mesh.faces]
                 for thing, at, stands in zip(self._things, self._at, self._stands, strict=True)

@@ -56,6 +56,7 @@ class SensorWatch:
             "sensor_msgs/msg/Imu": self._imu,
             "sensor_msgs/msg/NavSatFix": self._fix,
             "simjudge_msgs/msg/LabelledBoxArray": self._boxes,
+            "simjudge_msgs/msg/DetectedBoxArray": self._boxes,
         }
         declared_subscription(node, "/tf_static", self._transforms)
         node.create_timer(_LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))

@@ -191,6 +191,7 @@ WATCHED_SENSORS = tuple(
     for topic, kind, purpose, depth in (
         *((each.topic, each.type, each.purpose, each.depth) for each in RIDING_SENSORS if "mag" not in each.topic),
         *((each.topic, each.type, each.purpose, each.depth) for each in _BESIDE_SENSORS[:2]),
+        ("scan/points/cuboids", "simjudge_msgs/msg/DetectedBoxArray", "3-D boxes that a detector found", 10),
     )
 )
 """What watch_node looks for: every topic of these types but the truth beside another, as its publisher offers it."""

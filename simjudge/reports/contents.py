@@ -26,6 +26,7 @@ from simjudge.data.sets import find_format, image_topics, read_clouds, read_set
 from simjudge.perception.loading import load_detector
 from simjudge.reports.result_tables import comparison_table
 from simjudge.results.result_fields import read_result
+from simjudge.sensors.cloud_series import read_boxes, read_found_boxes
 
 _DETECTOR_SUFFIXES = (".onnx", ".pt")
 
@@ -130,13 +131,15 @@ def _clouds(path: Path, kind: str, image_topic: str | None) -> Contents:
         ids, counts = np.unique(clouds.boxes.class_id, return_counts=True)
         rows = [[clouds.class_names.get(i, str(i)), str(n)] for i, n in zip(ids.tolist(), counts.tolist(), strict=True)]
         blocks.append(SummaryTable(["class", "boxes"], rows))
+    if clouds.predictions is not None and clouds.predicted is not None:
+        blocks.append(("detected", f"{int(clouds.predicted.sum())} clouds, {len(clouds.predictions)} boxes in space"))
     if clouds.frames is not None:
         blocks += _frames_summary(clouds.frames).blocks
         losses.extend(clouds.frames.losses)
     return Contents(path, kind, Summary(str(path), f"{kind}, {len(clouds)} clouds", blocks), clouds, notes, losses)
 
 
-def _recorded_clouds(path: Path) -> tuple[list[SummaryTable], list[str], Losses, Losses]:
+def _recorded_clouds(path: Path) -> tuple[list[Any], list[str], Losses, Losses]:
     """What the clouds of a recording hold, what of them cannot be used, and what of the recording cannot be read."""
     recording, losses = Recording(path), Losses()
     summaries = {topic: CloudSummary(topic, losses) for topic in cloud_topics(recording)}
@@ -145,7 +148,18 @@ def _recorded_clouds(path: Path) -> tuple[list[SummaryTable], list[str], Losses,
     for cloud in recorded_clouds(recording, set(summaries), losses):
         summaries[cloud.topic].add(cloud.table, cloud.stamp, cloud.where)
     table, notes = cloud_table(summaries.values())
-    return [table], notes, losses, recording.losses
+    blocks: list[Any] = [table]
+    for topic in summaries:
+        for what, read in (("labelled", read_boxes), ("detected", read_found_boxes)):
+            try:
+                boxes = read(recording, topic, losses)
+            except SimjudgeError as error:
+                notes.append(str(error))
+                continue
+            if boxes:
+                count = sum(map(len, boxes.values()))
+                blocks.append((what, f"{len(boxes)} clouds of {topic}, {count} boxes in space"))
+    return blocks, notes, losses, recording.losses
 
 
 def _frames_summary(frames: FrameSet, kind: str = "data set") -> Summary:

@@ -25,6 +25,7 @@ from simjudge.sensors.cloud_series import (
     measured_cloud_topics,
     read_boxes,
     read_cloud_series,
+    read_found_boxes,
     read_static_transforms,
 )
 from simjudge.sensors.gps_recording import FIX, GpsTrack, read_gps
@@ -41,12 +42,14 @@ class RecordedLidar(ShortRepr):
     Attributes:
         clouds: what it measured.
         boxes: the labelled boxes by stamp, nanoseconds.
+        found: the boxes that a detector found, likewise.
         body: the frame that its points are drawn in: that of the car where the recording says how it is mounted.
         mount: pose of the points' frame in `body`.
     """
 
     clouds: CloudSeries
     boxes: dict[int, RecordedBoxes]
+    found: dict[int, RecordedBoxes]
     body: str
     mount: Pose
 
@@ -135,7 +138,9 @@ class _Reader:
             if not len(clouds):
                 return
             boxes: dict[int, RecordedBoxes] = {}
-            self.out.lidars.append(RecordedLidar(clouds, boxes, *tree.static_mount(clouds.frame)))
+            found: dict[int, RecordedBoxes] = {}
+            self.out.lidars.append(RecordedLidar(clouds, boxes, found, *tree.static_mount(clouds.frame)))
+            found.update(read_found_boxes(self.recording, topic, losses))
             boxes.update(read_boxes(self.recording, topic, losses))
 
     def read_camera(self, image_topic: str | None) -> None:

@@ -163,6 +163,7 @@ def _nearest(stamps: IntArray, time: int) -> int:
 def _class_colours(held: RecordedSensors) -> dict[str, Rgb]:
     """The colours of all classes on the page."""
     names = {name for lidar in held.lidars for boxes in lidar.boxes.values() for name in _class_names(boxes)}
+    names |= {name for lidar in held.lidars for boxes in lidar.found.values() for name in _found_names(boxes)}
     if held.frames is not None:
         names |= {held.frames.class_name(each) for each in np.unique(held.frames.objects.class_id).tolist()}
     return class_colours(names)
@@ -173,14 +174,21 @@ def _class_names(boxes: RecordedBoxes) -> list[str]:
     return [name or str(class_id) for name, class_id in pairs]
 
 
+def _found_names(boxes: RecordedBoxes) -> list[str]:
+    """What a detector found has a colour of its own beside what is labelled so."""
+    return [f"{name}, found" for name in _class_names(boxes)]
+
+
 def _instant(lidar: RecordedLidar, row: int, points: FloatArray, page: _PageScale) -> Instant:
     clouds = lidar.clouds
     stamp = int(clouds.stamp[row])
-    boxes = lidar.boxes.get(stamp)
     corners, names = np.empty((0, 8, 3)), []
-    if boxes is not None:
-        corners = lidar.mount.to_world(box_corners(boxes.centre, boxes.rotation, boxes.size))
-        names = _class_names(boxes)
+    for held, name_boxes in ((lidar.found, _found_names), (lidar.boxes, _class_names)):
+        boxes = held.get(stamp)
+        if boxes is not None:
+            placed = lidar.mount.to_world(box_corners(boxes.centre, boxes.rotation, boxes.size))
+            corners = np.concatenate([corners, placed.reshape(-1, 8, 3)])
+            names += name_boxes(boxes)
     colours = np.array([page.colours[name] for name in names]).reshape(-1, 3)
     drawn = cloud_pictures(points, corners, colours, scale=page.scale)
     seconds = (stamp - page.begin) / SECOND

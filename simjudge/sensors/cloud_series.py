@@ -15,6 +15,7 @@ from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.data.rosbag2.cloud_reading import cloud_boxes_topic
+from simjudge.data.rosbag2.detected_boxes import detected_boxes_topic
 from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.recorded_clouds import TRUTH, cloud_topics
 from simjudge.data.rosbag2.recorded_poses import (
@@ -31,7 +32,7 @@ from simjudge.geometry.transforms import TransformTree
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordedBoxes(ShortRepr):
-    """K labelled 3-D boxes of one cloud, in its frame.
+    """K 3-D boxes of one cloud, labelled or found, in its frame.
 
     Attributes:
         class_id: int64 (K,).
@@ -175,7 +176,25 @@ def read_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, Re
     Raises:
         SimjudgeError: there are several topics of the second kind.
     """
-    name = cloud_boxes_topic(recording, topic)
+    return _boxes_by_stamp(recording, cloud_boxes_topic(recording, topic), losses)
+
+
+def read_found_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, RecordedBoxes]:
+    """Read the boxes that a detector found in a topic of clouds: TOPIC/cuboids.
+
+    Args:
+        recording: open for reading.
+        topic: of the clouds.
+        losses: takes the messages that cannot be decoded.
+
+    Returns:
+        Boxes by stamp, nanoseconds; nothing where no detector has run.
+    """
+    return _boxes_by_stamp(recording, detected_boxes_topic(recording, topic), losses)
+
+
+def _boxes_by_stamp(recording: Recording, name: str, losses: Losses) -> dict[int, RecordedBoxes]:
+    """The boxes of a topic; nothing for no topic."""
     if not name:
         return {}
     out = {}
@@ -191,7 +210,8 @@ def boxes_of_message(message: Any) -> RecordedBoxes:
     """The boxes of a message, without those whose numbers are not finite or that have no turn.
 
     Args:
-        message: a simjudge_msgs/LabelledBoxArray or a vision_msgs/Detection3DArray, of a recording or of a topic.
+        message: a simjudge_msgs/LabelledBoxArray or DetectedBoxArray, or a vision_msgs/Detection3DArray, of a recording
+            or of a topic.
     """
     if hasattr(message, "boxes"):
         kinds = [(int(each.class_id), str(each.class_name)) for each in message.boxes]

@@ -7,13 +7,19 @@ from pathlib import Path
 from simjudge.capture.replaying import replay
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.driving.drive import drive
+from simjudge.reports.object_comparison import compare_objects
 from simjudge.reports.study_page import write_study_page
 from simjudge.studies.krc_findings import find_krc
 from simjudge.studies.study_file import DEFAULT_SIZE, read_study
 from simjudge.studies.study_run import StudyResult, run_steps
 from simjudge.studies.study_steps import Verb
 
-VERBS = {"drive": Verb(drive, ".mcap"), "replay": Verb(replay, ".mcap"), "krc_findings": Verb(find_krc, "")}
+VERBS = {
+    "drive": Verb(drive, ".mcap"),
+    "replay": Verb(replay, ".mcap"),
+    "objects": Verb(compare_objects, ""),
+    "krc_findings": Verb(find_krc, ""),
+}
 """What steps can do, by their names in a study's file."""
 PAGE = "index.html"
 
@@ -30,7 +36,7 @@ def run_study(
 
     Args:
         study: a study's file, or the name of one that comes with simjudge.
-        out: the folder of what its steps make, and of the page, index.html.
+        out: the folder of what its steps make, and of the pages: index.html, and one a comparison by objects.
         size: one of the study's sizes.
         log: receives lines that a person should read.
         progress: opens a progress bar.
@@ -43,5 +49,5 @@ def run_study(
         SimjudgeError: the file is damaged, or a step failed.
     """
     result = run_steps(read_study(study, VERBS, size), Path(out), VERBS, log=log, progress=progress)
-    write_study_page(result, result.folder / PAGE)
+    write_study_page(result, result.folder / PAGE, log)
     return result

@@ -12,11 +12,16 @@ import numpy as np
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import encode_jpeg
+from simjudge.core.progress import Log, no_log
 from simjudge.core.version import version
 from simjudge.data.sets import read_set
+from simjudge.reports.object_page import report_objects
+from simjudge.reports.object_sentences import fact_lines, headline, lead
 from simjudge.reports.page_templates import load_template
+from simjudge.reports.report_settings import ReportSettings
+from simjudge.results.object_result import is_object_result, load_object_result
 from simjudge.studies.study_findings import Finding
-from simjudge.studies.study_run import StudyResult
+from simjudge.studies.study_run import StepRecord, StudyResult
 
 _INSTANTS = (0.12, 0.35, 0.6, 0.85)
 """Shares of a recording at which the page shows a picture."""
@@ -52,12 +57,32 @@ class FindingsView:
     maps: list[tuple[str, str]]
 
 
-def write_study_page(result: StudyResult, out: Path) -> None:
+@dataclass(frozen=True)
+class ComparedView:
+    """A comparison by objects.
+
+    Attributes:
+        name: of the step.
+        page: name of its own page, beside this one.
+        headline: the verdict in a few words.
+        lead: the verdict in sentences.
+        facts: lines about whole recordings.
+    """
+
+    name: str
+    page: str
+    headline: str
+    lead: str
+    facts: list[str]
+
+
+def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
     """Write the page.
 
     Args:
         result: the study that was run.
-        out: the page; an earlier one is replaced.
+        out: the page; an earlier one is replaced. Pages of comparisons by objects come beside it.
+        log: receives a line for every other file that was written.
 
     Raises:
         SimjudgeError: what a step has made cannot be read.
@@ -68,12 +93,21 @@ def write_study_page(result: StudyResult, out: Path) -> None:
     page = load_template("study.html").render(
         study=result.study,
         found=found,
+        compared=[_compared(each, out.parent, log) for each in result.steps if is_object_result(each.path)],
         rows=list(_rows(sets)),
         steps=result.steps,
         version=version(),
     )
     with atomic_file(out) as temporary:
         temporary.write_text(page, encoding="utf-8")
+
+
+def _compared(step: StepRecord, folder: Path, log: Log) -> ComparedView:
+    """Write the page of a comparison by objects, unless it is newer than the result, and say what it shows."""
+    page, saved = folder / f"{step.name}.html", load_object_result(step.path)
+    if not (step.kept and page.is_file()):
+        report_objects(step.path, page, ReportSettings(title=step.name.replace("_", " ")), log)
+    return ComparedView(step.name.replace("_", " "), page.name, headline(saved), lead(saved), fact_lines(saved))
 
 
 def _rows(sets: dict[str, FrameSet]) -> Iterator[PictureRow]:

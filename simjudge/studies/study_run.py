@@ -100,7 +100,7 @@ def run_steps(
             if record is None:
                 _clear(path, step)
                 begin = time.monotonic()
-                losses = tuple(do_step(verbs[step.verb], _arguments(step, done), path, log, progress).lines())
+                losses = do_step(verbs[step.verb], _arguments(step, done), path, log, progress)
                 record = StepRecord(step.name, step.verb, path, time.monotonic() - begin, losses=losses)
                 _keep(record, digests[step.name])
         except SimjudgeError as error:

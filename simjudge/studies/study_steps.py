@@ -49,7 +49,7 @@ Verbs = Mapping[str, Verb]
 """By their names in a study's file."""
 
 
-def do_step(verb: Verb, arguments: dict[str, Any], out: Path, log: Log, progress: ProgressBar) -> Losses:
+def do_step(verb: Verb, arguments: dict[str, Any], out: Path, log: Log, progress: ProgressBar) -> tuple[str, ...]:
     """Do what a step says.
 
     Args:
@@ -60,7 +60,7 @@ def do_step(verb: Verb, arguments: dict[str, Any], out: Path, log: Log, progress
         progress: opens a progress bar.
 
     Returns:
-        What was left out.
+        What was left out, a line a kind.
 
     Raises:
         SimjudgeError: it cannot be done, or a drive did not come to the end that was asked for.
@@ -69,5 +69,5 @@ def do_step(verb: Verb, arguments: dict[str, Any], out: Path, log: Log, progress
     outcome = getattr(result, "outcome", None)
     if outcome is not None and not (outcome.finished or ("limit" in arguments and outcome.timed_out)):
         raise SimjudgeError(f"the drive did not finish: {outcome.reason} after {outcome.distance:.1f} m")
-    losses = getattr(result, "losses", None)
-    return losses if isinstance(losses, Losses) else Losses()
+    losses = getattr(result, "losses", ())
+    return tuple(losses.lines() if isinstance(losses, Losses) else losses)

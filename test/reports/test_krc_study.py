@@ -1,5 +1,6 @@
 """The KRC experiment from its drive to its page, in a tiny size: small pictures, few beams, two seconds."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,12 @@ def test_from_the_drive_to_the_page(tmp_path):
     clouds = [read_clouds(out / f"{name}.mcap") for name in ("real", "ideal", "physical")]
     assert all(each.stamp.tolist() == clouds[0].stamp.tolist() for each in clouds)
     assert all(len(each.poses) == len(each.stamp) for each in clouds)
+    for name in ("objects_ideal", "objects_physical"):
+        assert f'href="{name}.html"' in page
+        rows = json.loads((out / name / "objects.json").read_text())["rows"]
+        assert {"box height", "piqe"} <= {row["metric"] for row in rows}
+        assert any(row["subject"].startswith("orange barrier") for row in rows)
+        assert (out / f"{name}.html").stat().st_size > 10_000
     before = {path: path.stat().st_mtime_ns for path in out.glob("*.mcap")}
     again = CliRunner().invoke(app, ["study", "run", str(file), "--out", str(out)])
     assert again.exit_code == done.exit_code

@@ -59,6 +59,8 @@ def drive(
         show_default="180 a lap",
         help="End the drive after this many simulated seconds; to end so is then no failure.",
     ),
+    min_size: float = typer.Option(5.0, min=0, metavar="PX", help="Smaller things are not labelled."),
+    min_visible: float = typer.Option(0.25, min=0, max=1, help="Things seen by a smaller share are not labelled."),
     engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
     names: bool = list_option(),
 ) -> None:
@@ -85,6 +87,8 @@ def drive(
         speed=speed,
         laps=laps,
         limit=limit,
+        min_size=min_size,
+        min_visible=min_visible,
         engine=engine,
         log=print_note,
         progress=progress,

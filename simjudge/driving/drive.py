@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,7 @@ class DriveOptions:
             DEFAULT_LIDAR where the car drives by lidar.
         driver: who drives, one of `simjudge.driving.driver_kinds.DRIVERS`.
         speed: that driver straight holds, m/s; None for 5, or half of what the car can do.
+        labelling: which things are labelled in the frames.
     """
 
     scene: str | Path
@@ -85,6 +86,7 @@ class DriveOptions:
     sensors: str | Path | None = None
     driver: str = CONES
     speed: float | None = None
+    labelling: Labelling = field(default_factory=Labelling)
 
     def __post_init__(self) -> None:
         """Check who drives, and give who drives by lidar one."""
@@ -155,6 +157,8 @@ def drive(  # noqa: PLR0913 - the options of the command
     speed: float | None = None,
     laps: int | None = None,
     limit: float | None = None,
+    min_size: float = Labelling.min_size,
+    min_visible: float = Labelling.min_visible,
     engine: str = "default",
     log: Log = no_log,
     progress: ProgressBar = no_progress,
@@ -179,6 +183,8 @@ def drive(  # noqa: PLR0913 - the options of the command
         speed: that driver straight holds, m/s; None for 5, or half of what the car can do.
         laps: of a closed course, after which the drive is finished; None for 1, by hand for no end.
         limit: the drive ends after this many simulated seconds; None for `DEFAULT_LIMIT` a lap, by hand for no end.
+        min_size: smaller things are not labelled, pixels.
+        min_visible: things of which a smaller share can be seen are not labelled, 0 to 1.
         engine: "default" or "chrono".
         log: receives lines that a person should read.
         progress: opens a progress bar.
@@ -196,8 +202,9 @@ def drive(  # noqa: PLR0913 - the options of the command
         for line in describe_unfinished(target.parent):
             log(line)
     options = DriveOptions(
-        scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score, sensors, driver, speed
-    )
+        scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score, sensors, driver, speed,
+        Labelling(min_size, min_visible),
+    )  # fmt: skip
     loop = make_closed_loop(options, drive_limits(driver, laps, limit))
     about = describe_drive(options, loop)
     begin = time.monotonic()
@@ -286,7 +293,7 @@ def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -
     return ClosedLoop(
         setup.vehicle,
         cameras,
-        {each.name: Capture(engine, each.camera, Labelling(), each.noise_seed(options.seed)) for each in cameras},
+        {each.name: Capture(engine, each.camera, options.labelling, each.noise_seed(options.seed)) for each in cameras},
         pilot,
         limits,
         frames=options.images or pilot.needs_frames,
@@ -388,6 +395,7 @@ def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
         "sensors": {"file": str(options.sensors or ""), "sha256": hash_value(loop.sensors)},
         "driver": options.driver,
         "speed": options.speed,
+        "labels": {"min_size": options.labelling.min_size, "min_visible": options.labelling.min_visible},
         "laps": loop.limits.laps,
     }
     if [each.name for each in loop.cameras] != [CAMERA]:

@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
 from typer.testing import CliRunner
@@ -98,3 +99,13 @@ def test_what_cannot_be_is_one_line(tmp_path, options, code, words):
     assert done.returncode == code
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("size", "more"), [("12", False), ("1", True)])
+def test_smaller_things_are_labelled_where_asked(tmp_path, size, more):
+    out = tmp_path / "drive.mcap"
+    done = run(tmp_path, "--min-size", size, "--min-visible", "0", "--rate", "2", "--limit", "1", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    box = read_set(out).objects.box
+    assert len(box)
+    assert (np.min(box[:, 2:] - box[:, :2]) < 12) == more

@@ -23,7 +23,7 @@ FOLDER = find_file("krc", STUDY).parent
 def tiny_study(folder):
     """The shipped study with cameras of 160 x 90, lidars of 450 columns, and two seconds."""
     content = yaml.safe_load((FOLDER / "krc.yaml").read_text())
-    content["sizes"] = {"small": {"rate": 4, "seconds": 3, "part": 2}}
+    content["sizes"] = {"small": {"rate": 4, "seconds": 2, "part": 1}}
     for name in ("objects_ideal", "objects_physical"):
         del content["steps"][name]["objects"]["pole_class"]  # none is near within two seconds
     (folder / "krc").mkdir()

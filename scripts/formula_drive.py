@@ -52,6 +52,8 @@ _COLUMNS = ("x", "y", "z", "intensity", "stamp")
 CLASSES = {"blue_cone": 1, "yellow_cone": 2, "orange_cone": 3, "large_orange_cone": 4}
 CONE_HEIGHT, CONE_WIDTH = 0.325, 0.228
 """Metres: the small cones of Formula Student (its rules, "cones")."""
+PLATE = 0.03
+"""Metres: the height of a cone's plate."""
 _GROUND = LidarCuboidFile(
     farthest=20.0, own=OwnCarFields(distance=3.0), ground=GroundFields(distance=0.05, slope=10.0, trials=300)
 )
@@ -336,7 +338,9 @@ background: 0.8
 ambient: 0.45
 kinds:
   "1":
-    cone: {{radius: {CONE_WIDTH / 2}, height: {CONE_HEIGHT}, top: 0.02}}
+    parts: # a square plate and a slender cone, as wide at each height as the scans of 2 to 6 m show them
+      - {{box: [{CONE_WIDTH}, {CONE_WIDTH}, {PLATE}], at: [0, 0, {PLATE / 2}]}}
+      - {{cone: {{radius: 0.075, height: {CONE_HEIGHT - PLATE:.3f}, top: 0.027}}, at: [0, 0, {PLATE}]}}
     surface: {{colour: "#1650c8"}}
     class: blue_cone
   "2": {{kind: "1", surface: {{colour: "#f2d000"}}, class: yellow_cone}}

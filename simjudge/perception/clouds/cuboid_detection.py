@@ -18,6 +18,7 @@ from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile, OwnCarFi
 from simjudge.perception.clouds.euclidean_clusters import euclidean_clusters
 from simjudge.perception.clouds.ground_plane import fit_ground_plane
 from simjudge.perception.clouds.heights import extents, nearest_z
+from simjudge.perception.clouds.hidden_sides import lengthen_rectangles
 from simjudge.perception.clouds.l_shapes import fit_l_shapes
 from simjudge.perception.clouds.normals import nearest_normals, ring_normals
 from simjudge.perception.clouds.patchwork import patchwork_ground
@@ -213,6 +214,8 @@ def _fit_cuboids(
         np.ascontiguousarray(points[order, :2]), start,
         criterion=how.criterion, step_deg=how.step, nearest=how.nearest, side=how.side,
     )  # fmt: skip
+    if how.least_size is not None:
+        fitted = lengthen_rectangles(fitted, how.least_size)
     low, high = extents(points[:, 2], numbers, len(count))
     if how.on_ground:
         # Not up to it: what lies below the ground nearby keeps its points inside.

@@ -94,6 +94,9 @@ class CuboidFields(Fields):
     """Closeness: points nearer to a side than this count alike, metres."""
     side: Metres = 0.2
     """The score is the share of the points that are so near to one of the two sides that are seen, metres."""
+    least_size: Annotated[tuple[float, float], Vector("longer shorter", ge=0)] | None = None
+    """Sides seen from above that are shorter than this grow away from the lidar, metres: the longer and the shorter one
+    of things whose size is known, of which a lidar sees the near side."""
     max_length: Metres | None = None
     """Longer cuboids are left out, metres: walls, hedges; none are, if left out."""
     on_ground: Annotated[bool, Flag()] = True

@@ -19,15 +19,15 @@ DRIVES = ROOT / ".." / "shared" / "data" / "real_formula_drive"
 SIMJUDGE = Path(sys.executable).with_name("simjudge")
 
 
-def script(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+def script(name, folder="scripts"):
+    spec = importlib.util.spec_from_file_location(name, ROOT / folder / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
-formula, boxes = script("formula_drive"), script("overlay_boxes")
+formula, boxes, gap = script("formula_drive"), script("overlay_boxes"), script("lidar_gap", "bench")
 
 
 @pytest.fixture(scope="module")
@@ -136,3 +136,26 @@ def test_rendered_cones_lie_on_the_photographed_ones(drive, tmp_path):
     lidar = read_poses(out / "real.mcap", "/lidar/pose").trajectory
     assert len(lidar) == 58
     assert read_poses(tmp_path / "sim.mcap", "/tf", None, "camera_optical_frame").trajectory.frame_id == "map"
+
+
+@pytest.mark.slow
+def test_a_virtual_lidar_sees_the_ground_and_the_cones_as_the_real_one_does(drive, tmp_path, capsys):
+    """docs/measurements/lidar_gap.md, model B: ground to 1 %, cones beyond 4 m to a third."""
+    pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
+    out, sensor, virtual = tmp_path / "drive", tmp_path / "pandar.yaml", tmp_path / "virtual.mcap"
+    formula.make(drive, out)
+    (tmp_path / "small.yaml").write_text("size: [64, 48]\nfield_of_view: 60\nrate: 1\n")
+    replay = [SIMJUDGE, "replay", out / "scans.mcap", "--scene", out / "scene.yaml", "--cones", out / "cones.txt",
+              "--cone-kinds", "1=1,2=2,3=3,4=4", "--camera", tmp_path / "small.yaml", "--mount=0,0,0", "--sensors",
+              sensor, "--max-gap", "1.5", "--out", virtual]  # fmt: skip
+    for command in ([SIMJUDGE, "calibrate", "lidar", drive, "--rate", "20", "--out", sensor], replay):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode in {0, 3}, done.stderr
+    capsys.readouterr()
+    gap.main(out / "cones.txt", [out / "scans.mcap", virtual])
+    lines = capsys.readouterr().out.splitlines()
+    shares = {line.split()[0]: float(line.split("(")[1].rstrip(")")) for line in lines if " m  n " in line}
+    rings = {int(line.split()[1]): float(line.split()[-1]) for line in lines if line.startswith("  ring ")}
+    assert list(shares) == ["1", "4", "7", "10", "15"]
+    assert all(0.7 < shares[low] < 1.2 for low in ("4", "7", "10", "15"))
+    assert [rings[number] for number in range(2, 11)] == pytest.approx([1.0] * 9, abs=0.01)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
-from simjudge.core.class_names import normalized_name
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.data.clouds.cloud_set import CloudPredictions, CloudSet
+from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.format_support.format import Topics
 from simjudge.data.sets import find_format, read_clouds
 from simjudge.studies.compare_settings import MethodSettings
 from simjudge.studies.inputs import IN_MEMORY, InputSet
 
 if TYPE_CHECKING:
-    from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile
     from simjudge.perception.range_images.range_grid import RangeGrid
 
 CloudSource: TypeAlias = "CloudSet | Path | str"
@@ -98,50 +93,13 @@ def _detected(clouds: CloudSet, settings: MethodSettings, progress: ProgressBar)
                 f"{clouds.name}: holds no predictions; run a detector (simjudge detect, or --model lidar_cuboids)"
             )
         return clouds
-    return _with_cuboids(clouds, _cuboid_settings(settings.model), progress)
+    if settings.model.suffix not in {"", ".yaml", ".yml"}:
+        raise UsageError(
+            f"--model {settings.model}: detectors of cuboids are lidar_cuboids, or a .yaml file that says how"
+        )
+    from simjudge.perception.clouds.cloud_detection import detect_clouds  # noqa: PLC0415 - slow to import
 
-
-def _cuboid_settings(model: Path) -> LidarCuboidFile:
-    from simjudge.perception.clouds.cuboid_settings import (  # noqa: PLC0415 - slow to import
-        LIDAR_CUBOIDS,
-        LidarCuboidFile,
-        read_cuboid_settings,
-    )
-
-    if str(model) == LIDAR_CUBOIDS:
-        return LidarCuboidFile()
-    if model.suffix not in {".yaml", ".yml"}:
-        raise UsageError(f"--model {model}: detectors of cuboids are {LIDAR_CUBOIDS}, or a .yaml file that says how")
-    return read_cuboid_settings(model)
-
-
-def _with_cuboids(clouds: CloudSet, detector: LidarCuboidFile, progress: ProgressBar) -> CloudSet:
-    """The set with what the detector finds in its clouds."""
-    from simjudge.perception.clouds.cuboid_detection import detect_cloud_cuboids  # noqa: PLC0415 - slow to import
-
-    parts, losses = [], Losses()
-    losses.extend(clouds.losses)
-    predicted = np.zeros(len(clouds), np.bool_)
-    with progress(f"detecting in {clouds.name}") as advance:
-        for index in range(len(clouds)):
-            try:
-                found = detect_cloud_cuboids(clouds[index], detector).cuboids
-            except SimjudgeError as error:
-                losses.add("clouds that cannot be read", str(error))
-            else:
-                predicted[index] = True
-                parts.append(replace(found, cloud=np.full(len(found), index)))
-            advance(index + 1, len(clouds))
-    if not parts:
-        raise SimjudgeError(f"{clouds.name}: holds no cloud that can be read{losses.reason}")
-    known = {normalized_name(name): number for number, name in clouds.class_names.items()}
-    kind = known.get(normalized_name(detector.name), max(clouds.class_names, default=-1) + 1)
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])}
-    columns["class_id"] = np.full(len(columns["cloud"]), kind)
-    return replace(
-        clouds, predictions=CloudPredictions(**columns), predicted=predicted, losses=losses,
-        class_names={**clouds.class_names, kind: detector.name},
-    )  # fmt: skip
+    return detect_clouds(clouds, settings.model, progress=progress)
 
 
 def _grid(a: CloudSet, settings: MethodSettings) -> RangeGrid:

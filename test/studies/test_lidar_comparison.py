@@ -189,8 +189,9 @@ def recordings(tmp_path_factory):
 
 
 def test_on_the_command_line_with_a_report(recordings, tmp_path):
-    out = tmp_path / "out"
-    line = ["compare", *map(str, recordings), "--sensor", "lidar", "--model", "lidar_cuboids", "--out", str(out)]
+    out, detector = tmp_path / "out", tmp_path / "floating.yaml"
+    detector.write_text("detector: lidar_cuboids\nground: {method: none}\n")
+    line = ["compare", *map(str, recordings), "--sensor", "lidar", "--model", str(detector), "--out", str(out)]
     done = CliRunner().invoke(app, [*line, "--patch", "8x120", "--permutations", "20", "--bootstrap", "20"])
     assert done.exit_code == 0, done.output
     content = json.loads((out / "result.json").read_text())

@@ -38,7 +38,8 @@ class CameraObjectSettings(DetectorSettings):
         track_frames: tracks seen in fewer frames are left out.
         match_distance: distance at which two tracks are no longer alike, share of the picture's diagonal.
         frame_rate: frames a second of sets without stamps.
-        real_line, virtual_line: tables of a line in each picture; what a detector finds above it is left out.
+        real_line, virtual_line: tables of a line in each picture, or recordings that tell the horizon; what a detector
+            finds above it is left out.
         line_classes: classes to which the lines apply; None for those with a line in the file of colour thresholds, or
             all classes of another detector.
         pole: picture of a reference pole, whose SIFT descriptors are matched in each frame.
@@ -82,10 +83,10 @@ class CameraObjectSettings(DetectorSettings):
     )
     real_line: Path | None = setting(
         None,
-        "Table `frame row [slope]` for the real set: what a detector finds with its centroid above this row is left"
-        " out.",
+        "Table `frame row [slope]` for the real set, or a recording whose transforms and camera_info tell the horizon:"
+        " what a detector finds with its centroid above this line is left out.",
     )
-    virtual_line: Path | None = setting(None, "The same table for the virtual set.")
+    virtual_line: Path | None = setting(None, "The same for the virtual set.")
     line_classes: tuple[str, ...] | None = setting(
         None,
         "Classes to which the lines apply, with commas. Not given: those with a line in the file of colour thresholds,"

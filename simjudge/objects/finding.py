@@ -19,6 +19,7 @@ from simjudge.objects.camera_settings import (
     CameraObjectSettings,
 )
 from simjudge.objects.picture_lines import read_lines
+from simjudge.objects.recorded_horizon import is_recording, recorded_horizon
 from simjudge.objects.sightings import Sightings, label_sightings, predicted_sightings
 from simjudge.perception.colour_detector import ColourDetector
 from simjudge.perception.detection import detect
@@ -95,7 +96,8 @@ class Finder:
             virtual: it is the virtual set, with its own table of lines.
 
         Raises:
-            SimjudgeError: no frame is labelled, no detector has run on any, or the table of lines is none.
+            SimjudgeError: no frame is labelled, no detector has run on any, or the table of lines is none;
+                a recording in its place does not tell the horizon.
         """
         if followed == FOLLOW_LABELS:
             seen = label_sightings(frames)
@@ -108,7 +110,8 @@ class Finder:
         table = self.settings.virtual_line if virtual else self.settings.real_line
         if table is None or followed == FOLLOW_LABELS:
             return seen
-        above = read_lines(table, frames).above(seen)
+        lines = recorded_horizon(table, frames) if is_recording(table) else read_lines(table, frames)
+        above = lines.above(seen)
         classes = self._classes_with_line()
         if classes is not None:
             above &= np.isin(seen.class_name, classes)

@@ -17,6 +17,7 @@ from simjudge.objects.scan_beams import EMPTY, NO_GROUND, scan_beams
 from simjudge.objects.scan_poses import ScanPoses, scan_poses
 
 DEFAULT_SETTINGS = OccupancySettings()
+LEFT_OUT = "scans whose pose jumps, left out of the occupancy map"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +57,7 @@ def occupancy_maps(
         SimjudgeError: a set has no poses or no ground, or the sets were nowhere near each other.
     """
     losses = Losses()
-    poses = [scan_poses(clouds, settings.max_speed, losses) for clouds in (real, virtual)]
+    poses = [scan_poses(clouds, settings.max_speed, losses, LEFT_OUT) for clouds in (real, virtual)]
     _check_near(real, virtual, poses[0], poses[1], settings)
     extent = common_extent([scans.position for scans in poses], settings)
     maps = []

@@ -14,8 +14,8 @@ from simjudge.objects.scan_poses import ScanPoses, times_from_stamp
 from simjudge.perception.clouds.ground_plane import fit_ground_plane
 from simjudge.sensors.lidar.scan import deskewed
 
-EMPTY = "scans without a point"
-NO_GROUND = "scans without ground (a neighbour's is taken)"
+EMPTY = "scans without a point, left out of the occupancy map"
+NO_GROUND = "scans without ground (a neighbour's is taken for the occupancy map)"
 NO_TIMES = "scans whose points have no times that can be used (taken as they are)"
 _LEAST_ORGANIZED = 2
 """Returns of a row or column of an organized cloud from which the direction of its other beams is known."""

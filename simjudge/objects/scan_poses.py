@@ -91,13 +91,14 @@ def scan_times(clouds: CloudSet) -> FloatArray:
     return np.arange(len(clouds), dtype=np.float64) * TURN
 
 
-def scan_poses(clouds: CloudSet, max_speed: float, losses: Losses) -> ScanPoses:
+def scan_poses(clouds: CloudSet, max_speed: float, losses: Losses, kind: str = JUMPS) -> ScanPoses:
     """Find the lidar's poses; a scan that cannot be reached from the one kept before is left out and counted.
 
     Args:
         clouds: with poses.
         max_speed: m/s; 0.1 m more is allowed for an estimate's jitter.
         losses: takes the scans that are left out.
+        kind: what they are called there.
 
     Returns:
         The scans in order of time.
@@ -120,7 +121,7 @@ def scan_poses(clouds: CloudSet, max_speed: float, losses: Losses) -> ScanPoses:
             seconds = float(time[index] - time[kept[-1]])
             if metres > _JITTER + max_speed * seconds or (seconds == 0 and metres > 0):
                 speed = f"{metres:.3g} m in {seconds:.3g} s"
-                losses.add(JUMPS, f"{clouds.name}: {clouds.cloud_name[index]} ({speed})")
+                losses.add(kind, f"{clouds.name}: {clouds.cloud_name[index]} ({speed})")
                 continue
         kept.append(index)
     mount = Pose() if clouds.mount is None else clouds.mount

@@ -12,7 +12,7 @@ from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.data.sets import read_clouds
 from simjudge.geometry.poses import Pose
 from simjudge.objects.occupancy import OccupancySettings
-from simjudge.objects.occupancy_mapping import occupancy_maps
+from simjudge.objects.occupancy_mapping import LEFT_OUT, occupancy_maps
 from simjudge.objects.scan_beams import EMPTY, NO_GROUND, NO_TIMES, fit_ground, free_beams, scan_beams
 from simjudge.objects.scan_poses import JUMPS, scan_poses, scan_times
 
@@ -52,6 +52,15 @@ def test_empty_scans_and_scans_without_ground_are_counted():
     assert found.losses.counts == {EMPTY: 1, NO_GROUND: 1}
     late = cloud_set([*tables[2:], tables[0]], broken.poses[:3])
     assert occupancy_maps(late, drive("virtual"), SETTINGS).losses.counts == {NO_GROUND: 1}
+
+
+def test_a_scan_whose_pose_jumps_is_left_out_of_the_map():
+    real = drive(count=5)
+    wild = cloud_set([real[i].table for i in range(5)], [*real.poses[:2], Pose((70.0, 0.0, HEIGHT)), *real.poses[3:]])
+    found = occupancy_maps(wild, drive("virtual", count=5), SETTINGS)
+    assert found.losses.counts == {LEFT_OUT: 1}
+    assert found.real.scans == 4
+    assert found.agreement.occupied.f1 > 0.9
 
 
 @pytest.mark.parametrize(("virtual", "message"), [

@@ -64,6 +64,10 @@ def write_kitti(clouds: CloudSet, path: Path) -> Losses:
                     (folder / name).parent.mkdir(parents=True, exist_ok=True)
                     (folder / name).write_bytes(text.encode("latin-1", "replace"))
             _mend_labels(clouds, folder, scans, losses)
+            # Of a sequence of the tracking benchmark the scans' folder names it.
+            sequence = scans.removeprefix("velodyne/") if scans.startswith("velodyne/") else ""
+            transforms = _transforms(clouds, folder / scans if sequence else folder)
+            _write_results(clouds, folder / "results" / sequence / "data", transforms, file_stems(clouds.cloud_name))
     return losses
 
 
@@ -131,12 +135,10 @@ def _mend_labels(clouds: CloudSet, folder: Path, scans: str, losses: Losses) -> 
     layout = find_layout(root)
     frames = {} if clouds.frames is None else {name: at for at, name in enumerate(clouds.frames.frame_name)}
     pairs = {index: frames[name] for index, name in enumerate(clouds.cloud_name) if name in frames}
-    calibrations = {name: read_calibration(files).rect_of_velo for name, files in layout.calibration.items()}
-    if not calibrations:
+    transforms = _transforms(clouds, root)
+    if not transforms:
         raise SimjudgeError(f"{clouds.name}: its boxes were changed, and there is no calibration to write them by")
-    fixed = next(iter(calibrations.values()))
-    transforms = [calibrations.get(name, fixed) for name in clouds.cloud_name]
-    rows = _label_rows(clouds, transforms, _image_box(clouds, pairs), losses)
+    rows = _label_rows(clouds, clouds.boxes, transforms, _image_box(clouds, pairs), losses)
     if layout.tracks is not None:
         numbers = [int(name) for name in clouds.cloud_name]
         layout.tracks.write_text("".join(f"{numbers[cloud]} {track} {row}\n" for cloud, track, row in rows))
@@ -146,6 +148,29 @@ def _mend_labels(clouds: CloudSet, folder: Path, scans: str, losses: Losses) -> 
         text = "".join(f"{row}\n" for cloud, _, row in rows if cloud == index)
         if clouds.labelled is not None and clouds.labelled[index]:
             (folder / "label_2" / f"{stem}.txt").write_text(text)
+
+
+def _transforms(clouds: CloudSet, root: Path) -> list[FloatArray]:
+    """From the lidar's frame to the camera's at each cloud, by the calibration of a KITTI folder; none without one."""
+    calibrations = {name: read_calibration(files).rect_of_velo for name, files in find_layout(root).calibration.items()}
+    fixed = next(iter(calibrations.values()), None)
+    return [] if fixed is None else [calibrations.get(name, fixed) for name in clouds.cloud_name]
+
+
+def _write_results(clouds: CloudSet, target: Path, transforms: Sequence[FloatArray], stems: Sequence[str]) -> None:
+    """Write what a detector found as results of the object benchmark: a file a scan, with the score in a last column.
+
+    They are for the benchmark's own evaluation: reading a folder does not read them.
+    """
+    found, predicted = clouds.predictions, clouds.predicted
+    if found is None or predicted is None:
+        return
+    used = transforms or [camera_transform(clouds, index) for index in range(len(clouds))]
+    rows = _label_rows(clouds, found, used, lambda _cloud, _track: _NO_BOX, Losses())
+    lines = [(cloud, f"{row} {score:.6f}\n") for (cloud, _, row), score in zip(rows, found.score.tolist(), strict=True)]
+    target.mkdir(parents=True)
+    for index in np.flatnonzero(predicted).tolist():
+        (target / f"{stems[index]}.txt").write_text("".join(text for cloud, text in lines if cloud == index))
 
 
 def _same_boxes(clouds: CloudSet, found: CloudSet) -> bool:
@@ -177,8 +202,9 @@ def _write_numbered(clouds: CloudSet, folder: Path, losses: Losses) -> None:
         (folder / "poses.txt").write_text(_poses(clouds))
     if clouds.boxes is not None:
         transforms = [camera_transform(clouds, index) for index in range(len(clouds))]
-        rows = _label_rows(clouds, transforms, _image_box(clouds, pairs), losses)
+        rows = _label_rows(clouds, clouds.boxes, transforms, _image_box(clouds, pairs), losses)
         (folder / "label_02.txt").write_text("".join(f"{cloud} {track} {row}\n" for cloud, track, row in rows))
+    _write_results(clouds, folder / "results/data", [], stems)
 
 
 def _image_pairs(clouds: CloudSet, losses: Losses) -> dict[int, int]:
@@ -224,11 +250,9 @@ def _image_box(clouds: CloudSet, pairs: dict[int, int]) -> ImageBox:
 
 
 def _label_rows(
-    clouds: CloudSet, transforms: Sequence[FloatArray], image_box: ImageBox, losses: Losses
+    clouds: CloudSet, boxes: CloudBoxes, transforms: Sequence[FloatArray], image_box: ImageBox, losses: Losses
 ) -> list[tuple[int, int, str]]:
     """Cloud, track and row of the object benchmark of each box."""
-    boxes = clouds.boxes
-    assert boxes is not None  # noqa: S101 - asked for by its callers
     rows = []
     for row, (cloud, track) in enumerate(zip(boxes.cloud.tolist(), boxes.instance.tolist(), strict=True)):
         numbers, tilt = _numbers(transforms[cloud], boxes, row)

@@ -55,6 +55,8 @@ def _write(clouds: CloudSet, path: Path) -> Losses:
     with atomic_folder(path) as folder:
         files = [folder / f"{stem}{_SUFFIX}" for stem in file_stems(names)]
         write_cloud_files(clouds, files, pcd_content, losses)
+    if clouds.predictions is not None:
+        losses.add("cuboids that PCD files have no place for", clouds.name, len(clouds.predictions))
     return losses
 
 

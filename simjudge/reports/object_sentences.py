@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simjudge.core.display import SummaryTable
+from simjudge.objects.image_quality.piqe_scale import piqe_class
 from simjudge.results.object_result import ObjectResult
 from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
 
@@ -107,7 +108,7 @@ def lead(result: ObjectResult) -> str:
 
 
 def fact_lines(result: ObjectResult) -> list[str]:
-    """Further sentences: other verdicts, shifts in time, what one side alone has.
+    """Further sentences: other verdicts, shifts in time, PIQE's words, what one side alone has.
 
     Args:
         result: a saved or a fresh one.
@@ -122,6 +123,7 @@ def fact_lines(result: ObjectResult) -> list[str]:
     if single:
         lines.append(f"Of {len(single)} metrics of single objects, {_counted(single, SERIES_VERDICTS)}.")
     lines += [_shift_line(sensor, shift) for sensor, shift in result.content["shifts"].items()]
+    lines += [_piqe_line(result, row) for row in main if row["metric"] == "piqe" and row["verdict"] != TOO_FEW]
     for side in ("real", "virtual"):
         only = result.content[f"only_{side}"]
         if only:
@@ -129,6 +131,13 @@ def fact_lines(result: ObjectResult) -> list[str]:
             shown = ", ".join(subjects[:5]) + (", ..." if len(subjects) > 5 else "")
             lines.append(f"{len(only)} series are in {result.side_name(side)} alone: {shown}.")
     return lines
+
+
+def _piqe_line(result: ObjectResult, row: Row) -> str:
+    """PIQE's words for both means."""
+    sides = [(result.side_name(side), row[f"{side}_mean"]) for side in ("real", "virtual")]
+    told = [f"{name} {piqe_class(mean)} ({row_number(mean, digits=3)})" for name, mean in sides]
+    return f"PIQE calls the pictures of {told[0]} and those of {told[1]}, 0 best, 100 worst."
 
 
 def _main_rows(result: ObjectResult) -> list[Row]:

@@ -185,7 +185,7 @@ def _camera_series(sides: Sequence[ObjectSide], work: _Work) -> list[list[Series
     """Everything that pictures tell over time: of real, virtual, and the second real recording if there is one."""
     for record in read_quality_models(work.settings).records():
         work.models.append(record)
-        work.log(f"note: {record.metric} scores by a model {record.origin} (SHA-256 {record.digest[:16]})")
+        work.log(f"note: {record.metric}'s model: {record.origin} (SHA-256 {record.digest[:16]})")
     sets = [_detected(side.frames, work) for side in sides if side.frames is not None]
     out: list[list[Series]] = []
     for other in sets[1:]:

@@ -72,6 +72,7 @@ def test_further_facts(tmp_path):
         "Of 2 metrics of single objects, 1 differs and 1 has too few frames.",
         "The virtual camera is 20.4 ms later than the real one (median of the rows that tell).",
         "The virtual lidar is in step with the real one (median of the rows that tell).",
+        "PIQE calls the pictures of drive excellent (10) and those of replay <2> excellent (9.6), 0 best, 100 worst.",
         "2 series are in replay <2> alone: cone 7.",
     ]
 

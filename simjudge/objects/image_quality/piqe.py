@@ -18,9 +18,7 @@ from simjudge.objects.image_quality.compiled_loops import (
     piqe_blocks,
 )
 from simjudge.objects.image_quality.luminance import gray_levels, normalized_luminance
-
-PIQE_CLASSES = ((20, "excellent"), (35, "good"), (50, "fair"), (80, "poor"), (100, "bad"))
-"""Words of the scale, each with the largest score that it is for."""
+from simjudge.objects.image_quality.piqe_scale import piqe_class
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -74,20 +72,6 @@ class Piqe(ShortRepr):
     def word(self) -> str:
         """The class of the score."""
         return piqe_class(self.score)
-
-
-def piqe_class(score: float) -> str:
-    """The word for a score: "excellent", "good", "fair", "poor" or "bad".
-
-    Args:
-        score: of PIQE; it is rounded to a whole number, because the scale has steps of 1.
-
-    Returns:
-        The word; "" for NaN.
-    """
-    if np.isnan(score):
-        return ""
-    return next((word for most, word in PIQE_CLASSES if np.floor(score + 0.5) <= most), PIQE_CLASSES[-1][1])
 
 
 def piqe(pixels: RgbImage) -> Piqe:

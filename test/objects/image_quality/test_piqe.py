@@ -7,7 +7,8 @@ from skimage import data
 
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
 from simjudge.objects.image_quality.luminance import gray_levels, half_scale, normalized_luminance
-from simjudge.objects.image_quality.piqe import Piqe, piqe, piqe_class
+from simjudge.objects.image_quality.piqe import Piqe, piqe
+from simjudge.objects.image_quality.piqe_scale import piqe_class
 
 KINDS = (ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK)
 PHOTOGRAPH = data.astronaut()[40:237, 100:360]

@@ -261,3 +261,29 @@ def test_a_crop_file_outside_the_gallery_is_not_read(tmp_path: Path, sets: tuple
 def test_pictures_are_as_the_made_sets_say(sets: tuple[FrameSet, FrameSet]) -> None:
     assert sets[0].images is not None
     assert sets[0].images.read(0).shape == (SIZE[1], SIZE[0], 3)
+
+
+@pytest.mark.parametrize("begin", [-30, 0, 75])
+def test_a_crop_of_a_cyclic_image_goes_on_at_the_other_end(begin: int) -> None:
+    image = np.random.default_rng(0).integers(0, 256, (40, 100, 3), dtype=np.uint8)
+    place = (begin, 5, begin + 170, 35)
+    turns = np.tile(image, (1, 4, 1))
+    expected = crop_image(turns, (begin + 100, 5, begin + 270, 35))
+    np.testing.assert_array_equal(crop_image(image, place, cyclic=True), expected)
+
+
+def test_what_is_behind_the_seam_is_in_sight(tmp_path: Path, sets: tuple[FrameSet, FrameSet], table: pa.Table) -> None:
+    cyclic = tuple(replace(frames, cyclic=True) for frames in sets)
+    for name, both in (("flat", sets), ("cyclic", cyclic)):
+        (tmp_path / name).mkdir()
+        save_gallery(tmp_path / name, *both, ContextTable(table), PATCH)
+    flat, around = ({crop["row"]: crop for crop in saved(tmp_path / name)["crops"]} for name in ("flat", "cyclic"))
+    width = SIZE[0]
+    for row, crop in around.items():
+        own = [label[:1] + [x % width for x in label[1::2]] for label in crop["labels"]]
+        assert len(crop["labels"]) >= len(flat[row]["labels"])
+        for label in flat[row]["labels"]:
+            assert label[:1] + [x % width for x in label[1::2]] in own
+    beyond = [crop for crop in around.values() if crop["place"][0] < 0 or crop["place"][2] > width]
+    assert beyond
+    assert any(len(crop["labels"]) > len(flat[crop["row"]]["labels"]) for crop in beyond)

@@ -218,6 +218,15 @@ def test_what_does_not_go_together_is_refused(settings, said):
         sj.compare(street(0, 2), street(1, 2), **{**FAST, **settings})
 
 
+def test_a_sweep_takes_scans_too():
+    swept = sj.sweep(street(0), street(1, name="other"), **FAST, thetas=(0.5, 0.8), patches="8x24,8x40",
+                     permutations=0, bootstrap=0)  # fmt: skip
+    assert [(point["theta"], point["patch"]) for point in swept.points] == [
+        (0.5, [8, 24]), (0.8, [8, 24]), (0.8, [8, 40]),
+    ]  # fmt: skip
+    assert all(point["overall"]["compared"] for point in swept.points)
+
+
 def test_pictures_are_no_clouds():
     frames = sj.FrameSet.build("pictures", [[9, 9]])
     with pytest.raises(UsageError, match="pictures: is a set of pictures"):

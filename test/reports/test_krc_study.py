@@ -1,4 +1,4 @@
-"""The KRC experiment from its drive to its page, in a tiny size: small pictures, few beams, two seconds."""
+"""The KRC experiment from its drive to its page, in a tiny size: small pictures, few beams, three seconds."""
 
 import json
 from pathlib import Path
@@ -21,9 +21,9 @@ FOLDER = find_file("krc", STUDY).parent
 
 
 def tiny_study(folder):
-    """The shipped study with cameras of 160 x 90, lidars of 450 columns, and two seconds."""
+    """The shipped study with cameras of 160 x 90, lidars of 450 columns, and three seconds."""
     content = yaml.safe_load((FOLDER / "krc.yaml").read_text())
-    content["sizes"] = {"small": {"rate": 4, "seconds": 2, "part": 1}}
+    content["sizes"] = {"small": {"rate": 4, "seconds": 3, "part": 2}}
     for name in ("objects_ideal", "objects_physical"):
         del content["steps"][name]["objects"]["pole_class"]  # none is near within two seconds
     (folder / "krc").mkdir()

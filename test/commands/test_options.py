@@ -27,6 +27,7 @@ FORMS = {
     .map(lambda names: tuple((f"x{old}", f"y{new}") for old, new in names.items())),
     "classes": st.lists(st.text("abc_", min_size=1), min_size=1, unique=True).map(tuple),
     "mask_factor": st.floats(0.1, 1e5),
+    "elevations": st.tuples(st.integers(-90, -1), st.integers(0, 90), st.integers(2, 1024)),
 }
 CASES = [(kind, row) for kind in (CompareSettings, SweepSettings) for row in declared(kind)]
 

@@ -17,6 +17,8 @@ _SIZE = (560.0, 262.0)
 """Points: width and height of a figure."""
 _UPPER = 148.0
 """Points: height of the panel with both series."""
+_SMALL = (380.0, 220.0)
+"""Points: width and height of a figure over range or colour."""
 _MARGINS = (66.0, 14.0, 22.0, 6.0)
 _FEW = 80
 """Frames up to which each one is marked."""
@@ -50,9 +52,38 @@ def series_figure(row: Mapping[str, Any], pair: SeriesPair, start: float, title:
         _draw_difference(lower, row, time, virtual - real)
         for axes in (upper, lower):
             axes.locator_params(axis="y", nbins=4)
+            # Beside the axis, where it is not on the title.
+            axes.yaxis.get_offset_text().set(x=-0.13, fontsize=9)
             axes.set_xlim(*_limits(time))
         upper.tick_params(labelbottom=False)
         lower.set_xlabel("time [s]")
+    return figure
+
+
+def range_figure(table: Mapping[str, Any]) -> ReportFigure:
+    """Draw one metric of objects over range: means of both lidars with their standard deviation.
+
+    Args:
+        table: of objects.json.
+
+    Returns:
+        The figure.
+    """
+    edges = np.array(table["edges"])
+    middle = (edges[:-1] + edges[1:]) / 2
+    unit = f" [{table['unit']}]" if table["unit"] else ""
+    with report_style():
+        figure = ReportFigure(*_SMALL, f"{table['metric']} over range in real and virtual.")
+        axes = add_axes(figure, (0, 0, *_SMALL), (56.0, 12.0, 24.0, 42.0))
+        axes.set_title(plain_text(table["metric"] + unit, 40), fontsize=11)
+        for side, colour, aside in (("real", "a", -0.8), ("virtual", "b", 0.8)):
+            mean, deviation = (np.array(table[side][what], np.float64) for what in ("mean", "deviation"))
+            axes.errorbar(middle + aside, mean, deviation, color=LIGHT[colour], linewidth=1.5, elinewidth=1,
+                          capsize=2, marker="o", markersize=4, label=side)  # fmt: skip
+        axes.legend(loc="best")
+        axes.set_xlim(edges[0], edges[-1])
+        axes.locator_params(axis="y", nbins=4)
+        axes.set_xlabel("range [m]")
     return figure
 
 
@@ -65,7 +96,6 @@ def _draw_difference(axes: Axes, row: Mapping[str, Any], time: FloatArray, diffe
     if row["low"] is not None:
         axes.axhspan(row["low"], row["high"], color=LIGHT["w1"], alpha=0.25, linewidth=0)
         axes.axhline(row["difference"], color=LIGHT["w1"], linewidth=1.6)
-    axes.set_ylabel("difference", fontsize=11)
 
 
 def _line(axes: Axes, time: FloatArray, value: FloatArray, colour: str, label: str, width: float = 1.5) -> None:

@@ -21,8 +21,17 @@ from simjudge.core.version import version
 from simjudge.reports.colour_charts import colour_figure, colour_subject
 from simjudge.reports.figure_files import file_name, save_figure
 from simjudge.reports.inline_svg import FigureEmbedder
-from simjudge.reports.object_charts import series_figure
-from simjudge.reports.object_sentences import fact_lines, headline, lead, row_number, row_p, row_title, signed
+from simjudge.reports.object_charts import range_figure, series_figure
+from simjudge.reports.object_sentences import (
+    fact_lines,
+    floor_times,
+    headline,
+    lead,
+    row_number,
+    row_p,
+    row_title,
+    signed,
+)
 from simjudge.reports.page import is_report
 from simjudge.reports.page_templates import load_template
 from simjudge.reports.report_figure import ReportFigure
@@ -33,8 +42,8 @@ from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN
 
 _COLOURS = {DIFFERS: "gap", WITHIN_FLOOR: "small-gap", NOT_SHOWN: "predicts", TOO_FEW: "too-few"}
 """Verdict to the name of its colour in the palette."""
-_OPEN, _MOST = 12, 36
-"""Rows whose series are drawn in view, and in all."""
+_OPEN, _MOST = 8, 24
+"""Rows of a sensor whose series are drawn in view, and in all."""
 _HEADS = (
     "metric", "subject", "verdict", "real", "virtual", "difference", "95 %", "floor", "times the floor", "p corrected",
     "virtual later [ms]", "frames", "left out",
@@ -94,18 +103,21 @@ def report_objects(folder: Path, out: Path, settings: ReportSettings, log: Log) 
         _write_csv(result, settings.csv)
         log(f"wrote {settings.csv}")
     if settings.figures is not None:
-        named = [(f"{number:03d}_{file_name(title)}", figure) for number, (title, figure) in enumerate(figures)]
+        named = [(f"{sensor}_{number:03d}_{file_name(title)}", figure)
+                 for sensor, drawn in figures.items() for number, (title, figure) in enumerate(drawn)]  # fmt: skip
         written = [file for name, figure in named for file in save_figure(figure, settings.figures / name)]
         log(f"wrote {len(written)} files into {settings.figures}")
     return Report(out, [f"{headline(result)}: {lead(result)}", *fact_lines(result)])
 
 
-def render_objects_page(result: ObjectResult, figures: list[tuple[str, ReportFigure]], title: str = "") -> str:
+def render_objects_page(
+    result: ObjectResult, figures: Mapping[str, list[tuple[str, ReportFigure]]], title: str = ""
+) -> str:
     """Render the page.
 
     Args:
         result: what it shows.
-        figures: the series by the title of their row.
+        figures: by sensor, the series with the title of their row.
         title: its heading; by default the question that it answers.
 
     Returns:
@@ -113,7 +125,6 @@ def render_objects_page(result: ObjectResult, figures: list[tuple[str, ReportFig
     """
     embedder = FigureEmbedder()
     content = result.content
-    sensors = list(dict.fromkeys(row["sensor"] for row in result.rows))
     return load_template("objects.html").render(
         title=title or f"Does {result.side_name('virtual')} show the same objects as {result.side_name('real')}?",
         name=result.name,
@@ -129,14 +140,14 @@ def render_objects_page(result: ObjectResult, figures: list[tuple[str, ReportFig
                 sensor,
                 [_cells(row) for row in result.rows if row["sensor"] == sensor and not row["is_single"]],
                 [_cells(row) for row in result.rows if row["sensor"] == sensor and row["is_single"]],
+                [embedder.embed(figure) for _, figure in figures[sensor]],
             )
-            for sensor in sensors
+            for sensor in figures
         ],
+        open=_OPEN,
+        ranges=[embedder.embed(range_figure(table)) for table in content["ranges"]],
         colours=[_colour(each) for each in content["colours"]],
         histograms=[embedder.embed(figure) for figure in _colour_figures(content["colours"])],
-        charts=[embedder.embed(figure) for _, figure in figures],
-        open=_OPEN,
-        undrawn=len(result.rows) - len(figures),
         pictures=[(each, _data_uri(result, each["file"])) for each in content["pictures"]],
         inputs=_inputs(content),
         parameters=content["parameters"],
@@ -146,19 +157,17 @@ def render_objects_page(result: ObjectResult, figures: list[tuple[str, ReportFig
     )
 
 
-def _figures(result: ObjectResult) -> list[tuple[str, ReportFigure]]:
-    """The series of the rows at the top of the table, as far as they have several values."""
-    starts: dict[str, float] = {}
-    drawn: list[tuple[str, ReportFigure]] = []
+def _figures(result: ObjectResult) -> dict[str, list[tuple[str, ReportFigure]]]:
+    """By sensor, the series of the rows at the top of its table, as far as they have several values."""
     pairs = list(zip(result.rows, result.series, strict=True))
-    for row, pair in pairs:
-        if len(pair.time):
-            starts[row["sensor"]] = min(starts.get(row["sensor"], pair.time[0]), pair.time[0])
-    for row, pair in pairs:
-        if len(drawn) < _MOST and row["frames"] > 1:
-            title = row_title(row)
-            drawn.append((title, series_figure(row, pair, starts[row["sensor"]], title)))
-    return drawn
+    out: dict[str, list[tuple[str, ReportFigure]]] = {}
+    for sensor in dict.fromkeys(row["sensor"] for row in result.rows):
+        own = [(row, pair) for row, pair in pairs if row["sensor"] == sensor and len(pair.time)]
+        start = min((float(pair.time[0]) for _, pair in own), default=0.0)
+        drawn = [(row, pair) for row, pair in own if row["frames"] > 1 and pair.time[-1] > pair.time[0]][:_MOST]
+        out[sensor] = [(title, series_figure(row, pair, start, title))
+                       for row, pair in drawn for title in [row_title(row)]]  # fmt: skip
+    return out
 
 
 def _cells(row: Mapping[str, Any]) -> list[Cell]:
@@ -177,7 +186,7 @@ def _cells(row: Mapping[str, Any]) -> list[Cell]:
         _number_cell(row["difference"], signed(row["difference"])),
         _number_cell(row["low"], interval),
         _number_cell(row["floor"], row_number(row["floor"])),
-        _number_cell(row["times_floor"], row_number(row["times_floor"], digits=2)),
+        _number_cell(row["times_floor"], floor_times(row["times_floor"])),
         _number_cell(row["p_adjusted"], row_p(row["p_adjusted"])),
         _number_cell(shift, "" if shift is None else f"{round(1e3 * shift)} ± {round(1e3 * spread)}"),
         _number_cell(row["frames"], str(row["frames"])),

@@ -11,9 +11,11 @@ from simjudge.core.images import ImageError, RgbImage, as_rgb
 from simjudge.objects.common_times import CommonTimes, common_times
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
 from simjudge.objects.image_quality.piqe import piqe
+from simjudge.objects.map_agreement import UNKNOWN, agreement_picture
+from simjudge.objects.occupancy_mapping import MapPair
 from simjudge.results.object_result import ResultPicture
 from simjudge.studies.object_comparison import ObjectComparison
-from simjudge.studies.object_settings import CAMERA
+from simjudge.studies.object_settings import CAMERA, LIDAR
 
 _INSTANTS = 3
 """Instants at which both cameras are shown."""
@@ -21,6 +23,10 @@ _HEIGHT = 400
 """Of a picture side by side with another, pixels at most."""
 _GAP = 6
 """White pixels between the two."""
+_MAP_SIZE = 1200
+"""Pixels of the longer side of a map, about."""
+_MARGIN = 10
+"""Cells around what a map knows."""
 _PIQE_COLOURS = ((ACTIVE_BLOCK, (60, 160, 240)), (ARTIFACT_BLOCK, (230, 40, 40)), (NOISY_BLOCK, (250, 210, 40)))
 """Later ones are drawn over earlier ones."""
 
@@ -35,10 +41,32 @@ def object_pictures(comparison: ObjectComparison) -> list[ResultPicture]:
         The pictures; none of a sensor that was not compared. Damaged pictures are left out.
     """
     out: list[ResultPicture] = []
-    real, virtual = (side.frames for side in comparison.sides[:2])
-    if CAMERA in comparison.compared and real is not None and virtual is not None:
-        out += _camera_pictures(comparison, real, virtual)
+    if CAMERA in comparison.measured:
+        out += _camera_pictures(comparison, *comparison.measured[CAMERA].frames)
+    if LIDAR in comparison.measured:
+        out += _map_pictures(comparison.measured[LIDAR].maps)
     return out
+
+
+def _map_pictures(maps: MapPair | None) -> list[ResultPicture]:
+    if maps is None:
+        return []
+    pixels = agreement_picture(maps.real, maps.virtual)
+    known = np.argwhere((pixels != UNKNOWN).any(axis=2))
+    if not len(known):
+        return []
+    (top, left), (bottom, right) = np.maximum(known.min(0) - _MARGIN, 0), known.max(0) + _MARGIN + 1
+    cut = np.ascontiguousarray(pixels[top:bottom, left:right])
+    factor = max(1, _MAP_SIZE // max(cut.shape[:2]))
+    enlarged = cut.repeat(factor, axis=0).repeat(factor, axis=1)
+    height, width = (side / maps.real.extent.cells_per_metre for side in cut.shape[:2])
+    title = f"Occupancy maps of both lidars, {width:.0f} x {height:.0f} m"
+    note = (
+        "White: occupied in both maps. Black: free in both. Red: occupied in the real map alone. Cyan: occupied in the "
+        "virtual map alone. Dark red and dark cyan: occupied in one and unknown in the other. Gray: unknown in both; "
+        "dark gray: free in one and unknown in the other."
+    )
+    return [ResultPicture("occupancy_map", title, note, enlarged)]
 
 
 def _camera_pictures(comparison: ObjectComparison, real: FrameSet, virtual: FrameSet) -> list[ResultPicture]:

@@ -14,8 +14,8 @@ _COLUMNS = (
     "sensor", "metric", "subject", "verdict", "unit", "real", "virtual", "difference", "95 %", "floor", "x floor",
     "p corr.", "later [s]", "frames",
 )  # fmt: skip
-_NAMED = 3
-"""Rows that the verdict names."""
+_NAMED = 2
+"""Rows of each sensor that the verdict names."""
 _IN_STEP = 5e-4
 """Seconds: a smaller shift is none."""
 _VERBS = {
@@ -48,6 +48,17 @@ def row_number(value: float | None, unit: str = "", digits: int = 4) -> str:
     if value is None:
         return "-"
     return f"{value:.{digits}g} {unit}".rstrip()
+
+
+def floor_times(value: float | None) -> str:
+    """The size of a difference in floors.
+
+    Args:
+        value: None where there is none.
+    """
+    if value is None:
+        return "-"
+    return f"{value:.2g}" if value < 100 else f"{value:.0f}"
 
 
 def row_p(value: float | None) -> str:
@@ -101,10 +112,12 @@ def lead(result: ObjectResult) -> str:
             f"None of the {len(rows)} metrics shows a difference between {names[0]} and {names[1]} that is both "
             "significant and greater than what real differs by from real. A longer recording may show smaller ones."
         )
-    named = [_row_sentence(row) for row in different[:_NAMED]]
-    more = len(different) - _NAMED
+    sensors = list(dict.fromkeys(row["sensor"] for row in rows))
+    named = [row for sensor in sensors for row in [r for r in different if r["sensor"] == sensor][:_NAMED]]
+    more = len(different) - len(named)
     also = f" {more} more {'differ' if more > 1 else 'differs'}." if more > 0 else ""
-    return f"{names[1]} differs from {names[0]} most clearly in {_listed(named)}.{also}"
+    phrases = [_row_sentence(row, with_sensor=len(sensors) > 1) for row in named]
+    return f"{names[1]} differs from {names[0]} most clearly in {_listed(phrases)}.{also}"
 
 
 def fact_lines(result: ObjectResult) -> list[str]:
@@ -124,6 +137,7 @@ def fact_lines(result: ObjectResult) -> list[str]:
         lines.append(f"Of {len(single)} metrics of single objects, {_counted(single, SERIES_VERDICTS)}.")
     lines += [_shift_line(sensor, shift) for sensor, shift in result.content["shifts"].items()]
     lines += [_piqe_line(result, row) for row in main if row["metric"] == "piqe" and row["verdict"] != TOO_FEW]
+    lines += [_fact_line(fact) for fact in result.content["facts"][:1]]
     for side in ("real", "virtual"):
         only = result.content[f"only_{side}"]
         if only:
@@ -138,6 +152,14 @@ def _piqe_line(result: ObjectResult, row: Row) -> str:
     sides = [(result.side_name(side), row[f"{side}_mean"]) for side in ("real", "virtual")]
     told = [f"{name} {piqe_class(mean)} ({row_number(mean, digits=3)})" for name, mean in sides]
     return f"PIQE calls the pictures of {told[0]} and those of {told[1]}, 0 best, 100 worst."
+
+
+def _fact_line(fact: Mapping[str, Any]) -> str:
+    """The first number of whole recordings; the page has a table of all."""
+    again = fact.get("real_again")
+    beside = "" if again is None else f" (real and real again: {row_number(again, fact['unit'])})"
+    name = fact["name"]
+    return f"{name[0].upper()}{name[1:]}: {row_number(fact['value'], fact['unit'])}{beside}."
 
 
 def _main_rows(result: ObjectResult) -> list[Row]:
@@ -168,11 +190,12 @@ def objects_table(result: ObjectResult) -> SummaryTable:
     return SummaryTable(_COLUMNS, [_table_row(row) for row in shown], text_columns=5)
 
 
-def _row_sentence(row: Row) -> str:
+def _row_sentence(row: Row, *, with_sensor: bool) -> str:
     """A difference as a phrase: "box width of cone 3 (+2.1 px, 95 % +1.8 to +2.4; 5 times the floor)"."""
+    sensor = f"{row['sensor']}, " if with_sensor else ""
     interval = f"95 % {signed(row['low'])} to {signed(row['high'])}"
-    times = "" if row["times_floor"] is None else f"; {row['times_floor']:.2g} times the floor"
-    return f"{row_title(row)} ({signed(row['difference'], row['unit'])}, {interval}{times})"
+    times = "" if row["times_floor"] is None else f"; {floor_times(row['times_floor'])} times the floor"
+    return f"{row_title(row)} ({sensor}{signed(row['difference'], row['unit'])}, {interval}{times})"
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -184,7 +207,7 @@ def _table_row(row: Row) -> Sequence[str]:
     return (
         row["sensor"], row["metric"], row["subject"], row["verdict"], row["unit"], row_number(row["real_mean"]),
         row_number(row["virtual_mean"]), signed(row["difference"]), interval, row_number(row["floor"]),
-        row_number(row["times_floor"], digits=2),
+        floor_times(row["times_floor"]),
         row_p(row["p_adjusted"]),
         "-" if row["shift"] is None else f"{row['shift']:+.3f}", str(row["frames"]),
     )  # fmt: skip

@@ -72,6 +72,24 @@ class FactFields(OpenFields):
     note: str = ""
 
 
+class MeansFields(OpenFields):
+    """Means of one metric in bins of range."""
+
+    mean: list[Value]
+    deviation: list[Value]
+    count: list[Count]
+
+
+class RangeFields(OpenFields):
+    """One metric of objects over range."""
+
+    metric: Annotated[str, Text()]
+    unit: str
+    edges: list[Annotated[float, Number()]]
+    real: MeansFields
+    virtual: MeansFields
+
+
 class ModelFields(OpenFields):
     """A model that pictures were scored by."""
 
@@ -134,8 +152,9 @@ class ObjectsFile(OpenFields):
     only_virtual: list[tuple[Sensor, str, str]] = Field(default_factory=list)
     shifts: dict[Sensor, Annotated[float, Number()]] = Field(default_factory=dict)
     facts: list[FactFields] = Field(default_factory=list)
-    models: list[ModelFields] = Field(default_factory=list)
+    ranges: list[RangeFields] = Field(default_factory=list)
     colours: list[ColourFields] = Field(default_factory=list)
+    models: list[ModelFields] = Field(default_factory=list)
     pictures: list[PictureFields] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
     losses: list[str] = Field(default_factory=list)

@@ -1,7 +1,7 @@
 """A real and a virtual sensor compared by the same objects: what `simjudge objects` does, up to the result folder.
 
-Every metric ends as a series over time (`simjudge.objects.series`). The providers of series are listed in one place,
-`_camera_series`. What is one number of a whole recording is a `Fact`.
+Every metric ends as a series over time (`simjudge.objects.series`). What measures them is listed in one place,
+`simjudge.studies.object_measuring`.
 """
 
 from __future__ import annotations
@@ -14,41 +14,15 @@ from typing import Any
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import declared
 from simjudge.core.version import version
-from simjudge.objects.camera_series import camera_series
 from simjudge.objects.compared_series import ComparedSeries, SeriesComparison
-from simjudge.objects.image_quality.colour_histograms import ColourDifference, colour_differences, colour_histograms
-from simjudge.objects.image_quality.quality_series import image_quality_series
-from simjudge.objects.image_quality.quality_settings import ModelRecord, read_quality_models
-from simjudge.objects.series import Series
 from simjudge.objects.series_comparison import compare_series
 from simjudge.results.object_result import ResultPicture, SeriesPair, save_object_result
 from simjudge.studies.object_inputs import ObjectSide, ObjectSource, read_sides
-from simjudge.studies.object_settings import ObjectSettings
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One number of two whole recordings.
-
-    Attributes:
-        sensor: CAMERA or LIDAR.
-        name: what it is, as "F1 of the occupancy maps".
-        value: of real and virtual.
-        unit: "" for none.
-        real_again: the same of the real recording and a second real one; None without one.
-        note: what else is to be known.
-    """
-
-    sensor: str
-    name: str
-    value: float
-    unit: str = ""
-    real_again: float | None = None
-    note: str = ""
+from simjudge.studies.object_measuring import Measured, Work, measure_cameras, measure_lidars, range_content
+from simjudge.studies.object_settings import CAMERA, ObjectSettings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,22 +32,18 @@ class ObjectComparison(ShortRepr):
     Attributes:
         sides: real, virtual, and a second real recording if there is one.
         compared: the rows, by sensor.
-        facts: numbers of whole recordings.
+        measured: what was measured beside the rows, by sensor.
         settings: how it was compared.
         notes: what a person should know.
         losses: what was left out.
-        models: which models pictures were scored by.
-        colours: what hue, saturation and value of pictures and objects differ by.
     """
 
     sides: Sequence[ObjectSide]
     compared: dict[str, ComparedSeries]
-    facts: Sequence[Fact]
+    measured: dict[str, Measured]
     settings: ObjectSettings
     notes: Sequence[str] = ()
     losses: Losses = field(default_factory=Losses)
-    models: Sequence[ModelRecord] = ()
-    colours: Sequence[ColourDifference] = ()
 
     @property
     def name(self) -> str:
@@ -98,9 +68,10 @@ class ObjectComparison(ShortRepr):
             "only_real": [(sensor, *name) for sensor, each in found for name in each.only_real],
             "only_virtual": [(sensor, *name) for sensor, each in found for name in each.only_virtual],
             "shifts": {sensor: each.shift for sensor, each in found if each.shift is not None},
-            "facts": [asdict(fact) for fact in self.facts],
-            "models": [record.as_dict() for record in self.models],
-            "colours": [each.as_dict() for each in self.colours],
+            "facts": [asdict(fact) for each in self.measured.values() for fact in each.facts],
+            "ranges": [range_content(table) for each in self.measured.values() for table in each.ranges],
+            "colours": [colour.as_dict() for each in self.measured.values() for colour in each.colours],
+            "models": [model.as_dict() for each in self.measured.values() for model in each.models],
             "notes": list(self.notes),
             "losses": self.losses.lines(),
         }
@@ -153,65 +124,29 @@ def compare_by_objects(
     sides, sensors = read_sides(sources, settings, losses, note)
     for side in sides:
         losses.extend(side.losses())
-    work = _Work(settings, losses, note, progress)
+    work = Work(settings, losses, note, progress)
     compared: dict[str, ComparedSeries] = {}
-    facts: list[Fact] = []
+    measured: dict[str, Measured] = {}
     for sensor in sensors:
-        series = _camera_series([side for side in sides if side.has(sensor)], work)
-        compared[sensor] = compare_series(*series, shift_limit=settings.shift_limit)
-        if not compared[sensor].rows:
+        having = [side for side in sides if side.has(sensor)]
+        try:
+            found = measure_cameras(having, work) if sensor == CAMERA else measure_lidars(having, work)
+        except SimjudgeError as error:
+            if settings.sensor is not None or len(sensors) == 1:
+                raise
+            losses.add("sensors that could not be compared", f"{sensor}: {error}")
+            continue
+        rows = compare_series(*found.series, shift_limit=settings.shift_limit)
+        if rows.rows:
+            compared[sensor], measured[sensor] = rows, found
+        else:
             note(f"note: the {sensor}s have no object and no metric in common")
-    if not any(found.rows for found in compared.values()):
+    if not compared:
         raise SimjudgeError(
-            f"{sides[0].name} and {sides[1].name}: no object and no metric in common; label the same objects in both, "
-            "or name a detector with --model"
+            f"{sides[0].name} and {sides[1].name}: no object and no metric in common{losses.reason}; label the same "
+            "objects in both, or name a detector with --model"
         )
-    return ObjectComparison(sides, compared, facts, settings, notes, losses, work.models, work.colours)
-
-
-@dataclass(frozen=True)
-class _Work:
-    """What measuring needs and tells."""
-
-    settings: ObjectSettings
-    losses: Losses
-    log: Log
-    progress: ProgressBar
-    models: list[ModelRecord] = field(default_factory=list)
-    colours: list[ColourDifference] = field(default_factory=list)
-
-
-def _camera_series(sides: Sequence[ObjectSide], work: _Work) -> list[list[Series]]:
-    """Everything that pictures tell over time: of real, virtual, and the second real recording if there is one."""
-    for record in read_quality_models(work.settings).records():
-        work.models.append(record)
-        work.log(f"note: {record.metric}'s model: {record.origin} (SHA-256 {record.digest[:16]})")
-    sets = [_detected(side.frames, work) for side in sides if side.frames is not None]
-    out: list[list[Series]] = []
-    for other in sets[1:]:
-        pair = camera_series(sets[0], other, work.settings, losses=work.losses, log=work.log)
-        out = [*(out or [pair[0]]), pair[1]]
-    for series, frames in zip(out, sets, strict=True):
-        series.extend(image_quality_series(frames, work.settings, losses=work.losses, progress=work.progress))
-    work.colours.extend(_colour_differences(sets, work))
-    return out
-
-
-def _colour_differences(sets: Sequence[FrameSet], work: _Work) -> list[ColourDifference]:
-    """What hue, saturation and value differ by; the pictures that cannot be read are counted with the quality."""
-    found = [colour_histograms(frames, progress=work.progress) for frames in sets]
-    return colour_differences(*found)
-
-
-def _detected(frames: FrameSet, work: _Work) -> FrameSet:
-    """The set with what the settings' model finds in it, where one is named."""
-    if work.settings.model is None:
-        return frames
-    from simjudge.perception.detection import detect  # noqa: PLC0415 - slow to import
-    from simjudge.perception.loading import load_detector  # noqa: PLC0415
-
-    detector = load_detector(work.settings.model, trust=work.settings.trust)
-    return detect(frames, detector, rename=dict(work.settings.rename or ()), progress=work.progress, log=work.log)
+    return ObjectComparison(sides, compared, measured, settings, notes, losses)
 
 
 def _row_content(sensor: str, row: SeriesComparison) -> dict[str, Any]:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from simjudge.core.settings import setting
 from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
+from simjudge.objects.lidar_settings import LidarObjectSettings
 
 CAMERA, LIDAR = "camera", "lidar"
 SENSORS = (CAMERA, LIDAR)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ObjectSettings(CameraObjectSettings, ImageQualitySettings):
+class ObjectSettings(CameraObjectSettings, ImageQualitySettings, LidarObjectSettings):
     """The settings of a comparison by objects.
 
     Attributes:

@@ -74,6 +74,14 @@ def test_frames_without_a_value_are_left_out():
     assert mean_interval(np.array([1.0, np.nan, 2.0, 3.0, 4.0])) is None
 
 
+@pytest.mark.parametrize("scale", [1e-23, 1e12])
+def test_the_unit_does_not_matter(scale):
+    value = np.random.default_rng(9).normal(0.1, 1, 30)
+    found, other = mean_interval(value), mean_interval(scale * value)
+    assert other.p == pytest.approx(found.p)
+    assert other.low / scale == pytest.approx(found.low)
+
+
 def test_neighbours_that_resemble_each_other_widen_the_interval():
     value = autoregressive(400, 0.9, np.random.default_rng(6))
     found, naive = mean_interval(value), mean_interval(value, block=1)

@@ -95,7 +95,10 @@ def test_the_page_shows_rows_series_and_pictures(tmp_path):
     assert "<2>" not in html
     assert html.count('class="chart"') == 5
     assert "data:image/png" in html
-    assert all(words in html for words in ("F1 of the maps", "0.9723", "2 scans", "Lidar: what differs", "20 ± 4"))
+    assert all(
+        words in html
+        for words in ("F1 of the maps", "0.9723", "Lidar: over time", "2 scans", "Lidar: what differs", "20 ± 4")
+    )
     assert report.sentences[0].startswith("1 of 3 metrics differ")
     with table.open() as stream:
         assert [(r["metric"], r["subject"]) for r in csv.DictReader(stream)][:2] == [
@@ -111,7 +114,9 @@ def test_the_page_shows_rows_series_and_pictures(tmp_path):
 def test_series_are_saved_as_figures(tmp_path):
     saved(tmp_path / "out", row("piqe", DIFFERS))
     sj.report(tmp_path / "out", tmp_path / "page.html", figures=tmp_path / "figures")
-    assert {each.name for each in (tmp_path / "figures").iterdir()} == {f"000_piqe.{k}" for k in ("svg", "pdf", "png")}
+    assert {each.name for each in (tmp_path / "figures").iterdir()} == {
+        f"camera_000_piqe.{k}" for k in ("svg", "pdf", "png")
+    }
 
 
 @pytest.mark.parametrize(

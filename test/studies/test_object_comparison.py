@@ -1,11 +1,16 @@
 """The second judge's frame: what is read, what is compared, what is refused or said."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from object_sets import START, cone_set
+from object_sets import START, block_drive, cone_set
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.sets import write_set
+from simjudge.geometry.poses import Pose
+from simjudge.objects.map_agreement import FREE, OCCUPIED, ONLY_REAL, ONLY_VIRTUAL
+from simjudge.reports.object_pictures import object_pictures
 from simjudge.results.object_result import load_object_result
 from simjudge.results.series_verdicts import AGAIN, DIFFERS, HALVES, NOT_SHOWN
 from simjudge.studies.object_comparison import compare_by_objects
@@ -120,3 +125,68 @@ def test_recordings_without_clouds_are_compared_by_pictures_without_a_word_on_cl
     assert rows(found).keys() == rows(wider).keys()
     assert not any("cloud" in line for line in lines)
     assert found.content()["inputs"]["real"]["frames"] == 40
+
+
+@pytest.fixture(scope="module")
+def clouds():
+    return compared(block_drive("real"), block_drive("sim", 1, shift=0.3, bright=2.0), block_drive("again", 2))[0]
+
+
+def test_lidars_are_compared_by_objects_and_whole_scans(clouds):
+    found = rows(clouds)
+    assert {row["sensor"] for row in found.values()} == {"lidar"}
+    assert found["intensity", "all objects"]["verdict"] == DIFFERS
+    assert found["intensity", "all objects"]["floor_source"] == AGAIN
+    assert ("points", "block 3") in found
+    content = clouds.content()
+    assert {table["metric"] for table in content["ranges"]} >= {"points", "intensity"}
+
+
+def test_occupancy_maps_are_numbers_with_real_against_real_beside(clouds):
+    facts = {fact["name"]: fact for fact in clouds.content()["facts"]}
+    f1 = facts["F1 of the occupancy maps"]
+    assert f1["value"] < f1["real_again"] - 0.1
+    assert f1["real_again"] > 0.9
+
+
+def test_the_map_of_both_is_a_picture(clouds):
+    (picture,) = object_pictures(clouds)
+    assert picture.name == "occupancy_map"
+    seen = {tuple(colour) for colour in picture.pixels.reshape(-1, 3).tolist()}
+    assert {OCCUPIED, FREE, ONLY_REAL, ONLY_VIRTUAL} <= seen
+
+
+@pytest.mark.parametrize(
+    ("virtual", "lost", "noted"),
+    [
+        (
+            lambda: block_drive("sim", 1, start=(5000.0, 0.0)),
+            "occupancy maps that could not be made: the lidars were",
+            "",
+        ),
+        (lambda: block_drive("sim", 1, poses=False), "", "sim: it is not known where its lidar was"),
+    ],
+    ids=["another fixed frame", "no tf"],
+)
+def test_without_places_in_common_there_are_no_maps_and_it_is_said(virtual, lost, noted):
+    found, lines = compared(block_drive("real"), virtual())
+    assert lost in " ".join(found.losses.lines())
+    assert noted in " ".join(lines)
+    assert not found.content()["facts"]
+    assert ("intensity", "all objects") in rows(found)
+
+
+def test_poses_that_jump_are_counted():
+    virtual = block_drive("sim", 1)
+    jumped = [*virtual.poses[:4], Pose.from_euler(900.0, 0, 1.5), *virtual.poses[5:]]
+    found, _ = compared(block_drive("real"), replace(virtual, poses=jumped))
+    assert any("sim" in line and "jump" in line for line in found.losses.lines())
+
+
+def test_a_side_without_clouds_is_compared_by_pictures_and_it_is_said():
+    real = replace(block_drive("real", count=40), frames=cone_set("real", 1, pictures=False))
+    found, lines = compared(real, cone_set("sim", 2, pictures=False))
+    assert list(found.compared) == ["camera"]
+    assert "note: no clouds are compared: sim: is a set of pictures and has no clouds" in lines
+    with pytest.raises(SimjudgeError, match="no sensor in common: real has clouds; sim has pictures"):
+        compared(block_drive("real"), cone_set("sim", 2))

@@ -1,0 +1,187 @@
+"""Everything that the second judge measures: of two cameras, and of two lidars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FloatArray, FrameSet
+from simjudge.core.progress import Log, ProgressBar
+from simjudge.objects.camera_series import camera_series
+from simjudge.objects.finding import Finder
+from simjudge.objects.image_quality.colour_histograms import ColourDifference, colour_differences, colour_histograms
+from simjudge.objects.image_quality.quality_series import image_quality_series
+from simjudge.objects.image_quality.quality_settings import ModelRecord, read_quality_models
+from simjudge.objects.lidar_series import lidar_objects
+from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
+from simjudge.objects.range_tables import RangeMeans, RangeTable
+from simjudge.objects.series import Series
+from simjudge.studies.object_inputs import ObjectSide
+from simjudge.studies.object_settings import LIDAR, ObjectSettings
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number of two whole recordings.
+
+    Attributes:
+        sensor: CAMERA or LIDAR.
+        name: what it is, as "F1 of the occupancy maps".
+        value: of real and virtual.
+        unit: "" for none.
+        real_again: the same of the real recording and a second real one; None without one.
+        note: what else is to be known.
+    """
+
+    sensor: str
+    name: str
+    value: float
+    unit: str = ""
+    real_again: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measured(ShortRepr):
+    """What was measured of one sensor.
+
+    Attributes:
+        series: of real, of virtual, and of the second real recording if there is one.
+        facts: numbers of whole recordings.
+        ranges: metrics of objects over range.
+        colours: hue, saturation and value of objects and of whole pictures.
+        models: that scores are of.
+        maps: of real and virtual; None where there are none.
+        frames: pictures of real and virtual, with what was found in them; empty for a lidar.
+    """
+
+    series: Sequence[Sequence[Series]]
+    facts: Sequence[Fact] = ()
+    ranges: Sequence[RangeTable] = ()
+    colours: Sequence[ColourDifference] = ()
+    models: Sequence[ModelRecord] = ()
+    maps: MapPair | None = None
+    frames: Sequence[FrameSet] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What measuring needs and tells."""
+
+    settings: ObjectSettings
+    losses: Losses
+    log: Log
+    progress: ProgressBar
+
+
+def measure_cameras(sides: Sequence[ObjectSide], work: Work) -> Measured:
+    """Measure everything that pictures tell.
+
+    Args:
+        sides: real, virtual, and perhaps the second real recording; all have pictures.
+        work: settings, and who is told what.
+
+    Raises:
+        SimjudgeError: a model or a detector cannot be read, or what is to be followed is not there.
+    """
+    settings, losses, progress = work.settings, work.losses, work.progress
+    models = read_quality_models(settings).records()
+    for model in models:
+        work.log(f"note: {model.metric}'s model: {model.origin} (SHA-256 {model.digest[:16]})")
+    finder = Finder.of(settings)
+    sets = [finder.detect(side.frames, work.log, progress) for side in sides if side.frames is not None]
+    series: list[list[Series]] = []
+    for other in sets[1:]:
+        pair = camera_series(sets[0], other, settings, losses=losses, log=work.log, progress=progress)
+        series = [*(series or [pair[0]]), pair[1]]
+    for each, frames in zip(series, sets, strict=True):
+        each.extend(image_quality_series(frames, settings, losses=losses, progress=progress))
+    # The pictures that cannot be read are counted with the quality.
+    colours = colour_differences(*(colour_histograms(frames, progress=progress) for frames in sets))
+    return Measured(series, colours=colours, models=models, frames=sets[:2])
+
+
+def measure_lidars(sides: Sequence[ObjectSide], work: Work) -> Measured:
+    """Measure everything that clouds tell.
+
+    Args:
+        sides: real, virtual, and perhaps the second real recording; all have clouds.
+        work: settings, and who is told what.
+
+    Raises:
+        SimjudgeError: a set lacks what the settings ask for.
+    """
+    sets = [side.clouds for side in sides if side.clouds is not None]
+    series: list[Sequence[Series]] = []
+    ranges: Sequence[RangeTable] = ()
+    maps: list[MapPair | None] = []
+    for other in sets[1:]:
+        found = lidar_objects(
+            sets[0], other, work.settings, losses=work.losses, log=work.log, progress=work.progress, maps=False
+        )
+        series = [*(series or [found.real]), found.virtual]
+        ranges = ranges or found.tables
+        pair = None
+        if sets[0].poses and other.poses:
+            try:
+                pair = occupancy_maps(sets[0], other, work.settings)
+                work.losses.extend(pair.losses)
+            except SimjudgeError as error:
+                work.losses.add("occupancy maps that could not be made", str(error))
+        maps.append(pair)
+    facts = [] if maps[0] is None else _map_facts(maps[0], maps[1] if len(maps) > 1 else None)
+    return Measured(series, facts, ranges, maps=maps[0])
+
+
+def _map_facts(maps: MapPair, again: MapPair | None) -> list[Fact]:
+    agreement = maps.agreement
+    cells = f"{agreement.known_in_both} cells that both maps know"
+    rows = {
+        "F1": "occupied cells, over the " + cells,
+        "precision": "occupied in the virtual map, of which occupied in the real one",
+        "recall": "occupied in the real map, of which occupied in the virtual one",
+        "IoU": "occupied cells",
+    }
+    facts = []
+    for name, note in rows.items():
+        value = getattr(agreement.occupied, name.lower())
+        other = math.nan if again is None else getattr(again.agreement.occupied, name.lower())
+        if math.isfinite(value):
+            known = other if math.isfinite(other) else None
+            facts.append(Fact(LIDAR, f"{name} of the occupancy maps", value, "", known, note))
+    anywhere = agreement.occupied_anywhere.f1
+    if math.isfinite(anywhere):
+        other = math.nan if again is None else again.agreement.occupied_anywhere.f1
+        known = other if math.isfinite(other) else None
+        facts.append(Fact(LIDAR, "F1 of all cells of the maps", anywhere, "", known,
+                          "a cell that a map does not know counts as not occupied in it"))  # fmt: skip
+    return facts
+
+
+def range_content(table: RangeTable) -> dict[str, Any]:
+    """The entry of a table over range in objects.json.
+
+    Args:
+        table: the table.
+    """
+    return {
+        "metric": table.metric,
+        "unit": table.unit,
+        "edges": table.edges.tolist(),
+        "real": _means_content(table.real),
+        "virtual": _means_content(table.virtual),
+    }
+
+
+def _means_content(means: RangeMeans) -> dict[str, Any]:
+    return {"mean": _listed(means.mean), "deviation": _listed(means.deviation), "count": means.count.tolist()}
+
+
+def _listed(values: FloatArray) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]

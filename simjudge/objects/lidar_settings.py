@@ -8,7 +8,7 @@ from pathlib import Path
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import setting
-from simjudge.objects.occupancy import OccupancySettings
+from simjudge.objects.occupancy_settings import OccupancySettings
 
 TRUTH_AUTO = "auto"
 """Labels where both sets have them, else the labels of the virtual one, else the survey."""

@@ -20,49 +20,11 @@ import numpy.typing as npt
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import BoolArray, FloatArray
-from simjudge.core.settings import Settings, setting
 from simjudge.objects.occupancy_rays import enter_beams
+from simjudge.objects.occupancy_settings import OccupancySettings
 
 MOST_CELLS = 150_000_000
 """Of a map; each takes 8 bytes."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class OccupancySettings(Settings):
-    """How scans become a map, and when a cell of it is occupied.
-
-    Attributes:
-        cells_per_metre: of the map's grid.
-        map_range: a beam tells of the first metres only; a return beyond is none.
-        map_low, map_high: heights above ground between which things are obstacles. A beam tells of a cell where it is
-            at such a height.
-        map_hit, map_miss: probability that a cell is occupied in which a beam ends, or through which it goes.
-        map_least, map_most: bounds of the probability.
-        map_occupied: probability above which a cell is occupied; one that is known and not occupied is free.
-        no_return_range: how far a beam without a return is free; None: it tells nothing. Needs an organized cloud.
-        deskew: move the points of a turn to where they were at their own instants.
-        max_speed: a scan that cannot be reached from the one before at this speed is left out.
-    """
-
-    cells_per_metre: float = setting(10.0, "Cells of the occupancy map a metre.", low=0.1, high=1000)
-    map_range: float = setting(30.0, "Range of a beam in the occupancy map.", unit="m", low=0.1, high=1000)
-    map_low: float = setting(0.3, "Height above ground from which a thing is an obstacle.", unit="m")
-    map_high: float = setting(2.0, "Height above ground up to which a thing is an obstacle.", unit="m")
-    map_hit: float = setting(0.7, "Probability that a cell is occupied in which a beam ends.", low=0.5, high=0.999)
-    map_miss: float = setting(
-        0.4, "Probability that a cell is occupied through which a beam goes.", low=0.001, high=0.5
-    )
-    map_least: float = setting(0.12, "Least probability of a cell.", low=0.0001, high=0.5)
-    map_most: float = setting(0.97, "Greatest probability of a cell.", low=0.5, high=0.9999)
-    map_occupied: float = setting(0.5, "Probability above which a cell is occupied.", low=0.01, high=0.99)
-    no_return_range: float | None = setting(
-        None, "Length to which a beam without a return is free, where the clouds are organized; not given: none.",
-        unit="m", low=0.1, high=1000,
-    )  # fmt: skip
-    deskew: bool = setting(default=False, help="Points of a turn are moved to where they were at their own instants.")
-    max_speed: float = setting(
-        60.0, "Speed above which the pose of a scan is a jump; such scans are left out.", unit="m/s", low=0.1, high=1e4
-    )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FloatArray
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.objects.map_agreement import MapAgreement, map_agreement
-from simjudge.objects.occupancy import BeamSet, MapExtent, OccupancyMap, OccupancySettings, common_extent
+from simjudge.objects.occupancy import BeamSet, MapExtent, OccupancyMap, common_extent
+from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.objects.scan_beams import EMPTY, NO_GROUND, scan_beams
 from simjudge.objects.scan_poses import ScanPoses, scan_poses
 

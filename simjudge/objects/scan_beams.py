@@ -9,7 +9,8 @@ from simjudge.core.frames import NO_STAMP, FloatArray, IntArray
 from simjudge.data.clouds.cloud_set import Cloud, CloudSet
 from simjudge.data.clouds.lidar_points import ONE_TIME, LidarPoints, lidar_points
 from simjudge.geometry.poses import Pose
-from simjudge.objects.occupancy import BeamSet, OccupancySettings
+from simjudge.objects.occupancy import BeamSet
+from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.objects.scan_poses import ScanPoses, times_from_stamp
 from simjudge.perception.clouds.ground_plane import fit_ground_plane
 from simjudge.sensors.lidar.scan import deskewed

@@ -16,8 +16,8 @@ from simjudge.core.progress import Log, ProgressBar
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.finding import Finder
 from simjudge.objects.image_quality.colour_histograms import ColourDifference, colour_differences, colour_histograms
+from simjudge.objects.image_quality.quality_models import ModelRecord, read_quality_models
 from simjudge.objects.image_quality.quality_series import image_quality_series
-from simjudge.objects.image_quality.quality_settings import ModelRecord, read_quality_models
 from simjudge.objects.lidar_series import lidar_objects
 from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
 from simjudge.objects.range_tables import RangeMeans, RangeTable

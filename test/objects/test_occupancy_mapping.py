@@ -11,8 +11,8 @@ from simjudge.data.clouds.cloud_set import Cloud
 from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.data.sets import read_clouds
 from simjudge.geometry.poses import Pose
-from simjudge.objects.occupancy import OccupancySettings
 from simjudge.objects.occupancy_mapping import LEFT_OUT, occupancy_maps
+from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.objects.scan_beams import EMPTY, NO_GROUND, NO_TIMES, fit_ground, free_beams, scan_beams
 from simjudge.objects.scan_poses import JUMPS, scan_poses, scan_times
 

@@ -9,7 +9,8 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet, Objects, Predictions
 from simjudge.objects.map_agreement import map_agreement
-from simjudge.objects.occupancy import MapExtent, OccupancyMap, OccupancySettings
+from simjudge.objects.occupancy import MapExtent, OccupancyMap
+from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.scene.read import read_scene
 from simjudge.studies.krc_findings import (
     alignment_finding,

@@ -12,7 +12,8 @@ from simjudge.objects.image_quality.brisque import brisque
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
 from simjudge.objects.image_quality.niqe import niqe
 from simjudge.objects.image_quality.piqe import piqe
-from simjudge.objects.image_quality.quality_settings import ImageQualitySettings, QualityModels, read_quality_models
+from simjudge.objects.image_quality.quality_models import QualityModels, read_quality_models
+from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
 from simjudge.objects.series import WHOLE, Series
 from simjudge.objects.timed_frames import stamps_to_seconds
 

@@ -10,8 +10,9 @@ from simjudge.core.images import ArrayImages
 from simjudge.objects.image_quality.brisque import brisque
 from simjudge.objects.image_quality.niqe import niqe
 from simjudge.objects.image_quality.piqe import piqe
+from simjudge.objects.image_quality.quality_models import read_quality_models
 from simjudge.objects.image_quality.quality_series import image_quality_series, picture_quality
-from simjudge.objects.image_quality.quality_settings import ImageQualitySettings, read_quality_models
+from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
 from simjudge.objects.series import WHOLE
 
 

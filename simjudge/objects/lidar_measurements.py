@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
@@ -24,6 +24,7 @@ from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile
 
 EMPTY = "scans without a point"
 NO_GROUND = "scans in which no ground was found"
+UNREADABLE = "clouds that cannot be read"
 WHOLE_METRICS = {
     "precision": "", "recall": "", "points": "", "points above ground": "", "clusters": "",
     "J1": "m^2", "J2": "m^4", "J3": "m^6",
@@ -96,27 +97,37 @@ def measure_scans(
         side: the lidar, and the truth.
         detector: how ground, clusters and cuboids are found.
         settings: how a cuboid is assigned to its truth.
-        losses: takes scans that are empty or without ground.
+        losses: takes scans that are empty or without ground, and those that cannot be read, which have no value.
         progress: shows how far it is.
 
     Returns:
         The measurements, in order of time.
 
     Raises:
-        SimjudgeError: a cloud cannot be read.
+        SimjudgeError: no cloud can be read.
     """
     clouds, truth = side.clouds, side.truth
+    known_clouds = frozenset(truth.clouds.tolist())
     order = np.argsort(side.time, kind="stable")
     shape = len(truth.names), len(order)
     whole = {metric: np.full(len(order), np.nan) for metric in WHOLE_METRICS}
     objects = {metric: np.full(shape, np.nan) for metric in OBJECT_METRICS}
     ranges = np.full(shape, np.nan)
     travel = travel_directions(clouds, side.poses)
+    unread = 0
     with progress(f"measuring {clouds.name}") as advance:
         for place, index in enumerate(order.tolist()):
+            advance(place + 1, len(order))
+            try:
+                cloud = clouds[index]
+            except SimjudgeError as error:
+                losses.add(UNREADABLE, str(error))
+                unread += 1
+                if unread == len(order):
+                    raise
+                continue
             rows = np.flatnonzero(truth.boxes.cloud == index)
             rows = rows[np.linalg.norm(truth.boxes.centre[rows], axis=1) <= detector.farthest]
-            cloud = clouds[index]
             found = detect_cloud_cuboids(cloud, detector)
             if side.predictions is not None:
                 found = replace(found, cuboids=_of_cloud(side.predictions, index))
@@ -127,12 +138,13 @@ def measure_scans(
                 losses.add(NO_GROUND, f"{clouds.name}: {clouds.cloud_name[index]}")
             for metric, value in scan.whole.items():
                 whole[metric][place] = value
+            if index not in known_clouds:
+                whole["precision"][place] = np.nan
             known = truth.subject[rows] != NO_SUBJECT
             subject = truth.subject[rows[known]]
             ranges[subject, place] = np.linalg.norm(truth.boxes.centre[rows[known]], axis=1)
             for metric, values in scan.objects.items():
                 objects[metric][subject, place] = values[known]
-            advance(place + 1, len(order))
     return LidarMeasurements(side.time[order], whole, truth.names, ranges, objects)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
+from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.objects.lidar_measurements import (
     OBJECT_METRICS,
     WHOLE_METRICS,
@@ -25,7 +25,13 @@ from simjudge.objects.lidar_settings import (
     TRUTH_SURVEY,
     LidarObjectSettings,
 )
-from simjudge.objects.lidar_truth import TrueCuboids, cuboids_in_scans, match_labels, standing_labels
+from simjudge.objects.lidar_truth import (
+    TrueCuboids,
+    cuboids_in_scans,
+    match_labels,
+    standing_labels,
+    unknown_cuboids,
+)
 from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
 from simjudge.objects.range_tables import RangeTable, range_tables
 from simjudge.objects.scan_poses import ScanPoses, scan_poses, scan_times
@@ -46,6 +52,7 @@ class LidarObjects(ShortRepr):
         truth: where the true cuboids come from: TRUTH_LABELS, TRUTH_SCENE, TRUTH_SURVEY or NO_TRUTH.
         subjects: names of the objects that both have.
         maps: occupancy maps; None where it is not known where the lidars were.
+        real_again: series of a second real recording, by the same truth; empty without one.
     """
 
     real: Sequence[Series]
@@ -54,6 +61,7 @@ class LidarObjects(ShortRepr):
     truth: str
     subjects: Sequence[str]
     maps: MapPair | None
+    real_again: Sequence[Series] = ()
 
 
 def lidar_series(
@@ -94,6 +102,7 @@ def lidar_objects(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
     maps: bool = True,
+    real_again: CloudSet | None = None,
 ) -> LidarObjects:
     """Measure what `lidar_series` does, with tables over range and occupancy maps.
 
@@ -105,6 +114,7 @@ def lidar_objects(
         log: receives what a person should know.
         progress: shows how far measuring is.
         maps: make occupancy maps where poses are known.
+        real_again: scans of another drive of the real lidar.
 
     Returns:
         Series, tables and maps.
@@ -115,34 +125,36 @@ def lidar_objects(
     chosen = LidarObjectSettings() if settings is None else settings
     lost = Losses() if losses is None else losses
     detector = LidarCuboidFile() if chosen.cuboid_file is None else read_cuboid_settings(chosen.cuboid_file)
-    for clouds in (real, virtual):
+    sets = [real, virtual, *([] if real_again is None else [real_again])]
+    for clouds in sets:
         if not len(clouds):
             raise SimjudgeError(f"{clouds.name}: holds no cloud")
-    poses = _poses(real, chosen, lost, log), _poses(virtual, chosen, lost, log)
-    kind, truth = _truth((real, virtual), poses, chosen, detector, log)
+    poses = [_poses(clouds, chosen, lost, log) for clouds in sets]
+    kind, truth = _truth(sets, poses, chosen, detector, log)
     if kind != NO_TRUTH and not truth[0].names:
         log(f"note: {real.name} and {virtual.name} have no cuboid in common ({kind}): whole scans are compared alone")
-    predicted = _predicted(real, virtual, chosen, log)
+    predicted = _predicted(sets, chosen, log)
     sides = [LidarSide(clouds, scan_times(clouds), scans, cuboids, clouds.predictions if predicted else None)
-             for clouds, scans, cuboids in zip((real, virtual), poses, truth, strict=True)]  # fmt: skip
+             for clouds, scans, cuboids in zip(sets, poses, truth, strict=True)]  # fmt: skip
     measured = [measure_scans(side, detector, chosen, lost, progress) for side in sides]
-    series = _series(measured[0], measured[1])
+    series = _series(measured[:2])
     pair = None
     if maps and poses[0] is not None and poses[1] is not None:
         pair = occupancy_maps(real, virtual, chosen, log)
         lost.extend(pair.losses)
     tables = range_tables(measured[0], measured[1], chosen.range_bins)
-    return LidarObjects(series[0], series[1], tables, kind, truth[0].names, pair)
+    again = [] if real_again is None else _series(measured[2:])[0]
+    return LidarObjects(series[0], series[1], tables, kind, truth[0].names, pair, again)
 
 
-def _predicted(real: CloudSet, virtual: CloudSet, settings: LidarObjectSettings, log: Log) -> bool:
-    """Whether found cuboids are those that the sets hold: a detector ran on all clouds of both."""
-    held = [clouds.predicted is not None and bool(clouds.predicted.all()) for clouds in (real, virtual)]
+def _predicted(sets: Sequence[CloudSet], settings: LidarObjectSettings, log: Log) -> bool:
+    """Whether found cuboids are those that the sets hold: a detector ran on all clouds of all sets."""
+    held = [clouds.predicted is not None and bool(clouds.predicted.all()) for clouds in sets]
     if settings.cuboid_file is not None or not any(held):
         return False
     if not all(held):
-        lacking = virtual.name if held[0] else real.name
-        log(f"note: {lacking} holds no found cuboids for all its clouds: cuboids of both are found by lidar_cuboids")
+        lacking = sets[held.index(False)].name
+        log(f"note: {lacking} holds no found cuboids for all its clouds: cuboids of all are found by lidar_cuboids")
         return False
     log("note: found cuboids are those that the sets hold; --cuboid-file finds them anew")
     return True
@@ -157,24 +169,28 @@ def _poses(clouds: CloudSet, settings: LidarObjectSettings, losses: Losses, log:
 
 
 def _truth(
-    sets: tuple[CloudSet, CloudSet], poses: tuple[ScanPoses | None, ScanPoses | None], settings: LidarObjectSettings,
+    sets: Sequence[CloudSet], poses: Sequence[ScanPoses | None], settings: LidarObjectSettings,
     detector: LidarCuboidFile, log: Log,
-) -> tuple[str, tuple[TrueCuboids, TrueCuboids]]:  # fmt: skip
-    """Where the truth comes from, and the truth of both."""
+) -> tuple[str, list[TrueCuboids]]:  # fmt: skip
+    """Where the truth comes from, and the truth of each set.
+
+    The real and the virtual set choose it. A second real one is measured by the same truth, or has none.
+    """
     labelled = [clouds.boxes is not None and len(clouds.boxes) > 0 for clouds in sets]
     placed = poses[0] is not None and poses[1] is not None
     kind = settings.truth
     if kind == TRUTH_AUTO:
         kind = NO_TRUTH
-        if all(labelled):
+        if all(labelled[:2]):
             kind = TRUTH_LABELS
         elif placed:
             kind = TRUTH_SCENE if labelled[1] else TRUTH_SURVEY
     if kind == NO_TRUTH:
         log("note: no true cuboids: label both sets, or give recordings with poses; whole scans are compared alone")
-        return kind, (_none(), _none())
+        return kind, [unknown_cuboids() for _ in sets]
     if kind == TRUTH_LABELS:
-        return kind, match_labels(sets, poses, settings)
+        pair = match_labels((sets[0], sets[1]), (poses[0], poses[1]), settings)
+        return kind, [*pair, *(_labels_again(sets, poses, settings, log) for _ in sets[2:])]
     if poses[0] is None or poses[1] is None:
         lacking = sets[0 if poses[0] is None else 1].name
         raise SimjudgeError(
@@ -185,26 +201,32 @@ def _truth(
         else survey_cuboids(sets[0], poses[0], settings)
     )  # fmt: skip
     log(f"note: the truth is {len(standing)} standing cuboids of the {kind} in the fixed frame")
-    real, virtual = (cuboids_in_scans(standing, scans, detector.farthest) for scans in (poses[0], poses[1]))
-    return kind, (real, virtual)
+    return kind, [
+        unknown_cuboids() if scans is None else cuboids_in_scans(standing, scans, detector.farthest) for scans in poses
+    ]
 
 
-def _none() -> TrueCuboids:
-    none = np.empty(0, np.int64)
-    boxes = CloudBoxes(none, none, none, np.empty((0, 3)), np.empty((0, 4)), np.empty((0, 3)))
-    return TrueCuboids(boxes, none, ())
+def _labels_again(
+    sets: Sequence[CloudSet], poses: Sequence[ScanPoses | None], settings: LidarObjectSettings, log: Log
+) -> TrueCuboids:
+    """The labels of a second real set, by the names of the first one."""
+    try:
+        return match_labels((sets[0], sets[2]), (poses[0], poses[2]), settings)[1]
+    except SimjudgeError as error:
+        log(f"note: the floor of objects is from halves of {sets[0].name}: {error}")
+        return unknown_cuboids()
 
 
-def _series(real: LidarMeasurements, virtual: LidarMeasurements) -> tuple[list[Series], list[Series]]:
-    """Series of all metrics that one of the lidars has a value of."""
-    out: tuple[list[Series], list[Series]] = ([], [])
+def _series(measured: Sequence[LidarMeasurements]) -> list[list[Series]]:
+    """Series of each lidar: of all metrics that one of them has a value of."""
+    out: list[list[Series]] = [[] for _ in measured]
     for metric, unit in WHOLE_METRICS.items():
-        if any(np.isfinite(each.whole[metric]).any() for each in (real, virtual)):
-            for side, each in zip(out, (real, virtual), strict=True):
+        if any(np.isfinite(each.whole[metric]).any() for each in measured):
+            for side, each in zip(out, measured, strict=True):
                 side.append(Series(metric, unit, WHOLE, each.time, each.whole[metric]))
-    for number, subject in enumerate(real.subjects):
+    for number, subject in enumerate(measured[0].subjects):
         for metric, unit in OBJECT_METRICS.items():
-            if any(np.isfinite(each.objects[metric][number]).any() for each in (real, virtual)):
-                for side, each in zip(out, (real, virtual), strict=True):
+            if any(np.isfinite(each.objects[metric][number]).any() for each in measured):
+                for side, each in zip(out, measured, strict=True):
                     side.append(Series(metric, unit, subject, each.time, each.objects[metric][number]))
     return out

@@ -29,11 +29,13 @@ class TrueCuboids(ShortRepr):
         boxes: in the frame of each scan; `cloud` is the number of the cloud.
         subject: int64 (N,), the number of each box's object in `names`; NO_SUBJECT for one that the other set lacks.
         names: of the objects that both sets have.
+        clouds: int64 (T,), the numbers of the clouds whose cuboids are known, even if there is none.
     """
 
     boxes: CloudBoxes
     subject: IntArray
     names: Sequence[str]
+    clouds: IntArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +68,8 @@ def match_labels(
         settings: how objects are known to be the same.
 
     Returns:
-        The cuboids of both, with the same names.
+        The cuboids of both, with the same names. A name has the instance number of the real label where all real labels
+        have one, however objects are matched; so it stands for the same object beside another set, too.
 
     Raises:
         SimjudgeError: objects are to be known by place, and it is not known where a lidar was.
@@ -86,14 +89,15 @@ def match_labels(
     distance = settings.place_distance
     groups = _places(sets[0], real, poses[0], distance), _places(sets[1], virtual, poses[1], distance)
     pairs = _paired(groups[0], groups[1], distance)
-    names = [f"{groups[0].class_name[i]} {i}" for i, _ in pairs]
+    number = np.arange(len(groups[0].class_name)) if numbers[0] is None else _instances(groups[0], numbers[0])
+    names = [f"{groups[0].class_name[i]} {number[i]}" for i, _ in pairs]
     subjects = []
     for side, group in enumerate(groups):
         lookup = np.full(len(group.class_name) + 1, NO_SUBJECT)
-        for number, pair in enumerate(pairs):
-            lookup[pair[side]] = number
+        for subject, pair in enumerate(pairs):
+            lookup[pair[side]] = subject
         subjects.append(lookup[group.number])
-    return TrueCuboids(real, subjects[0], names), TrueCuboids(virtual, subjects[1], names)
+    return _truth_of_both(sets, (real, virtual), subjects, names)
 
 
 def standing_labels(clouds: CloudSet, scans: ScanPoses, settings: LidarObjectSettings) -> StandingCuboids:
@@ -151,7 +155,14 @@ def cuboids_in_scans(standing: StandingCuboids, scans: ScanPoses, reach: float) 
     boxes = CloudBoxes(
         cloud[near], np.zeros(int(near.sum()), np.int64), subject[near], centre[near], orientation[near], size[near]
     )
-    return TrueCuboids(boxes, subject[near], standing.names)
+    return TrueCuboids(boxes, subject[near], standing.names, scans.index)
+
+
+def unknown_cuboids() -> TrueCuboids:
+    """The truth of a set of which nothing is known."""
+    none = np.empty(0, np.int64)
+    boxes = CloudBoxes(none, none, none, np.empty((0, 3)), np.empty((0, 4)), np.empty((0, 3)))
+    return TrueCuboids(boxes, none, (), none)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,7 +212,25 @@ def _matched_by_instance(
         place = np.minimum(place, max(len(common) - 1, 0))
         same = common[place] == each.instance if len(common) else np.zeros(len(each), np.bool_)
         subjects.append(np.where(same, place, NO_SUBJECT).astype(np.int64))
-    return TrueCuboids(boxes[0], subjects[0], names), TrueCuboids(boxes[1], subjects[1], names)
+    return _truth_of_both(sets, boxes, subjects, names)
+
+
+def _truth_of_both(
+    sets: tuple[CloudSet, CloudSet], boxes: tuple[CloudBoxes, CloudBoxes], subjects: Sequence[IntArray],
+    names: Sequence[str],
+) -> tuple[TrueCuboids, TrueCuboids]:  # fmt: skip
+    real, virtual = (
+        TrueCuboids(each, subject, names, _labelled(clouds, each))
+        for clouds, each, subject in zip(sets, boxes, subjects, strict=True)
+    )
+    return real, virtual
+
+
+def _labelled(clouds: CloudSet, boxes: CloudBoxes) -> IntArray:
+    """The numbers of the clouds that somebody labelled."""
+    if clouds.labelled is None:
+        return np.unique(boxes.cloud)
+    return np.union1d(boxes.cloud, np.flatnonzero(clouds.labelled))
 
 
 def _pose_by_cloud(scans: ScanPoses) -> dict[int, Pose]:
@@ -235,6 +264,13 @@ def _places(clouds: CloudSet, boxes: CloudBoxes, scans: ScanPoses, distance: flo
         number[row] = found
     times = np.array([time.get(int(cloud), np.nan) for cloud in boxes.cloud])
     return _Groups(number, centre, names, times)
+
+
+def _instances(group: _Groups, instance: IntArray) -> IntArray:
+    """The instance number of each object of a set whose labels all have one."""
+    out = np.empty(len(group.class_name), np.int64)
+    out[group.number[group.number >= 0]] = instance[group.number >= 0]
+    return out
 
 
 def _paired(real: _Groups, virtual: _Groups, distance: float) -> list[tuple[int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from simjudge.objects.scan_beams import EMPTY, NO_GROUND, scan_beams
 from simjudge.objects.scan_poses import ScanPoses, scan_poses
 
 DEFAULT_SETTINGS = OccupancySettings()
+UNREADABLE = "clouds that cannot be read, left out of the occupancy map"
 LEFT_OUT = "scans whose pose jumps, left out of the occupancy map"
 
 
@@ -28,13 +29,22 @@ class MapPair(ShortRepr):
     Attributes:
         real, virtual: on one grid.
         agreement: of the two.
-        losses: scans that were left out.
+        real_losses, virtual_losses: scans of each that were left out.
     """
 
     real: OccupancyMap
     virtual: OccupancyMap
     agreement: MapAgreement
-    losses: Losses = field(default_factory=Losses)
+    real_losses: Losses
+    virtual_losses: Losses
+
+    @property
+    def losses(self) -> Losses:
+        """Scans of both that were left out."""
+        both = Losses()
+        both.extend(self.real_losses)
+        both.extend(self.virtual_losses)
+        return both
 
 
 def occupancy_maps(
@@ -57,15 +67,18 @@ def occupancy_maps(
     Raises:
         SimjudgeError: a set has no poses or no ground, or the sets were nowhere near each other.
     """
-    losses = Losses()
-    poses = [scan_poses(clouds, settings.max_speed, losses, LEFT_OUT) for clouds in (real, virtual)]
+    losses = Losses(), Losses()
+    poses = [
+        scan_poses(clouds, settings.max_speed, lost, LEFT_OUT)
+        for clouds, lost in zip((real, virtual), losses, strict=True)
+    ]
     _check_near(real, virtual, poses[0], poses[1], settings)
     extent = common_extent([scans.position for scans in poses], settings)
     maps = []
-    for clouds, scans in zip((real, virtual), poses, strict=True):
+    for clouds, scans, lost in zip((real, virtual), poses, losses, strict=True):
         progress(f"occupancy map of {clouds.name}: {len(scans)} scans")
-        maps.append(occupancy_map(clouds, scans, extent, settings, losses))
-    return MapPair(maps[0], maps[1], map_agreement(maps[0], maps[1]), losses)
+        maps.append(occupancy_map(clouds, scans, extent, settings, lost))
+    return MapPair(maps[0], maps[1], map_agreement(maps[0], maps[1]), *losses)
 
 
 def occupancy_map(
@@ -78,7 +91,7 @@ def occupancy_map(
         scans: those to enter.
         extent: the map's grid.
         settings: of the map.
-        losses: takes scans that are empty or without ground.
+        losses: takes scans that are empty, without ground, or cannot be read.
 
     Returns:
         The map.
@@ -90,8 +103,12 @@ def occupancy_map(
     ground: FloatArray | None = None
     early: list[BeamSet] = []
     for row in range(len(scans)):
-        beams, own = scan_beams(clouds, scans, row, settings, losses)
         where = f"{clouds.name}: {clouds.cloud_name[int(scans.index[row])]}"
+        try:
+            beams, own = scan_beams(clouds, scans, row, settings, losses)
+        except SimjudgeError as error:
+            losses.add(UNREADABLE, str(error))
+            continue
         if not len(beams):
             losses.add(EMPTY, where)
             continue

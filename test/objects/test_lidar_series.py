@@ -11,9 +11,10 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.data.clouds.cloud_set import CloudBoxes, CloudPredictions
 from simjudge.data.sets import read_clouds
 from simjudge.geometry.poses import Pose
-from simjudge.objects.lidar_measurements import OBJECT_METRICS
+from simjudge.objects.lidar_measurements import OBJECT_METRICS, UNREADABLE, WHOLE_METRICS
 from simjudge.objects.lidar_series import lidar_objects, lidar_series
 from simjudge.objects.lidar_settings import LidarObjectSettings
+from simjudge.objects.occupancy_mapping import UNREADABLE as UNREADABLE_IN_MAP
 from simjudge.objects.series import WHOLE
 
 KITTI = Path(__file__).parents[3] / "shared/data/real_lidar/kitti_tracking_0000"
@@ -29,7 +30,7 @@ def block_points(x, y, random):
     return points * SIZE + (x, y, 0.5)
 
 
-def drive(name, *, shift=0.0, labels=True, poses=True, seed=0):
+def drive(name, *, shift=0.0, labels=True, instances=True, poses=True, seed=0):
     """Three scans, 1 m apart, of two blocks on level ground; what the lidar sees is shifted along its way."""
     random = np.random.default_rng(seed)
     lidar = [Pose.from_euler(1.0 * i, 0, HEIGHT) for i in range(3)]
@@ -42,8 +43,9 @@ def drive(name, *, shift=0.0, labels=True, poses=True, seed=0):
         blocks = [block_points(px + shift, py, random) for px, py in BLOCKS.values()]
         tables.append(table(pose.to_body(np.concatenate([ground, *blocks]))))
     centres = np.array([pose.to_body([px, py, 0.5]) for pose in lidar for px, py in BLOCKS.values()])
+    numbers = [3, 8] if instances else [-1, -1]
     boxes = CloudBoxes(
-        np.repeat(np.arange(3), 2), np.tile([0, 1], 3), np.tile([3, 8], 3), centres, np.tile([0.0, 0, 0, 1], (6, 1)),
+        np.repeat(np.arange(3), 2), np.tile([0, 1], 3), np.tile(numbers, 3), centres, np.tile([0.0, 0, 0, 1], (6, 1)),
         np.tile(SIZE, (6, 1)),
     )  # fmt: skip
     return cloud_set(
@@ -54,7 +56,7 @@ def drive(name, *, shift=0.0, labels=True, poses=True, seed=0):
 @pytest.mark.parametrize(("real", "virtual", "settings", "truth", "subjects"), [
     ({}, {}, {}, "labels", ["barrier 3", "post 8"]),
     ({}, {"poses": False}, {}, "labels", ["barrier 3", "post 8"]),
-    ({}, {}, {"same_cuboids_by": "place"}, "labels", ["barrier 0", "post 1"]),
+    ({}, {}, {"same_cuboids_by": "place"}, "labels", ["barrier 3", "post 8"]),
     ({"labels": False}, {}, {}, "scene", ["barrier 0", "post 1"]),
     ({"labels": False}, {"labels": False}, {}, "survey", ["object 0", "object 1"]),
     ({}, {}, {"truth": "survey"}, "survey", ["object 0", "object 1"]),
@@ -82,6 +84,78 @@ def test_wherever_the_truth_comes_from(real, virtual, settings, truth, subjects)
         assert {each.metric for each in found.tables} == set(OBJECT_METRICS)
     if found.maps is not None:
         assert 0.1 < found.maps.agreement.occupied.f1 < 0.9
+
+
+@pytest.mark.parametrize(("real", "virtual", "again", "metrics"), [
+    ({}, {}, {}, {"precision", "recall", "offset along"}),
+    ({}, {}, {"instances": False}, {"precision", "recall", "offset along"}),
+    ({}, {}, {"labels": False}, {"points"}),
+    ({"labels": False}, {}, {"labels": False}, {"precision", "recall", "offset along"}),
+    ({"labels": False}, {}, {"instances": False}, {"precision", "recall", "offset along"}),
+    ({"labels": False}, {"labels": False}, {}, {"precision", "recall", "offset along"}),
+])  # fmt: skip
+def test_a_second_real_lidar_is_measured_by_the_truth_of_the_first(real, virtual, again, metrics):
+    settings = LidarObjectSettings(map_range=15.0, survey_cell=1.0)
+    said = []
+    found = lidar_objects(
+        drive("real", **real), drive("virtual", seed=1, **virtual), settings, maps=False, log=said.append,
+        real_again=drive("again", shift=0.25, seed=2, **again),
+    )  # fmt: skip
+    alone = lidar_objects(drive("real", **real), drive("virtual", seed=1, **virtual), settings, maps=False)
+    for side, other in ((found.real, alone.real), (found.virtual, alone.virtual)):
+        for a, b in zip(side, other, strict=True):
+            assert (a.metric, a.subject) == (b.metric, b.subject)
+            np.testing.assert_array_equal(a.value, b.value)
+    first, second = ({(s.metric, s.subject): s.value for s in side} for side in (found.real, found.real_again))
+    assert metrics <= {metric for metric, _ in second}
+    if "recall" in metrics:
+        assert second.keys() == first.keys()
+        for subject in found.subjects:
+            moved = second["offset along", subject] - first["offset along", subject]
+            assert moved == pytest.approx([0.25] * 3, abs=0.08)
+    else:
+        assert {subject for _, subject in second} == {WHOLE}
+        assert "precision" not in {metric for metric, _ in second}
+        assert any("the floor of objects is from halves of real: again: holds no labelled cuboid" in s for s in said)
+
+
+def test_without_truth_there_is_no_precision():
+    sides = lidar_series(drive("real", labels=False, poses=False), drive("virtual", labels=False, poses=False))
+    for side in sides:
+        assert {series.metric for series in side} == {"points", "points above ground", "clusters", *(
+            name for name in WHOLE_METRICS if name.startswith("J"))}  # fmt: skip
+
+
+def test_precision_is_of_the_scans_whose_truth_is_known():
+    labelled = drive("real")
+    rows = labelled.boxes.cloud != 1
+    boxes = replace(labelled.boxes, **{name: column[rows] for name, column in vars(labelled.boxes).items()})
+    for known in (None, np.array([True, False, True])):
+        real, _ = lidar_series(replace(labelled, boxes=boxes, labelled=known), drive("virtual", seed=1))
+        (precision,) = (series.value for series in real if series.metric == "precision")
+        assert np.isnan(precision).tolist() == [False, True, False]
+    nothing = replace(labelled, boxes=boxes, labelled=np.ones(3, bool))
+    (precision,) = (s.value for s in lidar_series(nothing, drive("virtual", seed=1))[0] if s.metric == "precision")
+    assert precision[1] == 0
+
+
+def test_clouds_that_cannot_be_read_are_counted_and_have_no_value():
+    def damaged(clouds, numbers):
+        def read(index):
+            if index in numbers:
+                raise SimjudgeError(f"{clouds.name} {index}: is cut short")
+            return clouds.read(index)
+
+        return replace(clouds, read=read)
+
+    for settings in (LidarObjectSettings(), LidarObjectSettings(truth="survey", map_range=15.0, survey_cell=1.0)):
+        losses = Losses()
+        found = lidar_objects(damaged(drive("real"), {1}), drive("virtual", seed=1), settings, losses=losses)
+        assert losses.counts == {UNREADABLE: 1, UNREADABLE_IN_MAP: 1}
+        assert "real 1: is cut short" in losses.lines()[0]
+        assert all(np.isnan(series.value[1]) and np.isfinite(series.value[0]) for series in found.real)
+    with pytest.raises(SimjudgeError, match="real 2: is cut short"):
+        lidar_series(damaged(drive("real"), {0, 1, 2}), drive("virtual", seed=1))
 
 
 def test_series_are_those_of_the_objects():

@@ -176,6 +176,14 @@ def test_without_places_in_common_there_are_no_maps_and_it_is_said(virtual, lost
     assert ("intensity", "all objects") in rows(found)
 
 
+def test_what_the_real_recording_loses_is_counted_once():
+    real = block_drive("real")
+    jumped = replace(real, poses=[*real.poses[:4], Pose.from_euler(900.0, 0, 1.5), *real.poses[5:]])
+    once, twice = (compared(jumped, block_drive("sim", 1), *again)[0] for again in ((), (block_drive("again", 2),)))
+    assert once.losses.counts == twice.losses.counts
+    assert set(once.losses.counts.values()) == {1}
+
+
 def test_poses_that_jump_are_counted():
     virtual = block_drive("sim", 1)
     jumped = [*virtual.poses[:4], Pose.from_euler(900.0, 0, 1.5), *virtual.poses[5:]]

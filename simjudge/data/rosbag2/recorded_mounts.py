@@ -105,8 +105,9 @@ def poses_at(
         stamps: nanoseconds.
 
     Returns:
-        The body's frame, the lidar's pose in it, and the body's pose at each stamp; the lidar's own frame, None and
-        nothing where no poses are recorded, or none that fit, which is then logged.
+        The body's frame, the lidar's pose in it (None where the poses are the lidar's own), and the body's pose at each
+        stamp; the lidar's own frame, None and nothing where no poses are recorded, or none that fit, which is then
+        logged.
     """
     trouble = ""
     try:
@@ -115,13 +116,14 @@ def poses_at(
     except SimjudgeError as error:
         trajectory, between, trouble = None, None, str(error)
     if trajectory is not None and between is not None:
-        mount = standing_pose(links, frame_id, trajectory.child_frame_id)
+        body = trajectory.child_frame_id
+        mount = standing_pose(links, frame_id, body)
         if mount is None:
-            trouble = f"no transforms that stand link {frame_id!r} and {trajectory.child_frame_id!r}"
+            trouble = f"no transforms that stand link {frame_id!r} and {body!r}"
         elif not between.covers(stamps).all() or between.in_gap(stamps).any():
             trouble = f"{trajectory.name} do not cover the clouds' stamps"
         else:
-            return trajectory.child_frame_id, mount, between.poses(stamps)
+            return body, None if body.lstrip("/") == frame_id.lstrip("/") else mount, between.poses(stamps)
     if trouble:
         log.warning("%s: its poses are not taken over: %s", recording.path, trouble)
     return frame_id, None, []

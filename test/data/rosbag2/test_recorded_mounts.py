@@ -85,3 +85,20 @@ def test_poses_that_do_not_fit_are_left_out_and_that_is_said(changes, words, tmp
     clouds = sj.read_clouds(record(tmp_path / "a.mcap", **changes))
     assert not clouds.poses
     assert words in caplog.text
+
+
+def test_poses_of_the_lidar_itself_are_kept_by_a_recording_of_its_clouds(tmp_path):
+    table = np.ones(3, [("x", "f4"), ("y", "f4"), ("z", "f4")])
+    with record_messages(tmp_path / "a.mcap") as out:
+        for k in range(3):
+            stamp = START + k * 100_000_000
+            for name, mount in (("roof", ROOF), ("eye", HOOD)):
+                out.write("/tf", stamp, transforms((stamp, "odom", name, body(0.1 * k) @ mount)))
+            out.write("/roof/points", stamp, cloud_message(find, header(stamp, "roof"), table))
+    clouds = sj.read_clouds(tmp_path / "a.mcap")
+    assert (clouds.body, clouds.mount) == ("roof", None)
+    sj.write_clouds(clouds, tmp_path / "b.mcap")
+    again = sj.read_clouds(tmp_path / "b.mcap")
+    for k, (pose, kept) in enumerate(zip(clouds.poses, again.poses, strict=True)):
+        np.testing.assert_allclose(pose.matrix(), (body(0.1 * k) @ ROOF).matrix(), atol=1e-9)
+        np.testing.assert_allclose(kept.matrix(), pose.matrix(), atol=1e-9)

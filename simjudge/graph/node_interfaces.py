@@ -231,6 +231,17 @@ NODES: dict[str, NodeInterface] = {
          Service("~/reset", "simjudge_msgs/srv/Reset", "forget the live frames so far", "live"),
          Service("~/save_report", "simjudge_msgs/srv/SaveReport", "write the result so far", "live")),
     ),
+    "objects_node": NodeInterface(
+        (Endpoint("objects/summary", "simjudge_msgs/msg/ObjectSummary", LATCHED,
+                  "what real and virtual sensor say of the same objects", depth=1),
+         Endpoint("objects/markers", _MARKERS, RELIABLE, "boxes of the newest pair, real red and virtual cyan")),
+        tuple(
+            each._replace(topic=f"{side}/{each.topic}", purpose=f"{each.purpose}, of the {side} camera",
+                          when=f"with `follow` {followed}", depth=1000)
+            for side in ("real", "virtual")
+            for followed, each in (("labels", _LABELS), ("predictions", _DETECTIONS))
+        ),
+    ),
     "replay_node": NodeInterface(
         (_SIMULATED_CAMERA[0]._replace(purpose="the simulated camera's images"), *_SIMULATED_CAMERA[1:]),
         (Endpoint("image", _IMAGE, CAMERA, "a real camera's images", "with `trigger` image"),

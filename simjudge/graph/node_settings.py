@@ -15,6 +15,7 @@ from simjudge.driving.cones import DetectionUncertainty
 from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR
 from simjudge.driving.manual import JoystickMap
 from simjudge.driving.steering import SpeedController
+from simjudge.objects.camera_settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.reports.watch_screen import ScreenTarget
 from simjudge.studies.live.session import COUNT, IGNORE, RESET
@@ -247,6 +248,38 @@ class WatchSettings(StageSettings):
     quality: int = setting(80, "JPEG quality of raw images as shown.", unit="%", low=1, high=100)
     transport: str = transport()
     reliability: str = reliability()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveObjectSettings(StageSettings):
+    """The settings of objects_node beside those of how objects are followed (`simjudge.objects.camera_settings`)."""
+
+    follow: str = setting(
+        FOLLOW_LABELS, "What is followed through the pictures: labels (camera/ground_truth of each side), or"
+        " predictions (camera/detections).", choices=(FOLLOW_LABELS, FOLLOW_PREDICTIONS),
+    )  # fmt: skip
+    tolerance: float = setting(
+        0.0, "Greatest difference between the stamps of a real and a virtual frame.", unit="s", low=0, high=10
+    )
+    wait: float = setting(
+        5.0, "Time that a frame of one side waits for its partner.", unit="s", low=0.01, high=3600
+    )
+    wait_count: int = setting(1000, "Frames of each side that wait at most.", low=1, high=100_000)
+    jump_back: float = setting(
+        1.0, "How far before the newest stamp a stamp must lie to be a jump back, after which all begins anew.",
+        unit="s", low=0,
+    )  # fmt: skip
+    window: float = setting(
+        60.0, "Time before the newest stamp whose frames the numbers are of; 0: all.", unit="s", low=0
+    )
+    summary_period: float = setting(
+        1.0, "Time between summaries while frames come.", unit="s", low=0.05, high=3600
+    )
+    image_size: str | None = setting(None, "Size of the images, WIDTHxHEIGHT, where the messages do not say it.")
+
+
+LIVE_FOLLOWING = ("same_by", "min_score", "track_gap", "track_reach", "track_frames", "match_distance")
+"""Settings of `CameraObjectSettings` that are parameters of objects_node too."""
 
 
 @dataclass(frozen=True, kw_only=True)

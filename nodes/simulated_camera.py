@@ -14,8 +14,6 @@ from array import array
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import CompressedImage, Image
 from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArray
@@ -29,6 +27,7 @@ from simjudge.data.rosbag2.pixels import format_name
 from simjudge.engines.contract import Labels
 from simjudge.sensors.camera.depth import depth_message_fields
 from simjudge.sensors.camera.depth_filters import DepthImage
+from simjudge.sensors.camera.label_images import LabelImage, label_message_fields
 from simjudge.sensors.camera.rig import MountedCamera
 
 from .endpoints import camera_publisher
@@ -116,9 +115,9 @@ class SimulatedCamera:
             if self._depth.get_subscription_count():
                 self._depth.publish(_depth_message(depth, header))
         if labels is not None and self._semantic.get_subscription_count():
-            self._semantic.publish(_label_image(labels.class_id, header, "8UC1"))
+            self._semantic.publish(_label_message("semantic", labels.class_id, header))
         if labels is not None and self._instance.get_subscription_count():
-            self._instance.publish(_label_image(labels.instance, header, "16UC1"))
+            self._instance.publish(_label_message("instance", labels.instance, header))
         if image is not None and self._compressed.get_subscription_count():
             self._compressed.publish(_compressed_image(image, header))
         if image is not None and self._image.get_subscription_count():
@@ -170,15 +169,11 @@ class SimulatedCamera:
         return out
 
 
-def _label_image(values: npt.NDArray[Any], header: Header, encoding: str) -> Image:
-    """A class or instance image; little-endian, without padding."""
-    height, width = values.shape
-    kind = np.dtype("u1" if encoding == "8UC1" else "<u2")
-    data = np.ascontiguousarray(values, kind).tobytes()
-    step = width * kind.itemsize
-    message = Image(header=header, height=height, width=width, encoding=encoding, is_bigendian=0, step=step)
-    message.data = array("B", data)
-    return message
+def _label_message(kind: str, values: LabelImage, header: Header) -> Image:
+    """A class or instance image."""
+    fields = label_message_fields(kind, values)
+    data = array("B", fields.pop("data").tobytes())
+    return Image(header=header, data=data, **fields)
 
 
 def _depth_message(depth: DepthImage, header: Header) -> Image:

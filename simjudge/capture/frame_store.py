@@ -91,6 +91,7 @@ class FrameStore:
         objects: Objects,
         about: Mapping[str, Any] | None = None,
         depth: DepthImage | None = None,
+        label_images: Mapping[str, bytes] | None = None,
     ) -> None:
         """Keep a finished frame.
 
@@ -100,6 +101,7 @@ class FrameStore:
             objects: the frame's objects; all rows are taken as this frame's.
             about: what else is kept of the frame, as JSON has it.
             depth: the depth image; None where the camera has none.
+            label_images: PNG of the class and the instance of each pixel, by kind; None where they are not wanted.
 
         Raises:
             SimjudgeError: the disk is full, or the folder cannot be written to.
@@ -107,6 +109,9 @@ class FrameStore:
         if depth is not None:
             with atomic_file(self.folder / f"{index:06d}.npy") as temporary, temporary.open("wb") as file:
                 np.save(file, depth)
+        for kind, data in (label_images or {}).items():
+            with atomic_file(self._label_file(index, kind)) as temporary:
+                temporary.write_bytes(data)
         with atomic_file(self.folder / f"{index:06d}{image.suffix}") as temporary:
             temporary.write_bytes(image.data)
         rows = {
@@ -119,6 +124,7 @@ class FrameStore:
             "visible": objects.visible.tolist(),
             "about": dict(about or {}),
             "depth_sha256": None if depth is None else _digest(depth.tobytes()),
+            "label_images_sha256": {kind: _digest(data) for kind, data in (label_images or {}).items()},
         }
         held = {"plan": self.plan_digest, "frame": _digest_of(rows)}
         with atomic_file(self._text(index)) as temporary:
@@ -223,6 +229,15 @@ class FrameStore:
         depth: DepthImage = np.load(self.folder / f"{index:06d}.npy", allow_pickle=False)
         return depth
 
+    def label_image(self, index: int, kind: str) -> bytes:
+        """PNG of a label image of a finished frame that was kept with some.
+
+        Args:
+            index: index of the frame.
+            kind: "semantic" or "instance".
+        """
+        return self._label_file(index, kind).read_bytes()
+
     def remove(self) -> None:
         """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -252,6 +267,9 @@ class FrameStore:
         try:
             if row["depth_sha256"] is not None and _digest(self.depth(index).tobytes()) != row["depth_sha256"]:
                 return False
+            digests = row["label_images_sha256"].items()
+            if any(_digest(self.label_image(index, kind)) != digest for kind, digest in digests):
+                return False
             return not file.is_symlink() and _digest(file.read_bytes()) == row["picture_sha256"]
         except (OSError, ValueError, EOFError):
             return False
@@ -263,6 +281,9 @@ class FrameStore:
         if damaged:
             named = list_some([f"{index:06d}" for index in damaged])
             log(f"note: {len(damaged)} kept frames in {self.folder} are damaged and made again: {named}")
+
+    def _label_file(self, index: int, kind: str) -> Path:
+        return self.folder / f"{index:06d}.{kind}.png"
 
     def _text(self, index: int) -> Path:
         return self.folder / f"{index:06d}.json"

@@ -20,6 +20,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Advance
 from simjudge.core.worker_processes import serve_parent
 from simjudge.engines.registry import limit_threads
+from simjudge.sensors.camera.label_images import encode_label_png
 
 _AT_ONCE = 4
 """Frames that a job takes at once: few, so that all jobs end together; neighbours, so that placements change seldom."""
@@ -74,7 +75,11 @@ def _render_frames(
                 "visible": frame.truth.objects.visible.round(4).tolist(),
                 **describe_metering(frame),
             }
-            store.add(index, frame.stored_image(), frame.truth.objects, about, frame.depth)
+            label_images = None
+            if plan.label_images:
+                semantic, instance = encode_label_png(frame.labels.class_id), encode_label_png(frame.labels.instance)
+                label_images = {"semantic": semantic, "instance": instance}
+            store.add(index, frame.stored_image(), frame.truth.objects, about, frame.depth, label_images)
 
         return finish
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from simjudge.data.rosbag2.writing import frame_messages, write_recording
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera_messages import CameraMessages
 from simjudge.sensors.camera.depth import encode_depth_png
+from simjudge.sensors.camera.label_images import LABEL_IMAGES, decode_label_png
 
 
 def write_rendering(
@@ -72,8 +73,12 @@ def write_rendering(
             custom = {"simjudge": json.dumps(about)}
             return write_recording(frames, out, extra_messages=beside, custom_data=custom, camera=plan.name)
         losses = Losses()
-        depth = None if plan.camera.depth is None else partial(_depth_file, store, losses)
-        write_yolo(frames, out, sides, {"rendered": dict(about)}, depth)
+        pictures: dict[str, Callable[[int], bytes]] = {}
+        if plan.camera.depth is not None:
+            pictures["depth"] = partial(_depth_file, store, losses)
+        if plan.label_images:
+            pictures |= {kind: partial(store.label_image, kind=kind) for kind in LABEL_IMAGES}
+        write_yolo(frames, out, sides, {"rendered": dict(about)}, pictures)
         return losses
 
 
@@ -129,3 +134,7 @@ class _CameraOutput:
         yield from self._messages.at(stamp, Pose((x, y, z), tuple(quaternion)), name)
         if self._plan.camera.depth is not None:
             yield from self._messages.depth(stamp, self._store.depth(index), name)
+        if self._plan.label_images:
+            for kind in LABEL_IMAGES:
+                values = decode_label_png(self._store.label_image(index, kind))
+                yield self._messages.label_image(stamp, kind, values, name)

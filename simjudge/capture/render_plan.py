@@ -40,6 +40,7 @@ class RenderPlan:
         vehicle: the car that carries them; None where the poses are those of another body.
         name: of the camera, with which its topics begin.
         baseline: metres from the first camera of a stereo pair to this one; 0 for all others.
+        label_images: whether the class and the instance of each pixel are kept too.
     """
 
     scene: str | Path
@@ -53,6 +54,7 @@ class RenderPlan:
     vehicle: Vehicle | None = None
     name: str = CAMERA
     baseline: float = 0.0
+    label_images: bool = False
 
     def __post_init__(self) -> None:
         """Check that there are frames for all placements."""
@@ -161,6 +163,8 @@ def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, Any]:
         "engine": {"name": engine.name, "variant": engine.variant},
         "seed": plan.seed,
     }
+    if plan.label_images:
+        about["label_images"] = True
     if plan.sensors:
         about["sensors"] = {"names": [spec.name for spec in plan.sensors], "sha256": hash_value(plan.sensors)}
     return about

@@ -72,6 +72,7 @@ def render(  # noqa: PLR0913 - the options of the command
     sensors: str | Path | None = None,
     min_size: float = 5.0,
     min_visible: float = 0.25,
+    label_images: bool = False,
     engine: str = "default",
     jobs: int = 1,
     log: Log = no_log,
@@ -99,6 +100,7 @@ def render(  # noqa: PLR0913 - the options of the command
             a scan for each frame, at its stamp; other sensors read along a path with times. For a recording only.
         min_size: smaller objects are not labelled, pixels.
         min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
+        label_images: whether the class and the instance of each pixel are written too.
         engine: "default" or "chrono".
         jobs: processes that render side by side; the result is the same to the byte.
         log: receives lines that a person should read.
@@ -134,7 +136,9 @@ def render(  # noqa: PLR0913 - the options of the command
     car = None if mount is not None else read_vehicle(vehicle or DEFAULT_CAR)
     check_rendered_sensors(specs, camera_poses, car)
     labelling = Labelling(min_size, min_visible)
-    plan = RenderPlan(scene, seen_by, camera_poses, scenes, labelling, seed, engine, specs, car)
+    plan = RenderPlan(
+        scene, seen_by, camera_poses, scenes, labelling, seed, engine, specs, car, label_images=label_images
+    )
     plans = _plans(plan, cameras)
     jobs = _possible_jobs(jobs, plans, log)
     sides = assign_sides(plan, valid, test)

@@ -46,6 +46,9 @@ def render(
     ),
     min_size: float = typer.Option(5.0, min=0, metavar="PX", help="Smaller things are not labelled."),
     min_visible: float = typer.Option(0.25, min=0, max=1, help="Things seen by a smaller share are not labelled."),
+    label_images: bool = typer.Option(
+        False, "--label-images", help="Write the class and the instance of each pixel too."
+    ),
     engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
     jobs: int = typer.Option(1, "-j", "--jobs", min=1, help="Processes that render side by side; same bytes."),
     names: bool = list_option(),
@@ -73,6 +76,7 @@ def render(
         sensors=sensors,
         min_size=min_size,
         min_visible=min_visible,
+        label_images=label_images,
         engine=engine,
         jobs=jobs,
         log=print_note,

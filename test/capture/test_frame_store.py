@@ -130,7 +130,8 @@ def kept(tmp_path):
     """Four frames of a run that was killed."""
     store = FrameStore.beside(tmp_path / "out", PLAN)
     for index in range(4):
-        store.add(index, EncodedImage(encode_png(PICTURES[index]), ".png"), objects(index), {"camera": [0.1, 1 / 3]})
+        image, about = EncodedImage(encode_png(PICTURES[index]), ".png"), {"camera": [0.1, 1 / 3]}
+        store.add(index, image, objects(index), about, label_images={"semantic": encode_png(PICTURES[index])})
     return store
 
 
@@ -143,7 +144,7 @@ def flip(data):
 
 
 @pytest.mark.parametrize("damage", [cut, flip, lambda _: b"", lambda _: b"[]", lambda _: b'{"sha256": 1}'])
-@pytest.mark.parametrize("name", ["000002.png", "000002.json", "plan.json"])
+@pytest.mark.parametrize("name", ["000002.png", "000002.semantic.png", "000002.json", "plan.json"])
 def test_what_is_damaged_is_made_again_and_said(tmp_path, name, damage):
     """A cut plan, a cut picture, a flipped byte: never a traceback, never in the result."""
     file = kept(tmp_path).folder / name
@@ -169,7 +170,7 @@ def test_what_is_damaged_is_made_again_and_said(tmp_path, name, damage):
 
 def test_every_flipped_bit_of_a_kept_frame_is_found(tmp_path):
     store = kept(tmp_path)
-    for name in ("000003.png", "000003.json"):
+    for name in ("000003.png", "000003.semantic.png", "000003.json"):
         whole = (store.folder / name).read_bytes()
         for place in range(len(whole)):
             (store.folder / name).write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])

@@ -14,6 +14,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.calibration import Calibration
 from simjudge.sensors.camera.depth import depth_message_fields, depth_topics
 from simjudge.sensors.camera.depth_filters import DepthImage
+from simjudge.sensors.camera.label_images import LabelImage, label_message_fields
 
 CAMERA_INFO_TOPIC = DEFAULT_TOPICS[CAMERA_INFO]
 TF_TOPIC = "/tf"
@@ -55,6 +56,18 @@ class CameraMessages:
         image, info = depth_topics(camera)
         yield image, self._new(IMAGE, header=self._header(stamp, self._frame_id), **depth_message_fields(depth))
         yield info, self.info(stamp)
+
+    def label_image(self, stamp: int, kind: str, values: LabelImage, camera: str = CAMERA) -> tuple[str, Any]:
+        """Topic and message of a label image, as a simulated camera publishes it.
+
+        Args:
+            stamp: nanoseconds.
+            kind: "semantic" or "instance".
+            values: class or instance of each pixel.
+            camera: the camera's name.
+        """
+        header = self._header(stamp, self._frame_id)
+        return f"/{camera}/{kind}", self._new(IMAGE, header=header, **label_message_fields(kind, values))
 
     def info(self, stamp: int) -> Any:
         """The camera_info.

@@ -78,16 +78,16 @@ def write_yolo(
     path: str | Path,
     sides: Sequence[str] = (),
     more: Mapping[str, object] | None = None,
-    depth: Callable[[int], bytes] | None = None,
+    pictures: Mapping[str, Callable[[int], bytes]] | None = None,
 ) -> Losses:
-    """Write `frames` as a folder: data.yaml, images/, labels/, predictions/, depth/ and the sidecar.
+    """Write `frames` as a folder: data.yaml, images/, labels/, predictions/, further pictures and the sidecar.
 
     Args:
         frames: what to write.
         path: of the folder.
         sides: "train", "valid" or "test" for each frame, which then is in images/SIDE; empty for a set without sides.
         more: further entries of data.yaml.
-        depth: makes the PNG of a frame's depth image; None for none.
+        pictures: makes the PNG of a frame, for each further folder by its name: depth, semantic, instance.
     """
     path = Path(path)
     stems = file_stems(frames.frame_name)
@@ -100,11 +100,12 @@ def write_yolo(
         if frames.predictions is not None:
             texts = format_labels(frames.predictions, frames.size, scores=True)
             write_label_files(folder / "predictions", stems, texts, frames.predicted.tolist())
-        if depth is not None:
-            (folder / "depth").mkdir()
+        for kind, make_png in (pictures or {}).items():
+            (folder / kind).mkdir()
             for index, stem in enumerate(stems):
-                (folder / "depth" / f"{stem}.png").write_bytes(depth(index))
-        _move_to_sides(folder, dict(zip(stems, sides, strict=True)) if sides else {})
+                (folder / kind / f"{stem}.png").write_bytes(make_png(index))
+        kinds = ("images", "labels", "predictions", *(pictures or {}))
+        _move_to_sides(folder, kinds, dict(zip(stems, sides, strict=True)) if sides else {})
         there = {key: f"images/{side}" for key, side in _SIDES.items() if side in sides}
         folders = there if sides else {"train": "images", "val": "images"}
         description = {**folders, "names": _names_for_all(frames), **(more or {})}
@@ -114,9 +115,9 @@ def write_yolo(
     return Losses()
 
 
-def _move_to_sides(folder: Path, side: Mapping[str, str]) -> None:
-    """Move the files of each stem from images/, labels/, predictions/ and depth/ into the folder of its side there."""
-    for kind in ("images", "labels", "predictions", "depth"):
+def _move_to_sides(folder: Path, kinds: Sequence[str], side: Mapping[str, str]) -> None:
+    """Move the files of each stem from some folders into the folder of its side there."""
+    for kind in kinds:
         for file in sorted((folder / kind).glob("*.*")) if side else []:
             target = folder / kind / side[file.stem]
             target.mkdir(exist_ok=True)

@@ -15,13 +15,19 @@ from simjudge.core.files import hash_files
 from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet
 from simjudge.core.progress import Log
 from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.rosbag2.recorded_poses import pose_topics, read_poses
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.data.sets import Topics, image_topics, read_clouds, read_set
+from simjudge.geometry.poses import Trajectory
 from simjudge.objects.common_times import require_common_times
 from simjudge.objects.timed_frames import stamps_to_seconds, timed_frames
+from simjudge.sensors.camera.calibration_formats import recorded_calibration
 from simjudge.studies.object_settings import CAMERA, LIDAR, SENSORS, ObjectSettings
 
 ObjectSource: TypeAlias = FrameSet | CloudSet | Path | str
 """Pictures or clouds in memory, or the path of a recording or a set with either or both."""
+_TF = "/tf"
 _NAMES = {CAMERA: "pictures", LIDAR: "clouds"}
 
 
@@ -35,6 +41,7 @@ class ObjectSide(ShortRepr):
         frames: its pictures; None where it has none, or they are not compared.
         clouds: its clouds, likewise.
         missing: by sensor, why it has none of it.
+        trajectory: poses of what carries its camera; None where they are not known.
     """
 
     name: str
@@ -42,6 +49,7 @@ class ObjectSide(ShortRepr):
     frames: FrameSet | None
     clouds: CloudSet | None
     missing: dict[str, str]
+    trajectory: Trajectory | None = None
 
     def has(self, sensor: str) -> bool:
         """Whether it has pictures, or clouds.
@@ -105,7 +113,7 @@ def read_sides(
     of_real = _Choice(settings.real_image_topic, settings.real_cloud_topic)
     of_virtual = _Choice(settings.virtual_image_topic, settings.virtual_cloud_topic, round(settings.time_offset * 1e9))
     choices = (of_real, of_virtual, of_real)
-    sides = [_read_side(*each, settings, losses) for each in zip(sources, choices, strict=False)]
+    sides = [_read_side(*each, settings, losses, log) for each in zip(sources, choices, strict=False)]
     real, virtual = sides[:2]
     sensors = []
     for sensor in SENSORS if settings.sensor is None else (settings.sensor,):
@@ -138,7 +146,7 @@ class _Choice:
     offset: int = 0
 
 
-def _read_side(source: ObjectSource, choice: _Choice, settings: ObjectSettings, losses: Losses) -> ObjectSide:
+def _read_side(source: ObjectSource, choice: _Choice, settings: ObjectSettings, losses: Losses, log: Log) -> ObjectSide:
     wanted = SENSORS if settings.sensor is None else (settings.sensor,)
     path = None if isinstance(source, FrameSet | CloudSet) else Path(source)
     name = source.name if isinstance(source, FrameSet | CloudSet) else Path(source).resolve().name
@@ -160,7 +168,31 @@ def _read_side(source: ObjectSource, choice: _Choice, settings: ObjectSettings, 
             missing[LIDAR] = str(error)
     if path is not None and not path.exists():
         raise SimjudgeError(next(iter(missing.values())))
-    return ObjectSide(name, path, frames, clouds, missing)
+    trajectory = None if path is None or frames is None else _trajectory(path, choice.offset, log)
+    return ObjectSide(name, path, frames, clouds, missing, trajectory)
+
+
+def _trajectory(path: Path, offset: int, log: Log) -> Trajectory | None:
+    """The poses of a recording; None for a set of files, and for a recording that has none or has several."""
+    if not is_recording(path) or not pose_topics(Recording(path)):
+        return None
+    try:
+        poses = _camera_poses(path)
+    except SimjudgeError as error:
+        log(f"note: it is not known when the camera of {path.name} stands: {error}")
+        return None
+    return replace(poses, stamp=poses.stamp + offset)
+
+
+def _camera_poses(path: Path) -> Trajectory:
+    """The poses of what carries the camera; where tf has no base_link, as in recordings of replay, the camera's own."""
+    try:
+        return read_poses(path).trajectory
+    except SimjudgeError as error:
+        try:
+            return read_poses(path, _TF, child=recorded_calibration(path, None).name).trajectory
+        except SimjudgeError:
+            raise error from None
 
 
 def _frames(source: ObjectSource, choice: _Choice, settings: ObjectSettings) -> FrameSet:

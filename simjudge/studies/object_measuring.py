@@ -98,8 +98,11 @@ def measure_cameras(sides: Sequence[ObjectSide], work: Work) -> Measured:
     finder = Finder.of(settings)
     sets = [finder.detect(side.frames, work.log, progress) for side in sides if side.frames is not None]
     series: list[list[Series]] = []
-    for other in sets[1:]:
-        pair = camera_series(sets[0], other, settings, losses=losses, log=work.log, progress=progress)
+    for side, other in zip(sides[1:], sets[1:], strict=True):
+        pair = camera_series(
+            sets[0], other, settings, trajectories=(sides[0].trajectory, side.trajectory), losses=losses, log=work.log,
+            progress=progress,
+        )  # fmt: skip
         series = [*(series or [pair[0]]), pair[1]]
     for each, frames in zip(series, sets, strict=True):
         each.extend(image_quality_series(frames, settings, losses=losses, progress=progress))

@@ -25,11 +25,15 @@ def comparison_parameters(
         overall: the numbers of all classes together; None while nothing is compared.
         painted: what the patches are painted from; None while this is not known.
     """
-    return method_parameters(settings, painted) | certainty_parameters(settings, overall) | {
-        "paired": settings.paired,
-        "metric": settings.metric,
-        "model": None if settings.model is None else str(settings.model),
-    }
+    return (
+        method_parameters(settings, painted)
+        | certainty_parameters(settings, overall)
+        | {
+            "paired": settings.paired,
+            "metric": settings.metric,
+            "model": None if settings.model is None else str(settings.model),
+        }
+    )
 
 
 def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None) -> dict[str, Any]:
@@ -41,19 +45,23 @@ def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None)
     """
     method = settings.method
     chosen = {} if settings.classes is None else {"classes": list(settings.classes)}
-    return chosen | _lidar_parameters(settings) | {
-        "preset": settings.preset,
-        "theta": method.theta,
-        "patch": list(method.patch),
-        "mask_factor": method.mask_factor,
-        "class_aware": method.class_aware,
-        "masks": settings.masks,
-        "painted": "" if painted is None else painted.name,
-        "min_score": method.min_score,
-        "strict": method.strict,
-        "min_batch_size": method.min_batch_size,
-        "integer_boxes": method.integer_boxes,
-    }
+    return (
+        chosen
+        | _lidar_parameters(settings)
+        | {
+            "preset": settings.preset,
+            "theta": method.theta,
+            "patch": list(method.patch),
+            "mask_factor": method.mask_factor,
+            "class_aware": method.class_aware,
+            "masks": settings.masks,
+            "painted": "" if painted is None else painted.name,
+            "min_score": method.min_score,
+            "strict": method.strict,
+            "min_batch_size": method.min_batch_size,
+            "integer_boxes": method.integer_boxes,
+        }
+    )
 
 
 def _lidar_parameters(settings: MethodSettings) -> dict[str, Any]:

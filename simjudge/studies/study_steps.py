@@ -26,7 +26,6 @@ class Verb:
     function: Callable[..., Any]
     ending: str
 
-
     @property
     def arguments(self) -> Collection[str]:
         """Names of the arguments that a step with this verb may have."""

@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from object_sets import START, block_drive, cone_set
+from pose_samples import TYPES, odometry
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.data.rosbag2.live_recording import LiveRecording
+from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.sets import write_set
 from simjudge.geometry.poses import Pose
 from simjudge.objects.map_agreement import FREE, OCCUPIED, ONLY_REAL, ONLY_VIRTUAL
@@ -125,6 +128,47 @@ def test_recordings_without_clouds_are_compared_by_pictures_without_a_word_on_cl
     assert rows(found).keys() == rows(wider).keys()
     assert not any("cloud" in line for line in lines)
     assert found.content()["inputs"]["real"]["frames"] == 40
+
+
+def recorded(frames, path, poses, topics=("/odom",)):
+    """Pictures and labels with odometry of what carries the camera, as a recording."""
+    write_set(frames, path.with_suffix(".mcap"))
+    pictures, out = Recording(path.with_suffix(".mcap")), LiveRecording(path)
+    for topic in pictures.topics.values():
+        out.add_topic(topic.name, topic.type, (topic.definition.data, "RIHS01_" + "0" * 64), [])
+    for stored in pictures.messages(set(pictures.topics)):
+        out.write(stored.topic, stored.time, bytes(stored.data))
+    text, _ = TYPES.generate_msgdef("nav_msgs/msg/Odometry", ros_version=2)
+    for topic in topics:
+        out.add_topic(topic, "nav_msgs/msg/Odometry", (text, TYPES.hash_rihs01("nav_msgs/msg/Odometry")), [])
+        for stamp, pose in zip(frames.stamp.tolist(), poses, strict=True):
+            out.write(topic, stamp, bytes(TYPES.serialize_cdr(odometry(stamp, pose), "nav_msgs/msg/Odometry")))
+    out.close()
+    return path
+
+
+def test_boxes_flicker_while_the_recorded_poses_stand(tmp_path):
+    still = 15
+    poses = [Pose.from_euler(0.3 * max(i - still, 0), 0, 0) for i in range(40)]
+    late = START + 7_000_000_000
+    real = recorded(cone_set("real", 1), tmp_path / "real", poses)
+    virtual = recorded(cone_set("sim", 2, start=late), tmp_path / "sim", poses)
+    found, lines = compared(real, virtual, time_offset=-7.0)
+    row = rows(found)["box flicker while standing", "cone 0"]
+    # Frames 1 to 15 have the pose of the frame before. Edges change by what the cones sway, grow and jitter.
+    assert row["frames"] == still
+    boxes = cone_set("real", 1).objects.box[::2]
+    change = np.sqrt((np.diff(boxes, axis=0) ** 2).mean(axis=1) / 2)[:still]
+    assert row["real_mean"] == pytest.approx(change.mean(), rel=1e-3)
+    assert not any("stands" in line for line in lines)
+
+
+def test_poses_that_cannot_be_told_are_named(tmp_path):
+    frames = cone_set("real", 1, pictures=False)
+    real = recorded(frames, tmp_path / "real", [Pose.from_euler(0, 0, 0)] * 40, ("/odom", "/wheels"))
+    found, lines = compared(real, cone_set("sim", 2, pictures=False))
+    assert any("when the camera of real stands" in line and "several topics of poses" in line for line in lines)
+    assert ("box flicker while standing", "cone 0") not in rows(found)
 
 
 @pytest.fixture(scope="module")

@@ -159,9 +159,7 @@ def test_what_looked_like_a_gap_of_the_paintings_is_the_margin_of_the_labels(hal
     box = exact.objects.box
     grown = np.clip(box + 0.1 * np.tile(box[:, 2:] - box[:, :2], 2) * [-1, -1, 1, 1], 0, [360, 640, 360, 640])
     wide = replace(exact, objects=replace(exact.objects, box=grown))
-    first, second = (
-        compare_pair(real, b, DEFAULTS, precision=False).numbers["overall"] for b in (exact, wide)
-    )
+    first, second = (compare_pair(real, b, DEFAULTS, precision=False).numbers["overall"] for b in (exact, wide))
     assert first["excess_w1"] > 0.08
     assert abs(second["excess_w1"]) < 0.03
 

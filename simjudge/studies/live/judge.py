@@ -281,9 +281,7 @@ class LiveJudge:
             self._classes[class_id] = LiveClassComparison(known, self.method, live_is_a=self.live_is_a)
         return self._classes[class_id]
 
-    def _entry(
-        self, comparisons: list[ClassComparison], class_id: int | None, wrong: dict[int, int]
-    ) -> dict[str, Any]:
+    def _entry(self, comparisons: list[ClassComparison], class_id: int | None, wrong: dict[int, int]) -> dict[str, Any]:
         of_reference, of_live = ("b", "a") if self.live_is_a else ("a", "b")
         live = {
             f"false_positives_{of_live}": sum(wrong.values()) if class_id is None else wrong.get(class_id, 0),

@@ -28,6 +28,8 @@ def objects(
     result = compare_objects(real, virtual, out, real_again=real_again, settings=settings, log=print_note,
                              progress=progress)  # fmt: skip
     print_table(result.table)
+    if result.rest:
+        print_note(result.rest)
     print_note(result.meaning)
     print_note(f"result in {out}; to look at it: simjudge report {out}")
     exit_if_lost(result.losses)

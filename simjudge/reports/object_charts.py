@@ -83,8 +83,19 @@ def range_figure(table: Mapping[str, Any]) -> ReportFigure:
         axes.legend(loc="best")
         axes.set_xlim(edges[0], edges[-1])
         axes.locator_params(axis="y", nbins=4)
+        axes.ticklabel_format(axis="y", useOffset=False)
+        axes.yaxis.get_offset_text().set(x=-0.16, fontsize=9)  # beside the axis, where it is not on the title
+        _widen_if_constant(axes)
         axes.set_xlabel("range [m]")
     return figure
+
+
+def _widen_if_constant(axes: Axes) -> None:
+    """Show values that differ by rounding alone as equal ones."""
+    low, high = axes.get_ylim()
+    size = max(abs(low), abs(high))
+    if high - low < 1e-6 * size:
+        axes.set_ylim((low + high) / 2 - 0.05 * size, (low + high) / 2 + 0.05 * size)
 
 
 def _draw_difference(axes: Axes, row: Mapping[str, Any], time: FloatArray, difference: FloatArray) -> None:

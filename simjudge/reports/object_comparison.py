@@ -11,7 +11,7 @@ from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.reports.object_pictures import object_pictures
-from simjudge.reports.object_sentences import fact_lines, headline, lead, objects_table
+from simjudge.reports.object_sentences import fact_lines, headline, lead, objects_table, rest_line
 from simjudge.reports.report_settings import Report, ReportSettings
 from simjudge.reports.result_tables import table_text
 from simjudge.results.object_result import ObjectResult, load_object_result
@@ -63,9 +63,14 @@ class ObjectComparisonResult:
         """The verdict in words."""
         return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *fact_lines(self.saved)])
 
+    @property
+    def rest(self) -> str:
+        """How many rows the table leaves out; "" for none."""
+        return rest_line(self.saved)
+
     def __str__(self) -> str:
-        """The table that the command prints."""
-        return table_text(self.table)
+        """The table that the command prints, and how many rows it leaves out."""
+        return "\n".join(filter(None, [table_text(self.table), self.rest]))
 
     def __repr__(self) -> str:
         """What it is, in a line."""

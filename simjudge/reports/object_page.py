@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from simjudge.core.version import version
 from simjudge.reports.colour_charts import colour_figure, colour_subject
 from simjudge.reports.figure_files import file_name, save_figure
 from simjudge.reports.inline_svg import FigureEmbedder
+from simjudge.reports.metric_families import by_family
 from simjudge.reports.object_charts import range_figure, series_figure
 from simjudge.reports.object_sentences import (
     fact_lines,
@@ -44,6 +46,8 @@ _COLOURS = {DIFFERS: "gap", WITHIN_FLOOR: "small-gap", NOT_SHOWN: "predicts", TO
 """Verdict to the name of its colour in the palette."""
 _OPEN, _MOST = 8, 24
 """Rows of a sensor whose series are drawn in view, and in all."""
+_MOST_SINGLE = 150
+"""Rows of single objects on the page."""
 _HEADS = (
     "metric", "subject", "verdict", "real", "virtual", "difference", "95 %", "floor", "times the floor", "p corrected",
     "virtual later [ms]", "frames", "left out",
@@ -67,6 +71,27 @@ class Cell:
     text: str
     value: str = ""
     colour: str = ""
+
+
+@dataclass(frozen=True)
+class SensorSection:
+    """What the page says of one sensor.
+
+    Attributes:
+        sensor: "camera" or "lidar".
+        rows: how many there are in all.
+        families: the cells of the rows of whole pictures or scans and of all objects, by family.
+        single: those of single objects, the clearest first.
+        rest: what else single objects say, in words; "" for nothing.
+        charts: of series over time.
+    """
+
+    sensor: str
+    rows: int
+    families: Mapping[str, Sequence[Sequence[Cell]]]
+    single: Sequence[Sequence[Cell]]
+    rest: str
+    charts: Sequence[Markup]
 
 
 def report_objects(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
@@ -135,14 +160,11 @@ def render_objects_page(
         facts=fact_lines(result),
         numbers=[_fact(each) for each in content["facts"]],
         heads=_HEADS,
-        tables=[
-            (
-                sensor,
-                [_cells(row) for row in result.rows if row["sensor"] == sensor and not row["is_single"]],
-                [_cells(row) for row in result.rows if row["sensor"] == sensor and row["is_single"]],
-                [embedder.embed(figure) for _, figure in figures[sensor]],
+        sensors=[
+            _sensor_section(
+                [row for row in result.rows if row["sensor"] == sensor], [embedder.embed(figure) for _, figure in drawn]
             )
-            for sensor in figures
+            for sensor, drawn in figures.items()
         ],
         open=_OPEN,
         ranges=[embedder.embed(range_figure(table)) for table in content["ranges"]],
@@ -168,6 +190,23 @@ def _figures(result: ObjectResult) -> dict[str, list[tuple[str, ReportFigure]]]:
         out[sensor] = [(title, series_figure(row, pair, start, title))
                        for row, pair in drawn for title in [row_title(row)]]  # fmt: skip
     return out
+
+
+def _sensor_section(rows: Sequence[Mapping[str, Any]], charts: Sequence[Markup]) -> SensorSection:
+    single = [row for row in rows if row["is_single"]]
+    shown = [row for row in single if row["verdict"] != TOO_FEW][:_MOST_SINGLE]
+    counts = Counter(row["verdict"] for row in single)
+    counts.subtract(Counter(row["verdict"] for row in shown))
+    rest = ", ".join(f"{count} x {verdict}" for verdict, count in counts.items() if count)
+    families = by_family([row for row in rows if not row["is_single"]])
+    return SensorSection(
+        rows[0]["sensor"],
+        len(rows),
+        {family: [_cells(row) for row in members] for family, members in families.items()},
+        [_cells(row) for row in shown],
+        rest and f"{len(single) - len(shown)} more rows ({rest}): simjudge report --csv FILE writes all.",
+        charts,
+    )
 
 
 def _cells(row: Mapping[str, Any]) -> list[Cell]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from simjudge.core.display import SummaryTable
 from simjudge.objects.image_quality.piqe_scale import piqe_class
+from simjudge.reports.metric_families import by_family
 from simjudge.results.object_result import ObjectResult
 from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
 
@@ -16,6 +17,8 @@ _COLUMNS = (
 )  # fmt: skip
 _NAMED = 2
 """Rows of each sensor that the verdict names."""
+_SINGLES = 10
+"""Rows of single objects that are printed."""
 _IN_STEP = 5e-4
 """Seconds: a smaller shift is none."""
 _VERBS = {
@@ -47,7 +50,13 @@ def row_number(value: float | None, unit: str = "", digits: int = 4) -> str:
     """
     if value is None:
         return "-"
-    return f"{value:.{digits}g} {unit}".rstrip()
+    return f"{_plain(value, digits)} {unit}".rstrip()
+
+
+def _plain(value: float, digits: int, sign: str = "") -> str:
+    """Significant digits, without an exponent where a number up to a million needs none."""
+    text = f"{value:{sign}.{digits}g}"
+    return f"{float(text):{sign}.0f}" if "e+" in text and abs(value) < 1e6 else text
 
 
 def floor_times(value: float | None) -> str:
@@ -81,7 +90,7 @@ def signed(value: float | None, unit: str = "") -> str:
     """
     if value is None:
         return "-"
-    return f"{value:+.3g} {unit}".rstrip()
+    return f"{_plain(value, 3, '+')} {unit}".rstrip()
 
 
 def headline(result: ObjectResult) -> str:
@@ -113,11 +122,17 @@ def lead(result: ObjectResult) -> str:
             "significant and greater than what real differs by from real. A longer recording may show smaller ones."
         )
     sensors = list(dict.fromkeys(row["sensor"] for row in rows))
-    named = [row for sensor in sensors for row in [r for r in different if r["sensor"] == sensor][:_NAMED]]
+    named = [row for sensor in sensors for row in _clearest([r for r in different if r["sensor"] == sensor])]
     more = len(different) - len(named)
     also = f" {more} more {'differ' if more > 1 else 'differs'}." if more > 0 else ""
     phrases = [_row_sentence(row, with_sensor=len(sensors) > 1) for row in named]
     return f"{names[1]} differs from {names[0]} most clearly in {_listed(phrases)}.{also}"
+
+
+def _clearest(rows: Sequence[Row]) -> list[Row]:
+    """The clearest rows of different families, such as one of moments and one of quality."""
+    firsts = [members[0] for members in by_family(rows).values()]
+    return sorted(firsts, key=rows.index)[:_NAMED]
 
 
 def fact_lines(result: ObjectResult) -> list[str]:
@@ -181,13 +196,37 @@ def _shift_line(sensor: str, shift: float) -> str:
 
 
 def objects_table(result: ObjectResult) -> SummaryTable:
-    """The table that the command prints: metrics of everything together, then single objects that differ.
+    """The table that the command prints: metrics of everything together, then the single objects that differ most.
 
     Args:
         result: a saved or a fresh one.
     """
-    shown = [row for row in result.rows if not row["is_single"] or row["verdict"] == DIFFERS]
+    sensors = dict.fromkeys(row["sensor"] for row in result.rows)
+    main = {sensor: by_family([row for row in _main_rows(result) if row["sensor"] == sensor]) for sensor in sensors}
+    shown = [row for families in main.values() for rows in families.values() for row in rows]
+    shown += _clear_singles(result)[:_SINGLES]
     return SummaryTable(_COLUMNS, [_table_row(row) for row in shown], text_columns=5)
+
+
+def rest_line(result: ObjectResult) -> str:
+    """How many rows of single objects the printed table leaves out; "" for none.
+
+    Args:
+        result: a saved or a fresh one.
+    """
+    singles = sum(bool(row["is_single"]) for row in result.rows)
+    differ = len(_clear_singles(result))
+    left = singles - min(differ, _SINGLES)
+    if not left:
+        return ""
+    more = f", of which {differ - _SINGLES} differ" if differ > _SINGLES else ""
+    return f"{left} more rows of single objects{more}: simjudge report --csv FILE writes all rows"
+
+
+def _clear_singles(result: ObjectResult) -> list[Row]:
+    """Rows of single objects that differ, the one with the most floors first."""
+    rows = [row for row in result.rows if row["is_single"] and row["verdict"] == DIFFERS]
+    return sorted(rows, key=lambda row: -(row["times_floor"] or 0))
 
 
 def _row_sentence(row: Row, *, with_sensor: bool) -> str:

@@ -55,7 +55,7 @@ def rich_table(table: SummaryTable) -> Table:
     """
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, heading in enumerate(table.columns):
-        drawn.add_column(heading, justify="left" if number < table.text_columns else "right", no_wrap=True)
+        drawn.add_column(escape(heading), justify="left" if number < table.text_columns else "right", no_wrap=True)
     for row in table.rows:
         drawn.add_row(*map(escape, row))
     return drawn

@@ -1,13 +1,23 @@
 """The page, the table and the figures of a result of the second judge."""
 
 import csv
+import re
 
 import numpy as np
 import pytest
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.reports.object_sentences import fact_lines, headline, lead, objects_table
+from simjudge.reports.object_charts import range_figure
+from simjudge.reports.object_sentences import (
+    fact_lines,
+    headline,
+    lead,
+    objects_table,
+    rest_line,
+    row_number,
+    signed,
+)
 from simjudge.results.object_result import ResultPicture, SeriesPair, load_object_result, save_object_result
 from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
 
@@ -83,6 +93,61 @@ def test_the_table_has_all_metrics_and_single_objects_that_differ(tmp_path):
         ("box width", "all objects", DIFFERS), ("piqe", "", WITHIN_FLOOR), ("box width", "cone 1", DIFFERS),
     ]  # fmt: skip
     assert table.rows[2][7:13] == ("+2", "+1.5 to +2.5", "0.5", "4", "< 0.001", "+0.020")
+
+
+def test_the_verdict_names_different_families(tmp_path):
+    rows = [row(metric, DIFFERS, difference=4 - i) for i, metric in enumerate(("hu 1", "hu 2", "piqe", "niqe"))]
+    words = lead(saved(tmp_path / "out", *rows))
+    assert "in hu 1 (+4 px" in words
+    assert "and piqe (+2 px" in words
+    assert words.endswith("2 more differ.")
+
+
+def many_singles(count):
+    return [row("box width", DIFFERS, f"cone {i}", is_single=True, difference=1.0 + i) for i in range(count)]
+
+
+def test_the_table_has_families_in_order_and_few_single_objects(tmp_path):
+    main = [row("piqe", DIFFERS), row("points", DIFFERS, sensor="lidar"), row("box width", NOT_SHOWN, "all objects")]
+    none = [row("seen", NOT_SHOWN, "cone 1", is_single=True), row("seen", TOO_FEW, "cone 2", is_single=True)]
+    result = saved(tmp_path / "out", *main, *many_singles(12), *none)
+    table = objects_table(result)
+    assert [cells[1] for cells in table.rows[:3]] == ["box width", "piqe", "points"]
+    # The one with the most floors first.
+    assert [cells[2] for cells in table.rows[3:]] == [f"cone {i}" for i in range(11, 1, -1)]
+    assert rest_line(result).startswith("4 more rows of single objects, of which 2 differ: ")
+    text = str(sj.load_result(tmp_path / "out"))
+    assert text.endswith(rest_line(result))
+    assert "later [s]" in text
+    assert not rest_line(saved(tmp_path / "few", *main, *many_singles(3)))
+
+
+def test_the_page_has_families_and_folds_single_objects(tmp_path):
+    rows = [row("hu 1 (gray)", DIFFERS), row("box width", DIFFERS, "all objects"), *many_singles(160),
+            row("seen", TOO_FEW, "cone 1", is_single=True)]  # fmt: skip
+    saved(tmp_path / "out", *rows)
+    sj.report(tmp_path / "out", tmp_path / "page.html")
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert re.findall(r'<tr class="group"><th colspan="13">([^<]*)<', html) == ["Sizes", "Moments"]
+    assert "Single objects: 150 rows, the clearest first" in html
+    assert "11 more rows (10 x differs, 1 x too few frames): simjudge report --csv" in html
+    assert html.count('<td class="word">cone ') == 150
+
+
+@pytest.mark.parametrize(("value", "text", "change"), [
+    (12720.4, "12720", "+12700"), (-2995.0, "-2995", "-3000"), (3.2e6, "3.2e+06", "+3.2e+06"), (0.5, "0.5", "+0.5"),
+    (1e-7, "1e-07", "+1e-07"),
+])  # fmt: skip
+def test_numbers_without_needless_exponents(value, text, change):
+    assert (row_number(value), signed(value)) == (text, change)
+
+
+def test_means_that_differ_by_rounding_are_drawn_as_equal():
+    side = {"mean": [0.228, 0.228 + 1e-15], "deviation": [0.0, 0.0], "count": [3, 3]}
+    figure = range_figure({"metric": "width", "unit": "m", "edges": [0, 10, 20], "real": side, "virtual": side})
+    low, high = figure.axes[0].get_ylim()
+    assert low < 0.2281 < high
+    assert high - low > 0.01
 
 
 def test_the_page_shows_rows_series_and_pictures(tmp_path):

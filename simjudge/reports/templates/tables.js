@@ -23,6 +23,7 @@ function sortable(table, head, column, rows) {
     head.setAttribute("aria-sort", down ? "ascending" : "descending");
     const sorted = rows().map((row) => [key(row.cells[column]), row]);
     sorted.sort(([a], [b]) => (a === null) - (b === null) || (down ? 1 : -1) * compare(a, b));
+    table.querySelectorAll(".group").forEach((group) => group.remove());
     table.tBodies[0].append(...sorted.map(([, row]) => row));
   };
 }
@@ -47,6 +48,7 @@ function tools(place, rows) {
   field.setAttribute("aria-label", "show only rows that contain");
   field.oninput = () => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    place.querySelectorAll(".rows .group").forEach((group) => { group.hidden = words.length > 0; });
     for (const row of rows()) {
       const text = row.textContent.toLowerCase();
       row.hidden = !words.every((word) => text.includes(word));

@@ -370,3 +370,21 @@ def kitti(folder: Path) -> Path:
     (root / "times.txt").write_text("0.0\n1.036e-01\n")
     (root / "poses.txt").write_text("1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 0 0 1 0 0 0 0 1 2\n")
     return root
+
+
+def kitti_raw(folder: Path) -> Path:
+    """Two scans of a drive of the raw data, with a tracklet."""
+    import numpy as np
+
+    root = folder / "kitti_raw"
+    (root / "velodyne_points" / "data").mkdir(parents=True)
+    for k in range(2):
+        np.full((3, 4), k + 1, "<f4").tofile(root / "velodyne_points" / "data" / f"{k:010d}.bin")
+    pose = "<tx>9</tx><ty>1</ty><tz>-1</tz><rx>0</rx><ry>0</ry><rz>0.5</rz><state>2</state>"
+    (root / "tracklet_labels.xml").write_text(
+        '<?xml version="1.0"?>\n<!DOCTYPE boost_serialization>\n<boost_serialization>\n<tracklets>\n<count>1</count>\n'
+        "<item><objectType>Car</objectType><h>1.5</h><w>1.6</w><l>4</l><first_frame>0</first_frame>\n"
+        f"<poses><count>2</count><item>{pose}</item>\n<item>{pose}</item></poses></item>\n"
+        "</tracklets>\n</boost_serialization>\n"
+    )
+    return root

@@ -22,6 +22,7 @@ from simjudge.data.formats.kitti.calibration import KittiCalibration, read_calib
 from simjudge.data.formats.kitti.labels import KittiLabels, read_labels
 from simjudge.data.formats.kitti.layout import KittiLayout, find_layout
 from simjudge.data.formats.kitti.motion import read_camera_poses, read_oxts, read_times
+from simjudge.data.formats.kitti.tracklets import read_tracklets
 from simjudge.geometry.poses import Pose
 
 POINT = np.dtype([("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("intensity", "<f4")])
@@ -84,7 +85,10 @@ def read_kitti_clouds(path: Path) -> CloudSet:
     names = [scan.stem for scan in layout.scans]
     has_labels = bool(layout.labels) or layout.tracks is not None
     labelled = np.array([name in content.labelled for name in names], np.bool_)
-    boxes = _boxes(content, names) if has_labels else None
+    boxes, class_names = _boxes(content, names) if has_labels else None, content.rows.class_names
+    if layout.tracklets is not None:
+        boxes, class_names = read_tracklets(layout.tracklets, _frame_numbers(names), class_names, losses)
+        has_labels, labelled = True, np.ones(len(names), np.bool_)
     calibrations = [content.calibration(name) for name in names]
     # One object for scans that share a calibration.
     made = {id(each): each.camera() for each in calibrations if each is not None}
@@ -98,7 +102,7 @@ def read_kitti_clouds(path: Path) -> CloudSet:
     return CloudSet(
         layout.root.name, names, np.array([content.stamp.get(name, NO_STAMP) for name in names], np.int64),
         lambda index: read_scan(layout.scans[index]), LIDAR, boxes, labelled if has_labels else None,
-        content.rows.class_names, frames, known if len(known) == len(names) else (), body, mount, poses,
+        class_names, frames, known if len(known) == len(names) else (), body, mount, poses,
         _texts(layout), losses,
     )  # fmt: skip
 
@@ -130,8 +134,7 @@ def _read_texts(path: Path) -> _Content:
     names = sorted({*scans, *layout.images})
     number = {name: index for index, name in enumerate(names)}
     if layout.tracks is not None:
-        by_frame = {int(name): index for name, index in number.items() if name.isascii() and name.isdecimal()}
-        rows, labelled = read_labels([(layout.tracks, None)], by_frame, losses), set(names)
+        rows, labelled = read_labels([(layout.tracks, None)], _frame_numbers(names), losses), set(names)
     else:
         files = [(file, number[name]) for name, file in layout.labels.items() if name in number]
         for name in layout.labels.keys() - number.keys():
@@ -144,6 +147,11 @@ def _read_texts(path: Path) -> _Content:
     stamps: list[int] = [] if layout.times is None else read_times(layout.times).tolist()
     known = _of_scans(stamps, scans, f"{layout.times}", "times", losses)
     return _Content(layout, names, rows, labelled, calibrations, dict(zip(scans, known, strict=False)), losses)
+
+
+def _frame_numbers(names: Sequence[str]) -> dict[int, int]:
+    """The place of each name that is a number, by that number."""
+    return {int(name): at for at, name in enumerate(names) if name.isascii() and name.isdecimal()}
 
 
 def _of_scans(rows: Sequence[_Row], scans: Sequence[str], where: str, what: str, losses: Losses) -> list[_Row]:

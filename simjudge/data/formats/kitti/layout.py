@@ -5,9 +5,10 @@
 | object | `velodyne/N.bin` | `image_2/N.png` | `label_2/N.txt` | `calib/N.txt` | |
 | tracking | `velodyne/S/N.bin` | `image_02/S/N.png` | `label_02/S.txt` | `calib/S.txt` | `oxts/S.txt` |
 | sequence | `velodyne/N.bin` | `image_2/` or `image_02/` | `label_02.txt` | `calib.txt` | `poses*.txt`, `oxts.txt` |
-| raw | `velodyne_points/data/N.bin` | `image_02/data/N.png` | | `calib_*.txt`, also one folder up | `oxts/data/N.txt` |
+| raw | `velodyne_points/data/N.bin` | `image_02/data/` | `tracklet_labels.xml` | `calib_*.txt` | `oxts/data/N.txt` |
 
 A sequence is what the odometry benchmark has, or one sequence of the tracking benchmark in a folder of its own.
+The calibration of the raw data may also lie one folder up.
 
 Source: the readme files of KITTI's development kits (object, tracking, odometry, raw data),
 https://www.cvlibs.net/datasets/kitti/.
@@ -23,6 +24,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import list_some
 from simjudge.data.format_support.image_files import list_images
 
+TRACKLETS = "tracklet_labels.xml"
 _SCANS = "velodyne"
 _RAW_SCANS = Path("velodyne_points", "data")
 _RAW_CALIBRATION = ("calib_velo_to_cam.txt", "calib_cam_to_cam.txt", "calib_imu_to_velo.txt")
@@ -39,6 +41,7 @@ class KittiLayout:
         images: by name.
         labels: a file for each scan, by name (object).
         tracks: the one file of labels of all scans.
+        tracklets: the file of boxes in space of all scans (raw).
         calibration: a file for each scan by name, or one or more under "".
         poses: the file of poses of camera 0, a row a scan.
         oxts: files with the rows of the inertial unit: one with a row a scan, or one a scan.
@@ -52,6 +55,7 @@ class KittiLayout:
     images: dict[str, Path] = field(default_factory=dict)
     labels: dict[str, Path] = field(default_factory=dict)
     tracks: Path | None = None
+    tracklets: Path | None = None
     calibration: dict[str, list[Path]] = field(default_factory=dict)
     poses: Path | None = None
     oxts: Sequence[Path] = ()
@@ -59,7 +63,7 @@ class KittiLayout:
 
     def texts(self) -> list[Path]:
         """All files of text, in the order of their names."""
-        single = [each for each in (self.tracks, self.poses, self.times) if each is not None]
+        single = [each for each in (self.tracks, self.tracklets, self.poses, self.times) if each is not None]
         several = [path for paths in self.calibration.values() for path in paths]
         return sorted({*single, *several, *self.labels.values(), *self.oxts})
 
@@ -147,7 +151,7 @@ def _raw(root: Path) -> KittiLayout:
     return KittiLayout(
         root, _RAW_SCANS.as_posix(), _scans(root / _RAW_SCANS), folder, images,
         calibration={"": found} if found else {}, oxts=sorted((root / "oxts" / "data").glob("*.txt")),
-        times=_file(root / "velodyne_points" / "timestamps.txt"),
+        times=_file(root / "velodyne_points" / "timestamps.txt"), tracklets=_file(root / TRACKLETS),
     )  # fmt: skip
 
 

@@ -131,8 +131,13 @@ def _mend_labels(clouds: CloudSet, folder: Path, scans: str, losses: Losses) -> 
     found = read_kitti_clouds(root)
     if _same_boxes(clouds, found):
         return
-    log.warning("%s: its boxes were changed; labels are written anew, without rows of DontCare", clouds.name)
     layout = find_layout(root)
+    if layout.tracklets is not None:
+        what = f"boxes that were changed; {layout.tracklets.name} is not written anew"
+        losses.add(what, clouds.name, len(clouds.boxes))
+        layout.tracklets.unlink()
+        return
+    log.warning("%s: its boxes were changed; labels are written anew, without rows of DontCare", clouds.name)
     frames = {} if clouds.frames is None else {name: at for at, name in enumerate(clouds.frames.frame_name)}
     pairs = {index: frames[name] for index, name in enumerate(clouds.cloud_name) if name in frames}
     transforms = _transforms(clouds, root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 from geometry_msgs.msg import Point
 from simjudge_msgs.msg import ObjectMetric, ObjectSummary
 from std_msgs.msg import ColorRGBA, Header
@@ -12,7 +13,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from simjudge.core.frames import FrameSet
 from simjudge.objects.compared_series import SeriesComparison
-from simjudge.objects.map_agreement import ONLY_REAL, ONLY_VIRTUAL
+from simjudge.objects.map_agreement import OCCUPIED, ONLY_REAL, ONLY_VIRTUAL, Agreement, Rgb, map_agreement
+from simjudge.objects.occupancy import OccupancyMap
 from simjudge.objects.sightings import Sightings
 
 _NAN = math.nan
@@ -21,22 +23,60 @@ _DISTANCE = 1.0
 """Metres before the camera of the plane in which boxes stand; the picture is as wide there."""
 _LINE, _TEXT = 0.003, 0.03
 """Metres: thickness of a box's edges, height of a name."""
+_CELL = 0.02
+"""Height of a cell of a map, metres."""
 _CORNERS = ((0, 1), (2, 1), (2, 1), (2, 3), (2, 3), (0, 3), (0, 3), (0, 1))
 """Ends of a box's four edges, as columns of x0, y0, x1, y1."""
 
 
-def object_summary(head: Header, pairs: int, rows: Sequence[SeriesComparison], losses: list[str]) -> ObjectSummary:
+def object_summary(
+    head: Header,
+    pairs: int,
+    rows: Sequence[SeriesComparison],
+    maps: tuple[OccupancyMap, OccupancyMap] | None,
+    losses: list[str],
+) -> ObjectSummary:
     """A summary.
 
     Args:
         head: stamp of the newest pair, frame of the real camera.
         pairs: how many pairs the rows are of.
         rows: of metrics and subjects.
+        maps: of the real and the virtual lidar; None where there are none.
         losses: what was left out, a line each.
     """
     out = ObjectSummary(header=head, pairs=pairs, metrics=[_metric(row) for row in rows], losses=losses)
-    out.map_f1 = out.map_precision = out.map_recall = out.map_iou = _NAN
+    occupied = Agreement(0, 0, 0) if maps is None else map_agreement(*maps).occupied
+    if maps is not None:
+        out.scans_real, out.scans_virtual = maps[0].scans, maps[1].scans
+    out.map_f1, out.map_iou = occupied.f1, occupied.iou
+    out.map_precision, out.map_recall = occupied.precision, occupied.recall
     return out
+
+
+def map_markers(head: Header, real: OccupancyMap, virtual: OccupancyMap) -> MarkerArray:
+    """The occupied cells of two maps, coloured as in their picture (`simjudge.objects.map_agreement`).
+
+    Args:
+        head: stamp and fixed frame.
+        real, virtual: maps of one grid.
+
+    Returns:
+        A list of cubes: white where both are occupied, red the real one alone, cyan the virtual one alone.
+    """
+    side = 1 / real.extent.cells_per_metre
+    cells = Marker(header=head, ns="occupied cells", type=Marker.CUBE_LIST, action=Marker.ADD)
+    cells.pose.orientation.w = 1.0
+    cells.scale.x = cells.scale.y = side
+    cells.scale.z = _CELL
+    left, bottom = real.extent.corner
+    rows, columns = np.nonzero(real.occupied | virtual.occupied)
+    x, y = left + (columns + 0.5) * side, bottom + (rows + 0.5) * side
+    cells.points = [Point(x=each[0], y=each[1]) for each in np.stack([x, y], 1).tolist()]
+    state = 2 * real.occupied[rows, columns].astype(np.int64) + virtual.occupied[rows, columns] - 1
+    colours = [_colour(rgb) for rgb in (ONLY_VIRTUAL, ONLY_REAL, OCCUPIED)]
+    cells.colors = [colours[each] for each in state.tolist()]
+    return MarkerArray(markers=[cells])
 
 
 def box_markers(head: Header, frames: tuple[FrameSet, FrameSet], seen: tuple[Sightings, Sightings]) -> MarkerArray:
@@ -53,7 +93,7 @@ def box_markers(head: Header, frames: tuple[FrameSet, FrameSet], seen: tuple[Sig
     out = MarkerArray(markers=[Marker(header=head, action=Marker.DELETEALL)])
     for (side, rgb), one, what in zip(_SIDES, frames, seen, strict=True):
         width, height = (float(value) for value in one.size[0])
-        colour = ColorRGBA(r=rgb[0] / 255, g=rgb[1] / 255, b=rgb[2] / 255, a=1.0)
+        colour = _colour(rgb)
         lines = Marker(header=head, ns=f"{side} boxes", type=Marker.LINE_LIST, action=Marker.ADD, color=colour)
         lines.scale.x = _LINE
         lines.pose.orientation.w = 1.0
@@ -84,6 +124,10 @@ def _metric(row: SeriesComparison) -> ObjectMetric:
         high=_NAN if interval is None else interval.high,
         frames=row.frames,
     )
+
+
+def _colour(rgb: Rgb) -> ColorRGBA:
+    return ColorRGBA(r=rgb[0] / 255, g=rgb[1] / 255, b=rgb[2] / 255, a=1.0)
 
 
 def _point(x: float, y: float, width: float, height: float) -> Point:

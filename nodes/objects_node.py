@@ -1,4 +1,4 @@
-"""What a real and a virtual camera say of the same objects while both run: `simjudge objects` on live topics."""
+"""What a real and a virtual sensor say of the same objects while both run: `simjudge objects` on live topics."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from simjudge_msgs.msg import DetectionArray, LabelledObjectArray
 from simjudge.core.settings import chosen
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.graph.node_interfaces import NODES
-from simjudge.graph.node_settings import LIVE_FOLLOWING, LiveObjectSettings
+from simjudge.graph.node_settings import LIVE_FOLLOWING, LIVE_MAPPING, LiveObjectSettings
 from simjudge.objects.camera_settings import FOLLOW_LABELS, CameraObjectSettings
+from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.live_objects import LiveObjects
 from simjudge.studies.live.stream_matching import (
@@ -30,6 +31,7 @@ from simjudge.studies.live.stream_matching import (
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_publisher, declared_subscription
 from .headers import make_header, message_stamp
+from .object_maps import ObjectMaps
 from .object_messages import box_markers, object_summary
 from .parameters import Parameter, settings_parameters
 from .runtime import SimjudgeNode, run_node
@@ -44,13 +46,14 @@ _CHECK_PERIOD = 0.1
 
 
 class ObjectsNode(SimjudgeNode):
-    """Compares the same objects in a real and a virtual camera: labels or detections of both in, numbers out."""
+    """Compares what a real and a virtual sensor say of the same objects: labels, detections, scans in, numbers out."""
 
     NAME = "objects_node"
     INTERFACE = NODES["objects_node"]
     PARAMETERS = (
         *settings_parameters(LiveObjectSettings),
         *(Parameter.of(row) for row in chosen(CameraObjectSettings, LIVE_FOLLOWING)),
+        *(Parameter.of(row) for row in chosen(OccupancySettings, LIVE_MAPPING)),
     )
 
     def __init__(self) -> None:
@@ -76,16 +79,21 @@ class ObjectsNode(SimjudgeNode):
         self._lap, self._frame_id, self._changed, self._summarizes = 0, "", False, False
         self._summary = declared_publisher(self, "objects/summary")
         self._markers = declared_publisher(self, "objects/markers")
-        for side, name in enumerate(names):
-            declared_subscription(self, name, partial(self._receive, side))
+        self._sensor = self.settings["sensor"]
+        if self._sensor != "lidar":
+            for side, name in enumerate(names):
+                declared_subscription(self, name, partial(self._receive, side))
+        self._maps = None if self._sensor == "camera" else ObjectMaps(self, self._worker.post)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_CHECK_PERIOD, lambda: self._settle(self._matcher.expire(time.monotonic())), clock=steady)
+        self.create_timer(_CHECK_PERIOD, self._check, clock=steady)
         self.create_timer(self.settings["summary_period"], self._ask_summary, clock=steady)
         self.diagnostics.add_task("objects", self._report)
 
     def close(self) -> None:
         """Compare what is left, and publish the last summary."""
         self._settle(self._matcher.finish())
+        if self._maps is not None:
+            self._maps.settle(0.0)
         self._worker.post(self._publish_summary)
         self._worker.finish()
 
@@ -95,6 +103,7 @@ class ObjectsNode(SimjudgeNode):
             "real frames received": self._received[0],
             "virtual frames received": self._received[1],
             "pairs compared": self._throughput.done,
+            **({} if self._maps is None else self._maps.counts()),
         }
 
     @property
@@ -111,6 +120,11 @@ class ObjectsNode(SimjudgeNode):
             self.lose(f"{_SIDES[side]} frames without a stamp", self._topics[side])
             return
         self._settle(self._matcher.add(side, stamp, message, now))
+
+    def _check(self) -> None:
+        self._settle(self._matcher.expire(time.monotonic()))
+        if self._maps is not None:
+            self._maps.settle(self.settings["wait"])
 
     def _settle(self, events: list[Event]) -> None:
         for event in events:
@@ -153,31 +167,39 @@ class ObjectsNode(SimjudgeNode):
             self._markers.publish(box_markers(head, (real, virtual), seen))
 
     def _ask_summary(self) -> None:
-        if self._changed and not self._summarizes:
+        changed = self._changed or (self._maps is not None and self._maps.changed)
+        if changed and not self._summarizes:
             self._summarizes = True
             self._worker.post(self._publish_summary)
 
     def _publish_summary(self) -> None:
         """Runs on the worker's thread."""
         self._summarizes = self._changed = False
-        if not len(self._objects):
+        maps = None if self._maps is None else self._maps.publish()
+        if not len(self._objects) and maps is None:
             return
-        head = make_header(self._objects.newest_stamp, self._frame_id)
         rows = self._objects.compare()
-        self._summary.publish(object_summary(head, len(self._objects), rows, self.losses.lines()))
+        stamp = self._objects.newest_stamp if len(self._objects) else 0
+        if self._maps is not None:
+            stamp = max(stamp, self._maps.newest_stamp)
+        head = make_header(stamp, self._frame_id)
+        self._summary.publish(object_summary(head, len(self._objects), rows, maps, self.losses.lines()))
 
     def _report(self) -> TaskState:
         values: dict[str, object] = {**self._throughput.diagnostic_values(), "queue": self._worker.waiting}
         for side, name in enumerate(_SIDES):
             values[f"{name} received"] = self._received[side]
             values[f"{name} waiting"] = self._matcher.waiting(side)
+        if self._maps is not None:
+            values |= self._maps.counts()
         values |= dict(self.losses.counts)
-        silent = [side for side in (0, 1) if time.monotonic() - self._last_arrival[side] > _SILENCE]
+        now = time.monotonic()
+        silent = [side for side in (0, 1) if self._sensor != "lidar" and now - self._last_arrival[side] > _SILENCE]
         if silent:
             return TaskState(WARN, "; ".join(self._describe_silence(side) for side in silent), values)
         if self.losses:
             return TaskState(WARN, "left out: " + "; ".join(self.losses.lines()), values)
-        return TaskState(OK, f"comparing {self._topics[0]} and {self._topics[1]}", values)
+        return TaskState(OK, f"comparing {self._sensor if self._sensor != 'both' else 'camera and lidar'}", values)
 
     def _describe_silence(self, side: int) -> str:
         topic = self._topics[side]

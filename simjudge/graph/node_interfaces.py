@@ -185,6 +185,8 @@ _BESIDE_SENSORS = (
     Endpoint("gps/fix/path", _PATH, RELIABLE, "the fixes in the odometry frame, for RViz", "with a GPS in `sensors`"),
 )  # fmt: skip
 """Topics of `simjudge.nodes.sim_sensors` and `sensor_views` beside those of the sensors."""
+_SCANS = Endpoint("scan/points", "sensor_msgs/msg/PointCloud2", RELIABLE, "scans")
+_OF_LIDARS = "with `sensor` lidar or both"
 _WATCHED_DEPTH = 100
 WATCHED_SENSORS = tuple(
     Endpoint(topic, kind, RELIABLE, purpose, "and all others of this type", depth=depth)
@@ -234,13 +236,21 @@ NODES: dict[str, NodeInterface] = {
     "objects_node": NodeInterface(
         (Endpoint("objects/summary", "simjudge_msgs/msg/ObjectSummary", LATCHED,
                   "what real and virtual sensor say of the same objects", depth=1),
-         Endpoint("objects/markers", _MARKERS, RELIABLE, "boxes of the newest pair, real red and virtual cyan")),
-        tuple(
-            each._replace(topic=f"{side}/{each.topic}", purpose=f"{each.purpose}, of the {side} camera",
-                          when=f"with `follow` {followed}", depth=1000)
+         Endpoint("objects/markers", _MARKERS, RELIABLE, "boxes of the newest pair, real red and virtual cyan"),
+         Endpoint("objects/map/markers", _MARKERS, LATCHED,
+                  "cells that are occupied in both maps white, in the real one red, in the virtual one cyan",
+                  _OF_LIDARS, depth=1)),
+        (*(
+            each._replace(topic=f"{side}/{each.topic}", purpose=f"{each.purpose}, of the {side} {sensor}", when=when,
+                          depth=depth)
             for side in ("real", "virtual")
-            for followed, each in (("labels", _LABELS), ("predictions", _DETECTIONS))
-        ),
+            for sensor, when, depth, each in (
+                ("camera", "with `follow` labels", 1000, _LABELS),
+                ("camera", "with `follow` predictions", 1000, _DETECTIONS),
+                ("lidar", _OF_LIDARS, 100, _SCANS),
+                ("lidar", _OF_LIDARS, 1000, _ODOMETRY),
+            )
+        ), _TF_STATIC._replace(when=_OF_LIDARS, depth=100)),
     ),
     "replay_node": NodeInterface(
         (_SIMULATED_CAMERA[0]._replace(purpose="the simulated camera's images"), *_SIMULATED_CAMERA[1:]),
@@ -268,7 +278,7 @@ NODES: dict[str, NodeInterface] = {
                   "with `driver` cones")),
         (_DETECTIONS._replace(when="with `driver` cones"), _ODOMETRY._replace(depth=1000),
          _CAMERA_INFO._replace(when="with `driver` cones, without `camera`", depth=5),
-         Endpoint("scan/points", "sensor_msgs/msg/PointCloud2", RELIABLE, "scans", "with `driver` lidar")),
+         _SCANS._replace(when="with `driver` lidar")),
     ),
     "manual_node": NodeInterface(
         (_INPUT,),

@@ -254,6 +254,10 @@ class WatchSettings(StageSettings):
 class LiveObjectSettings(StageSettings):
     """The settings of objects_node beside those of how objects are followed (`simjudge.objects.camera_settings`)."""
 
+    sensor: str = setting(
+        "camera", "Sensors to compare: of lidars occupancy maps, from scans, odometry and /tf_static.",
+        choices=("camera", "lidar", "both"),
+    )  # fmt: skip
     follow: str = setting(
         FOLLOW_LABELS, "What is followed through the pictures: labels (camera/ground_truth of each side), or"
         " predictions (camera/detections).", choices=(FOLLOW_LABELS, FOLLOW_PREDICTIONS),
@@ -275,11 +279,16 @@ class LiveObjectSettings(StageSettings):
     summary_period: float = setting(
         1.0, "Time between summaries while frames come.", unit="s", low=0.05, high=3600
     )
+    map_size: float = setting(
+        200.0, "Width and height of the occupancy maps, around the first scan.", unit="m", low=1, high=10_000
+    )
     image_size: str | None = setting(None, "Size of the images, WIDTHxHEIGHT, where the messages do not say it.")
 
 
 LIVE_FOLLOWING = ("same_by", "min_score", "track_gap", "track_reach", "track_frames", "match_distance")
 """Settings of `CameraObjectSettings` that are parameters of objects_node too."""
+LIVE_MAPPING = ("cells_per_metre", "map_range", "map_low", "map_high", "no_return_range", "max_speed")
+"""Settings of `OccupancySettings` that are parameters of objects_node too."""
 
 
 @dataclass(frozen=True, kw_only=True)

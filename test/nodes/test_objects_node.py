@@ -1,17 +1,26 @@
 """objects_node on real DDS: the same numbers as `simjudge objects`, frames without a partner counted, a clean end."""
 
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 from diagnostic_states import States
-from object_sets import cone_set
+from object_sets import block_drive, cone_set
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip install ./msgs")
 
+from nav_msgs.msg import Odometry  # noqa: E402
+from sensor_msgs.msg import PointCloud2  # noqa: E402
 from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArray, ObjectSummary  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
+from simjudge.data.rosbag2.cloud_messages import cloud_message  # noqa: E402
 from simjudge.nodes.headers import make_header  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos  # noqa: E402
+from simjudge.nodes.runtime import message_class  # noqa: E402
+from simjudge.objects.occupancy_mapping import occupancy_maps  # noqa: E402
+from simjudge.objects.occupancy_settings import OccupancySettings  # noqa: E402
 from simjudge.studies.object_comparison import compare_by_objects  # noqa: E402
 from simjudge.studies.object_settings import ObjectSettings  # noqa: E402
 
@@ -124,3 +133,56 @@ def test_it_says_whom_it_waits_for(graph, live):
     text = "no real frame yet: nobody publishes /real/camera/detections; no virtual frame yet"
     assert graph.until(lambda: diagnostics[NAME].message.startswith(text))
     assert graph.stop(process) == 0
+
+
+def scan_messages(clouds, index):
+    """A scan, and the odometry of its stamp, both of the lidar's own frame."""
+    stamp = int(clouds.stamp[index])
+    scan = cloud_message(message_class, make_header(stamp, "lidar_link"), clouds[index].table)
+    odometry = Odometry(header=make_header(stamp, "odom"), child_frame_id="lidar_link")
+    pose, place = odometry.pose.pose, clouds.poses[index]
+    pose.position.x, pose.position.y, pose.position.z = place.position
+    pose.orientation.x, pose.orientation.y, pose.orientation.z, pose.orientation.w = place.orientation
+    return scan, odometry
+
+
+def test_occupancy_maps_are_those_of_simjudge_objects(graph):
+    node = graph.node
+    kinds = ((PointCloud2, "scan/points"), (Odometry, "vehicle/odometry"))
+    publish = [[node.create_publisher(kind, f"{side}/{topic}", reliable_qos(100)) for kind, topic in kinds]
+               for side in SIDES]  # fmt: skip
+    summaries, markers = [], []
+    node.create_subscription(ObjectSummary, "objects/summary", summaries.append, latched_qos(1))
+    node.create_subscription(MarkerArray, "objects/map/markers", markers.append, latched_qos(1))
+    process = started(graph, [*publish[0], *publish[1]], sensor="lidar", wait=1.0, map_range=15.0, cells_per_metre=5.0,
+                      map_size=60.0)  # fmt: skip
+    sets = block_drive("real"), block_drive("virtual", 1, shift=0.3)
+    for index in range(8):
+        for side, clouds in enumerate(sets):
+            scan, odometry = scan_messages(clouds, index)
+            publish[side][0].publish(scan)
+            if (side, index) != (1, 7):  # whose pose never comes
+                publish[side][1].publish(odometry)
+    assert graph.until(lambda: summaries and (summaries[-1].scans_real, summaries[-1].scans_virtual) == (8, 7))
+    assert graph.stop(process) == 3, graph.output(process)
+    assert "left out 1 virtual scans without a pose: /virtual/scan/points at 1700000000.7" in graph.output(process)
+
+    real, virtual = sets
+    virtual = replace(
+        virtual, cloud_name=virtual.cloud_name[:7], stamp=virtual.stamp[:7], poses=virtual.poses[:7], boxes=None,
+        labelled=None,
+    )  # fmt: skip
+    expected = occupancy_maps(real, virtual, OccupancySettings(map_range=15.0, cells_per_metre=5.0))
+    occupied, found = expected.agreement.occupied, summaries[-1]
+    assert 0.1 < occupied.f1 < 0.9
+    assert (found.map_f1, found.map_iou) == (occupied.f1, occupied.iou)
+    assert (found.map_precision, found.map_recall) == (occupied.precision, occupied.recall)
+    (cells,) = markers[-1].markers
+    assert cells.header.frame_id == "odom"
+    colours = Counter((each.r, each.g, each.b) for each in cells.colors)
+    both = int((expected.real.occupied & expected.virtual.occupied).sum())
+    assert colours == {
+        (1.0, 1.0, 1.0): both,
+        (1.0, 0.0, 0.0): int(expected.real.occupied.sum()) - both,
+        (0.0, 1.0, 1.0): int(expected.virtual.occupied.sum()) - both,
+    }

@@ -37,7 +37,7 @@ class CameraObjectSettings(DetectorSettings):
         track_reach: how far from its expected place an object may be found again, diagonals of its box.
         track_frames: tracks seen in fewer frames are left out.
         match_distance: distance at which two tracks are no longer alike, share of the picture's diagonal.
-        frame_rate: frames a second of sets without stamps.
+        frame_rate: images or clouds a second of sets without stamps.
         real_line, virtual_line: tables of a line in each picture, or recordings that tell the horizon; what a detector
             finds above it is left out.
         line_classes: classes to which the lines apply; None for those with a line in the file of colour thresholds, or
@@ -79,7 +79,7 @@ class CameraObjectSettings(DetectorSettings):
         0.1, "Distance at which tracks of the two sets are no longer alike, in diagonals of the picture.", low=0
     )
     frame_rate: float | None = setting(
-        None, "Rate of the frames of sets without stamps.", unit="1/s", low=1e-3, high=1e6
+        None, "Rate of the images and clouds of sets without stamps.", unit="1/s", low=1e-3, high=1e6
     )
     real_line: Path | None = setting(
         None,

@@ -1,4 +1,4 @@
-"""The frames of a set in the order of time: what every metric over time starts from."""
+"""The frames or scans of a set in the order of time: what every metric over time starts from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FloatArray, FrameSet, IntArray
+from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet, IntArray
+from simjudge.data.clouds.cloud_set import CloudSet
 
 _SECOND = 1_000_000_000
 
@@ -36,7 +37,7 @@ def timed_frames(frames: FrameSet, losses: Losses, frame_rate: float | None = No
                 f"{frames.name}: no frame has a stamp, so nothing can be followed over time; give --frame-rate, or a"
                 " recording"
             )
-        return replace(frames, stamp=np.rint(np.arange(len(frames)) * (_SECOND / frame_rate)).astype(np.int64))
+        return replace(frames, stamp=_even_stamps(len(frames), frame_rate))
     for index in np.flatnonzero(~frames.stamped):
         losses.add("frames without a stamp, left out", frames.describe_frame(int(index)))
     order = np.argsort(frames.stamp, kind="stable")
@@ -46,6 +47,40 @@ def timed_frames(frames: FrameSet, losses: Losses, frame_rate: float | None = No
         losses.add("frames with the stamp of another frame, left out", frames.describe_frame(int(index)))
     kept = order[~again]
     return frames if np.array_equal(kept, np.arange(len(frames))) else frames.take(kept)
+
+
+def timed_clouds(clouds: CloudSet, frame_rate: float | None = None) -> CloudSet:
+    """Give the clouds of a set stamps where it has none.
+
+    Args:
+        clouds: the set.
+        frame_rate: clouds a second of a set without any stamp, which are then taken as evenly spaced from 0 s; None
+            refuses such a set.
+
+    Returns:
+        The set; each cloud has a stamp.
+
+    Raises:
+        SimjudgeError: some clouds have no stamp, or none has one and `frame_rate` is not given.
+    """
+    lacking = np.flatnonzero(clouds.stamp == NO_STAMP)
+    if not len(lacking):
+        return clouds
+    if len(lacking) < len(clouds):
+        raise SimjudgeError(
+            f"{clouds.name}: {len(lacking)} of {len(clouds)} clouds have no stamp, the first is "
+            f"{clouds.cloud_name[lacking[0]]}; give each one a stamp, or remove them"
+        )
+    if frame_rate is None:
+        raise SimjudgeError(
+            f"{clouds.name}: none of its clouds has a stamp, so that nothing can be compared over time; give "
+            "--frame-rate, or a recording"
+        )
+    return replace(clouds, stamp=_even_stamps(len(clouds), frame_rate))
+
+
+def _even_stamps(count: int, rate: float) -> IntArray:
+    return np.asarray(np.rint(np.arange(count) * (_SECOND / rate)), np.int64)
 
 
 def stamps_to_seconds(stamp: IntArray) -> FloatArray:

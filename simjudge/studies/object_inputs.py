@@ -12,7 +12,7 @@ import numpy as np
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import hash_files
-from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet
+from simjudge.core.frames import FloatArray, FrameSet
 from simjudge.core.progress import Log
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.rosbag2.recorded_poses import pose_topics, read_poses
@@ -21,7 +21,7 @@ from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.data.sets import Topics, image_topics, read_clouds, read_set
 from simjudge.geometry.poses import Trajectory
 from simjudge.objects.common_times import require_common_times
-from simjudge.objects.timed_frames import stamps_to_seconds, timed_frames
+from simjudge.objects.timed_frames import stamps_to_seconds, timed_clouds, timed_frames
 from simjudge.sensors.camera.calibration_formats import recorded_calibration
 from simjudge.studies.object_settings import CAMERA, LIDAR, SENSORS, ObjectSettings
 
@@ -70,8 +70,7 @@ class ObjectSide(ShortRepr):
         """
         if sensor == CAMERA:
             return np.empty(0) if self.frames is None else stamps_to_seconds(self.frames.stamp)
-        stamp = np.empty(0, np.int64) if self.clouds is None else self.clouds.stamp
-        return stamps_to_seconds(np.sort(stamp[stamp != NO_STAMP]))
+        return np.empty(0) if self.clouds is None else stamps_to_seconds(np.sort(self.clouds.stamp))
 
     def describe(self) -> dict[str, Any]:
         """The entry of `inputs` in objects.json."""
@@ -161,9 +160,8 @@ def _read_side(source: ObjectSource, choice: _Choice, settings: ObjectSettings, 
             missing[CAMERA] = str(error)
     if LIDAR in wanted:
         try:
-            clouds = _clouds(source, choice)
-            stamp = np.where(clouds.stamp == NO_STAMP, NO_STAMP, clouds.stamp + choice.offset)
-            clouds = replace(clouds, stamp=stamp)
+            clouds = timed_clouds(_clouds(source, choice), settings.frame_rate)
+            clouds = replace(clouds, stamp=clouds.stamp + choice.offset)
         except SimjudgeError as error:
             missing[LIDAR] = str(error)
     if path is not None and not path.exists():
@@ -210,7 +208,4 @@ def _clouds(source: ObjectSource, choice: _Choice) -> CloudSet:
         return source
     if isinstance(source, FrameSet):
         raise SimjudgeError(f"{source.name}: is a set of pictures and has no clouds")
-    clouds = read_clouds(source, None if choice.cloud_topic is None else Topics(cloud_topic=choice.cloud_topic))
-    if not (clouds.stamp != NO_STAMP).any():
-        raise SimjudgeError(f"{clouds.name}: none of its clouds has a stamp, so that nothing can be compared over time")
-    return clouds
+    return read_clouds(source, None if choice.cloud_topic is None else Topics(cloud_topic=choice.cloud_topic))

@@ -97,18 +97,43 @@ def measure_cameras(sides: Sequence[ObjectSide], work: Work) -> Measured:
         work.log(f"note: {model.metric}'s model: {model.origin} (SHA-256 {model.digest[:16]})")
     finder = Finder.of(settings)
     sets = [finder.detect(side.frames, work.log, progress) for side in sides if side.frames is not None]
-    series: list[list[Series]] = []
-    for side, other in zip(sides[1:], sets[1:], strict=True):
-        pair = camera_series(
-            sets[0], other, settings, trajectories=(sides[0].trajectory, side.trajectory), losses=losses, log=work.log,
+    # The pictures that cannot be read are counted once: with the quality.
+    pairs = [
+        camera_series(
+            sets[0], other, settings, trajectories=(sides[0].trajectory, side.trajectory), log=work.log,
             progress=progress,
-        )  # fmt: skip
-        series = [*(series or [pair[0]]), pair[1]]
+        )
+        for side, other in zip(sides[1:], sets[1:], strict=True)
+    ]  # fmt: skip
+    series = [*pairs[0], *(_same_objects(pairs[0][0], *pair, work.log) for pair in pairs[1:])]
     for each, frames in zip(series, sets, strict=True):
         each.extend(image_quality_series(frames, settings, losses=losses, progress=progress))
-    # The pictures that cannot be read are counted with the quality.
     colours = colour_differences(*(colour_histograms(frames, progress=progress) for frames in sets))
     return Measured(series, colours=colours, models=models, frames=sets[:2])
+
+
+def _same_objects(
+    real: Sequence[Series], real_beside_again: Sequence[Series], again: Sequence[Series], log: Log
+) -> list[Series]:
+    """The series of a second real set that may be held against those of the first.
+
+    Each pair of sets decides anew what is followed and which objects are the same. A series of the first set that is
+    another one beside the second real set than beside the virtual one is of another object, or found in another way.
+    """
+    first = {(each.metric, each.subject): each for each in real}
+    kept = []
+    for beside, each in zip(real_beside_again, again, strict=True):
+        same = first.get((each.metric, each.subject))
+        if (
+            same is not None
+            and np.array_equal(same.time, beside.time)
+            and np.array_equal(same.value, beside.value, equal_nan=True)
+        ):
+            kept.append(each)
+    if len(kept) < len(again):
+        log(f"note: {len(again) - len(kept)} series of the second real recording are not of the objects that the "
+            "virtual one shows, or not found in the same way: they are no floor")  # fmt: skip
+    return kept
 
 
 def measure_lidars(sides: Sequence[ObjectSide], work: Work) -> Measured:

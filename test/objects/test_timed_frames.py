@@ -1,11 +1,12 @@
-"""Frames in the order of time."""
+"""Frames and scans in the order of time."""
 
 import numpy as np
 import pytest
+from cloud_samples import cloud_set, table, unstamped
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import NO_STAMP, FrameSet
-from simjudge.objects.timed_frames import stamps_to_seconds, timed_frames
+from simjudge.objects.timed_frames import stamps_to_seconds, timed_clouds, timed_frames
 
 
 def plain(stamp):
@@ -35,6 +36,21 @@ def test_a_set_without_stamps_needs_a_rate():
     with pytest.raises(SimjudgeError, match="no frame has a stamp"):
         timed_frames(bare, Losses())
     assert stamps_to_seconds(timed_frames(bare, Losses(), frame_rate=8.0).stamp).tolist() == [0, 0.125, 0.25, 0.375]
+
+
+def test_clouds_without_stamps_need_a_rate():
+    tables = [table([])] * 3
+    bare = cloud_set(tables, stamp=unstamped(3))
+    with pytest.raises(SimjudgeError, match=r"real: none of its clouds has a stamp, .* --frame-rate"):
+        timed_clouds(bare)
+    assert timed_clouds(bare, 8.0).stamp.tolist() == [0, 125_000_000, 250_000_000]
+    stamped = cloud_set(tables, stamp=[7, 8, 9])
+    assert timed_clouds(stamped, 8.0).stamp.tolist() == [7, 8, 9]
+
+
+def test_clouds_of_which_some_have_no_stamp_are_refused():
+    with pytest.raises(SimjudgeError, match="real: 1 of 3 clouds have no stamp, the first is 000001; give each"):
+        timed_clouds(cloud_set([table([])] * 3, stamp=[7, NO_STAMP, 9]), 8.0)
 
 
 def test_a_set_without_frames_is_refused():

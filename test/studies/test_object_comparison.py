@@ -8,10 +8,12 @@ from object_sets import START, block_drive, cone_set
 from pose_samples import TYPES, odometry
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.images import ArrayImages, ImageError
 from simjudge.data.rosbag2.live_recording import LiveRecording
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.sets import write_set
 from simjudge.geometry.poses import Pose
+from simjudge.objects.camera_series import camera_series
 from simjudge.objects.map_agreement import FREE, OCCUPIED, ONLY_REAL, ONLY_VIRTUAL
 from simjudge.reports.object_pictures import object_pictures
 from simjudge.results.object_result import load_object_result
@@ -70,6 +72,44 @@ def test_a_second_real_recording_is_the_floor():
     assert width["floor"] == pytest.approx(0.9, abs=0.15)
     assert width["verdict"] != DIFFERS
     assert [*found.content()["inputs"]] == ["real", "virtual", "real_again"]
+
+
+def test_a_second_real_recording_whose_objects_are_others_is_no_floor_of_them():
+    real, virtual = cone_set("real", 1), cone_set("sim", 2, wider=0.5)
+    again = cone_set("again", 3, wider=0.9)
+    # Without instance numbers in the second drive its objects are paired by track, whose numbers begin at 1.
+    again = replace(again, objects=replace(again.objects, instance=np.full(len(again.objects), -1)))
+    pair, _ = camera_series(real, again)
+    assert "cone 1" in {each.subject for each in pair}
+    found, lines = compared(real, virtual, again)
+    assert rows(found)["piqe", ""]["floor_source"] == AGAIN
+    assert rows(found)["box width", "cone 1"]["floor_source"] == HALVES
+    assert any("series of the second real recording are not of the objects" in line for line in lines)
+
+
+def test_damaged_pictures_are_counted_once():
+    class Damaged(ArrayImages):
+        def read(self, index):
+            if index == 3:
+                raise ImageError("real: frame 3 is cut short")
+            return super().read(index)
+
+    real = cone_set("real", 1)
+    real = replace(real, images=Damaged(real.images.arrays))
+    found, _ = compared(real, cone_set("sim", 2), cone_set("again", 3))
+    assert found.losses.counts == {"pictures that cannot be read": 1}
+    assert {each["subject"] for each in found.content()["colours"]} == {"", "cone"}
+
+
+def test_clouds_without_stamps_are_compared_at_a_rate(clouds):
+    bare = [replace(block_drive(name, seed, shift=shift, bright=bright), stamp=np.full(8, -1))
+            for name, seed, shift, bright in (("real", 0, 0.0, 1.0), ("sim", 1, 0.3, 2.0), ("again", 2, 0.0, 1.0))]
+    found, _ = compared(*bare, frame_rate=10.0)
+    names = "metric", "subject", "real_mean", "virtual_mean", "difference"
+    assert [[row[name] for name in names] for row in found.content()["rows"]] == [
+        [row[name] for name in names] for row in clouds.content()["rows"]]
+    with pytest.raises(SimjudgeError, match=r"real: none of its clouds has a stamp, .* give --frame-rate"):
+        compared(*bare, sensor="lidar")
 
 
 def test_a_result_folder_holds_what_was_compared(wider, tmp_path):

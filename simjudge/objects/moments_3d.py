@@ -1,7 +1,7 @@
 """The three moment invariants of second order of points in space: they do not change with place and rotation.
 
 Source: Sadjadi and Hall, "Three-dimensional moment invariants", IEEE Transactions on Pattern Analysis and Machine
-Intelligence 2(2), 1980, Eq. 16. Their moments are normalized by mu_000 alone here: a cloud is a set of samples, whose
+Intelligence 2(2), 1980. Their moments are normalized by mu_000 alone here: a cloud is a set of samples, whose
 number says how dense it is and not how large it is. So the invariants keep their sizes: m^2, m^4 and m^6.
 """
 

@@ -4,8 +4,8 @@ Each scan tells of a cell once: that a beam ended there, or else that one went t
 up and held within bounds, so that what moved away is forgotten (Bayes' rule with an even prior).
 
 Source: Moravec and Elfes, "High resolution maps from wide angle sonar", ICRA 1985. Hornung et al., "OctoMap",
-Autonomous Robots 2013: Eq. 2 to 4, bounds, and one change of a cell a scan (sec. 3.2, 5.1). Beams go from cell to cell
-as in Amanatides and Woo, "A fast voxel traversal algorithm for ray tracing", Eurographics 1987.
+Autonomous Robots 34, 2013: log-odds, bounds, and one change of a cell a scan. Beams go from cell to cell as
+in Amanatides and Woo, "A fast voxel traversal algorithm for ray tracing", Eurographics 1987.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Ground in a survey cloud by the simple morphological filter (SMRF), which needs no training and few settings.
 
 Source: Pingel, Clarke and McBride, "An improved simple morphological filter for the terrain classification of airborne
-LIDAR data", ISPRS Journal of Photogrammetry and Remote Sensing 77, 2013: sec. 3.1 (lowest points of cells, cells
-without points filled), 3.2 (low outliers, progressive opening), 3.3 (provisional ground), 3.4 (points near it). Cutting
-with a net (for large buildings) is left out.
+LIDAR data", ISPRS Journal of Photogrammetry and Remote Sensing 77, 2013: the lowest points of cells, cells without
+points filled; low outliers and progressive opening; provisional ground; points near it. Cutting with a net (for large
+buildings) is left out.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from simjudge.core.frames import BoolArray, FloatArray, IntArray
 
 MOST_CELLS = 4_000_000
 LOW_SLOPE = 5.0
-"""Slope above which a single low cell is an outlier (sec. 3.2: 500 %)."""
+"""Slope above which a single low cell is an outlier (500 %)."""
 HEIGHT_SCALE = 1.25
-"""Metres that the height from which points are objects grows with the ground's slope (sec. 3.4)."""
+"""Metres that the height from which points are objects grows with the ground's slope."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -104,7 +104,7 @@ def outliers(points: FloatArray) -> BoolArray:
     Returns:
         bool (N,): the mean distance to the 8 nearest lies over 2 standard deviations above the mean of all.
 
-    Source: Rusu et al., "Towards 3D point cloud based object maps", Robotics and Autonomous Systems 56, 2008, sec. 4.1.
+    Source: Rusu et al., "Towards 3D point cloud based object maps", Robotics and Autonomous Systems 56, 2008.
     """
     if len(points) <= _NEIGHBOURS:
         return np.zeros(len(points), np.bool_)

@@ -131,7 +131,7 @@ def measure_scans(
             found = detect_cloud_cuboids(cloud, detector)
             if side.predictions is not None:
                 found = replace(found, cuboids=_of_cloud(side.predictions, index))
-            scan = _measure_scan(cloud, found, truth.boxes, rows, travel[index], settings)
+            scan = _measure_scan(cloud, found, detector.farthest, truth.boxes, rows, travel[index], settings)
             if not scan.points:
                 losses.add(EMPTY, f"{clouds.name}: {clouds.cloud_name[index]}")
             elif not scan.has_ground:
@@ -187,7 +187,7 @@ def _of_cloud(predictions: CloudPredictions, index: int) -> CloudPredictions:
 
 
 def _measure_scan(
-    cloud: Cloud, found: CloudObjects, boxes: CloudBoxes, rows: IntArray, travel: FloatArray,
+    cloud: Cloud, found: CloudObjects, farthest: float, boxes: CloudBoxes, rows: IntArray, travel: FloatArray,
     settings: LidarObjectSettings,
 ) -> _Scan:  # fmt: skip
     held = lidar_points(cloud.table, cloud.where)
@@ -195,7 +195,8 @@ def _measure_scan(
     kept = ~found.own[held.seen]
     all_points = held.stored[kept].astype(np.float64)
     intensity = None if held.intensity is None else held.intensity[kept].astype(np.float64)
-    above = ~found.ground[held.seen][kept]
+    # Farther away nobody looked for ground, nor for true cuboids.
+    above = ~found.ground[held.seen][kept] & (np.linalg.norm(all_points, axis=1) <= farthest)
     points, intensity = all_points[above], None if intensity is None else intensity[above]
     members = [_inside(points, boxes, row, settings.truth_margin) for row in rows.tolist()]
     objects = {metric: np.full(len(rows), np.nan) for metric in OBJECT_METRICS}

@@ -91,6 +91,18 @@ def test_blocks_where_they_are_said_to_be():
     assert found.whole["clusters"].tolist() == [2.0]
 
 
+def test_what_lies_farther_away_than_ground_is_looked_for_is_not_above_it():
+    one = side([[at(5, 2)]], [[at(5, 2)]])
+    detector = LidarCuboidFile(ground=DETECTOR.ground, clusters=DETECTOR.clusters, farthest=8.0)
+    found = measure_scans(one, detector, LidarObjectSettings(), Losses())
+    points = np.stack([one.clouds[0].table[name] for name in "xyz"], -1).astype(float)
+    above = (points[:, 2] > 0.1 - HEIGHT) & (np.linalg.norm(points, axis=1) <= 8.0)
+    inside = above & (np.abs(points - at(5, 2).position) <= SIZE / 2 + 0.1).all(1)
+    assert found.whole["points above ground"].tolist() == [above.sum()]
+    assert found.whole["points"].tolist() == [len(points)]
+    assert found.whole["precision"] == pytest.approx([inside.sum() / above.sum()])
+
+
 def test_precision_and_recall_by_hand():
     seen, truth = [at(5, 2), at(-6, 0)], [at(5, 2), at(0, 8)]
     one = side([seen], [truth])

@@ -53,6 +53,7 @@ class LidarObjects(ShortRepr):
         subjects: names of the objects that both have.
         maps: occupancy maps; None where it is not known where the lidars were.
         real_again: series of a second real recording, by the same truth; empty without one.
+        sides: the real and the virtual lidar as they were measured.
     """
 
     real: Sequence[Series]
@@ -62,6 +63,7 @@ class LidarObjects(ShortRepr):
     subjects: Sequence[str]
     maps: MapPair | None
     real_again: Sequence[Series] = ()
+    sides: Sequence[LidarSide] = ()
 
 
 def lidar_series(
@@ -144,7 +146,7 @@ def lidar_objects(
         lost.extend(pair.losses)
     tables = range_tables(measured[0], measured[1], chosen.range_bins)
     again = [] if real_again is None else _series(measured[2:])[0]
-    return LidarObjects(series[0], series[1], tables, kind, truth[0].names, pair, again)
+    return LidarObjects(series[0], series[1], tables, kind, truth[0].names, pair, again, sides[:2])
 
 
 def _predicted(sets: Sequence[CloudSet], settings: LidarObjectSettings, log: Log) -> bool:

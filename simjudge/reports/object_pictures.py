@@ -1,4 +1,4 @@
-"""Pictures that belong to a result of the second judge: both cameras side by side, PIQE's maps, maps of both lidars."""
+"""Pictures of a result of the second judge: both cameras side by side, PIQE's maps, cuboids and maps of lidars."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT
 from simjudge.objects.image_quality.piqe import piqe
 from simjudge.objects.map_agreement import UNKNOWN, agreement_picture
 from simjudge.objects.occupancy_mapping import MapPair
+from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile, read_cuboid_settings
+from simjudge.reports.cuboid_pictures import cuboid_picture
 from simjudge.results.object_result import ResultPicture
 from simjudge.studies.object_comparison import ObjectComparison
 from simjudge.studies.object_settings import CAMERA, LIDAR
@@ -44,7 +46,11 @@ def object_pictures(comparison: ObjectComparison) -> list[ResultPicture]:
     if CAMERA in comparison.measured:
         out += _camera_pictures(comparison, *comparison.measured[CAMERA].frames)
     if LIDAR in comparison.measured:
-        out += _map_pictures(comparison.measured[LIDAR].maps)
+        found = comparison.measured[LIDAR]
+        file = comparison.settings.cuboid_file
+        detector = LidarCuboidFile() if file is None else read_cuboid_settings(file)
+        cuboids = cuboid_picture(found.lidars[0], found.lidars[1], detector)
+        out += [*([] if cuboids is None else [cuboids]), *_map_pictures(found.maps)]
     return out
 
 

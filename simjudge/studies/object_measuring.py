@@ -19,6 +19,7 @@ from simjudge.objects.finding import Finder
 from simjudge.objects.image_quality.colour_histograms import ColourDifference, colour_differences, colour_histograms
 from simjudge.objects.image_quality.quality_models import ModelRecord, read_quality_models
 from simjudge.objects.image_quality.quality_series import image_quality_series
+from simjudge.objects.lidar_measurements import LidarSide
 from simjudge.objects.lidar_series import lidar_objects
 from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
 from simjudge.objects.range_tables import RangeMeans, RangeTable
@@ -60,6 +61,7 @@ class Measured(ShortRepr):
         models: that scores are of.
         maps: of real and virtual; None where there are none.
         frames: pictures of real and virtual, with what was found in them; empty for a lidar.
+        lidars: real and virtual with the truth; empty for a camera.
     """
 
     series: Sequence[Sequence[Series]]
@@ -69,6 +71,7 @@ class Measured(ShortRepr):
     models: Sequence[ModelRecord] = ()
     maps: MapPair | None = None
     frames: Sequence[FrameSet] = field(default_factory=list)
+    lidars: Sequence[LidarSide] = ()
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,7 @@ def measure_lidars(sides: Sequence[ObjectSide], work: Work) -> Measured:
             if not any(maps[:number]):
                 work.losses.extend(pair.real_losses)
     facts = [] if maps[0] is None else _map_facts(maps[0], maps[1] if again is not None else None)
-    return Measured(series, facts, found.tables, maps=maps[0])
+    return Measured(series, facts, found.tables, maps=maps[0], lidars=found.sides)
 
 
 def _maps(real: CloudSet, other: CloudSet, work: Work) -> MapPair | None:

@@ -367,6 +367,10 @@ def kitti(folder: Path) -> Path:
         "0 1 Car 0 0 -1.5 3 4 20 20 1.6 1.7 3.6 1 1.7 9 -1.5\n"
         "1 -1 DontCare -1 -1 -10 1 1 9 9 -1 -1 -1 -1000 -1000 -1000 -10\n"
     )
+    (root / "results" / "data").mkdir(parents=True)
+    (root / "results" / "data" / "000001.txt").write_text(
+        "Car 0 0 -1.5 3 4 20 20 1.6 1.7 3.6 1 1.7 9 -1.5 0.7\nVan 0 0 1 -1 -1 -1 -1 2 2 5 4 1.7 20 0 0.25\n"
+    )
     (root / "times.txt").write_text("0.0\n1.036e-01\n")
     (root / "poses.txt").write_text("1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 0 0 1 0 0 0 0 1 2\n")
     return root

@@ -81,6 +81,7 @@ TARGETS: dict[str, Target] = {
         Target("pcd-binary", pcd("binary"), "", "bytes", use_clouds, examples=FEW),
         Target("pcd-compressed", pcd("binary_compressed"), "", "bytes", use_clouds, examples=FEW),
         Target("kitti-labels", kitti, "kitti/label_02.txt", "text", use_kitti, examples=FEW),
+        Target("kitti-results", kitti, "kitti/results/data/000001.txt", "text", use_kitti, examples=FEW),
         Target("kitti-calibration", kitti, "kitti/calib.txt", "text", use_kitti, examples=FEW),
         Target("kitti-times", kitti, "kitti/times.txt", "text", use_kitti, examples=FEWEST),
         Target("kitti-poses", kitti, "kitti/poses.txt", "text", use_kitti, examples=FEWEST),

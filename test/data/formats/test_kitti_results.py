@@ -56,3 +56,49 @@ def test_pcd_has_no_place_for_them(tmp_path):
     assert sj.convert(clouds(), tmp_path / "pcd", to="pcd").losses.counts == {
         "cuboids that PCD files have no place for": 3
     }
+
+
+def test_results_are_read_back(tmp_path):
+    sj.convert(clouds(), tmp_path / "kitti", to="kitti")
+    made, read = clouds().predictions, sj.read_clouds(tmp_path / "kitti")
+    assert read.losses.counts == {}
+    assert read.predicted.tolist() == [True] * 3
+    found = read.predictions
+    assert found.cloud.tolist() == made.cloud.tolist()
+    assert [read.class_names[number] for number in found.class_id.tolist()] == ["any_thing"] * 3
+    np.testing.assert_allclose(found.centre, made.centre, atol=2e-6)
+    np.testing.assert_allclose(np.abs(np.einsum("ni,ni->n", found.orientation, made.orientation)), 1, atol=1e-9)
+    np.testing.assert_allclose(found.size, made.size)
+    assert found.score.tolist() == made.score.tolist()
+    assert found.points.tolist() == [-1] * 3
+
+
+def test_results_of_another_detector_go_through_a_recording_byte_for_byte(tmp_path):
+    sj.convert(clouds(), tmp_path / "kitti", to="kitti")
+    file = "results/data/000001.txt"
+    text = "Car 0 0 -1.5 3 4 20 20 1.6 1.7 3.6 1 1.7 9 -1.5 0.75\n"
+    text += "DontCare -1 -1 -10 1 1 9 9 -1 -1 -1 -1000 -1000 -1000 -10 1\n"
+    (tmp_path / "kitti" / file).write_text(text)
+    sj.convert(tmp_path / "kitti", tmp_path / "d.mcap")
+    recorded = sj.read_clouds(tmp_path / "d.mcap")
+    assert sorted(recorded.predictions.score.tolist()) == [0.25, 0.5, 0.75, 1]
+    sj.convert(tmp_path / "d.mcap", tmp_path / "again", to="kitti")
+    assert (tmp_path / "again" / file).read_text() == text
+    none = replace(recorded, predictions=None, predicted=None)
+    sj.convert(none, tmp_path / "none", to="kitti")
+    assert sj.read_clouds(tmp_path / "none").predictions is None
+
+
+@pytest.mark.parametrize(("name", "row", "what"), [
+    ("000001", "Car 0 0 -1.5 3 4 20 20 1.6 1.7 3.6 1 1.7 9 -1.5 17.5", "result rows whose score is not within 0 and 1"),
+    ("000001", "Car 0 0 -1.5 3 4 20 20 1.6 1.7 3.6 1 1.7 9 -1.5", "result rows whose score is not within 0 and 1"),
+    ("000001", "Car 0 0 -1.5 3 4 20 20 1.6 1.7 3.6 1 1.7 far -1.5 1", "malformed label rows"),
+    ("000009", "", "result files without a scan"),
+])  # fmt: skip
+def test_results_that_cannot_be_used_are_counted(tmp_path, name, row, what):
+    sj.convert(clouds(), tmp_path / "kitti", to="kitti")
+    (tmp_path / f"kitti/results/data/{name}.txt").write_text(row)
+    read = sj.read_clouds(tmp_path / "kitti")
+    assert read.losses.counts == {what: 1}
+    assert f"{name}.txt" in read.losses.lines()[0]
+    assert len(read.predictions) == 3

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet, IntArray
+from simjudge.core.frames import NO_STAMP, BoolArray, FloatArray, FrameSet, IntArray
 from simjudge.core.images import FileImages
 from simjudge.core.input_files import LARGEST_TEXT, read_bytes
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
 from simjudge.data.format_support.image_files import readable_images
 from simjudge.data.format_support.raw_rows import RawRows, build_objects
 from simjudge.data.formats.kitti.calibration import KittiCalibration, read_calibration
@@ -85,10 +85,11 @@ def read_kitti_clouds(path: Path) -> CloudSet:
     names = [scan.stem for scan in layout.scans]
     has_labels = bool(layout.labels) or layout.tracks is not None
     labelled = np.array([name in content.labelled for name in names], np.bool_)
-    boxes, class_names = _boxes(content, names) if has_labels else None, content.rows.class_names
+    boxes, class_names = _boxes(content, content.rows, names)[0] if has_labels else None, content.rows.class_names
     if layout.tracklets is not None:
         boxes, class_names = read_tracklets(layout.tracklets, _frame_numbers(names), class_names, losses)
         has_labels, labelled = True, np.ones(len(names), np.bool_)
+    predictions, predicted, class_names = _predictions(content, names, class_names)
     calibrations = [content.calibration(name) for name in names]
     # One object for scans that share a calibration.
     made = {id(each): each.camera() for each in calibrations if each is not None}
@@ -103,7 +104,7 @@ def read_kitti_clouds(path: Path) -> CloudSet:
         layout.root.name, names, np.array([content.stamp.get(name, NO_STAMP) for name in names], np.int64),
         lambda index: read_scan(layout.scans[index]), LIDAR, boxes, labelled if has_labels else None,
         class_names, frames, known if len(known) == len(names) else (), body, mount, poses,
-        _texts(layout), losses,
+        _texts(layout), losses, predictions, predicted,
     )  # fmt: skip
 
 
@@ -165,9 +166,33 @@ def _of_scans(rows: Sequence[_Row], scans: Sequence[str], where: str, what: str,
     return []
 
 
-def _boxes(content: _Content, names: list[str]) -> CloudBoxes:
-    """The boxes of scans in the lidar's frame."""
-    rows = content.rows
+def _predictions(
+    content: _Content, names: list[str], class_names: dict[int, str]
+) -> tuple[CloudPredictions | None, BoolArray | None, dict[int, str]]:
+    """What a detector found, on which scans one has run, and the names of all classes."""
+    results, losses = content.layout.results, content.losses
+    if not results:
+        return None, None, class_names
+    number = {name: at for at, name in enumerate(content.names)}
+    scans = set(names)
+    for name in sorted(results.keys() - scans):
+        losses.add("result files without a scan", str(results[name]))
+    files = [(file, number[name]) for name, file in results.items() if name in scans]
+    rows = read_labels(files, {}, losses, class_names)
+    boxes, kept = _boxes(content, rows, names)
+    score = rows.score[kept]
+    is_score = (score >= 0) & (score <= 1)
+    for row in np.array(kept, np.int64)[~is_score].tolist():
+        losses.add("result rows whose score is not within 0 and 1", rows.where[row])
+    found = CloudPredictions(
+        boxes.cloud[is_score], boxes.class_id[is_score], boxes.instance[is_score], boxes.centre[is_score],
+        boxes.orientation[is_score], boxes.size[is_score], score[is_score], np.full(int(is_score.sum()), -1, np.int64),
+    )  # fmt: skip
+    return found, np.array([name in results for name in names], np.bool_), rows.class_names
+
+
+def _boxes(content: _Content, rows: KittiLabels, names: list[str]) -> tuple[CloudBoxes, list[int]]:
+    """The boxes of scans in the lidar's frame, and their rows."""
     index = {name: at for at, name in enumerate(names)}
     kept, clouds, centres, turns = [], [], [], []
     in_camera, rotations = rows.centres(), rows.rotations()
@@ -186,7 +211,7 @@ def _boxes(content: _Content, names: list[str]) -> CloudBoxes:
     return CloudBoxes(
         np.array(clouds, np.int64), rows.class_id[kept], rows.track[kept],
         np.array(centres, np.float64).reshape(-1, 3), np.array(turns, np.float64).reshape(-1, 4), rows.size[kept],
-    )  # fmt: skip
+    ), kept  # fmt: skip
 
 
 def _frames(content: _Content) -> FrameSet:

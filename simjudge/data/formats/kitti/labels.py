@@ -7,7 +7,7 @@ rectified camera 0 (x right, y down, z ahead); at rotation_y 0 the box looks alo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +41,7 @@ class KittiLabels(ShortRepr):
         scan: int64 (N,), the number of the scan.
         class_id, track: int64 (N,); a row of the object benchmark has the track NO_INSTANCE.
         numbers: (N, 14), the columns from truncated to rotation_y.
+        score: (N,), the last column of results; NaN where a row has none.
         where: file and line of each row.
         class_names: by class id, those of KITTI and others that the rows name.
     """
@@ -49,6 +50,7 @@ class KittiLabels(ShortRepr):
     class_id: IntArray
     track: IntArray
     numbers: FloatArray
+    score: FloatArray
     where: Sequence[str]
     class_names: dict[int, str]
 
@@ -91,19 +93,25 @@ class KittiLabels(ShortRepr):
         return turned
 
 
-def read_labels(files: Sequence[tuple[Path, int | None]], scan_of: dict[int, int], losses: Losses) -> KittiLabels:
+def read_labels(
+    files: Sequence[tuple[Path, int | None]],
+    scan_of: Mapping[int, int],
+    losses: Losses,
+    class_names: Mapping[int, str] | None = None,
+) -> KittiLabels:
     """Read label files.
 
     Args:
         files: each with the number of its scan; None: its rows begin with frame and track.
         scan_of: numbers of scans by the frame numbers of such rows.
         losses: takes rows that cannot be used.
+        class_names: known classes, which others follow; None: those of KITTI.
 
     Returns:
         The rows.
     """
-    ids = {name: number for number, name in enumerate(CLASSES)}
-    scans, classes, tracks, numbers, places = [], [], [], [], []
+    ids = {name: number for number, name in (class_names or dict(enumerate(CLASSES))).items()}
+    scans, classes, tracks, numbers, scores, places = [], [], [], [], [], []
     for path, scan in files:
         text = read_bytes(path, LARGEST_TEXT).decode("utf-8", "replace")
         for number, line in enumerate(text.splitlines(), 1):
@@ -130,11 +138,13 @@ def read_labels(files: Sequence[tuple[Path, int | None]], scan_of: dict[int, int
             classes.append(ids.setdefault(kind, len(ids)))
             tracks.append(head[1] if head and head[1] is not None else NO_INSTANCE)
             numbers.append([float(value or 0) for value in row[:_NUMBERS]])
+            scores.append(float(row[_NUMBERS] or 0) if len(row) > _NUMBERS else np.nan)
             places.append(where)
     order = np.argsort(np.array(scans, np.int64), kind="stable")
     return KittiLabels(
         np.array(scans, np.int64)[order], np.array(classes, np.int64)[order], np.array(tracks, np.int64)[order],
-        np.array(numbers, np.float64).reshape(-1, _NUMBERS)[order], [places[row] for row in order.tolist()],
+        np.array(numbers, np.float64).reshape(-1, _NUMBERS)[order], np.array(scores, np.float64)[order],
+        [places[row] for row in order.tolist()],
         {number: name for name, number in ids.items()},
     )  # fmt: skip
 

@@ -8,7 +8,8 @@
 | raw | `velodyne_points/data/N.bin` | `image_02/data/` | `tracklet_labels.xml` | `calib_*.txt` | `oxts/data/N.txt` |
 
 A sequence is what the odometry benchmark has, or one sequence of the tracking benchmark in a folder of its own.
-The calibration of the raw data may also lie one folder up.
+The calibration of the raw data may also lie one folder up. Results of detectors are `results/data/N.txt`, in the
+tracking benchmark `results/S/data/N.txt`.
 
 Source: the readme files of KITTI's development kits (object, tracking, odometry, raw data),
 https://www.cvlibs.net/datasets/kitti/.
@@ -24,6 +25,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import list_some
 from simjudge.data.format_support.image_files import list_images
 
+RESULTS = "results/data"
 TRACKLETS = "tracklet_labels.xml"
 _SCANS = "velodyne"
 _RAW_SCANS = Path("velodyne_points", "data")
@@ -41,6 +43,7 @@ class KittiLayout:
         images: by name.
         labels: a file for each scan, by name (object).
         tracks: the one file of labels of all scans.
+        results: what a detector found: a file for each scan, by name.
         tracklets: the file of boxes in space of all scans (raw).
         calibration: a file for each scan by name, or one or more under "".
         poses: the file of poses of camera 0, a row a scan.
@@ -54,6 +57,7 @@ class KittiLayout:
     image_folder: str = ""
     images: dict[str, Path] = field(default_factory=dict)
     labels: dict[str, Path] = field(default_factory=dict)
+    results: dict[str, Path] = field(default_factory=dict)
     tracks: Path | None = None
     tracklets: Path | None = None
     calibration: dict[str, list[Path]] = field(default_factory=dict)
@@ -65,7 +69,7 @@ class KittiLayout:
         """All files of text, in the order of their names."""
         single = [each for each in (self.tracks, self.tracklets, self.poses, self.times) if each is not None]
         several = [path for paths in self.calibration.values() for path in paths]
-        return sorted({*single, *several, *self.labels.values(), *self.oxts})
+        return sorted({*single, *several, *self.labels.values(), *self.results.values(), *self.oxts})
 
 
 def is_kitti(path: Path) -> bool:
@@ -114,7 +118,7 @@ def find_layout(path: Path) -> KittiLayout:
 def _object(root: Path) -> KittiLayout:
     images, folder = _images(root, ("image_2",))
     return KittiLayout(
-        root, _SCANS, _scans(root / _SCANS), folder, images, _texts(root / "label_2"),
+        root, _SCANS, _scans(root / _SCANS), folder, images, _texts(root / "label_2"), _texts(root / RESULTS),
         calibration={name: [file] for name, file in _texts(root / "calib").items()},
     )  # fmt: skip
 
@@ -124,7 +128,8 @@ def _tracking(root: Path, name: str) -> KittiLayout:
     oxts, calibration = root / "oxts" / f"{name}.txt", root / "calib" / f"{name}.txt"
     return KittiLayout(
         root, f"{_SCANS}/{name}", _scans(root / _SCANS / name), folder, images,
-        tracks=_file(root / "label_02" / f"{name}.txt"), calibration=_one(calibration),
+        results=_texts(root / "results" / name / "data"), tracks=_file(root / "label_02" / f"{name}.txt"),
+        calibration=_one(calibration),
         oxts=[oxts] if oxts.is_file() else (),
     )  # fmt: skip
 
@@ -135,7 +140,8 @@ def _sequence(root: Path) -> KittiLayout:
     tracks = next((root / name for name in ("label_02.txt", "label_2.txt") if (root / name).is_file()), None)
     poses = sorted(root.glob("poses*.txt")) or sorted((root.parents[1] / "poses").glob(f"{root.name}.txt"))
     return KittiLayout(
-        root, _SCANS, _scans(root / _SCANS), folder, images, tracks=tracks, calibration=_one(root / "calib.txt"),
+        root, _SCANS, _scans(root / _SCANS), folder, images, results=_texts(root / RESULTS), tracks=tracks,
+        calibration=_one(root / "calib.txt"),
         poses=poses[0] if poses and poses[0].is_relative_to(root) else None, oxts=[oxts] if oxts.is_file() else (),
         times=_file(root / "times.txt"),
     )  # fmt: skip
@@ -149,7 +155,7 @@ def _raw(root: Path) -> KittiLayout:
     ]
     found = [each for each in calibration if each is not None]
     return KittiLayout(
-        root, _RAW_SCANS.as_posix(), _scans(root / _RAW_SCANS), folder, images,
+        root, _RAW_SCANS.as_posix(), _scans(root / _RAW_SCANS), folder, images, results=_texts(root / RESULTS),
         calibration={"": found} if found else {}, oxts=sorted((root / "oxts" / "data").glob("*.txt")),
         times=_file(root / "velodyne_points" / "timestamps.txt"), tracklets=_file(root / TRACKLETS),
     )  # fmt: skip

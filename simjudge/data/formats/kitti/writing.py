@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -66,8 +67,11 @@ def write_kitti(clouds: CloudSet, path: Path) -> Losses:
             _mend_labels(clouds, folder, scans, losses)
             # Of a sequence of the tracking benchmark the scans' folder names it.
             sequence = scans.removeprefix("velodyne/") if scans.startswith("velodyne/") else ""
-            transforms = _transforms(clouds, folder / scans if sequence else folder)
-            _write_results(clouds, folder / "results" / sequence / "data", transforms, file_stems(clouds.cloud_name))
+            root = folder / scans if sequence else folder
+            target = folder / "results" / sequence / "data"
+            if not _same_predictions(clouds, read_kitti_clouds(root)):
+                shutil.rmtree(target, ignore_errors=True)
+                _write_results(clouds, target, _transforms(clouds, root), file_stems(clouds.cloud_name))
     return losses
 
 
@@ -129,7 +133,7 @@ def _mend_labels(clouds: CloudSet, folder: Path, scans: str, losses: Losses) -> 
     # Of a sequence of the tracking benchmark the scans' folder names it.
     root = folder / scans if scans.startswith("velodyne/") else folder
     found = read_kitti_clouds(root)
-    if _same_boxes(clouds, found):
+    if found.boxes is not None and _same_boxes(clouds, clouds.boxes, found, found.boxes):
         return
     layout = find_layout(root)
     if layout.tracklets is not None:
@@ -165,7 +169,7 @@ def _transforms(clouds: CloudSet, root: Path) -> list[FloatArray]:
 def _write_results(clouds: CloudSet, target: Path, transforms: Sequence[FloatArray], stems: Sequence[str]) -> None:
     """Write what a detector found as results of the object benchmark: a file a scan, with the score in a last column.
 
-    They are for the benchmark's own evaluation: reading a folder does not read them.
+    The benchmark's own evaluation takes them.
     """
     found, predicted = clouds.predictions, clouds.predicted
     if found is None or predicted is None:
@@ -178,9 +182,18 @@ def _write_results(clouds: CloudSet, target: Path, transforms: Sequence[FloatArr
         (target / f"{stems[index]}.txt").write_text("".join(text for cloud, text in lines if cloud == index))
 
 
-def _same_boxes(clouds: CloudSet, found: CloudSet) -> bool:
-    ours, theirs = clouds.boxes, found.boxes
-    if ours is None or theirs is None or len(ours) != len(theirs) or list(clouds.cloud_name) != list(found.cloud_name):
+def _same_predictions(clouds: CloudSet, found: CloudSet) -> bool:
+    ours, theirs = clouds.predictions, found.predictions
+    if ours is None or theirs is None or clouds.predicted is None or found.predicted is None:
+        return ours is theirs
+    return (
+        np.array_equal(clouds.predicted, found.predicted) and _same_boxes(clouds, ours, found, theirs)
+        and np.allclose(ours.score, theirs.score, rtol=0, atol=_SAME)
+    )  # fmt: skip
+
+
+def _same_boxes(clouds: CloudSet, ours: CloudBoxes, found: CloudSet, theirs: CloudBoxes) -> bool:
+    if len(ours) != len(theirs) or list(clouds.cloud_name) != list(found.cloud_name):
         return False
     names = [[each.class_names.get(i, "") for i in boxes.class_id.tolist()] for each, boxes in
              ((clouds, ours), (found, theirs))]  # fmt: skip

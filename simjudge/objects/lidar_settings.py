@@ -74,14 +74,14 @@ class LidarObjectSettings(OccupancySettings):
     )  # fmt: skip
     range_bins: tuple[float, ...] = setting((0.0, 10.0, 20.0, 30.0, 50.0, 80.0), "Edges of the tables' ranges, metres.")
     survey_cell: float = setting(0.5, "Cell of the survey's ground.", unit="m", low=0.05, high=10)
-    survey_slope: float = setting(0.15, "Slope up to which the survey's ground rises.", low=0, high=5)
+    survey_slope: float = setting(0.15, "Steepest slope of the survey's ground, rise over run.", low=0, high=5)
     survey_window: float = setting(10.0, "Radius of the largest object in the survey.", unit="m", low=0.1, high=200)
     survey_height: float = setting(0.3, "Height above the survey's ground from which points are objects.", unit="m",
                                    low=0.01, high=10)  # fmt: skip
     survey_gap: float = setting(
         0.5, "Distance between points of one object in the survey.", unit="m", low=0.01, high=10
     )
-    survey_points: int = setting(20, "Points of an object in the survey, at least.", low=4)
+    survey_points: int = setting(20, "Fewest points of an object in the survey.", low=4)
 
     def __post_init__(self) -> None:
         """Check the values, one by one and together.

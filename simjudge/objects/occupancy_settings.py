@@ -39,7 +39,7 @@ class OccupancySettings(Settings):
         None, "Length to which a beam without a return is free, where the clouds are organized; not given: none.",
         unit="m", low=0.1, high=1000,
     )  # fmt: skip
-    deskew: bool = setting(default=False, help="Points of a turn are moved to where they were at their own instants.")
+    deskew: bool = setting(default=False, help="Correct the points of a turn for the lidar's motion, by their times.")
     max_speed: float = setting(
         60.0, "Speed above which the pose of a scan is a jump; such scans are left out.", unit="m/s", low=0.1, high=1e4
     )

@@ -125,8 +125,8 @@ def read_sides(
             sensors.append(sensor)
     if not sensors:
         found = "; ".join(f"{side.name} has {_held(side)}" for side in (real, virtual))
-        reason = next(iter({**virtual.missing, **real.missing}.values()))
-        raise SimjudgeError(f"no sensor in common: {found} ({reason}); give two recordings or sets of one kind")
+        reasons = "; ".join({**virtual.missing, **real.missing}.values())
+        raise SimjudgeError(f"no sensor in common: {found} ({reasons}); give two recordings or sets of one kind")
     for sensor in sensors:
         require_common_times(real.times(sensor), virtual.times(sensor), (real.name, virtual.name))
     return sides, sensors

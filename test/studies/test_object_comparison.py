@@ -108,8 +108,9 @@ def test_clouds_without_stamps_are_compared_at_a_rate(clouds):
     names = "metric", "subject", "real_mean", "virtual_mean", "difference"
     assert [[row[name] for name in names] for row in found.content()["rows"]] == [
         [row[name] for name in names] for row in clouds.content()["rows"]]
-    with pytest.raises(SimjudgeError, match=r"real: none of its clouds has a stamp, .* give --frame-rate"):
-        compared(*bare, sensor="lidar")
+    for settings in ({"sensor": "lidar"}, {}):
+        with pytest.raises(SimjudgeError, match=r"real: none of its clouds has a stamp, .* give --frame-rate"):
+            compared(*bare, **settings)
 
 
 def test_a_result_folder_holds_what_was_compared(wider, tmp_path):

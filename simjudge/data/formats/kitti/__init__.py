@@ -4,23 +4,37 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simjudge.core.errors import Losses
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
-from simjudge.data.formats.kitti.layout import is_kitti
+from simjudge.data.formats.kitti.layout import CAMERA, camera_number, find_cameras, is_kitti
 
 
-def _read(source: Source, _options: ReadOptions) -> FrameSet:
+def _read(source: Source, options: ReadOptions) -> FrameSet:
     from simjudge.data.formats.kitti.dataset import read_kitti  # noqa: PLC0415 - loads SciPy
 
-    return read_kitti(source.path)
+    return read_kitti(source.path, _camera(source.path, options.topics))
 
 
-def _read_clouds(source: Source, _topics: Topics) -> CloudSet:
+def _read_clouds(source: Source, topics: Topics) -> CloudSet:
     from simjudge.data.formats.kitti.dataset import read_kitti_clouds  # noqa: PLC0415 - loads SciPy
 
-    return read_kitti_clouds(source.path)
+    return read_kitti_clouds(source.path, _camera(source.path, topics))
+
+
+def _camera(path: Path, topics: Topics | None) -> int:
+    """The number of the camera that a person has chosen, or of the usual one."""
+    if topics is None or topics == Topics():
+        return CAMERA
+    camera = None if topics.image_topic is None else camera_number(topics.image_topic)
+    if camera is None or topics != Topics(topics.image_topic):
+        raise UsageError(f"{path}: is a KITTI folder, not a recording; give --image-topic image_0 to image_3 alone")
+    there = find_cameras(path)
+    if camera not in there:
+        held = ", ".join(f"image_{each}" for each in there) or "none at all"
+        raise SimjudgeError(f"{path}: holds no images of camera {camera}; those that it holds: {held}")
+    return camera
 
 
 def _write_clouds(clouds: CloudSet, path: Path) -> Losses:
@@ -32,7 +46,7 @@ def _write_clouds(clouds: CloudSet, path: Path) -> Losses:
 FORMATS = (
     Format(
         "kitti", "KITTI", "a KITTI folder (velodyne/ or velodyne_points/)", lambda source: is_kitti(source.path), 5,
-        read=_read, read_clouds=_read_clouds, write_clouds=_write_clouds,
+        read=_read, has_topics=True, read_clouds=_read_clouds, write_clouds=_write_clouds,
     ),
 )  # fmt: skip
 """The format of the KITTI benchmarks: https://www.cvlibs.net/datasets/kitti/."""

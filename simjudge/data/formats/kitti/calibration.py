@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,14 +17,14 @@ from simjudge.data.clouds.cloud_set import CameraCalibration
 from simjudge.geometry.poses import Pose
 
 _NAMES = {
-    "P2": "P2", "P_rect_02": "P2",
     "R0_rect": "R0_rect", "R_rect": "R0_rect", "R_rect_00": "R0_rect",
     "Tr_velo_to_cam": "Tr_velo_to_cam", "Tr_velo_cam": "Tr_velo_to_cam",
     "Tr_imu_to_velo": "Tr_imu_to_velo", "Tr_imu_velo": "Tr_imu_to_velo",
     "Tr": "Tr",
 }  # fmt: skip
 """What the benchmarks call the matrices, and what the object benchmark does."""
-_SHAPES = {"P2": (3, 4), "R0_rect": (3, 3), "Tr_velo_to_cam": (3, 4), "Tr_imu_to_velo": (3, 4), "Tr": (3, 4)}
+_PROJECTION = "P"
+_SHAPES = {_PROJECTION: (3, 4), "R0_rect": (3, 3), "Tr_velo_to_cam": (3, 4), "Tr_imu_to_velo": (3, 4), "Tr": (3, 4)}
 _OF_FILE = {"calib_velo_to_cam": "Tr_velo_to_cam", "calib_imu_to_velo": "Tr_imu_to_velo"}
 """Files of the raw data that hold one transform, as rows R and T."""
 _WORST = 1e-2
@@ -37,7 +37,7 @@ class KittiCalibration(ShortRepr):
 
     Attributes:
         rect_of_velo: (4, 4), from the lidar to rectified camera 0, metres.
-        projection: (3, 4), of rectified camera 0's coordinates to pixels of camera 2; None where it is not there.
+        projection: (3, 4), of rectified camera 0's coordinates to pixels of the camera; None where it is not there.
         imu_to_velo: (4, 4), from the inertial unit to the lidar; None where it is not there.
     """
 
@@ -46,7 +46,7 @@ class KittiCalibration(ShortRepr):
     imu_to_velo: FloatArray | None
 
     def camera(self) -> CameraCalibration | None:
-        """Camera 2 beside the lidar; None where its projection is not there."""
+        """The camera beside the lidar; None where its projection is not there."""
         if self.projection is None:
             return None
         matrix: FloatArray = self.projection[:, :3]
@@ -56,17 +56,18 @@ class KittiCalibration(ShortRepr):
         return CameraCalibration(matrix, pose)
 
     def camera_offset(self) -> FloatArray:
-        """(3,), what is added to coordinates of rectified camera 0 to get those of camera 2, metres."""
+        """(3,), what is added to coordinates of rectified camera 0 to get the camera's own, metres."""
         if self.projection is None:
             return np.zeros(3)
         return np.asarray(np.linalg.solve(self.projection[:, :3], self.projection[:, 3]), np.float64)
 
 
-def read_calibration(paths: Sequence[Path]) -> KittiCalibration:
+def read_calibration(paths: Sequence[Path], camera: int) -> KittiCalibration:
     """Read a calibration.
 
     Args:
         paths: of one file; of the raw data, of the files that belong together.
+        camera: the number of the camera whose projection is read, 0 to 3.
 
     Returns:
         What they say.
@@ -76,29 +77,29 @@ def read_calibration(paths: Sequence[Path]) -> KittiCalibration:
     """
     found: dict[str, FloatArray] = {}
     for path in paths:
-        found |= _rows(path)
+        found |= _rows(path, {**_NAMES, f"P{camera}": _PROJECTION, f"P_rect_{camera:02d}": _PROJECTION})
     where = str(paths[0])
     velo = _rigid(found.get("Tr_velo_to_cam", found.get("Tr")), where)
     if velo is None:
         raise SimjudgeError(f"{where}: has no row Tr_velo_to_cam (nor Tr); add it")
     # Of the odometry benchmark Tr goes into rectified camera 0 at once.
     rect = _rigid(found.get("R0_rect"), where) if "Tr_velo_to_cam" in found else None
-    projection = found.get("P2")
+    projection = found.get(_PROJECTION)
     if projection is not None and abs(np.linalg.det(projection[:, :3])) < 1e-9:
-        raise SimjudgeError(f"{where}: the matrix of P2 cannot be inverted; correct it")
+        raise SimjudgeError(f"{where}: the matrix of P{camera} cannot be inverted; correct it")
     return KittiCalibration(
         velo if rect is None else rect @ velo, projection, _rigid(found.get("Tr_imu_to_velo"), where)
     )
 
 
-def _rows(path: Path) -> dict[str, FloatArray]:
+def _rows(path: Path, names: Mapping[str, str]) -> dict[str, FloatArray]:
     text = read_bytes(path, LARGEST_TEXT).decode("utf-8", "replace")
     found: dict[str, FloatArray] = {}
     parts: dict[str, FloatArray] = {}
     for number, line in enumerate(text.splitlines(), 1):
         key, *values = line.replace(":", " ", 1).split() or [""]
         single = _OF_FILE.get(path.stem) if key in ("R", "T") else None
-        name = _NAMES.get(key)
+        name = names.get(key)
         if single is not None:
             parts[key] = _matrix(values, (3, 3) if key == "R" else (3, 1), f"{path}: line {number}: {key}")
         elif name is not None:

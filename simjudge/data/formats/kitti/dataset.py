@@ -20,7 +20,7 @@ from simjudge.data.format_support.image_files import readable_images
 from simjudge.data.format_support.raw_rows import RawRows, build_objects
 from simjudge.data.formats.kitti.calibration import KittiCalibration, read_calibration
 from simjudge.data.formats.kitti.labels import KittiLabels, read_labels
-from simjudge.data.formats.kitti.layout import KittiLayout, find_layout
+from simjudge.data.formats.kitti.layout import CAMERA, KittiLayout, find_cameras, find_layout
 from simjudge.data.formats.kitti.motion import read_camera_poses, read_oxts, read_times
 from simjudge.data.formats.kitti.tracklets import read_tracklets
 from simjudge.geometry.poses import Pose
@@ -50,11 +50,12 @@ class _Content:
         return self.calibrations.get(name, self.calibrations.get(""))
 
 
-def read_kitti(path: Path) -> FrameSet:
-    """Read the images of camera 2, and what is labelled in them.
+def read_kitti(path: Path, camera: int = CAMERA) -> FrameSet:
+    """Read the images of a camera, and what is labelled in them: in those of camera 2 alone.
 
     Args:
         path: of a KITTI folder.
+        camera: its number, 0 to 3.
 
     Returns:
         The set; rows of DontCare are no objects.
@@ -62,17 +63,20 @@ def read_kitti(path: Path) -> FrameSet:
     Raises:
         SimjudgeError: there is no image, or a file of the folder cannot be used.
     """
-    content = _read_texts(path)
+    content = _read_texts(path, camera)
     if not content.layout.images:
-        raise SimjudgeError(f"{path}: holds no images of camera 2; 'simjudge convert' takes its scans")
+        held = ", ".join(f"image_{each}" for each in find_cameras(path))
+        remedy = f"choose one with --image-topic: {held}" if held else "'simjudge convert' takes its scans"
+        raise SimjudgeError(f"{path}: holds no images of camera {camera}; {remedy}")
     return _frames(content)
 
 
-def read_kitti_clouds(path: Path) -> CloudSet:
+def read_kitti_clouds(path: Path, camera: int = CAMERA) -> CloudSet:
     """Read scans, boxes in space, images, calibration and poses.
 
     Args:
         path: of a KITTI folder.
+        camera: number of the camera whose images and calibration are read, 0 to 3.
 
     Returns:
         The clouds; `files` holds all texts as they are.
@@ -80,7 +84,7 @@ def read_kitti_clouds(path: Path) -> CloudSet:
     Raises:
         SimjudgeError: there is no scan, or a text cannot be used.
     """
-    content = _read_texts(path)
+    content = _read_texts(path, camera)
     layout, losses = content.layout, content.losses
     names = [scan.stem for scan in layout.scans]
     has_labels = bool(layout.labels) or layout.tracks is not None
@@ -129,8 +133,8 @@ def read_scan(path: Path) -> Cloud:
     return Cloud(np.frombuffer(data, POINT), where=str(path))
 
 
-def _read_texts(path: Path) -> _Content:
-    layout, losses = find_layout(path), Losses()
+def _read_texts(path: Path, camera: int) -> _Content:
+    layout, losses = find_layout(path, camera), Losses()
     scans = [scan.stem for scan in layout.scans]
     names = sorted({*scans, *layout.images})
     number = {name: index for index, name in enumerate(names)}
@@ -144,7 +148,7 @@ def _read_texts(path: Path) -> _Content:
         for name in names if layout.labels else ():
             if name not in labelled:
                 losses.add("scans without a label file", str(layout.root / layout.scan_folder / f"{name}.bin"))
-    calibrations = {name: read_calibration(files) for name, files in layout.calibration.items()}
+    calibrations = {name: read_calibration(files, camera) for name, files in layout.calibration.items()}
     stamps: list[int] = [] if layout.times is None else read_times(layout.times).tolist()
     known = _of_scans(stamps, scans, f"{layout.times}", "times", losses)
     return _Content(layout, names, rows, labelled, calibrations, dict(zip(scans, known, strict=False)), losses)
@@ -221,7 +225,8 @@ def _frames(content: _Content) -> FrameSet:
         raise SimjudgeError(f"{layout.root}: holds no readable image{losses.reason}")
     names = [image.stem for image in images]
     index = {name: at for at, name in enumerate(names)}
-    boxed = np.flatnonzero(rows.has_image_box).tolist()
+    has_labels = layout.camera == CAMERA
+    boxed = np.flatnonzero(rows.has_image_box & has_labels).tolist()
     kept = np.array([row for row in boxed if content.names[rows.scan[row]] in index], np.int64)
     of_row = [content.names[at] for at in rows.scan[kept].tolist()]
     raw = RawRows(
@@ -233,14 +238,14 @@ def _frames(content: _Content) -> FrameSet:
     return FrameSet.build(
         layout.root.name, size, build_objects(raw, size, rows.class_names, losses), None,
         frame_name=names, stamp=[content.stamp.get(name, NO_STAMP) for name in names],
-        labelled=[name in content.labelled for name in names],
+        labelled=[has_labels and name in content.labelled for name in names],
         class_names={number: name for number, name in rows.class_names.items() if number in used},
         images=FileImages(images), losses=losses,
     )  # fmt: skip
 
 
 def _distances(content: _Content, kept: IntArray, names: list[str]) -> list[float | None]:
-    """From camera 2 to the middle of each box, where it has one."""
+    """From the camera to the middle of each box, where it has one."""
     centres, has_box = content.rows.centres()[kept], content.rows.has_box[kept]
     found: list[float | None] = []
     for name, centre, known in zip(names, centres, has_box.tolist(), strict=True):

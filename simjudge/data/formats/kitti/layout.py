@@ -8,6 +8,7 @@
 | raw | `velodyne_points/data/N.bin` | `image_02/data/` | `tracklet_labels.xml` | `calib_*.txt` | `oxts/data/N.txt` |
 
 A sequence is what the odometry benchmark has, or one sequence of the tracking benchmark in a folder of its own.
+Images are those of camera 2; other cameras have folders of their own, such as `image_3` and `image_03`.
 The calibration of the raw data may also lie one folder up. Results of detectors are `results/data/N.txt`, in the
 tracking benchmark `results/S/data/N.txt`.
 
@@ -17,6 +18,7 @@ https://www.cvlibs.net/datasets/kitti/.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +27,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import list_some
 from simjudge.data.format_support.image_files import list_images
 
+CAMERA = 2
+"""The camera that labels belong to; it is taken where none is chosen."""
 RESULTS = "results/data"
 TRACKLETS = "tracklet_labels.xml"
 _SCANS = "velodyne"
@@ -38,7 +42,8 @@ class KittiLayout:
 
     Attributes:
         root: the folder.
-        scan_folder, image_folder: relative to the root; of the images of camera 2, "" where there are none.
+        camera: number of the camera whose images are taken, 0 to 3.
+        scan_folder, image_folder: relative to the root; of the camera's images, "" where there are none.
         scans: in order of their names.
         images: by name.
         labels: a file for each scan, by name (object).
@@ -52,6 +57,7 @@ class KittiLayout:
     """
 
     root: Path
+    camera: int
     scan_folder: str
     scans: Sequence[Path]
     image_folder: str = ""
@@ -87,11 +93,31 @@ def is_kitti(path: Path) -> bool:
     )
 
 
-def find_layout(path: Path) -> KittiLayout:
+def camera_number(name: str) -> int | None:
+    """The number of a camera by the name of its folder, image_2 or image_02, or by the number itself; else None.
+
+    Args:
+        name: as a person gives it.
+    """
+    found = re.fullmatch(r"(?:image_)?0?([0-3])", name.strip("/"))
+    return None if found is None else int(found[1])
+
+
+def find_cameras(path: Path) -> list[int]:
+    """The numbers of the cameras whose images a KITTI folder holds.
+
+    Args:
+        path: as `is_kitti` takes it.
+    """
+    return [camera for camera in range(4) if find_layout(path, camera).images]
+
+
+def find_layout(path: Path, camera: int = CAMERA) -> KittiLayout:
     """Find the files of a KITTI folder.
 
     Args:
         path: as `is_kitti` takes it.
+        camera: number of the camera whose images are wanted, 0 to 3.
 
     Returns:
         The files.
@@ -100,62 +126,63 @@ def find_layout(path: Path) -> KittiLayout:
         SimjudgeError: there are several sequences and none is named, or there is no scan.
     """
     if (path / _RAW_SCANS).is_dir():
-        return _raw(path)
+        return _raw(path, camera)
     named = _of_sequence(path)
     if named is not None:
-        return _tracking(named, path.name)
+        return _tracking(named, path.name, camera)
     if _has(path / _SCANS, "*.bin"):
-        return _object(path) if (path / "label_2").is_dir() or (path / "calib").is_dir() else _sequence(path)
+        is_object = (path / "label_2").is_dir() or (path / "calib").is_dir()
+        return _object(path, camera) if is_object else _sequence(path, camera)
     found = _sequences(path)
     if len(found) != 1:
         names = list_some([each.name for each in found])
         raise SimjudgeError(
             f"{path}: holds {len(found)} sequences ({names}); name one by its scans, as {found[0] if found else path}"
         )
-    return _tracking(path, found[0].name)
+    return _tracking(path, found[0].name, camera)
 
 
-def _object(root: Path) -> KittiLayout:
-    images, folder = _images(root, ("image_2",))
+def _object(root: Path, camera: int) -> KittiLayout:
+    images, folder = _images(root, (f"image_{camera}",))
     return KittiLayout(
-        root, _SCANS, _scans(root / _SCANS), folder, images, _texts(root / "label_2"), _texts(root / RESULTS),
+        root, camera, _SCANS, _scans(root / _SCANS), folder, images, _texts(root / "label_2"), _texts(root / RESULTS),
         calibration={name: [file] for name, file in _texts(root / "calib").items()},
     )  # fmt: skip
 
 
-def _tracking(root: Path, name: str) -> KittiLayout:
-    images, folder = _images(root, (f"image_02/{name}",))
+def _tracking(root: Path, name: str, camera: int) -> KittiLayout:
+    images, folder = _images(root, (f"image_{camera:02d}/{name}",))
     oxts, calibration = root / "oxts" / f"{name}.txt", root / "calib" / f"{name}.txt"
     return KittiLayout(
-        root, f"{_SCANS}/{name}", _scans(root / _SCANS / name), folder, images,
+        root, camera, f"{_SCANS}/{name}", _scans(root / _SCANS / name), folder, images,
         results=_texts(root / "results" / name / "data"), tracks=_file(root / "label_02" / f"{name}.txt"),
         calibration=_one(calibration),
         oxts=[oxts] if oxts.is_file() else (),
     )  # fmt: skip
 
 
-def _sequence(root: Path) -> KittiLayout:
-    images, folder = _images(root, ("image_2", "image_02"))
+def _sequence(root: Path, camera: int) -> KittiLayout:
+    images, folder = _images(root, (f"image_{camera}", f"image_{camera:02d}"))
     oxts = root / "oxts.txt"
     tracks = next((root / name for name in ("label_02.txt", "label_2.txt") if (root / name).is_file()), None)
     poses = sorted(root.glob("poses*.txt")) or sorted((root.parents[1] / "poses").glob(f"{root.name}.txt"))
     return KittiLayout(
-        root, _SCANS, _scans(root / _SCANS), folder, images, results=_texts(root / RESULTS), tracks=tracks,
+        root, camera, _SCANS, _scans(root / _SCANS), folder, images, results=_texts(root / RESULTS), tracks=tracks,
         calibration=_one(root / "calib.txt"),
         poses=poses[0] if poses and poses[0].is_relative_to(root) else None, oxts=[oxts] if oxts.is_file() else (),
         times=_file(root / "times.txt"),
     )  # fmt: skip
 
 
-def _raw(root: Path) -> KittiLayout:
-    images, folder = _images(root, ("image_02/data",))
+def _raw(root: Path, camera: int) -> KittiLayout:
+    images, folder = _images(root, (f"image_{camera:02d}/data",))
     calibration = [
         next((folder / name for folder in (root, root.parent) if (folder / name).is_file()), None)
         for name in _RAW_CALIBRATION
     ]
     found = [each for each in calibration if each is not None]
     return KittiLayout(
-        root, _RAW_SCANS.as_posix(), _scans(root / _RAW_SCANS), folder, images, results=_texts(root / RESULTS),
+        root, camera, _RAW_SCANS.as_posix(), _scans(root / _RAW_SCANS), folder, images, results=_texts(root / RESULTS),
         calibration={"": found} if found else {}, oxts=sorted((root / "oxts" / "data").glob("*.txt")),
         times=_file(root / "velodyne_points" / "timestamps.txt"), tracklets=_file(root / TRACKLETS),
     )  # fmt: skip
@@ -180,7 +207,7 @@ def _scans(folder: Path) -> list[Path]:
 
 
 def _images(root: Path, folders: Sequence[str]) -> tuple[dict[str, Path], str]:
-    """The images of camera 2 by name, and their folder."""
+    """The images by name, and their folder: the first that holds some."""
     for folder in folders:
         found = list_images(root / folder)
         if found:

@@ -22,7 +22,7 @@ from simjudge.data.format_support.image_files import file_stems
 from simjudge.data.formats.kitti.calibration import read_calibration
 from simjudge.data.formats.kitti.dataset import PLACES, POINT, camera_transform, read_kitti_clouds
 from simjudge.data.formats.kitti.labels import format_row
-from simjudge.data.formats.kitti.layout import find_layout
+from simjudge.data.formats.kitti.layout import CAMERA, find_layout
 from simjudge.data.pairing import pair_stamps
 
 log = logging.getLogger(__name__)
@@ -161,7 +161,9 @@ def _mend_labels(clouds: CloudSet, folder: Path, scans: str, losses: Losses) -> 
 
 def _transforms(clouds: CloudSet, root: Path) -> list[FloatArray]:
     """From the lidar's frame to the camera's at each cloud, by the calibration of a KITTI folder; none without one."""
-    calibrations = {name: read_calibration(files).rect_of_velo for name, files in find_layout(root).calibration.items()}
+    calibrations = {
+        name: read_calibration(files, CAMERA).rect_of_velo for name, files in find_layout(root).calibration.items()
+    }
     fixed = next(iter(calibrations.values()), None)
     return [] if fixed is None else [calibrations.get(name, fixed) for name in clouds.cloud_name]
 

@@ -14,6 +14,7 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.sets import write_set
 from simjudge.geometry.poses import Pose
 from simjudge.objects.camera_series import camera_series
+from simjudge.objects.image_quality.colour_histograms import colour_differences, colour_histograms
 from simjudge.objects.map_agreement import FREE, OCCUPIED, ONLY_REAL, ONLY_VIRTUAL
 from simjudge.reports.object_pictures import object_pictures
 from simjudge.results.object_result import load_object_result
@@ -72,6 +73,16 @@ def test_a_second_real_recording_is_the_floor():
     assert width["floor"] == pytest.approx(0.9, abs=0.15)
     assert width["verdict"] != DIFFERS
     assert [*found.content()["inputs"]] == ["real", "virtual", "real_again"]
+
+
+def test_the_floor_of_colours_is_the_second_real_recording():
+    real, virtual, again = cone_set("real", 1), cone_set("sim", 2, blur=True), cone_set("again", 3)
+    found = compared(real, virtual, again)[0].content()["colours"]
+    beside = colour_differences(colour_histograms(real), colour_histograms(again))
+    assert [each["floor"] for each in found] == [each.distance for each in beside]
+    alone = compared(real, virtual)[0].content()["colours"]
+    assert [each["distance"] for each in found] == [each["distance"] for each in alone]
+    assert [each["floor"] for each in found] != [each["floor"] for each in alone]
 
 
 def test_a_second_real_recording_whose_objects_are_others_is_no_floor_of_them():

@@ -70,7 +70,7 @@ def cuboid_picture(real: LidarSide, virtual: LidarSide, detector: LidarCuboidFil
     )  # fmt: skip
     seconds = real.time[pair[0]] - real.time.min()
     return ResultPicture(
-        "cuboids_map",
+        "cuboids",
         f"Cuboids in both scans at {seconds:.2f} s from above, {high[0] - low[0]:.0f} x {high[1] - low[1]:.0f} m",
         "White: true cuboids. Blue: points of the real lidar, and cuboids that are found in them. Orange: those of the "
         f"virtual lidar. Points on the ground are dark. Ahead is right; a square of the grid is {scale.step:g} m.",
@@ -137,7 +137,7 @@ def _draw(drawn: Sequence[_Drawn], true: FloatArray, scale: CloudScale, extent: 
                for each, colour in zip(drawn, (REAL, VIRTUAL), strict=True)]  # fmt: skip
     points = np.concatenate([each.points for each in drawn])
     draw_points(image, view, points, np.concatenate(colours).astype(np.uint8), 3)
-    for corners, colour, width in ((true, TRUE, 2), (drawn[0].cuboids, REAL, 4), (drawn[1].cuboids, VIRTUAL, 1)):
+    for corners, colour, width in ((true, TRUE, 2), (drawn[0].cuboids, REAL, 5), (drawn[1].cuboids, VIRTUAL, 2)):
         # The upper and the lower face look alike from above.
         face = corners[:, [1, 3, 7, 5]]
         edges = np.stack([face, np.roll(face, -1, axis=1)], axis=2).reshape(-1, 2, 3)

@@ -247,7 +247,7 @@ def test_occupancy_maps_are_numbers_with_real_against_real_beside(clouds):
 
 def test_the_map_of_both_is_a_picture(clouds):
     cuboids, picture = object_pictures(clouds)
-    assert (cuboids.name, picture.name) == ("cuboids_map", "occupancy_map")
+    assert (cuboids.name, picture.name) == ("cuboids", "occupancy_map")
     seen = {tuple(colour) for colour in picture.pixels.reshape(-1, 3).tolist()}
     assert {OCCUPIED, FREE, ONLY_REAL, ONLY_VIRTUAL} <= seen
 

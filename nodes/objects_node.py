@@ -162,9 +162,8 @@ class ObjectsNode(SimjudgeNode):
         seen = self._objects.add(real, virtual)
         self._changed, self._frame_id = True, pair.first.header.frame_id
         self._throughput.add(time.monotonic() - arrived)
-        if self._markers.get_subscription_count():
-            head = make_header(pair.stamp, self._frame_id)
-            self._markers.publish(box_markers(head, (real, virtual), seen))
+        head = make_header(pair.stamp, self._frame_id)
+        self._markers.publish(box_markers(head, (real, virtual), seen))
 
     def _ask_summary(self) -> None:
         changed = self._changed or (self._maps is not None and self._maps.changed)

@@ -1,4 +1,4 @@
-"""The graphs: detect, validate, live, replay, sim."""
+"""The graphs: detect, validate, live, replay, sim, objects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from simjudge.graph.image_sources import (
     image_processes,
     played_topics,
 )
-from simjudge.graph.node_settings import DetectionSettings
+from simjudge.graph.node_interfaces import NODES
+from simjudge.graph.node_settings import LIVE_FOLLOWING, LIVE_MAPPING, DetectionSettings, LiveObjectSettings
 from simjudge.graph.played_topics import (
     CAMERA_INFO,
     COMPRESSED,
@@ -40,11 +41,17 @@ from simjudge.graph.played_topics import (
 )
 from simjudge.graph.robot_file import Robot, read_robot
 from simjudge.graph.setting_arguments import argument, arguments_of, given_parameters
-from simjudge.graph.viewers import SIM_LAYOUT, WATCH, rviz_arguments, viewer_processes
+from simjudge.graph.viewers import OBJECTS_LAYOUT, SIM_LAYOUT, WATCH, rviz_arguments, viewer_processes
+from simjudge.objects.camera_settings import CameraObjectSettings
+from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.studies.compare_settings import CompareSettings
 
 _YES_NO = ("true", "false")
 _OF_SETS = chosen(CompareSettings, method.OF_SETS)
+_OF_OBJECTS = (
+    *chosen(LiveObjectSettings, without=("ends_after",)), *chosen(CameraObjectSettings, LIVE_FOLLOWING),
+    *chosen(OccupancySettings, LIVE_MAPPING),
+)  # fmt: skip
 _WAITING = 100_000
 """Frames of a recording that may wait for their detections."""
 
@@ -155,6 +162,17 @@ def _sim(values: Values) -> tuple[Process, ...]:
     return _finished(values, read_robot(values["robot"]), processes)
 
 
+def _objects(values: Values) -> tuple[Process, ...]:
+    pairs = []
+    for end in NODES["objects_node"].subscribes:
+        side, _, topic = end.topic.partition("/")
+        if side in ("real", "virtual") and values[side] != side:
+            pairs.append((end.topic, f"{values[side].rstrip('/')}/{topic}" if values[side] else topic))
+    node = Process("objects_node", "objects_node", parameters=given_parameters(_OF_OBJECTS, values),
+                   remappings=tuple(pairs))  # fmt: skip
+    return _finished(values, read_robot(values["robot"]), (node, *viewer_processes(values, OBJECTS_LAYOUT)))
+
+
 def _finished(
     values: Values, robot: Robot, processes: Sequence[Process], played: PlayedTopics | None = None
 ) -> tuple[Process, ...]:
@@ -229,4 +247,14 @@ SIM = Graph(
     (*simulated.ARGUMENTS, *rviz_arguments("false", SIM_LAYOUT), *WATCH, *_COMMON),
     _sim,
 )
-GRAPHS = {graph.name: graph for graph in (DETECT, VALIDATE, LIVE, REPLAY, SIM)}
+OBJECTS = Graph(
+    "objects",
+    "what a real and a virtual sensor say of the same objects, while both run",
+    (
+        Argument("real", "real", "Namespace of the real sensor's topics; / for the root."),
+        Argument("virtual", "virtual", "Namespace of the virtual sensor's topics."),
+        *arguments_of(_OF_OBJECTS), *rviz_arguments("false", OBJECTS_LAYOUT), *_COMMON,
+    ),
+    _objects,
+)  # fmt: skip
+GRAPHS = {graph.name: graph for graph in (DETECT, VALIDATE, LIVE, REPLAY, SIM, OBJECTS)}

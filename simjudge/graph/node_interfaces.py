@@ -236,7 +236,8 @@ NODES: dict[str, NodeInterface] = {
     "objects_node": NodeInterface(
         (Endpoint("objects/summary", "simjudge_msgs/msg/ObjectSummary", LATCHED,
                   "what real and virtual sensor say of the same objects", depth=1),
-         Endpoint("objects/markers", _MARKERS, RELIABLE, "boxes of the newest pair, real red and virtual cyan"),
+         Endpoint("objects/markers", _MARKERS, LATCHED, "boxes of the newest pair, real red and virtual cyan",
+                  depth=1),
          Endpoint("objects/map/markers", _MARKERS, LATCHED,
                   "cells that are occupied in both maps white, in the real one red, in the virtual one cyan",
                   _OF_LIDARS, depth=1)),

@@ -43,6 +43,12 @@ SIM_LAYOUT = RvizLayout(
     "odom",
     "the odometry's",
 )  # fmt: skip
+OBJECTS_LAYOUT = RvizLayout(
+    "objects.rviz",
+    ("objects/markers", "objects/map/markers"),
+    "camera_optical_frame",
+    "that of the real images' headers, or the odometry's for lidars",
+)
 WATCH = (
     Argument("watch", "false", "Show it with rerun (pip install simjudge[watch]).", _YES_NO),
     Argument("save", "", "The .rrd file to save to, with watch; there is no window then."),

@@ -12,7 +12,7 @@ import yaml
 from simjudge.graph.command_line import command_line
 from simjudge.graph.graphs import GRAPHS
 from simjudge.graph.node_interfaces import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED
-from simjudge.graph.viewers import CAMERA_LAYOUT, SIM_LAYOUT
+from simjudge.graph.viewers import CAMERA_LAYOUT, OBJECTS_LAYOUT, SIM_LAYOUT
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip install ./msgs")
@@ -21,7 +21,7 @@ from rclpy.qos import DurabilityPolicy, ReliabilityPolicy  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 RVIZ = ROOT / "config/rviz"
-LAYOUTS = [(CAMERA_LAYOUT, "live"), (SIM_LAYOUT, "sim")]
+LAYOUTS = [(CAMERA_LAYOUT, "live"), (SIM_LAYOUT, "sim"), (OBJECTS_LAYOUT, "objects")]
 TYPES = {
     "rviz_default_plugins/Image": "sensor_msgs/msg/Image",
     "rviz_default_plugins/LaserScan": "sensor_msgs/msg/LaserScan",
@@ -119,6 +119,7 @@ CASES = [
     ("detection_node", "detect", {"calibration": "art1_camera"}, set()),
     ("camera_bridge_node", "detect", {"calibration": "art1_camera"}, {"with a calibration"}),
     ("validation_node", "live", {"bootstrap": "0", "permutations": "0"}, {"live"}),
+    ("objects_node", "objects", {"sensor": "both"}, {"with `follow` labels", "with `sensor` lidar or both"}),
     ("sim_node", "sim", {"detector": "ground_truth"}, {"with `ground_truth_detections`"}),
     ("drive_node", "sim", {"detector": "ground_truth"}, {"with `driver` cones"}),
     ("replay_node", "replay", {"scene": "lab", "camera": "plain"}, {"with `trigger` image", "with `pose_type` pose"}),

@@ -1,0 +1,11 @@
+"""A real and a virtual sensor compared by the same objects, while both run."""
+
+from launch import LaunchDescription
+
+from simjudge.graph.graphs import OBJECTS
+from simjudge.nodes.launch_actions import launch_description
+
+
+def generate_launch_description() -> LaunchDescription:
+    """What `simjudge run objects` runs too."""
+    return launch_description(OBJECTS)

@@ -17,7 +17,6 @@ from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.reports.breakdowns import BreakdownRow, breakdowns
 from simjudge.reports.latex import latex_table
 from simjudge.reports.next_steps import next_step
-from simjudge.reports.object_comparison import ObjectComparisonResult
 from simjudge.reports.report_settings import Report, ReportSettings
 from simjudge.reports.result_tables import comparison_table, sweep_table, table_text
 from simjudge.reports.sentences import SetNames, headline, verdict_sentence
@@ -31,6 +30,7 @@ from simjudge.studies.comparison import Comparison, Source, compare_sets
 from simjudge.studies.sweep import Sweep, sweep_sets
 
 if TYPE_CHECKING:
+    from simjudge.reports.object_comparison import ObjectComparisonResult
     from simjudge.reports.report_figure import ReportFigure
 
 
@@ -332,6 +332,8 @@ def load_result(folder: str | Path) -> ComparisonResult | SweepResult | ObjectCo
         SimjudgeError: the folder holds no result, or a file in it is damaged.
     """
     if is_object_result(Path(folder)):
+        from simjudge.reports.object_comparison import ObjectComparisonResult  # noqa: PLC0415 - draws, which is heavy
+
         return ObjectComparisonResult(load_object_result(Path(folder)))
     saved = read_result(Path(folder))
     kind = SweepResult if saved.contexts is None else ComparisonResult

@@ -117,7 +117,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_other_ones(place):
 
 @pytest.mark.parametrize(
     ("target", "jobs"),
-    [("set", 1), pytest.param("set.mcap", 1, marks=pytest.mark.slow), pytest.param("set", 2, marks=pytest.mark.slow)],
+    [("set", 1), pytest.param("set.mcap", 1, marks=pytest.mark.long), pytest.param("set", 2, marks=pytest.mark.long)],
 )
 def test_a_stopped_run_goes_on_and_ends_up_the_same_to_the_byte(place, target, jobs):
     options = ["--poses", "random", "-n", 40, "--scenes", 4, "--seed", 2, "--out"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray, IntArray
+from simjudge.core.arrays import FloatArray, IntArray
 
 
 def round_to_pixels(box: FloatArray) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from html import escape
@@ -9,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-_LABEL_WIDTH = 13
-"""Characters before the value of a row."""
+_LABEL_WIDTH = 12
+"""Characters of a row's label, which a space and the value follow."""
 _LONGEST_VALUE = 60
 """Characters of a field's value in a short representation."""
 
@@ -78,7 +79,26 @@ def summary_line(block: tuple[str, str] | str) -> str:
     Returns:
         The line; values stand below each other.
     """
-    return block if isinstance(block, str) else f"{block[0]:<{_LABEL_WIDTH}}{block[1]}"
+    return block if isinstance(block, str) else f"{block[0]:<{_LABEL_WIDTH}} {block[1]}"
+
+
+class SummaryRepr(ABC):
+    """Representation by a summary: as text, and as HTML in notebooks.
+
+    A dataclass that inherits from this class is declared with `repr=False`.
+    """
+
+    @abstractmethod
+    def summary(self) -> Summary:
+        """What the object holds, for a person to read."""
+
+    def __repr__(self) -> str:
+        """The summary as text."""
+        return self.summary().text()
+
+    def _repr_html_(self) -> str:
+        """The summary for notebooks."""
+        return self.summary().html()
 
 
 class ShortRepr:

@@ -10,6 +10,8 @@ EXIT_USAGE = 2
 """The request itself makes no sense."""
 EXIT_LOST = 3
 """The work is done, and pieces of the input were left out; warnings on stderr count them."""
+EXIT_GAP = 4
+"""The work is done, and a gap is as large as `--fail-on` allows none to be. Losses are said, but do not change it."""
 EXIT_STOPPED = 130
 """Stopped by Ctrl-C: 128 + SIGINT, as shells have it."""
 

@@ -182,13 +182,22 @@ def hash_files(path: str | Path) -> str:
     return digest.hexdigest()
 
 
+def is_disk_full(error: OSError) -> bool:
+    """Whether there is no room for a file, on the disk or for this person.
+
+    Args:
+        error: of the system.
+    """
+    return error.errno in _FULL
+
+
 def disk_trouble(error: OSError) -> str:
     """Why a file cannot be written, in a few words.
 
     Args:
         error: of the system.
     """
-    if error.errno in _FULL:
+    if is_disk_full(error):
         return "the disk is full (or a file-size limit is reached)"
     return f"cannot be written: {error.strerror or error}"
 
@@ -219,7 +228,7 @@ def plain_os_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
+        if is_disk_full(error):
             raise SimjudgeError(f"{path}: {disk_trouble(error)}; nothing was written under that name") from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise SimjudgeError(f"{path}: cannot be written to: {error.strerror}") from error

@@ -7,209 +7,30 @@ y down, continuous and half-open: pixel (column i, row j) covers [i, i + 1) x [j
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import BoolArray, IntArray
 from simjudge.core.detector_record import DetectorRecord
-from simjudge.core.display import ShortRepr, Summary
+from simjudge.core.display import Summary, SummaryRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frame_summary import summarize_frames
 from simjudge.core.images import Images, ImageSubset
-from simjudge.core.masks import Masks
+from simjudge.core.label_pictures import LabelPictures, LabelSubset
+from simjudge.core.object_tables import (
+    AnyTable,
+    Objects,
+    Predictions,
+    order_by_frame,
+)
+from simjudge.core.stamps import NO_STAMP, stamp_to_name
 from simjudge.core.text import check_unicode
 
-NO_STAMP = -1
-"""The stamp of a frame that has none."""
-_MOST_DIGITS = 10
-"""Digits of the seconds of a stamp; in nanoseconds it has 64 bits."""
-NO_INSTANCE = -1
-"""The instance id of an object that has none."""
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-AnyTable = TypeVar("AnyTable", "Objects", "Predictions")
-
 
 @dataclass(frozen=True, repr=False)
-class Objects(ShortRepr):
-    """N labelled things. Rows are ordered by frame; within a frame they keep the order of the source.
-
-    Attributes:
-        frame: int64 (N,), the number of the frame each object is in.
-        class_id: int64 (N,).
-        box: float64 (N, 4), x0, y0, x1, y1 in pixels; may reach over the image's edge.
-        instance: int64 (N,), the same thing has the same number in all frames; NO_INSTANCE where unknown.
-        distance: float64 (N,), from the camera's optical centre straight to the centre of the object's bounding box in
-            space (of the object's own frame), metres, 0 or more; NaN where unknown.
-        visible: float64 (N,), share of the object's silhouette that the image shows, in [0, 1]: what other things hide
-            and what lies beyond the image's edge is not visible; NaN where unknown.
-        masks: pixel masks, or None where the set has boxes only.
-        cuboid: float64 (N, 7), where it is in space: x, y, z of its centre, length, width, height, metres, in the
-            sensor's frame, and yaw, radians; None where the set has no cuboids.
-    """
-
-    frame: IntArray
-    class_id: IntArray
-    box: FloatArray
-    instance: IntArray
-    distance: FloatArray
-    visible: FloatArray
-    masks: Masks | None = None
-    cuboid: FloatArray | None = None
-
-    def __len__(self) -> int:
-        """The number of objects."""
-        return len(self.frame)
-
-    @classmethod
-    def build(
-        cls,
-        frame: npt.ArrayLike,
-        class_id: npt.ArrayLike,
-        box: npt.ArrayLike,
-        instance: npt.ArrayLike | None = None,
-        masks: Masks | None = None,
-        *,
-        distance: npt.ArrayLike | None = None,
-        visible: npt.ArrayLike | None = None,
-        cuboid: npt.ArrayLike | None = None,
-    ) -> Objects:
-        """Make a table from anything array-like; the rows are ordered by frame, stably.
-
-        Args:
-            frame: integers (N,), the number of the frame each object is in.
-            class_id: integers (N,).
-            box: (N, 4), x0, y0, x1, y1 in pixels.
-            instance: integers (N,), the same thing has the same number in all frames; None: unknown for all.
-            masks: N pixel masks, or None.
-            distance: (N,), from the camera to each object, metres, NaN where unknown; None: unknown for all.
-            visible: (N,), share of each object that can be seen, in [0, 1], NaN where unknown; None: unknown for all.
-            cuboid: (N, 7), see the class; None: the set has no cuboids.
-
-        Returns:
-            The table.
-        """
-        frames = np.asarray(frame, np.int64).reshape(-1)
-        ids = np.full(len(frames), NO_INSTANCE) if instance is None else instance
-        unknown = np.full(len(frames), np.nan)
-        table = cls(
-            frames,
-            np.asarray(class_id, np.int64).reshape(-1),
-            np.asarray(box, np.float64).reshape(-1, 4),
-            np.asarray(ids, np.int64).reshape(-1),
-            np.asarray(unknown if distance is None else distance, np.float64).reshape(-1),
-            np.asarray(unknown if visible is None else visible, np.float64).reshape(-1),
-            masks,
-            _cuboids(cuboid),
-        )
-        return order_by_frame(table)
-
-    @classmethod
-    def empty(cls) -> Objects:
-        """No objects."""
-        return cls.build([], [], [])
-
-    def take(self, rows: npt.NDArray[np.int64]) -> Objects:
-        """Take some rows.
-
-        Args:
-            rows: int64 (M,), row numbers.
-
-        Returns:
-            The rows in the given order.
-        """
-        masks = None if self.masks is None else self.masks.take(rows)
-        return Objects(
-            self.frame[rows],
-            self.class_id[rows],
-            self.box[rows],
-            self.instance[rows],
-            self.distance[rows],
-            self.visible[rows],
-            masks,
-            None if self.cuboid is None else self.cuboid[rows],
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class Predictions(ShortRepr):
-    """N predicted things, ordered by frame.
-
-    Attributes:
-        frame, class_id, box, masks, cuboid: as in `Objects`.
-        score: float64 (N,), in [0, 1].
-    """
-
-    frame: IntArray
-    class_id: IntArray
-    box: FloatArray
-    score: FloatArray
-    masks: Masks | None = None
-    cuboid: FloatArray | None = None
-
-    def __len__(self) -> int:
-        """The number of predictions."""
-        return len(self.frame)
-
-    @classmethod
-    def build(
-        cls,
-        frame: npt.ArrayLike,
-        class_id: npt.ArrayLike,
-        box: npt.ArrayLike,
-        score: npt.ArrayLike,
-        masks: Masks | None = None,
-        *,
-        cuboid: npt.ArrayLike | None = None,
-    ) -> Predictions:
-        """Make a table from anything array-like; the rows are ordered by frame, stably.
-
-        Args:
-            frame: integers (N,), the number of the frame each prediction is for.
-            class_id: integers (N,).
-            box: (N, 4), x0, y0, x1, y1 in pixels.
-            score: (N,), in [0, 1].
-            masks: N pixel masks, or None.
-            cuboid: (N, 7), see `Objects`; None: the detector finds no cuboids.
-
-        Returns:
-            The table.
-        """
-        table = cls(
-            np.asarray(frame, np.int64).reshape(-1),
-            np.asarray(class_id, np.int64).reshape(-1),
-            np.asarray(box, np.float64).reshape(-1, 4),
-            np.asarray(score, np.float64).reshape(-1),
-            masks,
-            _cuboids(cuboid),
-        )
-        return order_by_frame(table)
-
-    @classmethod
-    def empty(cls) -> Predictions:
-        """No predictions."""
-        return cls.build([], [], [], [])
-
-    def take(self, rows: npt.NDArray[np.int64]) -> Predictions:
-        """Take some rows.
-
-        Args:
-            rows: int64 (M,), row numbers.
-
-        Returns:
-            The rows in the given order.
-        """
-        masks = None if self.masks is None else self.masks.take(rows)
-        cuboid = None if self.cuboid is None else self.cuboid[rows]
-        return Predictions(self.frame[rows], self.class_id[rows], self.box[rows], self.score[rows], masks, cuboid)
-
-
-@dataclass(frozen=True, repr=False)
-class FrameSet:
+class FrameSet(SummaryRepr):
     """A data set: F frames, what is labelled in them, and what a detector said.
 
     Attributes:
@@ -228,6 +49,8 @@ class FrameSet:
         cyclic: whether column 0 follows the last one, as in range images of a whole turn. A box or mask that goes on
             there reaches over the right edge.
         classless: whether the detector knows no classes: its predictions have those of the objects they belong to.
+        semantic: the class of every pixel as labelled, ids as in `class_names`; None where the source has none.
+        predicted_semantic: the class of every pixel as predicted, likewise.
     """
 
     name: str
@@ -244,6 +67,8 @@ class FrameSet:
     detector: DetectorRecord | None = None
     cyclic: bool = False
     classless: bool = False
+    semantic: LabelPictures | None = None
+    predicted_semantic: LabelPictures | None = None
 
     def __post_init__(self) -> None:
         """Check that the arrays fit each other."""
@@ -321,16 +146,8 @@ class FrameSet:
         """The number of frames."""
         return len(self.frame_name)
 
-    def __repr__(self) -> str:
-        """About ten lines: frames, image sizes, time span, objects, predictions, classes."""
-        return self.summary().text()
-
-    def _repr_html_(self) -> str:
-        """The same for notebooks."""
-        return self.summary().html()
-
     def summary(self) -> Summary:
-        """What the set holds, for a person to read."""
+        """About ten lines: frames, image sizes, time span, objects, predictions, classes."""
         return summarize_frames(self)
 
     @property
@@ -367,7 +184,7 @@ class FrameSet:
         predicted: BoolArray | None = None,
         detector: DetectorRecord | None = None,
     ) -> FrameSet:
-        """Put other predictions onto the frames.
+        """Put other predictions onto the frames; predicted label pictures go.
 
         Args:
             predictions: the predictions, frames numbered as here; None takes them away.
@@ -378,7 +195,7 @@ class FrameSet:
             The same set with the predictions.
         """
         on = np.full(len(self), predictions is not None) if predicted is None else predicted
-        return replace(self, predictions=predictions, predicted=on, detector=detector)
+        return replace(self, predictions=predictions, predicted=on, detector=detector, predicted_semantic=None)
 
     def take(self, frames: npt.ArrayLike) -> FrameSet:
         """Take some frames with their objects, predictions and images.
@@ -403,87 +220,11 @@ class FrameSet:
             predictions=None if self.predictions is None else _renumbered(self.predictions, number),
             predicted=self.predicted[chosen],
             images=None if self.images is None else ImageSubset(self.images, chosen),
+            semantic=None if self.semantic is None else LabelSubset(self.semantic, chosen),
+            predicted_semantic=(
+                None if self.predicted_semantic is None else LabelSubset(self.predicted_semantic, chosen)
+            ),
         )
-
-
-def stamp_to_name(stamp: int) -> str:
-    """Make the frame name that carries a stamp.
-
-    Args:
-        stamp: nanoseconds, 0 or more.
-
-    Returns:
-        "{seconds}_{nanoseconds:09d}".
-    """
-    return f"{stamp // 1_000_000_000}_{stamp % 1_000_000_000:09d}"
-
-
-def name_to_stamp(name: str) -> int:
-    """Read the stamp that a frame name carries.
-
-    Args:
-        name: the name of a frame.
-
-    Returns:
-        Nanoseconds, NO_STAMP where the name carries none.
-    """
-    seconds, _, nanoseconds = name.partition("_")
-    if not (seconds.isdecimal() and nanoseconds.isdecimal() and len(seconds) <= _MOST_DIGITS and len(nanoseconds) == 9):
-        return NO_STAMP
-    stamp = int(seconds) * 1_000_000_000 + int(nanoseconds)
-    return stamp if stamp < 2**63 else NO_STAMP
-
-
-def row_offsets(frame: IntArray, frame_count: int) -> IntArray:
-    """Find where each frame's rows start in a table that is ordered by frame.
-
-    Args:
-        frame: int64 (N,), ascending: the table's column of frame numbers.
-        frame_count: F, the number of frames.
-
-    Returns:
-        int64 (F + 1,): the rows of frame i are offsets[i] to offsets[i + 1] - 1.
-    """
-    return np.searchsorted(frame, np.arange(frame_count + 1)).astype(np.int64)
-
-
-def order_by_frame(table: AnyTable) -> AnyTable:
-    """Put the rows of a table into the order of their frames.
-
-    Args:
-        table: objects or predictions.
-
-    Returns:
-        The table; rows of one frame keep their order.
-    """
-    if np.all(np.diff(table.frame) >= 0):
-        return table
-    return table.take(np.argsort(table.frame, kind="stable"))
-
-
-def concatenate_tables(tables: Sequence[AnyTable]) -> AnyTable:
-    """Put the rows of several tables into one.
-
-    Args:
-        tables: one or more, all of objects or all of predictions.
-
-    Returns:
-        The table, ordered by frame; of one frame, the rows of earlier tables come first. It has cuboids where all
-        tables have.
-    """
-    kind = type(tables[0])
-    names = [column.name for column in fields(kind) if column.name not in {"masks", "cuboid"}]
-    cuboids = [table.cuboid for table in tables if table.cuboid is not None]
-    cuboid = np.concatenate(cuboids) if len(cuboids) == len(tables) else None
-    masks = None
-    if any(table.masks is not None for table in tables):
-        masks = Masks.concatenate([Masks.none(len(t)) if t.masks is None else t.masks for t in tables])
-    columns = {name: np.concatenate([getattr(table, name) for table in tables]) for name in names}
-    return order_by_frame(kind(**columns, masks=masks, cuboid=cuboid))
-
-
-def _cuboids(given: npt.ArrayLike | None) -> FloatArray | None:
-    return None if given is None else np.asarray(given, np.float64).reshape(-1, 7)
 
 
 def _renumbered(table: AnyTable, number: IntArray) -> AnyTable:

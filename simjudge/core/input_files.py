@@ -1,11 +1,13 @@
 """Files that come from anywhere: only ordinary ones are opened, and none that cannot fit into memory is read whole.
 
+A file in whose place a pointer of Git LFS lies, and a recording of ROS 1, are called by their names.
 Opening a named pipe waits until somebody writes to it, and /dev/zero never ends.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from pathlib import Path
 
@@ -15,6 +17,13 @@ LARGEST_TEXT = 2**31
 """Bytes of the largest text that is read whole."""
 LARGEST_IMAGE_FILE = 2**30
 """Bytes of the largest image file that is read."""
+_LARGEST_POINTER = 1024
+"""Bytes of a pointer of Git LFS or git-annex at most."""
+_RECORDING_SUFFIXES = (".bag", ".mcap", ".db3")
+_LFS = b"version https://git-lfs.github.com/spec/"
+_ANNEX = b"/annex/objects/"
+_ROS1 = b"#ROSBAG V"
+_HEAD = max(map(len, (_LFS, _ANNEX, _ROS1)))
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
@@ -50,8 +59,41 @@ def check_file(path: Path, largest: int | None = None) -> None:
         largest: its size at most, bytes; None for any.
 
     Raises:
-        SimjudgeError: it is not there, is no ordinary file, or is larger.
+        SimjudgeError: it is not there, is no ordinary file, or is larger; or it is a pointer of Git LFS or git-annex
+            in the place of a file, or a recording of ROS 1.
     """
+    size = _ordinary_size(path, largest)
+    if size > _LARGEST_POINTER and path.suffix not in _RECORDING_SUFFIXES:
+        return
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_HEAD)
+    except OSError as error:
+        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+    _check_head(path, head)
+
+
+def read_bytes(path: Path, largest: int) -> bytes:
+    """Read a whole file.
+
+    Args:
+        path: of the file.
+        largest: its size at most, bytes.
+
+    Raises:
+        SimjudgeError: see `check_file`; or it cannot be read.
+    """
+    _ordinary_size(path, largest)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+    _check_head(path, data[:_HEAD])
+    return data
+
+
+def _ordinary_size(path: Path, largest: int | None) -> int:
+    """The size of an ordinary file in bytes; refuses anything else, and what is larger."""
     try:
         found = path.stat()
     except OSError as error:
@@ -64,20 +106,15 @@ def check_file(path: Path, largest: int | None = None) -> None:
         raise SimjudgeError(f"{path}: is {kind}, not a file; {remedy}")
     if largest is not None and found.st_size > largest:
         raise SimjudgeError(f"{path}: {found.st_size / 1e9:.1f} GB is more than can be read at once; make it smaller")
+    return found.st_size
 
 
-def read_bytes(path: Path, largest: int) -> bytes:
-    """Read a whole file.
-
-    Args:
-        path: of the file.
-        largest: its size at most, bytes.
-
-    Raises:
-        SimjudgeError: it cannot be read, is no ordinary file, or is larger.
-    """
-    check_file(path, largest)
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
+def _check_head(path: Path, head: bytes) -> None:
+    """Refuse, by its own name, what often lies under the name of something else."""
+    if head.startswith(_LFS):
+        raise SimjudgeError(f"{path}: is a pointer of Git LFS, not the file itself; fetch it with 'git lfs pull'")
+    if head.startswith(_ANNEX):
+        raise SimjudgeError(f"{path}: is a pointer of git-annex, not the file itself; fetch it with 'git annex get'")
+    if head.startswith(_ROS1):
+        convert = f"rosbags-convert --src {shlex.quote(str(path))} --dst {shlex.quote(path.stem)}"
+        raise SimjudgeError(f"{path}: is a recording of ROS 1; convert it to ROS 2 first: {convert}")

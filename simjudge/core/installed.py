@@ -35,9 +35,10 @@ DETECTOR = FileKind("a detector", ("config/detectors/*.yaml", "models/*.onnx"))
 DEFAULT_CAMERA = "plain_half"
 """The camera of whoever names none: a pinhole at 640 x 360, quick to render."""
 RIG = FileKind("a set of cameras", ("config/rigs/*.yaml",))
-ROBOT = FileKind("a robot", ("config/*.yaml",), but=CALIBRATION.patterns)
+ROBOT = FileKind("a robot", ("config/*.yaml", "config/robots/*.yaml"), but=CALIBRATION.patterns)
 SCENE = FileKind("a scene", ("config/scenes/*.yaml",))
 SENSORS = FileKind("a set of sensors", ("config/sensors/*.yaml",))
+SIMULATOR = FileKind("a simulator", ("config/simulators/*.yaml",))
 STUDY = FileKind("a study", ("config/studies/*.yaml",))
 VEHICLE = FileKind("a vehicle", ("config/vehicles/*.yaml",))
 

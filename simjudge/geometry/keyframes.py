@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
 from simjudge.geometry.poses import Pose
 
 _STRAIGHT = 1 - 1e-12

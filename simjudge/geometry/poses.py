@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation, Slerp
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray, IntArray
 
 OPTICAL_ORIENTATION = (-0.5, 0.5, -0.5, 0.5)
 """Orientation (x, y, z, w) of a camera's optical frame in its body frame (REP 103: z ahead, x right, y down)."""
@@ -94,13 +95,23 @@ class Pose:
 
     def rotation_matrix(self) -> FloatArray:
         """The 3 x 3 rotation matrix, body to world."""
-        matrix: FloatArray = Rotation.from_quat(self.orientation).as_matrix()
-        return matrix
+        return self._rotation.copy()
+
+    @cached_property
+    def _rotation(self) -> FloatArray:
+        # By hand: this is asked for thousands of times a second, and SciPy is slow for a single quaternion.
+        x, y, z, w = self.orientation
+        twice = 2 / (x * x + y * y + z * z + w * w)
+        return np.array([
+            [1 - twice * (y * y + z * z), twice * (x * y - z * w), twice * (x * z + y * w)],
+            [twice * (x * y + z * w), 1 - twice * (x * x + z * z), twice * (y * z - x * w)],
+            [twice * (x * z - y * w), twice * (y * z + x * w), 1 - twice * (x * x + y * y)],
+        ])  # fmt: skip
 
     def matrix(self) -> FloatArray:
         """The 4 x 4 homogeneous matrix, body to world."""
         out = np.eye(4)
-        out[:3, :3], out[:3, 3] = self.rotation_matrix(), self.position
+        out[:3, :3], out[:3, 3] = self._rotation, self.position
         return out
 
     def angles(self) -> tuple[float, float, float]:
@@ -128,7 +139,7 @@ class Pose:
         Returns:
             float64 (..., 3), metres, world coordinates.
         """
-        world: FloatArray = np.asarray(points, np.float64) @ self.rotation_matrix().T + self.position
+        world: FloatArray = np.asarray(points, np.float64) @ self._rotation.T + self.position
         return world
 
     def to_body(self, points: npt.ArrayLike) -> FloatArray:
@@ -140,7 +151,7 @@ class Pose:
         Returns:
             float64 (..., 3), metres, body coordinates.
         """
-        body: FloatArray = (np.asarray(points, np.float64) - self.position) @ self.rotation_matrix()
+        body: FloatArray = (np.asarray(points, np.float64) - self.position) @ self._rotation
         return body
 
     def optical_frame(self) -> Pose:

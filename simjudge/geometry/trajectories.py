@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.geometry.poses import Pose, Trajectory
 
 log = logging.getLogger(__name__)

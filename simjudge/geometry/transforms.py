@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator, clean_trajectory
 

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.input_files import check_file, is_file
 from simjudge.results.arrow_columns import column_numbers, number_column, text_column
 
 OVERALL = "overall"
@@ -137,10 +138,11 @@ def read_contexts(path: Path) -> ContextTable:
     Raises:
         SimjudgeError: it is missing, damaged, or lacks a column.
     """
+    if not is_file(path):
+        raise SimjudgeError(f"{path}: is missing; run simjudge compare again")
+    check_file(path)
     try:
         table = pq.read_table(path)
-    except FileNotFoundError as error:
-        raise SimjudgeError(f"{path}: is missing; run simjudge compare again") from error
     except (OSError, pa.ArrowException) as error:
         raise SimjudgeError(f"{path}: cannot be read as a table ({first_line(error)})") from error
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,14 @@ from typing import Any
 import cv2
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_folder
-from simjudge.core.frames import FloatArray, FrameSet, row_offsets
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, encode_jpeg
+from simjudge.core.object_tables import row_offsets
 from simjudge.results.context_table import ContextTable
-from simjudge.results.gallery_selection import GalleryItem, PixelBox, patch_and_crop, select_items
+from simjudge.results.gallery_selection import PER_KIND, GalleryItem, PixelBox, patch_and_crop, select_items
 
 MIN_SIDE = 160
 """Least length of a crop's longer side, pixels: smaller crops are scaled up."""
@@ -55,8 +58,9 @@ def save_gallery(
     set_b: FrameSet,
     contexts: ContextTable,
     patch: tuple[int, int],
-    per_kind: int = 6,
+    per_kind: int = PER_KIND,
     min_score: float = 0.25,
+    items: Sequence[GalleryItem] | None = None,
 ) -> Losses:
     """Cut what the report will show, and write `folder`/gallery: JPEG crops and gallery.json (docs/results.md).
 
@@ -67,6 +71,7 @@ def save_gallery(
         patch: height and width, pixels.
         per_kind: how many contexts of each class with the highest, the median and the lowest W1, and without overlap.
         min_score: predictions below it are not drawn.
+        items: what is shown; None to choose it here, without neighbours.
 
     Returns:
         Damaged pictures whose crops are missing. Sets without pictures are no loss: their boxes are drawn alone.
@@ -74,8 +79,8 @@ def save_gallery(
     Raises:
         SimjudgeError: the folder cannot be written.
     """
-    items = select_items(contexts, per_kind)
-    rows = sorted({row for item in items for row in (item.row, item.match_row) if row is not None})
+    items = select_items(contexts, per_kind) if items is None else items
+    rows = sorted({row for item in items for row in item.rows})
     losses = Losses()
     crops: list[Crop] = []
     with atomic_folder(folder / "gallery", overwrite=True) as temporary:
@@ -103,7 +108,7 @@ def crops_without_images(contexts: ContextTable, items: list[GalleryItem], patch
         A crop for each context that is shown, without a file.
     """
     numbers = contexts.frame_number()
-    rows = sorted({row for item in items for row in (item.row, item.match_row) if row is not None})
+    rows = sorted({row for item in items for row in item.rows})
     order = np.argsort(numbers, kind="stable")
     wanted = numbers[np.asarray(rows, np.int64)]
     starts, ends = (np.searchsorted(numbers[order], wanted, side=side) for side in ("left", "right"))

@@ -29,18 +29,36 @@ PAIR_KINDS = (HIGHEST, MEDIAN, LOWEST)
 """Kinds that are shown with the similar context of B."""
 CROP_MARGIN = 0.15
 """How far a crop reaches beyond the patch, as a share of the patch, on each side."""
+PER_KIND = 6
+"""The most contexts of each kind and class."""
 MAX_ITEMS = 700
 """A gallery of many classes shows fewer of each kind, so that about this many remain."""
 
 
 @dataclass(frozen=True)
 class GalleryItem:
-    """A context shown: of which kind, of which class, its row in the table, and the similar context beside it."""
+    """A context that is shown.
+
+    Attributes:
+        kind: of which kind.
+        class_id: of which class.
+        row: its row in the table.
+        match_row: the most similar context of B; None where it is shown alone.
+        neighbours_a, neighbours_b: further rows that are similar to it, of A and of B; empty where these are not shown.
+    """
 
     kind: str
     class_id: int
     row: int
     match_row: int | None = None
+    neighbours_a: tuple[int, ...] = ()
+    neighbours_b: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> list[int]:
+        """All rows that are shown, each once."""
+        beside = () if self.match_row is None else (self.match_row,)
+        return list(dict.fromkeys((self.row, *beside, *self.neighbours_a, *self.neighbours_b)))
 
 
 def select_items(contexts: ContextTable, per_kind: int) -> list[GalleryItem]:
@@ -65,7 +83,7 @@ def select_items(contexts: ContextTable, per_kind: int) -> list[GalleryItem]:
         for kind, own in ((ONLY_A, contexts.is_a), (ONLY_B, ~contexts.is_a)):
             alone = np.flatnonzero(of_class & own & (contexts["in_overlap"] == 0))
             spread = alone[np.linspace(0, len(alone) - 1, min(len(alone), 50 * per_kind)).astype(np.int64)]
-            rows = _dissimilar_first(_spread_order(spread), (frames,), per_kind)
+            rows = dissimilar_first(_spread_order(spread), (frames,), per_kind)
             out.extend(GalleryItem(kind, int(class_id), row) for row in rows)
     return out
 
@@ -99,17 +117,26 @@ def _pairs(contexts: ContextTable, rows: IntArray, frames: IntArray, per_kind: i
     ordered = compared[np.argsort(w1[compared], kind="stable")]
     each = min(per_kind, -(-len(ordered) // len(PAIR_KINDS)))
     alike = (frames, match)
-    highest = _dissimilar_first(ordered[::-1], alike, each)
+    highest = dissimilar_first(ordered[::-1], alike, each)
     rest = ordered[~np.isin(ordered, highest)]
-    lowest = _dissimilar_first(rest, alike, each)
+    lowest = dissimilar_first(rest, alike, each)
     rest = rest[~np.isin(rest, lowest)]
     from_middle = rest[np.argsort(np.abs(w1[rest] - np.median(w1[compared])), kind="stable")]
-    chosen = {HIGHEST: highest, MEDIAN: _dissimilar_first(from_middle, alike, each), LOWEST: lowest}
+    chosen = {HIGHEST: highest, MEDIAN: dissimilar_first(from_middle, alike, each), LOWEST: lowest}
     return [GalleryItem(kind, class_id, row, int(match[row])) for kind in PAIR_KINDS for row in chosen[kind]]
 
 
-def _dissimilar_first(rows: Iterable[int], alike: Sequence[npt.NDArray[Any]], count: int) -> list[int]:
-    """The first `count` rows, those that share nothing of `alike` (frame, partner) with one taken before others."""
+def dissimilar_first(rows: Iterable[int], alike: Sequence[npt.NDArray[Any]], count: int) -> list[int]:
+    """Choose rows that look unlike each other where there are such.
+
+    Args:
+        rows: numbers of things, the best first.
+        alike: columns by these numbers: things that share a value of one (frame, partner) look alike.
+        count: the most rows to choose.
+
+    Returns:
+        The first rows that share nothing with one that was taken before, then others.
+    """
     first: list[int] = []
     later: list[int] = []
     seen: set[tuple[int, float]] = set()

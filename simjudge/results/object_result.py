@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number, Text, conflict
-from simjudge.core.frames import FloatArray
 from simjudge.core.images import RgbImage, encode_png
 from simjudge.results.arrow_columns import column_numbers, number_column
 from simjudge.results.context_table import first_line
@@ -90,7 +90,7 @@ class RangeFields(OpenFields):
     virtual: MeansFields
 
 
-class ModelFields(OpenFields):
+class QualityModelFields(OpenFields):
     """A model that pictures were scored by."""
 
     metric: Annotated[str, Text()]
@@ -98,7 +98,7 @@ class ModelFields(OpenFields):
     digest: Annotated[str, Text()]
 
 
-class ColourFields(OpenFields):
+class ColourDifferenceFields(OpenFields):
     """Hue, saturation or value of a class or of whole pictures, real and virtual."""
 
     subject: str
@@ -111,13 +111,13 @@ class ColourFields(OpenFields):
     floor: Value = None
 
     @model_validator(mode="after")
-    def _check(self) -> ColourFields:
+    def _check(self) -> ColourDifferenceFields:
         if not len(self.edges) - 1 == len(self.real) == len(self.virtual):
             raise conflict("a histogram needs one value for each bin", "real")
         return self
 
 
-class PictureFields(OpenFields):
+class PictureFileFields(OpenFields):
     """A picture of the folder."""
 
     file: Annotated[str, Text("the name of a file")]
@@ -153,9 +153,9 @@ class ObjectsFile(OpenFields):
     shifts: dict[Sensor, Annotated[float, Number()]] = Field(default_factory=dict)
     facts: list[FactFields] = Field(default_factory=list)
     ranges: list[RangeFields] = Field(default_factory=list)
-    colours: list[ColourFields] = Field(default_factory=list)
-    models: list[ModelFields] = Field(default_factory=list)
-    pictures: list[PictureFields] = Field(default_factory=list)
+    colours: list[ColourDifferenceFields] = Field(default_factory=list)
+    models: list[QualityModelFields] = Field(default_factory=list)
+    pictures: list[PictureFileFields] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
     losses: list[str] = Field(default_factory=list)
 

@@ -149,6 +149,8 @@ class ItemFields(Fields):
     class_id: Count
     row: Count
     match_row: Count | None = None
+    neighbours_a: list[Count] = Field(default_factory=list)
+    neighbours_b: list[Count] = Field(default_factory=list)
 
 
 class CropFields(Fields):

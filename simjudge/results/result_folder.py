@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ from simjudge.core.files import atomic_file, atomic_folder, output_path
 
 RESULT, CONTEXTS, SWEEP = "result.json", "contexts.parquet", "sweep.json"
 OBJECTS, SERIES, PICTURES = "objects.json", "series.parquet", "pictures"
-_OURS = {RESULT, CONTEXTS, SWEEP, OBJECTS, SERIES, PICTURES, "gallery", "report.html"}
+SETS, SETS_TABLE = "sets.json", "sets.csv"
+ABLATION, ABLATION_TABLE = "ablation.json", "ablation.csv"
+_OURS = {RESULT, CONTEXTS, SWEEP, OBJECTS, SERIES, PICTURES, SETS, SETS_TABLE, ABLATION, ABLATION_TABLE}
+_OURS |= {"gallery", "report.html"}
 
 
 @contextmanager
@@ -69,3 +73,18 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     with atomic_file(path) as temporary:
         text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
         temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write a CSV table whose columns are all that any row has, in order of appearance.
+
+    Args:
+        path: the file; replaced whole or not at all.
+        rows: cells by column; a row leaves empty what it has not.
+    """
+    held = list(rows)
+    columns = list(dict.fromkeys(name for row in held for name in row))
+    with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(held)

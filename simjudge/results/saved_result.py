@@ -161,7 +161,7 @@ def comparison_from_content(content: Mapping[str, Any], contexts: ContextTable, 
         name: what to call the result.
         folder: where its gallery is.
     """
-    overall, *classes = _entries(content, content)
+    overall, *classes = result_entries(content, content)
     return Result(name, folder, content, overall, tuple(classes), contexts)
 
 
@@ -176,12 +176,17 @@ def sweep_from_content(content: Mapping[str, Any], name: str, folder: Path) -> R
     curves = []
     for point in content["curves"]:
         height, width = point["patch"]
-        curves.append(Curve(float(point["theta"]), (int(height), int(width)), _entries(point, content)))
+        curves.append(Curve(float(point["theta"]), (int(height), int(width)), result_entries(point, content)))
     return Result(name, folder, content, None, (), None, tuple(curves), content)
 
 
-def _entries(numbers: Mapping[str, Any], header: Mapping[str, Any]) -> tuple[ResultEntry, ...]:
-    """All classes together first, then class by class."""
+def result_entries(numbers: Mapping[str, Any], header: Mapping[str, Any]) -> tuple[ResultEntry, ...]:
+    """All classes together first, then class by class.
+
+    Args:
+        numbers: with "by_class" and "overall".
+        header: with "class_names".
+    """
     names, by_class = header.get("class_names") or {}, numbers["by_class"]
     classes = [ResultEntry(key, names.get(key) or f"class {key}", by_class[key]) for key in sorted(by_class, key=int)]
     return (ResultEntry(OVERALL, "all classes", numbers["overall"]), *classes)

@@ -6,19 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import (
-    NO_INSTANCE,
-    NO_STAMP,
-    FrameSet,
-    Objects,
-    Predictions,
-    concatenate_tables,
-    name_to_stamp,
-    row_offsets,
-    stamp_to_name,
-)
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.masks import Masks
+from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions, concatenate_tables, row_offsets
+from simjudge.core.stamps import NO_STAMP, name_to_stamp, stamp_to_name
 
 
 @given(st.lists(st.integers(0, 5), max_size=30))

@@ -2,9 +2,15 @@
 
 import json
 import os
+import shlex
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from rosbags.rosbag1 import Writer
+from rosbags.typesys import Stores, get_typestore
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError, image_size
@@ -12,7 +18,10 @@ from simjudge.core.input_files import LARGEST_TEXT, is_file, is_folder, read_byt
 from simjudge.core.text import load_json, load_xml, read_text
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.pose_text import read_pose_text
-from simjudge.data.sets import read_set
+from simjudge.data.rosbag2.recorded_poses import read_poses
+from simjudge.data.rosbag2.recording import describe_recording
+from simjudge.data.sets import read_clouds, read_set
+from simjudge.perception.loading import load_detector
 from simjudge.results.context_table import read_contexts
 from simjudge.results.saved_result import load_result
 from simjudge.scene.read import read_scene
@@ -60,6 +69,65 @@ def test_a_file_that_cannot_fit_is_not_read(tmp_path):
         stream.truncate(10**12)
     with pytest.raises(SimjudgeError, match=r"1000\.0 GB is more than can be read at once"):
         load_json(path)
+
+
+_LFS = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d' * 32}\nsize 12345\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (_LFS, "is a pointer of Git LFS, not the file itself; fetch it with 'git lfs pull'"),
+        ("/annex/objects/SHA256E-s5--abc.mcap\n", "is a pointer of git-annex, not the file itself"),
+    ],
+)
+@pytest.mark.parametrize("read", [*READERS, describe_recording, load_detector], ids=lambda read: read.__name__)
+@pytest.mark.parametrize("name", ["x.json", "x.mcap", "x.db3", "x.png", "x.xml", "x.tum", "x.bag", "x.pcd", "x.onnx"])
+def test_a_pointer_in_the_place_of_a_file(tmp_path, content, said, read, name):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(SimjudgeError, match=said) as error:
+        read(tmp_path / name)
+    assert str(tmp_path / name) in str(error.value)
+
+
+def test_a_pointer_in_the_place_of_an_image_of_a_set(tmp_path):
+    (tmp_path / "a.png").write_text(_LFS)
+    with pytest.raises(SimjudgeError, match=r"left out: 1 unreadable images: .*a pointer of Git LFS"):
+        read_set(tmp_path)
+
+
+@pytest.mark.parametrize("read", [read_set, describe_recording, read_poses, read_clouds])
+@pytest.mark.parametrize("name", ["x.bag", "x.mcap", "x.db3"])
+def test_a_recording_of_ros_1_is_called_one(tmp_path, read, name):
+    _write_ros1(tmp_path / "x.bag")
+    (tmp_path / "x.bag").rename(tmp_path / name)
+    with pytest.raises(SimjudgeError, match="is a recording of ROS 1; convert it to ROS 2 first: rosbags-convert"):
+        read(tmp_path / name)
+
+
+def test_a_folder_of_recordings_of_ros_1(tmp_path):
+    _write_ros1(tmp_path / "x.bag")
+    with pytest.raises(SimjudgeError, match=r"x\.bag: is a recording of ROS 1"):
+        read_set(tmp_path)
+
+
+def test_the_remedy_for_a_recording_of_ros_1_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _write_ros1(Path("x.bag"))
+    with pytest.raises(SimjudgeError) as error:
+        describe_recording("x.bag")
+    command = shlex.split(str(error.value).partition("first: ")[2])
+    beside = Path(sys.executable).with_name(command[0])
+    subprocess.run([str(beside), *command[1:]], check=True, capture_output=True)
+    assert [(each.topic, each.count) for each in describe_recording("x").topics] == [("/chatter", 1)]
+
+
+def _write_ros1(path):
+    types = get_typestore(Stores.ROS1_NOETIC)
+    name = "std_msgs/msg/String"
+    with Writer(path) as bag:
+        connection = bag.add_connection("/chatter", name, typestore=types)
+        bag.write(connection, 1000, types.serialize_ros1(types.types[name]("hi"), name))
 
 
 def test_names_that_no_file_can_have(tmp_path):

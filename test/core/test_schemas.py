@@ -20,6 +20,7 @@ SHIPPED = {
     "robot": "config/art1.yaml",
     "scene": "config/scenes/*.yaml",
     "sensors": "config/sensors/*.yaml",
+    "simulator": "config/simulators/*.yaml",
     "study": "config/studies/*.yaml",
     "vehicle": "config/vehicles/*.yaml",
 }

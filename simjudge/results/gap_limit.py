@@ -1,0 +1,136 @@
+"""The gap from which a command fails, for checks that run by themselves: `--fail-on gap[:0.05]`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simjudge.context.multiple_tests import holm
+from simjudge.context.verdicts import GAP, LARGE_GAP, verdict_by_margin
+from simjudge.core.errors import UsageError
+from simjudge.results.saved_result import Result, ResultEntry
+
+
+@dataclass(frozen=True)
+class NamedComparison:
+    """A comparison as a check sees it.
+
+    Attributes:
+        name: what to call it.
+        entries: all classes together first, then class by class.
+    """
+
+    name: str
+    entries: tuple[ResultEntry, ...]
+
+    @classmethod
+    def of_result(cls, result: Result) -> NamedComparison:
+        """A comparison that was saved, or is fresh.
+
+        Args:
+            result: of `compare`.
+        """
+        return cls(result.name, result.entries)
+
+
+@dataclass(frozen=True)
+class GapLimit:
+    """When a comparison counts as failed: a difference beyond chance that may be as large as the margin, or larger.
+
+    Attributes:
+        margin: difference of performance; None for the margin of each comparison.
+    """
+
+    margin: float | None = None
+
+    @classmethod
+    def parse(cls, given: str) -> GapLimit:
+        """Read the text of the option.
+
+        Args:
+            given: "gap", or "gap:0.05".
+
+        Raises:
+            UsageError: it is neither.
+        """
+        kind, colon, number = given.partition(":")
+        try:
+            margin = float(number) if colon else None
+        except ValueError:
+            margin = math.nan
+        if kind != "gap" or (margin is not None and not 0 <= margin <= 1):
+            raise UsageError(
+                f"--fail-on {given!r}: write gap, or gap:0.05 with a difference of performance from 0 to 1"
+            )
+        return cls(margin)
+
+    def __str__(self) -> str:
+        """The text of the option."""
+        return "gap" if self.margin is None else f"gap:{self.margin:g}"
+
+    def exceeded(self, entry: ResultEntry, p_adjusted: float | None) -> bool:
+        """Whether a comparison shows such a gap.
+
+        Args:
+            entry: a class, or all classes together.
+            p_adjusted: p, corrected for the number of classes and comparisons; None where nothing was tested.
+        """
+        low, high = entry.number("excess_low"), entry.number("excess_high")
+        if p_adjusted is None or low is None or high is None:
+            return False
+        margin = entry.margin if self.margin is None else self.margin
+        return verdict_by_margin(p_adjusted, low, high, margin) in (GAP, LARGE_GAP)
+
+    def gaps(self, compared: Sequence[NamedComparison]) -> list[tuple[NamedComparison, ResultEntry]]:
+        """The comparisons, and classes of them, that show such a gap.
+
+        Several comparisons are corrected for their number (Holm); a class counts only where its comparison does.
+
+        Args:
+            compared: the comparisons.
+
+        Returns:
+            Each with its entry, in the order given.
+        """
+        adjusted = holm([one.entries[0].number("p_adjusted") for one in compared])
+        return [
+            (one, entry)
+            for one, least in zip(compared, adjusted, strict=True)
+            for entry in one.entries
+            if least is not None and self.exceeded(entry, _at_least(entry.number("p_adjusted"), least))
+        ]
+
+    def lines(self, compared: Sequence[NamedComparison]) -> list[str]:
+        """What to say of the gaps, a line each.
+
+        Args:
+            compared: see `gaps`.
+        """
+        return [
+            f"{one.name}, {entry.label}: {entry.number('excess_w1'):.3f} above the floor"
+            f" (95 % interval {entry.number('excess_low'):.3f} to {entry.number('excess_high'):.3f})"
+            for one, entry in self.gaps(compared)
+        ]
+
+    def sight(self, compared: Sequence[NamedComparison]) -> str:
+        """What comparisons without such a gap would have shown: the words behind "passed".
+
+        Args:
+            compared: see `gaps`.
+        """
+        if not compared:
+            return "nothing was compared"
+        overall = [one.entries[0] for one in compared]
+        blind = sum(entry.number("p_adjusted") is None for entry in overall)
+        shown = [size for entry in overall if (size := entry.number("detectable_w1")) is not None]
+        words = [f"a gap of {max(shown):.3f} would have been shown in about 80 of 100 cases"] if shown else []
+        if blind:
+            words.append(
+                f"{blind} of {len(overall)} comparisons could not tell any gap (no overlap, or too few frames)"
+            )
+        return "; ".join(words)
+
+
+def _at_least(p: float | None, least: float) -> float | None:
+    return None if p is None else max(p, least)

@@ -1,0 +1,186 @@
+"""The result of a comparison of many sets: sets.json and sets.csv (docs/results.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from simjudge.context.verdicts import VERDICTS
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.field_types import Choice, Text
+from simjudge.results.context_table import OVERALL
+from simjudge.results.result_fields import ClassKey, EntryFields, InputFields, OpenFields, ParameterFields, read_checked
+from simjudge.results.result_folder import SETS, SETS_TABLE, atomic_result, write_json, write_rows
+from simjudge.results.saved_result import ResultEntry, result_entries
+
+
+class StudyEntryFields(EntryFields):
+    """The numbers of one class, or of all together, of one comparison among several."""
+
+    verdict_study: Annotated[str, Choice(*VERDICTS)]
+
+
+class SetsComparisonFields(OpenFields):
+    """One comparison: how well B predicts A, as a net sees it."""
+
+    a: Annotated[str, Text("the name of a set")]
+    b: Annotated[str, Text("the name of a set")]
+    net: Annotated[str, Text("the name of a net")]
+    kind: Annotated[str, Choice("real-real", "real-sim", "sim-sim")]
+    paired: bool
+    by_class: dict[Annotated[str, ClassKey()], StudyEntryFields]
+    overall: StudyEntryFields
+
+
+class NamedSetFields(OpenFields):
+    """A set of the study."""
+
+    domain: Annotated[str, Choice("real", "sim")]
+    nets: dict[str, InputFields]
+
+
+class ManySetsFile(OpenFields):
+    """A sets.json."""
+
+    parameters: ParameterFields
+    sets: dict[str, NamedSetFields]
+    class_names: dict[Annotated[str, ClassKey()], str] = Field(default_factory=dict)
+    comparisons: Annotated[list[SetsComparisonFields], Field(min_length=1)]
+    losses: list[str] = Field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class SetsComparison:
+    """How well one set predicts another one, as a net sees them.
+
+    Attributes:
+        a: name of the predicted set.
+        b: name of the predicting set.
+        net: name of the net.
+        kind: "real-real", "real-sim" (whatever the direction) or "sim-sim".
+        paired: frames of A and B are pairs; the entries then have `pointwise_mean_difference`.
+        overall: all classes together.
+        classes: one entry a class, by class id.
+    """
+
+    a: str
+    b: str
+    net: str
+    kind: str
+    paired: bool
+    overall: ResultEntry
+    classes: tuple[ResultEntry, ...]
+
+    @property
+    def entries(self) -> tuple[ResultEntry, ...]:
+        """All classes together first, then class by class."""
+        return (self.overall, *self.classes)
+
+
+@dataclass(frozen=True)
+class ManySetsResult:
+    """A comparison of many sets.
+
+    Attributes:
+        header: version, parameters, sets, class_names and losses, as in the file.
+        comparisons: in the order in which they were asked for.
+        losses: what was left out, a line a kind.
+    """
+
+    header: Mapping[str, Any]
+    comparisons: tuple[SetsComparison, ...]
+    losses: tuple[str, ...]
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """Names of the sets."""
+        return tuple(self.header["sets"])
+
+    @property
+    def nets(self) -> tuple[str, ...]:
+        """Names of the nets, in order of appearance."""
+        return tuple(dict.fromkeys(each.net for each in self.comparisons))
+
+    def domain(self, name: str) -> str:
+        """Whether a set is "real" or "sim".
+
+        Args:
+            name: of the set.
+        """
+        return str(self.header["sets"][name]["domain"])
+
+    def find(self, a: str, b: str, net: str) -> SetsComparison:
+        """One comparison.
+
+        Args:
+            a: name of the predicted set.
+            b: name of the predicting set.
+            net: name of the net.
+
+        Raises:
+            SimjudgeError: it was not made.
+        """
+        for each in self.comparisons:
+            if (each.a, each.b, each.net) == (a, b, net):
+                return each
+        raise SimjudgeError(f"{a} predicted by {b}, net {net}: no such comparison in this result")
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows of sets.csv: one a comparison and class, all classes together first."""
+        for each in self.comparisons:
+            head = {"a": each.a, "b": each.b, "net": each.net, "kind": each.kind, "paired": each.paired}
+            for entry in each.entries:
+                numbers = {key: value for key, value in entry.fields.items() if not isinstance(value, Mapping)}
+                yield {**head, "class": entry.label, "class_id": "" if entry.key == OVERALL else entry.key, **numbers}
+
+
+def many_sets_from_content(content: Mapping[str, Any], losses: Losses | Sequence[str] = ()) -> ManySetsResult:
+    """The result that the content of a sets.json says.
+
+    Args:
+        content: as docs/results.md has it.
+        losses: what was left out.
+    """
+    comparisons = []
+    for each in content["comparisons"]:
+        overall, *classes = result_entries(each, content)
+        names = (each["a"], each["b"], each["net"], each["kind"])
+        comparisons.append(SetsComparison(*names, each["paired"], overall, tuple(classes)))
+    lines = losses.lines() if isinstance(losses, Losses) else losses
+    return ManySetsResult(content, tuple(comparisons), tuple(lines))
+
+
+def save_many_sets(content: Mapping[str, Any], out: Path) -> None:
+    """Write sets.json and sets.csv; the folder appears whole or not at all.
+
+    Args:
+        content: as docs/results.md has it.
+        out: the folder; an earlier result there is replaced.
+
+    Raises:
+        SimjudgeError: the folder holds something else, or cannot be written.
+    """
+    rows = many_sets_from_content(content).rows()
+    with atomic_result(out) as folder:
+        write_json(folder / SETS, dict(content))
+        write_rows(folder / SETS_TABLE, rows)
+
+
+def load_many_sets(folder: str | Path) -> ManySetsResult:
+    """Read the result of a comparison of many sets.
+
+    Args:
+        folder: that it was saved in.
+
+    Raises:
+        SimjudgeError: the folder holds no such result, or the file is damaged.
+    """
+    path = Path(folder) / SETS
+    if not path.is_file():
+        raise SimjudgeError(f"{folder}: holds no {SETS}; give a folder that a comparison of many sets was saved in")
+    content = read_checked(path, ManySetsFile, "comparison of many sets")
+    return many_sets_from_content(content, content.get("losses", []))

@@ -1,0 +1,61 @@
+"""`--fail-on`: which comparisons fail, alone and as one of several."""
+
+import pytest
+
+from simjudge.core.errors import UsageError
+from simjudge.results.gap_limit import GapLimit, NamedComparison
+from simjudge.results.saved_result import ResultEntry
+
+
+def entry(p: float | None, low: float = 0.02, high: float = 0.09, key: str = "overall") -> ResultEntry:
+    fields = {"p_adjusted": p, "excess_w1": (low + high) / 2, "excess_low": low, "excess_high": high, "margin": 0.05,
+              "detectable_w1": 0.07}  # fmt: skip
+    return ResultEntry(key, f"class {key}", fields)
+
+
+def result(p: float | None, *classes: ResultEntry, **interval: float) -> NamedComparison:
+    return NamedComparison(f"p {p}", (entry(p, **interval), *classes))
+
+
+@pytest.mark.parametrize(
+    ("text", "p", "low", "high", "fails"),
+    [
+        ("gap", 0.05, 0.02, 0.09, True),
+        ("gap", 0.051, 0.02, 0.09, False),
+        ("gap", 0.001, 0.02, 0.04, False),  # a small gap: below the margin of the comparison, 0.05
+        ("gap:0.04", 0.001, 0.02, 0.04, True),
+        ("gap:0.1", 0.001, 0.02, 0.09, False),
+        ("gap:0.01", 0.001, 0.02, 0.09, True),
+        ("gap:0", 0.2, 0.02, 0.09, False),
+    ],
+)
+def test_a_difference_beyond_chance_that_reaches_the_margin_fails(text, p, low, high, fails):
+    assert bool(GapLimit.parse(text).gaps([result(p, low=low, high=high)])) == fails
+
+
+def test_several_comparisons_are_corrected_with_holm():
+    alone, other = result(0.03), result(0.2)
+    assert GapLimit().gaps([alone])
+    assert not GapLimit().gaps([alone, other])  # 2 x 0.03
+    assert [found.name for found, _ in GapLimit().gaps([result(0.01), other])] == ["p 0.01"]
+
+
+def test_a_class_fails_only_with_its_comparison():
+    bad = entry(0.001, key="1")
+    assert [e.key for _, e in GapLimit().gaps([result(0.04, bad)])] == ["overall", "1"]
+    assert GapLimit().gaps([result(0.2, bad)]) == []
+    assert [e.key for _, e in GapLimit().gaps([result(0.01, bad, low=0.01, high=0.03)])] == ["1"]
+
+
+def test_what_could_not_be_told_is_said():
+    blind = result(None)
+    assert GapLimit().gaps([blind]) == []
+    assert "1 of 1 comparisons could not tell" in GapLimit().sight([blind])
+    assert GapLimit().sight([]) == "nothing was compared"
+    assert "a gap of 0.070 would have been shown" in GapLimit().sight([result(0.3)])
+
+
+@pytest.mark.parametrize("text", ["", "gaps", "gap:", "gap:x", "gap:nan", "gap:-0.1", "gap:2", "small gap"])
+def test_other_texts_are_refused(text):
+    with pytest.raises(UsageError, match=r"gap:0\.05"):
+        GapLimit.parse(text)

@@ -8,32 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.context.join_parts import JoinPlan, PairPart, PartRunner, run_parts, split_rows
 from simjudge.context.method import Method
-from simjudge.context.patches import Contexts
-from simjudge.context.resampling import PooledSamples, ResampledW1, Resamples
-from simjudge.context.similarity_join import BestMatches, Neighbours, join_blocks
-from simjudge.context.wasserstein import compare_rows, mark_overlap
+from simjudge.context.pool import ClassPair, ContextPool, PooledPair, Samples
+from simjudge.context.resampling import ResampledW1, Resamples
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.core.progress import Advance
-
-
-@dataclass(frozen=True, repr=False)
-class Samples(ShortRepr):
-    """N contexts of one class of one set, with their performance.
-
-    Attributes:
-        contexts: the patches.
-        performance: (N,) in [0, 1].
-        frame: (N,) the frame, by its number in the set, that each is from; frames that chance must draw together (see
-            `studies.units`) share a number.
-        frame_count: how many numbers there are, whether or not they hold a sample.
-    """
-
-    contexts: Contexts
-    performance: FloatArray
-    frame: IntArray
-    frame_count: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,44 +49,6 @@ class ClassComparison(ShortRepr):
         return ~np.isnan(self.w1)
 
 
-@dataclass(frozen=True, repr=False)
-class _Pool(ShortRepr):
-    """The contexts of A, then those of B, and the same in order of performance.
-
-    Attributes:
-        contexts: N contexts.
-        count_a: how many are A's.
-        frame: int64 (N,), pooled number of each one's frame (see `Resamples`).
-        rank_of: int64 (N,), each one's place in order of performance.
-        samples: frames and performance in that order.
-        from_a: bool (N,), in that order.
-    """
-
-    contexts: Contexts
-    count_a: int
-    frame: IntArray
-    rank_of: IntArray
-    samples: PooledSamples
-    from_a: BoolArray
-
-    @classmethod
-    def of_sets(cls, a: Samples, b: Samples) -> _Pool:
-        """Pool two sets.
-
-        Args:
-            a: the first set.
-            b: the other set.
-        """
-        performance = np.concatenate([a.performance, b.performance])
-        frame = np.concatenate([a.frame, b.frame + a.frame_count])
-        order = np.argsort(performance, kind="stable")
-        rank_of = np.empty(len(order), np.int64)
-        rank_of[order] = np.arange(len(order))
-        samples = PooledSamples(frame[order], performance[order], a.frame_count)
-        contexts = Contexts.concatenate([a.contexts, b.contexts])
-        return cls(contexts, len(a.performance), frame, rank_of, samples, order < len(a.performance))
-
-
 def compare_class(
     a: Samples,
     b: Samples,
@@ -127,91 +70,141 @@ def compare_class(
     Returns:
         A comparison for each threshold, and for each W1 under the resamples; none where there are no resamples.
     """
-    limits = [method.theta] if thetas is None else list(thetas)
-    pool, n_a = _Pool.of_sets(a, b), len(a.performance)
-    matches = BestMatches.none(np.arange(len(pool.contexts)) >= n_a)
-    resamples = None if resamples is None else resamples.within(pool.frame)
-    resampled = [] if resamples is None else [ResampledW1.zeros(resamples) for _ in limits]
-    # A relabelled context of B needs its neighbours too.
-    rows = np.arange(n_a if resamples is None else len(pool.contexts))
-
-    w1, difference = (np.full((n_a, len(limits)), np.nan) for _ in range(2))
-    batch = np.zeros((n_a, len(limits), 2), np.int64)
-    overlap = np.zeros(len(pool.contexts), np.uint8)
-    done = 0
-    for block in join_blocks(pool.contexts, rows, pool.rank_of, limits, strict=method.strict, matches=matches):
-        out = _rows_of_block(block, pool, len(limits), method.min_batch_size)
-        mine = block.row < n_a
-        w1[block.row[mine]], difference[block.row[mine]], batch[block.row[mine]] = (part[mine] for part in out)
-        compared = np.where(mine, (~np.isnan(out[0])).sum(1), 0).astype(np.uint8)
-        mark_overlap(block.start, block.rank, block.level, compared, overlap)
-        if resamples is not None:
-            _add_block(resampled, block, pool, resamples, method.min_batch_size)
-        done += len(block.row)
-        if advance is not None:
-            advance(done, len(rows))
-    in_overlap = overlap[pool.rank_of]
-    index, similarity = matches.index[:n_a] - n_a, matches.similarity[:n_a]
-    results = []
-    for t, theta in enumerate(limits):
-        reached = (matches.index[:n_a] >= 0) & (similarity > theta if method.strict else similarity >= theta)
-        results.append(
-            ClassComparison(
-                theta=theta,
-                performance_a=a.performance,
-                performance_b=b.performance,
-                w1=w1[:, t],
-                difference=difference[:, t],
-                batch=batch[:, t],
-                overlap_a=in_overlap[:n_a] > t,
-                overlap_b=in_overlap[n_a:] > t,
-                match=np.where(reached, index, -1),
-                match_similarity=np.where(reached, similarity, 0.0),
-            )
-        )
-    return results, resampled
+    return compare_pairs([ClassPair(a, b, resamples)], method, thetas, advance)[0]
 
 
-def resample_class(
-    a: Samples, b: Samples, method: Method, resamples: Resamples, thetas: Sequence[float] | None = None
-) -> list[ResampledW1]:
+def compare_pairs(
+    pairs: Sequence[ClassPair],
+    method: Method,
+    thetas: Sequence[float] | None = None,
+    advance: Advance | None = None,
+    run: PartRunner | None = None,
+) -> list[tuple[list[ClassComparison], list[ResampledW1]]]:
+    """Compare the contexts of one class for several detectors, and in both directions, with one join.
+
+    Args:
+        pairs: of the same contexts, which the first one gives; performance, frames and resamples are each one's own.
+        method: the settings; its theta is used unless `thetas` is given.
+        thetas: thresholds, ascending; one join at the lowest serves all.
+        advance: told (contexts done, contexts in all).
+        run: who does the parts of the join; all cores of this machine where not given.
+
+    Returns:
+        For each pair a comparison for each threshold, and for each W1 under the resamples; none where there are no
+        resamples.
+    """
+    return [
+        ([whole.comparison(pair, number) for number in range(whole.theta_count)], whole.resampled)
+        for pair, whole in zip(pairs, _compare(pairs, method, thetas, advance, run), strict=True)
+    ]
+
+
+def resample_pairs(
+    pairs: Sequence[ClassPair],
+    method: Method,
+    thetas: Sequence[float] | None = None,
+    run: PartRunner | None = None,
+) -> list[list[ResampledW1]]:
     """Compare the contexts of one class under further resamples, on the same join.
 
     Args:
-        a: the predicted set.
-        b: the predicting set.
+        pairs: as `compare_pairs` takes them, with the further resamples.
         method: the settings.
-        resamples: relabellings and reweightings of the frames to try.
-        thetas: thresholds, ascending, as `compare_class` was given them.
+        thetas, run: as `compare_pairs` was given them.
 
     Returns:
-        W1 under the resamples, for each threshold.
+        For each pair W1 under the resamples, for each threshold.
     """
-    limits = [method.theta] if thetas is None else list(thetas)
-    pool = _Pool.of_sets(a, b)
-    resamples = resamples.within(pool.frame)
-    resampled = [ResampledW1.zeros(resamples) for _ in limits]
-    rows = np.arange(len(pool.contexts))
-    for block in join_blocks(pool.contexts, rows, pool.rank_of, limits, strict=method.strict):
-        _add_block(resampled, block, pool, resamples, method.min_batch_size)
-    return resampled
+    return [whole.resampled for whole in _compare(pairs, method, thetas, run=run)]
 
 
-def _add_block(
-    resampled: list[ResampledW1], block: Neighbours, pool: _Pool, resamples: Resamples, min_batch: int
-) -> None:
-    """Take a block in at each threshold; what is similar at a higher one is a part of what is at the lowest."""
-    for t, total in enumerate(resampled):
-        similar = block if t == 0 else block.at_level(t)
-        total.add_block(similar, pool.frame[similar.row], pool.samples, resamples, min_batch)
+def _compare(
+    pairs: Sequence[ClassPair],
+    method: Method,
+    thetas: Sequence[float] | None,
+    advance: Advance | None = None,
+    run: PartRunner | None = None,
+) -> list[_Whole]:
+    """Do the join in parts, and put the parts together for each pair."""
+    limits = (method.theta,) if thetas is None else tuple(thetas)
+    contexts = ContextPool.of_sets(pairs[0].a.contexts, pairs[0].b.contexts)
+    pooled = tuple(PooledPair.of_pair(pair, contexts) for pair in pairs)
+    plan = JoinPlan(contexts.tree, pooled, limits, method.strict, method.min_batch_size)
+    # A relabelled context of B needs its neighbours too.
+    both = any(pair.swapped or pair.resamples is not None for pair in pairs)
+    rows = np.arange(len(contexts.tree))
+    rows = rows if both else rows[pooled[0].of_a(rows)]
+    wholes = [_Whole(pair, limits, strict=method.strict) for pair in pooled]
+    in_all, done = len(contexts.place) if both else contexts.count_a, 0
+    for part in (run or run_parts)(plan, split_rows(rows)):
+        for whole, of_pair in zip(wholes, part.pairs, strict=True):
+            whole.add(part.row, of_pair)
+        members = pooled[0].samples.take(part.row).item
+        done += len(members) if both else int((members < contexts.count_a).sum())
+        if advance is not None:
+            advance(done, in_all)
+    return wholes
 
 
-def _rows_of_block(
-    block: Neighbours, pool: _Pool, theta_count: int, min_batch: int
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    rows = len(block.row)
-    w1, difference = np.empty((rows, theta_count)), np.empty((rows, theta_count))
-    batch = np.empty((rows, theta_count, 2), np.int64)
-    ranked = (pool.samples.performance, pool.from_a)
-    compare_rows(block.start, block.rank, block.level, *ranked, theta_count, min_batch, w1, difference, batch)
-    return w1, difference, batch
+class _Whole:
+    """What the parts give together for a pair, by sample.
+
+    Args:
+        pair: the sets.
+        thetas: thresholds, ascending.
+        strict: similar means S > theta.
+
+    Attributes:
+        resampled: W1 under the resamples, at each threshold.
+        theta_count: how many thresholds there are.
+    """
+
+    def __init__(self, pair: PooledPair, thetas: tuple[float, ...], *, strict: bool) -> None:
+        """Nothing is joined yet."""
+        count, self.theta_count = pair.count_a, len(thetas)
+        self._pair, self._thetas, self._strict = pair, thetas, strict
+        self._w1, self._difference = (np.full((count, len(thetas)), np.nan) for _ in range(2))
+        self._batch = np.zeros((count, len(thetas), 2), np.int64)
+        self._match, self._similarity = np.full(count, -1, np.int64), np.zeros(count)
+        self._overlap = np.zeros(len(pair.frame), np.uint8)
+        self.resampled = [] if pair.resamples is None else [ResampledW1.zeros(pair.resamples) for _ in thetas]
+
+    def add(self, rows: IntArray, part: PairPart) -> None:
+        """Take a part in; parts come in order.
+
+        Args:
+            rows: (R,) places in the tree.
+            part: their numbers.
+        """
+        members = self._pair.samples.take(rows)
+        of_a = members.item < self._pair.count_a
+        sample, row = members.item[of_a], np.repeat(np.arange(len(rows)), np.diff(members.start))[of_a]
+        self._w1[sample], self._difference[sample] = part.w1[row], part.difference[row]
+        self._batch[sample] = part.batch[row]
+        self._match[sample], self._similarity[sample] = part.match[row], part.match_similarity[row]
+        np.maximum(self._overlap, part.overlap, out=self._overlap)
+        for total, sums in zip(self.resampled, part.resampled, strict=True):
+            total.add(sums)
+
+    def comparison(self, sets: ClassPair, number: int) -> ClassComparison:
+        """The comparison at one threshold.
+
+        Args:
+            sets: the samples.
+            number: of the threshold.
+        """
+        pair, theta = self._pair, self._thetas[number]
+        in_overlap = self._overlap[pair.rank_of] > number
+        reached = (self._match >= 0) & (self._similarity > theta if self._strict else self._similarity >= theta)
+        return ClassComparison(
+            theta=theta,
+            performance_a=sets.a.performance,
+            performance_b=sets.b.performance,
+            w1=self._w1[:, number],
+            difference=self._difference[:, number],
+            batch=self._batch[:, number],
+            overlap_a=in_overlap[: pair.count_a],
+            overlap_b=in_overlap[pair.count_a :],
+            match=np.where(reached, self._match, -1),
+            match_similarity=np.where(reached, self._similarity, 0.0),
+        )

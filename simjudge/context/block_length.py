@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray, IntArray
+from simjudge.core.arrays import FloatArray, IntArray
 
 LEAST_UNITS = 5
 """Blocks that a set must leave: with fewer, no permutation is rare enough to tell anything."""
@@ -20,6 +20,15 @@ _FACTOR = 2.0
 """Blocks are longer than the length that serves a variance best, because they are permuted and so must not resemble
 their neighbours: on AR(1) series of 300 with coefficients 0.97 and 0.9, p fell below 0.05 in 25 of 100 cases with the
 plain length, and in 15 with twice of it; with 0.9 and 0.9 in 12 and 10."""
+_SHORT = 2.0
+"""Recordings that are too short show less correlation than there is: on AR(1) series of 40 to 90 with a coefficient of
+0.9, half of those as long as they ask for are long enough, and 8 in 10 of those twice as long."""
+_ONE_SIDED = 1.645
+"""Standard errors up to the end of the one-sided 95 % interval."""
+_WHOLE = 0.8
+"""Share of the neighbours that a recording without gaps would have, from which on a set is taken for one."""
+_HIGHEST = 0.99
+"""Correlation beyond which none is told from another."""
 _FEWEST = 10
 """Frames below which no correlation can be told."""
 
@@ -30,11 +39,17 @@ class BlockLength:
 
     Attributes:
         frames: the number; 1 where neighbours tell nothing of each other.
-        limited: whether more would be needed than the length of the set allows.
+        set_frames: where the set is too short for blocks as long as they should be, about how many frames it would
+            have to have; 0 where it is long enough.
     """
 
     frames: int
-    limited: bool = False
+    set_frames: int = 0
+
+    @property
+    def limited(self) -> bool:
+        """Whether blocks would have to be longer than the length of the set allows."""
+        return self.set_frames > 0
 
 
 def estimate_block_length(run: IntArray, slot: IntArray, value: FloatArray) -> BlockLength:
@@ -46,7 +61,8 @@ def estimate_block_length(run: IntArray, slot: IntArray, value: FloatArray) -> B
         value: float64 (N,), what the frames are compared by; NaN where a frame has none.
 
     Returns:
-        The length; 1 where the first autocorrelations are all within their band of chance.
+        The length; 1 where the first autocorrelations are all within their band of chance. Limited too where so few
+        frames may hide a correlation that would leave fewer than LEAST_UNITS independent ones.
     """
     known = ~np.isnan(value)
     place, series = _on_one_axis(run[known], slot[known], value[known])
@@ -60,9 +76,44 @@ def estimate_block_length(run: IntArray, slot: IntArray, value: FloatArray) -> B
         return BlockLength(1)
     last = _last_correlated(covariance / covariance[0], pairs, count, tried)
     if last == 0:
-        return BlockLength(1)
+        return _if_nothing_is_hidden(float(covariance[1] / covariance[0]), count, int(pairs[1]))
     wanted = _FACTOR * _optimal_length(covariance, min(2 * last, len(covariance) - 1), count)
-    return BlockLength(max(1, min(math.ceil(wanted), most)), limited=wanted > most)
+    frames = max(1, min(math.ceil(wanted), most))
+    if wanted > most:
+        # Blocks grow with the third root of the length, so N frames hold LEAST_UNITS of them where N^(2/3) does.
+        return BlockLength(frames, math.ceil(_SHORT * (LEAST_UNITS * wanted / count ** (1 / 3)) ** 1.5))
+    return BlockLength(frames)
+
+
+def _if_nothing_is_hidden(correlation: float, count: int, pairs: int) -> BlockLength:
+    """Blocks of one frame, where correlation is within chance; limited where a harmful one may be, too."""
+    # Random frames of a long sequence have few neighbours among them; that is no short recording.
+    if pairs < _WHOLE * (count - 1) or independent_frames(correlation, count) >= LEAST_UNITS:
+        return BlockLength(1)
+    enough = float(count)
+    while independent_frames(correlation, math.ceil(enough)) < LEAST_UNITS:
+        enough *= 1.1
+    return BlockLength(1, math.ceil(_SHORT * enough))
+
+
+def independent_frames(correlation: float, count: int) -> float:
+    """How many independent frames a recording is worth at least, if its frames follow an AR(1) series.
+
+    Short recordings show no correlation that they do not have often, but hide one that they have: of 20 frames with a
+    correlation of 0.4, most show none beyond chance, though they are worth 9 independent ones alone. So the upper end
+    of the correlation counts: Bartlett's standard error, and the bias of Kendall (Biometrika 41, 1954).
+
+    Args:
+        correlation: of neighbours, as the frames show it.
+        count: frames.
+
+    Returns:
+        count (1 - r) / (1 + r), r the end of the one-sided 95 % interval.
+    """
+    unbiased = correlation + (1 + 3 * correlation) / count
+    error = math.sqrt(max(1 - unbiased**2, 1 - _HIGHEST**2) / count)
+    highest = min(unbiased + _ONE_SIDED * error, _HIGHEST)
+    return count * (1 - highest) / (1 + highest)
 
 
 def _on_one_axis(run: IntArray, slot: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray]:

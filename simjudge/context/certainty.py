@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simjudge.context.multiple_tests import holm
 from simjudge.context.resampling import ResampledW1
 from simjudge.context.sample_size import NO_UNITS, SampleSize
 from simjudge.context.verdicts import (
@@ -30,6 +31,7 @@ from simjudge.context.verdicts import (
     NEVER_PREDICTED,
     NO_OVERLAP,
     NOT_TESTED,
+    SHORT_RECORDING,
     SIGNIFICANCE,
     TOO_FEW,
     verdict_by_margin,
@@ -63,7 +65,7 @@ class Certainty:
         floor_mean, floor_q95: mean W1 if A and B did not differ: mean and 95 % quantile over permutations.
         excess_w1: mean W1 less floor_mean.
         excess_low, excess_high: 95 % interval of the excess: of the W1 that endless samples would show.
-        detectable_w1: the gap that these sizes would have shown in at least 80 of 100 cases.
+        detectable_w1: the gap that these sizes would have shown in about 80 of 100 cases.
         p_value: (1 + permutations with W1 at least as large) / (1 + permutations).
         p_adjusted: p_value for one class among several; p_value itself for all together. None where there is too little
             to be tested.
@@ -117,28 +119,22 @@ def estimate_certainty(
     count = max(1, len(testable))
     each = [_estimate(one, count) for one in classes]
     reasons = [_reason(one, sure, count) for one, sure in zip(classes, each, strict=True)]
-    adjusted = _adjusted({i: each[i].p_value for i in testable if not reasons[i]}, together.p_value)
+    tested = {i for i in testable if not reasons[i]}
+    adjusted = holm([sure.p_value if i in tested else None for i, sure in enumerate(each)])
+    least = together.p_value or 0.0
     return [
-        _judged(sure, reason, adjusted.get(i), margin)
-        for i, (sure, reason) in enumerate(zip(each, reasons, strict=True))
+        _judged(sure, reason, None if p is None else max(p, least), margin)
+        for sure, reason, p in zip(each, reasons, adjusted, strict=True)
     ], together
-
-
-def _adjusted(p_values: dict[int, float | None], least: float | None) -> dict[int, float]:
-    """Holm's corrected p values, none below `least`."""
-    known = sorted((p, i) for i, p in p_values.items() if p is not None)
-    largest, out = least or 0.0, {}
-    for place, (p, i) in enumerate(known):
-        largest = min(1.0, max(largest, (len(known) - place) * p))
-        out[i] = largest
-    return out
 
 
 def _lacking(size: SampleSize) -> str:
     """What no number of permutations would mend."""
     if not size.predicted:
         return NEVER_PREDICTED
-    return FEW_UNITS if min(size.units_a, size.units_b) < FEWEST_UNITS else ""
+    if min(size.units_a, size.units_b) < FEWEST_UNITS:
+        return FEW_UNITS
+    return SHORT_RECORDING if size.short else ""
 
 
 def _reason(evidence: Evidence, certainty: Certainty, classes: int) -> str:

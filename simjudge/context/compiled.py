@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from simjudge.context.similarity_join import _fill_levels
+from simjudge.context.similarity_join import _join_rows
 
 _ASKS_FOR_BLAS = "numba.np.arraymath"
 _BLAS = "scipy.linalg.cython_blas"
@@ -18,8 +18,8 @@ _BLAS = "scipy.linalg.cython_blas"
 def is_compiled() -> bool:
     """Whether an earlier run left the compiled join in numba's cache (its folder moves with NUMBA_CACHE_DIR)."""
     # Where numba keeps the cache is not public: without it, nothing is claimed.
-    cache = getattr(getattr(_fill_levels, "_cache", None), "cache_path", None)
-    return cache is None or any(Path(cache).glob("similarity_join._fill_levels*.nbi"))
+    cache = getattr(getattr(_join_rows, "_cache", None), "cache_path", None)
+    return cache is None or any(Path(cache).glob("similarity_join._join_rows*.nbi"))
 
 
 def forgo_blas() -> None:

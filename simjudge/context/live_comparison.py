@@ -11,26 +11,46 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.context.algorithm import ClassComparison, Samples
+from simjudge.context.algorithm import ClassComparison
+from simjudge.context.context_tree import ContextTree
 from simjudge.context.method import Method
 from simjudge.context.neighbour_lists import NeighbourLists
 from simjudge.context.patches import Contexts
-from simjudge.context.similarity_join import Neighbours, area_order, join_tables
+from simjudge.context.pool import Samples
+from simjudge.context.similarity_join import Neighbours, join_tables
 from simjudge.context.wasserstein import compare_lists
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
 
 SEALED_SIZE = 2048
 """Live contexts a table: a full one is never sorted again."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Table:
-    """Contexts with their order of area, and the number of the first among the live ones."""
+    """Contexts with their tree, and the number of the first among the live ones."""
 
     contexts: Contexts
-    order: IntArray
+    tree: ContextTree
     first: int
+
+    @classmethod
+    def of_contexts(cls, contexts: Contexts, first: int) -> _Table:
+        """Make the tree.
+
+        Args:
+            contexts: of the table.
+            first: the number of the first.
+        """
+        return cls(contexts, ContextTree.by_area(contexts), first)
+
+    def joined(self, other: _Table) -> _Table:
+        """One table.
+
+        Args:
+            other: the table behind this one.
+        """
+        return _Table.of_contexts(Contexts.concatenate([self.contexts, other.contexts]), self.first)
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,7 +111,7 @@ class LiveClassComparison:
         """Join the reference with itself where it is A."""
         self.method = method
         self.live_is_a = live_is_a
-        self.reference = _Table(reference.contexts, area_order(reference.contexts), 0)
+        self.reference = _Table.of_contexts(reference.contexts, 0)
         self.reference_performance = reference.performance
         self._live_performance = np.zeros(64)
         self.live_count = 0
@@ -174,7 +194,7 @@ class LiveClassComparison:
         for lists in (in_a, in_b):
             lists.add_rows(count)
         _enter(in_b, to_reference, 0, 0)
-        own = _Table(contexts, area_order(contexts), self.live_count)
+        own = _Table.of_contexts(contexts, self.live_count)
         for table in (*self._tables, own):
             _enter(in_a, self._join(contexts, table), 0, table.first)
         every, w1, difference = np.arange(count), np.full(count, np.nan), np.full(count, np.nan)
@@ -243,7 +263,7 @@ class LiveClassComparison:
         self._dirty[rows] = False
 
     def _join(self, rows: Contexts, table: _Table) -> Neighbours:
-        return join_tables(rows, table.contexts, table.order, self.method.theta, strict=self.method.strict)
+        return join_tables(rows, table.tree, self.method.theta, strict=self.method.strict)
 
     def _add_rows(self, count: int) -> None:
         self._in_a.add_rows(count)
@@ -267,18 +287,20 @@ class LiveClassComparison:
         for table in self._tables:
             rows = np.flatnonzero(kept[table.first : table.first + len(table.contexts)])
             contexts = table.contexts.take(rows)
-            tables.append(_Table(contexts, area_order(contexts), first))
+            tables.append(_Table.of_contexts(contexts, first))
             first += len(rows)
         self._tables = _merged(tables)
 
     def _keep(self, contexts: Contexts, first: int) -> None:
-        """Add live contexts to the last table, or begin one."""
-        if self._tables and len(self._tables[-1].contexts) < SEALED_SIZE:
-            table = self._tables[-1]
-            table.contexts = Contexts.concatenate([table.contexts, contexts])
-            table.order = area_order(table.contexts)
-        else:
-            self._tables.append(_Table(contexts, area_order(contexts), first))
+        """Add live contexts as a table, joined with those before it while they are about as small: log N tables."""
+        if not len(contexts):
+            return
+        self._tables.append(_Table.of_contexts(contexts, first))
+        while len(self._tables) > 1:
+            *_, before, last = self._tables
+            if len(before.contexts) > min(2 * len(last.contexts), SEALED_SIZE - len(last.contexts)):
+                break
+            self._tables[-2:] = [before.joined(last)]
 
 
 def _merged(tables: list[_Table]) -> list[_Table]:
@@ -286,8 +308,7 @@ def _merged(tables: list[_Table]) -> list[_Table]:
     out: list[_Table] = []
     for table in tables:
         if out and len(out[-1].contexts) + len(table.contexts) <= SEALED_SIZE:
-            contexts = Contexts.concatenate([out[-1].contexts, table.contexts])
-            out[-1] = _Table(contexts, area_order(contexts), out[-1].first)
+            out[-1] = out[-1].joined(table)
         elif len(table.contexts):
             out.append(table)
     return out

@@ -26,6 +26,7 @@ class Method:
         min_score: predictions below this score do not take part.
         paint_masks: objects that have a mask are painted into patches by it; False: all are painted as boxes.
         cuboid_iou: IoU where objects and predictions have cuboids: "3d" of volumes, "bev" of footprints.
+        stride: of label pictures, pixels from patch to patch; None for the patch's size.
     """
 
     theta: float = 0.8
@@ -38,6 +39,7 @@ class Method:
     min_score: float = 0.25
     paint_masks: bool = True
     cuboid_iou: str = "3d"
+    stride: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense."""

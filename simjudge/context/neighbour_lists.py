@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 
 FIRST_ROOM = 8
 

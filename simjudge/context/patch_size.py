@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from simjudge.context.method import patch_text
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 
 SHOWN = 2.0
 """How many times as large as the median object the recommended patch is."""

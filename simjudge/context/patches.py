@@ -11,11 +11,13 @@ import numpy.typing as npt
 
 from simjudge.context.bits import BLOCK, CACHE_LINE, WORD
 from simjudge.context.method import Method
-from simjudge.context.raster import count_planes, fill_planes, pack_label_patches
+from simjudge.context.raster import copy_planes, count_planes, fill_planes, pack_label_patches
+from simjudge.core.arrays import IntArray
 from simjudge.core.boxes import round_to_pixels, whole_pixel_boxes
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FrameSet, IntArray, row_offsets
+from simjudge.core.frames import FrameSet
 from simjudge.core.masks import Masks
+from simjudge.core.object_tables import row_offsets
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +61,34 @@ class Contexts(ShortRepr):
             np.concatenate([p.plane_area for p in parts]),
             np.concatenate([p.area for p in parts]),
         )
+
+    @classmethod
+    def gather(cls, parts: Sequence[Contexts], rows: IntArray) -> Contexts:
+        """Some contexts of several sets, in any order, without a copy of all of them.
+
+        Args:
+            parts: the sets, cut with patches of one size.
+            rows: (M,) numbers of contexts, counted through all sets.
+        """
+        first = np.cumsum([0, *map(len, parts)])
+        part_of = np.searchsorted(first, rows, side="right") - 1
+        area, count = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+        for number, part in enumerate(parts):
+            chosen = part_of == number
+            own = rows[chosen] - first[number]
+            area[chosen], count[chosen] = part.area[own], part.start[own + 1] - part.start[own]
+        start = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
+        total, like = int(start[-1]), parts[0]
+        out = cls(
+            start, np.empty(total, np.int64), np.empty((total, like.words.shape[1]), np.uint64),
+            np.empty((total, like.blocks.shape[1]), np.uint8), np.empty(total, np.int64), area,
+        )  # fmt: skip
+        for number, part in enumerate(parts):
+            chosen = np.flatnonzero(part_of == number)
+            planes = (part.start, part.plane_class, part.words, part.blocks, part.plane_area)
+            into = (out.plane_class, out.words, out.blocks, out.plane_area)
+            copy_planes(rows[chosen] - first[number], *planes, start[chosen], *into)
+        return out
 
     def take(self, rows: IntArray) -> Contexts:
         """Some of the contexts.

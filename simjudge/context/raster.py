@@ -155,3 +155,26 @@ def pack_label_patches(numbers, start, plane_class, words, blocks, plane_area):
                     if numbers[i, r, c] == plane_class[p]:
                         set_run(words[p], r * width + c, r * width + c + 1)
             plane_area[p] = count_blocks(words[p], height, width, blocks[p])
+
+
+@njit(cache=True, nogil=True)
+def copy_planes(
+    rows, start, plane_class, words, blocks, plane_area, first, into_class, into_words, into_blocks, into_area
+):  # fmt: skip
+    """Copy the planes of some contexts, row by row.
+
+    Args:
+        rows: int64 (M,), numbers of the contexts.
+        start, plane_class, words, blocks, plane_area: see `simjudge.context.patches.Contexts`.
+        first: int64 (M,), where the planes of each go below.
+        into_class, into_words, into_blocks, into_area: out.
+    """
+    for m in range(len(rows)):
+        to = first[m]
+        for p in range(start[rows[m]], start[rows[m] + 1]):
+            into_class[to], into_area[to] = plane_class[p], plane_area[p]
+            for k in range(words.shape[1]):
+                into_words[to, k] = words[p, k]
+            for k in range(blocks.shape[1]):
+                into_blocks[to, k] = blocks[p, k]
+            to += 1

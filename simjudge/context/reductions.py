@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.context.algorithm import ClassComparison
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -20,9 +20,10 @@ def reduce_comparisons(parts: Sequence[ClassComparison]) -> dict[str, Any]:
         parts: what Algorithm 1 gives for each class.
 
     Returns:
-        By name as docs/results.md has them: `mean_w1` is the paper's metric, `mean_abs_mean_diff` its cruder one, and
-        `overlap_a` and `overlap_b` are O_A and O_B (arXiv 2208.01022, Algorithm 1). What is undefined is None: every W1
-        number where no context was compared, means over nothing.
+        By name as docs/results.md has them: `mean_w1` is the paper's metric, `mean_abs_mean_diff` its cruder one,
+        `relative_w1` is mean W1 over the mean performance in A, and `overlap_a` and `overlap_b` are O_A and O_B (arXiv
+        2208.01022, Algorithm 1). What is undefined is None: every W1 number where no context was compared, means over
+        nothing.
     """
     compared = [part.compared for part in parts]
     w1 = np.concatenate([part.w1[on] for part, on in zip(parts, compared, strict=True)])
@@ -35,11 +36,13 @@ def reduce_comparisons(parts: Sequence[ClassComparison]) -> dict[str, Any]:
     # Means over unlike classes say nothing about the sets: together, only the classes that both hold count.
     in_both = [part for part in parts if len(part.performance_a) and len(part.performance_b)] or parts
     any_compared = len(w1) > 0
+    mean_w1, mean_performance_a = _mean(w1), _mean(np.concatenate([part.performance_a for part in in_both]))
     return {
         "n_a": len(performance_a),
         "n_b": len(performance_b),
         "compared": len(w1),
-        "mean_w1": _mean(w1),
+        "mean_w1": mean_w1,
+        "relative_w1": mean_w1 / mean_performance_a if mean_w1 is not None and mean_performance_a else None,
         "median_w1": float(np.median(w1)) if any_compared else None,
         "max_w1": float(w1.max()) if any_compared else None,
         "weighted_w1": float((w1 * batch[:, 0]).sum() / batch[:, 0].sum()) if any_compared else None,
@@ -51,7 +54,7 @@ def reduce_comparisons(parts: Sequence[ClassComparison]) -> dict[str, Any]:
         "n_overlap_b": int(overlap_b.sum()),
         "mean_batch_a": _mean(batch[:, 0].astype(np.float64)),
         "mean_batch_b": _mean(batch[:, 1].astype(np.float64)),
-        "mean_performance_a": _mean(np.concatenate([part.performance_a for part in in_both])),
+        "mean_performance_a": mean_performance_a,
         "mean_performance_b": _mean(np.concatenate([part.performance_b for part in in_both])),
         **_outside("a", performance_a[~overlap_a]),
         **_outside("b", performance_b[~overlap_b]),

@@ -12,8 +12,8 @@ import numpy as np
 
 from simjudge.context.method import MOST_TRIES
 from simjudge.context.resampling import Resamples
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray
 
 BATCH_BYTES = 256 << 20
 """Memory for the labels, their order and the weights of a batch."""

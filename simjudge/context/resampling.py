@@ -3,7 +3,6 @@
 Neither changes which contexts are similar, only which set they count for and how often; so each block of neighbours is
 reduced for all permutations and all bootstrap draws at once, and nothing is kept but a sum and a count for each.
 """
-# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
 
 from __future__ import annotations
 
@@ -12,16 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
 
+from simjudge.context.distinct import Members
+from simjudge.context.resample_loops import add_relabelled, add_reweighted
 from simjudge.context.similarity_join import Neighbours
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray, IntArray
-
-CHUNKS = 16
-"""Partial sums a block, added in order: the result does not depend on the number of threads."""
-STEPS_TO_SPLIT = 1 << 22
-"""Neighbours times resamples from which all cores work; see `simjudge.context.similarity_join.PAIRS_TO_SPLIT`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,6 +112,15 @@ class ResampledW1(ShortRepr):
         """
         return ResampledW1(*(mine + theirs for mine, theirs in zip(self.arrays(), other.arrays(), strict=True)))
 
+    def add(self, other: ResampledW1) -> None:
+        """Add the sums of other contexts.
+
+        Args:
+            other: sums under the same resamples.
+        """
+        for mine, theirs in zip(self.arrays(), other.arrays(), strict=True):
+            np.add(mine, theirs, out=mine)
+
     def at_true_share(self) -> ResampledW1:
         """The sums as if every relabelling compared as many contexts as the truth does.
 
@@ -136,30 +140,24 @@ class ResampledW1(ShortRepr):
         return _means(self.weight_sum, self.weight_count)
 
     def add_block(
-        self,
-        block: Neighbours,
-        frame_of_row: IntArray,
-        samples: PooledSamples,
-        resamples: Resamples,
-        min_batch: int,
+        self, block: Neighbours, rows: Members, samples: PooledSamples, resamples: Resamples, min_batch: int
     ) -> None:
-        """Take the rows of a block in.
+        """Take the rows of a block in, each as often as there are samples with that context.
 
         Args:
             block: neighbours of R contexts.
-            frame_of_row: (R,) the pooled frame number of each row.
+            rows: of each row, the pooled frame numbers of the samples with that context, ascending.
             samples: all contexts.
             resamples: what to try.
             min_batch: smallest batch that is compared.
         """
-        shared = (block.start, block.rank, frame_of_row, samples.frame, samples.performance)
-        chunks = [np.zeros((CHUNKS, len(total))) for total in self.arrays()]
+        shared = (block.start, block.rank, rows.start, rows.item, samples.frame, samples.performance)
         if len(self.label_sum):
-            _relabelled(*shared, resamples.labels, min_batch, chunks[0], chunks[1])
+            add_relabelled(*shared, resamples.labels, min_batch, self.label_sum, self.label_count)
         if len(self.weight_sum):
-            _reweighted(*shared, samples.frame_count_a, resamples.weights, min_batch, chunks[2], chunks[3])
-        for total, parts in zip(self.arrays(), chunks, strict=True):
-            np.add(total, parts.sum(0), out=total)
+            add_reweighted(
+                *shared, samples.frame_count_a, resamples.weights, min_batch, self.weight_sum, self.weight_count
+            )
 
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """The four sums, in the order of the attributes."""
@@ -168,117 +166,3 @@ class ResampledW1(ShortRepr):
 
 def _means(total: FloatArray, count: FloatArray) -> FloatArray:
     return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
-
-
-@njit(cache=True, nogil=True)
-def _add_row(into, row):
-    """Add a row elementwise, for a row of small integers."""
-    for p in range(into.shape[0]):
-        into[p] += row[p]
-
-
-@njit(cache=True, nogil=True)
-def _integrate(area, a, n_a, b_known, whole, step):
-    """Add |a[p] (n_a[p] + n_b[p]) - (a[p] + b[p]) n_a[p]| step, which is |a nB - b nA| step."""
-    for p in range(area.shape[0]):
-        area[p] += abs(a[p] * whole[p] - b_known[p] * n_a[p]) * step
-
-
-@njit(cache=True, nogil=True)
-def _relabelled_chunk(chunk, start, rank, frame_of_row, frame, performance, labels, min_batch, sums, counts):
-    """`_relabelled` for a part of the rows."""
-    tries = labels.shape[1]
-    rows = len(start) - 1
-    a, n_a, area = np.empty(tries), np.empty(tries), np.empty(tries)
-    seen, whole = np.empty(tries), np.empty(tries)
-    for r in range(chunk * rows // CHUNKS, (chunk + 1) * rows // CHUNKS):
-        first, last = start[r], start[r + 1]
-        if last - first < 2:
-            continue
-        a[:] = 0
-        n_a[:] = 0
-        area[:] = 0
-        whole[:] = last - first
-        for k in range(first, last):
-            _add_row(n_a, labels[frame[rank[k]]])
-        for k in range(first, last - 1):
-            _add_row(a, labels[frame[rank[k]]])
-            step = performance[rank[k + 1]] - performance[rank[k]]
-            if step > 0:
-                seen[:] = k + 1 - first
-                _integrate(area, a, n_a, seen, whole, step)
-        own = labels[frame_of_row[r]]
-        for p in range(tries):
-            n_b = whole[p] - n_a[p]
-            if own[p] and n_a[p] >= min_batch and n_b >= min_batch:
-                sums[chunk, p] += area[p] / (n_a[p] * n_b)
-                counts[chunk, p] += 1
-
-
-@njit(cache=True, nogil=True, parallel=True)
-def _relabelled(start, rank, frame_of_row, frame, performance, labels, min_batch, sums, counts):
-    """Add each row's W1 under every relabelling in which the row itself counts for A."""
-    if len(rank) * labels.shape[1] < STEPS_TO_SPLIT:
-        for chunk in range(CHUNKS):
-            _relabelled_chunk(
-                chunk, start, rank, frame_of_row, frame, performance, labels, min_batch, sums, counts
-            )  # fmt: skip
-    else:
-        for chunk in prange(CHUNKS):
-            _relabelled_chunk(
-                chunk, start, rank, frame_of_row, frame, performance, labels, min_batch, sums, counts
-            )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def _reweighted_chunk(
-    chunk, start, rank, frame_of_row, frame, performance, frame_count_a, weights, min_batch, sums, counts
-):  # fmt: skip
-    """`_reweighted` for a part of the rows."""
-    draws = weights.shape[1]
-    rows = len(start) - 1
-    a, n_a, area = np.empty(draws), np.empty(draws), np.empty(draws)
-    seen, whole = np.empty(draws), np.empty(draws)
-    for r in range(chunk * rows // CHUNKS, (chunk + 1) * rows // CHUNKS):
-        first, last = start[r], start[r + 1]
-        if last - first < 2 or frame_of_row[r] >= frame_count_a:
-            continue
-        a[:] = 0
-        n_a[:] = 0
-        area[:] = 0
-        seen[:] = 0
-        whole[:] = 0
-        for k in range(first, last):
-            f = frame[rank[k]]
-            _add_row(whole, weights[f])
-            if f < frame_count_a:
-                _add_row(n_a, weights[f])
-        for k in range(first, last - 1):
-            f = frame[rank[k]]
-            _add_row(seen, weights[f])
-            if f < frame_count_a:
-                _add_row(a, weights[f])
-            step = performance[rank[k + 1]] - performance[rank[k]]
-            if step > 0:
-                _integrate(area, a, n_a, seen, whole, step)
-        own = weights[frame_of_row[r]]
-        for p in range(draws):
-            n_b = whole[p] - n_a[p]
-            if own[p] and n_a[p] >= min_batch and n_b >= min_batch:
-                sums[chunk, p] += own[p] * area[p] / (n_a[p] * n_b)
-                counts[chunk, p] += own[p]
-
-
-@njit(cache=True, nogil=True, parallel=True)
-def _reweighted(start, rank, frame_of_row, frame, performance, frame_count_a, weights, min_batch, sums, counts):
-    """Add each row of A's W1 under every reweighting, as often as the row was drawn."""
-    if len(rank) * weights.shape[1] < STEPS_TO_SPLIT:
-        for chunk in range(CHUNKS):
-            _reweighted_chunk(
-                chunk, start, rank, frame_of_row, frame, performance, frame_count_a, weights, min_batch, sums, counts
-            )  # fmt: skip
-    else:
-        for chunk in prange(CHUNKS):
-            _reweighted_chunk(
-                chunk, start, rank, frame_of_row, frame, performance, frame_count_a, weights, min_batch, sums, counts
-            )  # fmt: skip

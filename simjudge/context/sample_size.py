@@ -9,7 +9,7 @@ import numpy as np
 
 from simjudge.context.method import MOST_TRIES
 from simjudge.context.verdicts import SIGNIFICANCE
-from simjudge.core.frames import IntArray
+from simjudge.core.arrays import IntArray
 
 USUAL_PERMUTATIONS = 1000
 """Permutations where few classes are compared."""
@@ -26,16 +26,18 @@ class SampleSize:
         smallest_p: no permutation test gives a smaller p, since so large a share of all relabellings leaves the
             labels of these units as they are.
         predicted: whether the detector predicts the class anywhere.
+        short: whether a set is a recording too short for blocks as long as its frames' autocorrelation asks for.
     """
 
     units_a: int
     units_b: int
     smallest_p: float
     predicted: bool = True
+    short: bool = False
 
     @classmethod
     def of_units(
-        cls, held: tuple[IntArray, IntArray], *, paired: bool = False, predicted: bool = True
+        cls, held: tuple[IntArray, IntArray], *, paired: bool = False, predicted: bool = True, short: bool = False
     ) -> SampleSize:
         """Count the sampling units that hold a class.
 
@@ -43,13 +45,14 @@ class SampleSize:
             held: numbers of the units of A, and of B, that hold a context of the class; each may stand several times.
             paired: unit i of A and unit i of B are a pair.
             predicted: whether the detector predicts the class anywhere.
+            short: see the attribute.
         """
         first, second = (np.unique(numbers) for numbers in held)
         if paired:
             smallest = 0.5 ** len(np.union1d(first, second))
         else:
             smallest = math.exp(-_log_choose(len(first) + len(second), len(first)))
-        return cls(len(first), len(second), smallest, predicted)
+        return cls(len(first), len(second), smallest, predicted, short)
 
 
 NO_UNITS = SampleSize(0, 0, 1.0)

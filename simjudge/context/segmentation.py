@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.context.algorithm import Samples
 from simjudge.context.patches import Contexts, label_contexts
+from simjudge.context.pool import Samples
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.frames import FloatArray, IntArray
 
 LabelImage = npt.NDArray[np.integer]
 METRICS = ("accuracy", "mean_iou")

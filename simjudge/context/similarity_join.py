@@ -1,17 +1,16 @@
 """The similarity join: for each context, every context that is similar to it (Eq. [2], arXiv 2208.01022). Exact.
 
-Similar means |c AND a| >= theta * |c OR a| on integer counts. Two exact upper bounds let the join skip most pairs
-without missing any. Let I be the intersection and U = |c| + |a| - I the union. Where I <= B for some bound B, also
+Similar means |c AND a| >= theta * |c OR a| on integer counts. Exact upper bounds let the join skip most pairs without
+missing any. Let I be the intersection and U = |c| + |a| - I the union. Where I <= B for some bound B, also
 U >= |c| + |a| - B, because U falls as I grows. So I >= theta * U implies B >= theta * (|c| + |a| - B). A pair that
-fails the second inequality cannot satisfy the first one.
+fails the second inequality cannot satisfy the first one. From coarse to fine, B is the smaller area; the sum over the
+cells of a node, of a leaf and of a context (see `simjudge.context.context_tree`), plane by plane, of the smaller of
+both counts; and the same over 8 x 8 blocks.
 
-* `_window`: B = the smaller area. Then |c| + |a| - B is the larger area.
-* `_intersection_bounded`: B = the sum over 8 x 8 blocks, plane by plane, of the smaller of both counts. Within a block,
-  the intersection cannot hold more pixels than either mask.
-
-Contexts are visited in order of area, tile by tile, so that a tile's planes stay in the cache. A block of rows is
-joined with everything before the next block begins, so that memory does not grow with N x M.
+Identical contexts are joined once, and their samples are listed afterwards, in order of performance. A block of rows
+ends where its lists fill BLOCK_ITEMS, so that memory does not grow with N x M.
 """
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
 
 from __future__ import annotations
 
@@ -20,25 +19,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import njit, uint64
 
-from simjudge.context.bits import count_common_bits, minimum_sum
+from simjudge.context.bits import CACHE_LINE, WORD, count_common_bits, count_ones, minimum_sum
+from simjudge.context.context_tree import LEAF, NODE, ContextTree, context_planes
+from simjudge.context.distinct import Members
 from simjudge.context.patches import Contexts
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray, IntArray
 
-LEVEL_BYTES = 64 << 20
-"""Memory for one block of rows against all contexts, one byte a pair."""
-ROWS_AT_ONCE = 16
-COLUMN_TILE = 64
-PAIRS_TO_SPLIT = 1 << 19
-"""Pairs from which a join uses all cores. Below it the work of a core (some ms) is less than the time that it may wait
-for another core that something else keeps busy."""
+BLOCK_ITEMS = 1 << 22
+"""Neighbours from which a block of rows ends: some 20 MB."""
 
 
 @dataclass(frozen=True, repr=False)
 class Neighbours(ShortRepr):
-    """The similar contexts of a block of contexts.
+    """The similar samples of a block of contexts.
 
     Attributes:
         row: int64 (R,), the contexts of this block.
@@ -64,115 +60,93 @@ class Neighbours(ShortRepr):
 
 
 @dataclass(frozen=True, repr=False)
-class BestMatches(ShortRepr):
-    """The most similar context of the other set, for each context that was a row of the join.
+class SimilarContexts(ShortRepr):
+    """The similar contexts of a block of contexts of a tree.
 
     Attributes:
-        index: int64 (N,), its number; -1 where none is similar.
-        similarity: float64 (N,), 0.0 where none is similar.
-        other: bool (N,), which of the two sets each context is of.
+        row: int64 (R,), places in the tree.
+        start: int64 (R + 1,), where each one's similar contexts start below.
+        place: int32 (K,), their places in the tree, ascending within a row.
+        level: uint8 (K,), how many of the thetas (ascending) the pair passes: at least 1.
+        similarity: float64 (K,), S of the pair.
     """
 
-    index: IntArray
+    row: IntArray
+    start: IntArray
+    place: npt.NDArray[np.int32]
+    level: npt.NDArray[np.uint8]
     similarity: FloatArray
-    other: npt.NDArray[np.bool_]
 
-    @classmethod
-    def none(cls, other: npt.NDArray[np.bool_]) -> BestMatches:
-        """No matches yet.
+    def neighbours(self, ranks: Members) -> Neighbours:
+        """The samples that have these contexts.
 
         Args:
-            other: (N,), see `other`.
+            ranks: of each place in the tree, its samples' places in the order that they are to be listed in.
         """
-        return cls(np.full(len(other), -1, np.int64), np.zeros(len(other)), other)
+        return Neighbours(self.row, *_list_samples(self.start, self.place, self.level, ranks.start, ranks.item))
+
+    def best_matches(self, matches: IntArray) -> tuple[IntArray, FloatArray]:
+        """The most similar one of each row.
+
+        Args:
+            matches: int64 (D,), a number for each place in the tree; -1 where it may not match.
+
+        Returns:
+            int64 (R,), the number of the most similar one, the smallest of equally similar ones; -1 where none is
+            similar. And float64 (R,), its similarity, 0.0 where there is none.
+        """
+        found = np.full(len(self.row), -1, np.int64), np.zeros(len(self.row))
+        _find_matches(self.start, self.place, self.similarity, matches, *found)
+        return found
 
 
 def join_blocks(
-    contexts: Contexts,
-    rows: IntArray,
-    rank_of: IntArray,
-    thetas: Sequence[float],
-    *,
-    strict: bool = False,
-    matches: BestMatches | None = None,
-) -> Iterator[Neighbours]:
-    """Join some contexts with all, block by block.
+    tree: ContextTree, rows: IntArray, sizes: IntArray, thetas: Sequence[float], *, strict: bool = False
+) -> Iterator[SimilarContexts]:
+    """Join some contexts of a tree with all, block by block.
 
     Args:
-        contexts: N contexts.
-        rows: (R,) the contexts whose neighbours are wanted.
-        rank_of: (N,) each context's place in the order that neighbours are to be listed in.
+        tree: D contexts.
+        rows: (R,) places in the tree whose neighbours are wanted.
+        sizes: int64 (D,), how many samples each place in the tree has.
         thetas: thresholds, ascending.
         strict: similar means S > theta.
-        matches: filled, for each row, with the most similar context of the other set.
 
     Yields:
-        Neighbours of every row exactly once; rows come in order of area.
+        What is similar to every row exactly once, in the order of `rows`.
     """
-    order = area_order(contexts)
-    wanted = np.zeros(len(contexts), np.bool_)
-    wanted[rows] = True
-    ordered_rows = order[wanted[order]]
     limits = np.asarray(thetas, np.float64)
-    best = BestMatches.none(np.zeros(0, np.bool_)) if matches is None else matches
-    per_block = int(np.clip(LEVEL_BYTES // max(1, len(contexts)), 4 * ROWS_AT_ONCE, 4096))
-    tables = _arrays(contexts)
-    for begin in range(0, len(ordered_rows), per_block):
-        block = ordered_rows[begin : begin + per_block]
-        levels = np.zeros((len(block), len(contexts)), np.uint8)
-        out = (levels, best.other, best.index, best.similarity)
-        _fill_levels(*tables, *tables, order, block, rank_of, limits, strict, *out)
-        yield _listed(block, levels)
+    begin = 0
+    while begin < len(rows):
+        end, *found = _join_rows(
+            tree.planes, rows, begin, tree.planes, tree.leaves, tree.nodes, sizes, limits, strict, BLOCK_ITEMS
+        )
+        yield SimilarContexts(rows[begin:end], *found)
+        begin = end
 
 
-def join_tables(
-    rows: Contexts, columns: Contexts, order: IntArray, theta: float, *, strict: bool = False
-) -> Neighbours:
+def join_tables(rows: Contexts, columns: ContextTree, theta: float, *, strict: bool = False) -> Neighbours:
     """Join two tables of contexts at one threshold, all at once: for a few rows.
 
     Args:
-        rows, columns: the contexts.
-        order: `area_order(columns)`.
+        rows: contexts.
+        columns: the other contexts.
         theta, strict: see `join_blocks`.
 
     Returns:
         For each row the similar columns by their number, ascending.
     """
-    numbers = np.arange(len(rows))
-    levels = np.zeros((len(rows), len(columns)), np.uint8)
-    nothing = (np.zeros(0, np.bool_), np.zeros(0, np.int64), np.zeros(0))
-    same = np.arange(len(columns))
-    _fill_levels(*_arrays(rows), *_arrays(columns), order, numbers, same, np.array([theta]), strict, levels, *nothing)
-    return _listed(numbers, levels)
-
-
-def area_order(contexts: Contexts) -> IntArray:
-    """The order in which a join visits contexts.
-
-    Args:
-        contexts: N contexts.
-
-    Returns:
-        int64 (N,), their numbers in order of area.
-    """
-    return np.argsort(contexts.area, kind="stable")
-
-
-def _arrays(contexts: Contexts) -> tuple[npt.NDArray[np.generic], ...]:
-    return contexts.start, contexts.plane_class, contexts.words, contexts.blocks, contexts.area
-
-
-def _listed(rows: IntArray, levels: npt.NDArray[np.uint8]) -> Neighbours:
-    start = np.zeros(len(rows) + 1, np.int64)
-    _count(levels, start[1:])
-    np.cumsum(start, out=start)
-    rank, level = np.empty(start[-1], np.int32), np.empty(start[-1], np.uint8)
-    _list(levels, start, rank, level)
-    return Neighbours(rows, start, rank, level)
+    numbers, ones = np.arange(len(rows)), np.ones(len(columns), np.int64)
+    limits, no_end = np.array([theta]), np.iinfo(np.int64).max
+    _, *found = _join_rows(
+        context_planes(rows), numbers, 0, columns.planes, columns.leaves, columns.nodes, ones, limits, strict, no_end
+    )
+    each = Members(np.arange(len(columns) + 1), columns.order.astype(np.int32))
+    return SimilarContexts(numbers, *found).neighbours(each)
 
 
 @njit(cache=True, nogil=True)
-def _reaches(inter, union, theta, strict):  # type: ignore[no-untyped-def]
+def _reaches(inter, union, theta, strict):
     """S >= theta (or >), on counts, in float64; S of two empty patches is 0."""
     if union == 0:
         return theta < 0 or (theta == 0 and not strict)
@@ -182,58 +156,58 @@ def _reaches(inter, union, theta, strict):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _window(area, order, own, theta):  # type: ignore[no-untyped-def]
-    """The part of the area-ordered contexts whose area alone does not rule out similarity with area `own`.
+def _can_reach(bound, smallest, both, theta):
+    """Whether an intersection of at most `bound`, and of at most an area of `smallest`, may reach theta.
 
-    First and end position in `order`, by two binary searches: the first context that is at least theta times as large
-    as `own`, and the first one of which `own` is less than theta. Both conditions are monotonic in the area.
+    Both sides are the floats that `_reaches` compares, and multiplication rounds monotonically.
     """
-    low, high = 0, len(order)
-    while low < high:
-        middle = (low + high) // 2
-        if area[order[middle]] < own and not area[order[middle]] >= theta * own:
-            low = middle + 1
-        else:
-            high = middle
-    first, high = low, len(order)
-    while low < high:
-        middle = (low + high) // 2
-        if area[order[middle]] <= own or own >= theta * area[order[middle]]:
-            low = middle + 1
-        else:
-            high = middle
-    return first, low
+    bound = min(bound, smallest)
+    return bound >= theta * (both - bound)
 
 
 @njit(cache=True, nogil=True)
-def _intersection_bounded(  # type: ignore[no-untyped-def]
-    start, plane_class, words, blocks, area, start_j, plane_class_j, words_j, blocks_j, area_j, i, j, theta
-):
-    """The intersection of two contexts, or -1 where the block counts rule out S >= theta (see the module's docstring).
+def _cell_bound(planes, i, start_j, plane_class_j, cells_j, j):
+    """Upper bound of the intersection of context i with a context, or with any of a group, by the counts of cells.
 
-    Planes are ascending by class in both contexts, so one merge finds the classes that both have. Pixels of a class
-    that only one of them has intersect nothing.
+    Planes are ascending by class in both, so one merge finds the classes that both have. Pixels of a class that only
+    one of them has intersect nothing.
     """
-    both = area[i] + area_j[j]
-    bound, p, q = 0, start[i], start_j[j]
-    while p < start[i + 1] and q < start_j[j + 1]:
-        if plane_class[p] == plane_class_j[q]:
-            bound += minimum_sum(blocks, p, blocks_j, q)
+    bound, p, q = 0, planes.start[i], start_j[j]
+    while p < planes.start[i + 1] and q < start_j[j + 1]:
+        if planes.plane_class[p] == plane_class_j[q]:
+            bound += minimum_sum(planes.cells, p, cells_j, q, 1)
             p, q = p + 1, q + 1
-        elif plane_class[p] < plane_class_j[q]:
+        elif planes.plane_class[p] < plane_class_j[q]:
             p += 1
         else:
             q += 1
-    # The intersection is at most `bound` and the union at least `both - bound`: where even these do not reach theta,
-    # nothing does. Both sides are the floats that `_reaches` compares, and multiplication rounds monotonically.
-    if not bound >= theta * (both - bound):
-        return -1
-    inter, p, q = 0, start[i], start_j[j]
-    while p < start[i + 1] and q < start_j[j + 1]:
-        if plane_class[p] == plane_class_j[q]:
-            inter += count_common_bits(words, p, words_j, q)
+    return bound * planes.cell_unit
+
+
+@njit(cache=True, nogil=True)
+def _intersection(rows, i, columns, j, smallest, both, theta):
+    """The intersection of two contexts, or -1 where the counts of blocks rule out S >= theta."""
+    bound, p, q = 0, rows.start[i], columns.start[j]
+    lines = rows.blocks.shape[1] // CACHE_LINE
+    while p < rows.start[i + 1] and q < columns.start[j + 1]:
+        if rows.plane_class[p] == columns.plane_class[q]:
+            bound += minimum_sum(rows.blocks, p, columns.blocks, q, lines)
             p, q = p + 1, q + 1
-        elif plane_class[p] < plane_class_j[q]:
+        elif rows.plane_class[p] < columns.plane_class[q]:
+            p += 1
+        else:
+            q += 1
+    if not _can_reach(bound, smallest, both, theta):
+        return -1
+    inter, p, q = 0, rows.start[i], columns.start[j]
+    while p < rows.start[i + 1] and q < columns.start[j + 1]:
+        if rows.plane_class[p] == columns.plane_class[q]:
+            first = np.int64(max(rows.lines[p, 0], columns.lines[q, 0]))
+            end = np.int64(min(rows.lines[p, 1], columns.lines[q, 1]))
+            if first < end:
+                inter += count_common_bits(rows.words, p, columns.words, q, first, end)
+            p, q = p + 1, q + 1
+        elif rows.plane_class[p] < columns.plane_class[q]:
             p += 1
         else:
             q += 1
@@ -241,99 +215,124 @@ def _intersection_bounded(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _fill_group(  # type: ignore[no-untyped-def]
-    group, start, plane_class, words, blocks, area, start_j, plane_class_j, words_j, blocks_j, area_j,
-    order, rows, rank_of, thetas, strict, levels, side, best_index, best_similarity,
-):  # fmt: skip
-    """`_fill_levels` for a group of rows."""
-    lowest = thetas[0]
-    row_from, row_to = group * ROWS_AT_ONCE, min((group + 1) * ROWS_AT_ONCE, len(rows))
-    first, last = np.empty(ROWS_AT_ONCE, np.int64), np.empty(ROWS_AT_ONCE, np.int64)
-    for r in range(row_from, row_to):
-        first[r - row_from], last[r - row_from] = _window(area_j, order, area[rows[r]], lowest)
-    group_first, group_last = first[: row_to - row_from].min(), last[: row_to - row_from].max()
-    for tile in range(group_first, group_last, COLUMN_TILE):
-        for r in range(row_from, row_to):
-            i = rows[r]
-            for column in range(max(tile, first[r - row_from]), min(tile + COLUMN_TILE, last[r - row_from])):
-                j = order[column]
-                inter = _intersection_bounded(
-                    start, plane_class, words, blocks, area,
-                    start_j, plane_class_j, words_j, blocks_j, area_j, i, j, lowest,
-                )  # fmt: skip
-                if inter < 0:
-                    continue
-                union = area[i] + area_j[j] - inter
-                level = 0
-                while level < len(thetas) and _reaches(inter, union, thetas[level], strict):
-                    level += 1
-                if level == 0:
-                    continue
-                levels[r, rank_of[j]] = level
-                if len(best_index) > 0 and side[i] != side[j]:
-                    similarity = inter / union if union > 0 else 0.0
-                    known = best_index[i]
-                    if known < 0 or (similarity, -j) > (best_similarity[i], -known):
-                        best_index[i], best_similarity[i] = j, similarity
-
-
-@njit(cache=True, nogil=True, parallel=True)
-def _fill_levels(  # type: ignore[no-untyped-def]
-    start, plane_class, words, blocks, area, start_j, plane_class_j, words_j, blocks_j, area_j,
-    order, rows, rank_of, thetas, strict, levels, side, best_index, best_similarity,
-):  # fmt: skip
-    """levels[r, rank_of[j]] = how many thetas the pair (rows[r], j) passes."""
-    groups = (len(rows) + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
-    if levels.size < PAIRS_TO_SPLIT:
-        for group in range(groups):
-            _fill_group(
-                group, start, plane_class, words, blocks, area, start_j, plane_class_j, words_j, blocks_j, area_j,
-                order, rows, rank_of, thetas, strict, levels, side, best_index, best_similarity,
-            )  # fmt: skip
-    else:
-        for group in prange(groups):
-            _fill_group(
-                group, start, plane_class, words, blocks, area, start_j, plane_class_j, words_j, blocks_j, area_j,
-                order, rows, rank_of, thetas, strict, levels, side, best_index, best_similarity,
-            )  # fmt: skip
+def _group_can_reach(rows, i, groups, g, theta):
+    """Whether any context of a group may be similar to context i."""
+    own, low, high = rows.area[i], groups.area[g, 0], groups.area[g, 1]
+    if high < theta * own or own < theta * low:
+        return False
+    bound = _cell_bound(rows, i, groups.start, groups.plane_class, groups.cells, g)
+    return _can_reach(bound, min(own, high), own + low, theta)
 
 
 @njit(cache=True, nogil=True)
-def _count_row(levels, r):  # type: ignore[no-untyped-def]
-    """How many entries of a row are not 0."""
-    count = 0
-    for k in range(levels.shape[1]):
-        count += levels[r, k] != 0
+def _join_row(rows, i, columns, leaves, nodes, thetas, strict, found, level, similarity):
+    """The similar columns of one row: their number; out: which, at how many thetas, and how similar."""
+    count, theta, own = 0, thetas[0], rows.area[i]
+    per_node = NODE // LEAF
+    for node in range(len(nodes.area)):
+        if not _group_can_reach(rows, i, nodes, node, theta):
+            continue
+        for leaf in range(node * per_node, min((node + 1) * per_node, len(leaves.area))):
+            if not _group_can_reach(rows, i, leaves, leaf, theta):
+                continue
+            for j in range(leaf * LEAF, min((leaf + 1) * LEAF, len(columns.area))):
+                smallest, both = min(own, columns.area[j]), own + columns.area[j]
+                if not _can_reach(smallest, smallest, both, theta):
+                    continue
+                bound = _cell_bound(rows, i, columns.start, columns.plane_class, columns.cells, j)
+                if not _can_reach(bound, smallest, both, theta):
+                    continue
+                inter = _intersection(rows, i, columns, j, smallest, both, theta)
+                if inter < 0:
+                    continue
+                passed = 0
+                while passed < len(thetas) and _reaches(inter, both - inter, thetas[passed], strict):
+                    passed += 1
+                if passed > 0:
+                    found[count], level[count] = j, passed
+                    similarity[count] = inter / (both - inter) if both > inter else 0.0
+                    count += 1
     return count
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def _count(levels, out):  # type: ignore[no-untyped-def]
-    """How many entries of each row are not 0."""
-    if levels.size < PAIRS_TO_SPLIT:
-        for r in range(levels.shape[0]):
-            out[r] = _count_row(levels, r)
-    else:
-        for r in prange(levels.shape[0]):
-            out[r] = _count_row(levels, r)
+@njit(cache=True, nogil=True)
+def _grown(array, used, room):
+    """An array with room for more, and the first entries of the old one."""
+    if room <= len(array):
+        return array
+    out = np.empty(max(room, 2 * len(array)), array.dtype)
+    out[:used] = array[:used]
+    return out
 
 
 @njit(cache=True, nogil=True)
-def _list_row(levels, start, rank, level, r):  # type: ignore[no-untyped-def]
-    """List the entries of a row that are not 0."""
-    at = start[r]
-    for k in range(levels.shape[1]):
-        if levels[r, k]:
-            rank[at], level[at] = k, levels[r, k]
+def _join_rows(rows, wanted, begin, columns, leaves, nodes, sizes, thetas, strict, most_items):
+    """Join rows from `begin` on until their neighbours are `most_items` or more.
+
+    Returns:
+        The first row that is left, and the fields of `SimilarContexts` from `start` on.
+    """
+    found, found_level = np.empty(len(columns.area), np.int32), np.empty(len(columns.area), np.uint8)
+    found_similarity = np.empty(len(columns.area), np.float64)
+    start = np.zeros(len(wanted) - begin + 1, np.int64)
+    place, level, similarity = np.empty(1024, np.int32), np.empty(1024, np.uint8), np.empty(1024, np.float64)
+    end, items = begin, 0
+    while end < len(wanted) and items < most_items:
+        used = start[end - begin]
+        count = _join_row(
+            rows, wanted[end], columns, leaves, nodes, thetas, strict, found, found_level, found_similarity
+        )  # fmt: skip
+        place, level = _grown(place, used, used + count), _grown(level, used, used + count)
+        similarity = _grown(similarity, used, used + count)
+        for k in range(count):
+            items += sizes[found[k]]
+            place[used + k], level[used + k], similarity[used + k] = found[k], found_level[k], found_similarity[k]
+        end += 1
+        start[end - begin] = used + count
+    used = start[end - begin]
+    return end, start[: end - begin + 1], place[:used], level[:used], similarity[:used]
+
+
+@njit(cache=True, nogil=True)
+def _find_matches(start, place, similarity, matches, best, best_similarity):
+    """The most similar of those that may match, for each row; the smallest of equally similar ones."""
+    for r in range(len(start) - 1):
+        for k in range(start[r], start[r + 1]):
+            match = matches[place[k]]
+            if match >= 0 and (best[r] < 0 or (similarity[k], -match) > (best_similarity[r], -best[r])):
+                best[r], best_similarity[r] = match, similarity[k]
+
+
+@njit(cache=True, nogil=True)
+def _list_marked(marks, level_of, rank, level, at):
+    """List what is marked, ascending, and take the marks away."""
+    for word in range(len(marks)):
+        bits = marks[word]
+        if bits == 0:
+            continue
+        marks[word] = 0
+        while bits != 0:
+            lowest = bits & (~bits + uint64(1))
+            bits ^= lowest
+            rank[at] = word * WORD + count_ones(lowest - uint64(1))
+            level[at] = level_of[rank[at]]
             at += 1
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def _list(levels, start, rank, level):  # type: ignore[no-untyped-def]
-    """List the entries of each row that are not 0."""
-    if levels.size < PAIRS_TO_SPLIT:
-        for r in range(levels.shape[0]):
-            _list_row(levels, start, rank, level, r)
-    else:
-        for r in prange(levels.shape[0]):
-            _list_row(levels, start, rank, level, r)
+@njit(cache=True, nogil=True)
+def _list_samples(start, place, level, first_rank, ranks):
+    """The fields of `Neighbours` from `start` on."""
+    marks, level_of = np.zeros(len(ranks) // WORD + 1, np.uint64), np.empty(len(ranks), np.uint8)
+    first = np.zeros(len(start), np.int64)
+    for r in range(len(start) - 1):
+        first[r + 1] = first[r]
+        for k in range(start[r], start[r + 1]):
+            first[r + 1] += first_rank[place[k] + 1] - first_rank[place[k]]
+    rank, level_out = np.empty(first[-1], np.int32), np.empty(first[-1], np.uint8)
+    for r in range(len(start) - 1):
+        for k in range(start[r], start[r + 1]):
+            for m in range(first_rank[place[k]], first_rank[place[k] + 1]):
+                marks[ranks[m] // WORD] |= uint64(1) << uint64(ranks[m] % WORD)
+                level_of[ranks[m]] = level[k]
+        _list_marked(marks, level_of, rank, level_out, first[r])
+    return first, rank, level_out

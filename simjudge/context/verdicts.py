@@ -23,9 +23,10 @@ FEWEST_UNITS = 5
 
 FEW_UNITS = "few units"
 FEW_RELABELLINGS = "few relabellings"
+SHORT_RECORDING = "short recording"
 FEW_PERMUTATIONS = "few permutations"
 NEVER_PREDICTED = "never predicted"
-REASONS = ("", FEW_UNITS, FEW_RELABELLINGS, FEW_PERMUTATIONS, NEVER_PREDICTED)
+REASONS = ("", FEW_UNITS, SHORT_RECORDING, FEW_RELABELLINGS, FEW_PERMUTATIONS, NEVER_PREDICTED)
 """Why there is too little to tell; empty with every other verdict."""
 
 

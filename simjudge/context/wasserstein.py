@@ -7,12 +7,9 @@ is sum_k |a_k nB - b_k nA| (v_(k+1) - v_k) / (nA nB): the counts stay integers, 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
-from simjudge.core.frames import FloatArray
-
-NEIGHBOURS_TO_SPLIT = 1 << 19
-"""Neighbours from which all cores compare; see `simjudge.context.similarity_join.PAIRS_TO_SPLIT`."""
+from simjudge.core.arrays import FloatArray
 
 
 def wasserstein_distance(a: FloatArray, b: FloatArray) -> float:
@@ -68,7 +65,7 @@ def _compare_row(r, start, rank, level, performance, from_a, theta_count, min_ba
             w1[r, t] = difference[r, t] = np.nan
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True)
 def compare_rows(start, rank, level, performance, from_a, theta_count, min_batch, w1, difference, batch):  # type: ignore[no-untyped-def]
     """W1, difference of means and batch sizes of every row at every theta.
 
@@ -80,12 +77,8 @@ def compare_rows(start, rank, level, performance, from_a, theta_count, min_batch
         w1, difference: (R, T) out, NaN where a row is not compared; difference is mean A - mean B.
         batch: (R, T, 2) out.
     """
-    if len(rank) * theta_count < NEIGHBOURS_TO_SPLIT:
-        for r in range(len(start) - 1):
-            _compare_row(r, start, rank, level, performance, from_a, theta_count, min_batch, w1, difference, batch)
-    else:
-        for r in prange(len(start) - 1):
-            _compare_row(r, start, rank, level, performance, from_a, theta_count, min_batch, w1, difference, batch)
+    for r in range(len(start) - 1):
+        _compare_row(r, start, rank, level, performance, from_a, theta_count, min_batch, w1, difference, batch)
 
 
 @njit(cache=True, nogil=True)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.stats import wasserstein_distance
 
 from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
+from simjudge.context.distinct import Members
 from simjudge.context.resample_draws import draw_resamples
 from simjudge.context.resampling import PooledSamples, ResampledW1
 from simjudge.context.sample_size import SampleSize
@@ -73,12 +74,13 @@ class GapModel:
         order = np.argsort(value, kind="stable")
         frame, kind, value = frame[order], kind[order], value[order]
         members = [np.flatnonzero(kind == k).astype(np.int32) for k in range(self.kinds)]
-        start = np.concatenate([[0], np.cumsum([len(members[k]) for k in kind])]).astype(np.int64)
-        rank = np.concatenate([members[k] for k in kind])
-        block = Neighbours(np.arange(len(kind)), start, rank, np.ones(len(rank), np.uint8))
+        start = np.concatenate([[0], np.cumsum([len(found) for found in members])]).astype(np.int64)
+        rank, rows = np.concatenate(members), np.arange(self.kinds)
+        block = Neighbours(rows, start, rank, np.ones(len(rank), np.uint8))
+        own = Members(start, np.concatenate([np.sort(frame[found]) for found in members]))
         resamples = draw_resamples(self.frames, self.frames, tries, tries, int(random.integers(1 << 30)))
         found = ResampledW1.zeros(resamples)
-        found.add_block(block, frame, PooledSamples(frame, value, self.frames), resamples, 1)
+        found.add_block(block, own, PooledSamples(frame, value, self.frames), resamples, 1)
         held = (np.unique(a[0]), np.unique(b[0]))
         size = SampleSize.of_units(held)
         mean_w1 = None if found.label_count[0] == 0 else float(found.label_means()[0])

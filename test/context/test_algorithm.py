@@ -14,7 +14,8 @@ from simjudge.context.algorithm import compare_class
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts
 from simjudge.context.reductions import reduce_comparisons
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
 
 PLAIN = Method(patch=(20, 20))
 
@@ -117,7 +118,7 @@ def test_nothing_compared_is_undefined_not_zero():
     numbers = reduce_comparisons([result])
     assert numbers["compared"] == 0
     assert numbers["overlap_a"] == 0.0
-    undefined = ("mean_w1", "median_w1", "max_w1", "weighted_w1", "mean_abs_mean_diff")
+    undefined = ("mean_w1", "median_w1", "max_w1", "weighted_w1", "relative_w1", "mean_abs_mean_diff")
     assert all(numbers[name] is None for name in undefined)
 
 
@@ -138,6 +139,7 @@ def test_together_only_the_classes_of_both_sets_enter_the_mean_performance():
     numbers = reduce_comparisons([both, only_a, only_b])
     assert (numbers["n_a"], numbers["n_b"]) == (2 * len(performance), 2 * len(performance))
     assert numbers["mean_performance_a"] == performance.mean()
+    assert numbers["relative_w1"] == numbers["mean_w1"] / performance.mean()
     assert numbers["mean_performance_b"] == pytest.approx(performance.mean() / 2)
     alone = reduce_comparisons([only_a])
     assert alone["mean_performance_a"] == pytest.approx(performance.mean() / 2)
@@ -153,7 +155,8 @@ def test_several_blocks_equal_one(monkeypatch):
     method = replace(PLAIN, theta=0.5)
     samples = samples_of(frames, random.random(300), method)
     (one,), _ = compare_class(samples, samples, method)
-    monkeypatch.setattr("simjudge.context.similarity_join.LEVEL_BYTES", 1)
+    monkeypatch.setattr("simjudge.context.similarity_join.BLOCK_ITEMS", 1)
+    monkeypatch.setattr("simjudge.context.join_parts.FEWEST_ROWS", 10)
     told = []
     (many,), _ = compare_class(samples, samples, method, advance=lambda done, total: told.append((done, total)))
     np.testing.assert_array_equal(one.w1, many.w1)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from simjudge.context.block_length import LEAST_UNITS, estimate_block_length
+from simjudge.context.block_length import LEAST_UNITS, estimate_block_length, independent_frames
 
 
 def autoregressive(count, coefficient, seed):
@@ -112,6 +112,24 @@ def test_a_set_that_is_too_short_says_so():
     assert slow.limited
     assert slow.frames == 60 // LEAST_UNITS
     assert not estimate(autoregressive(1000, 0.5, 0)).limited
+
+
+@pytest.mark.parametrize("count", [60, 90])
+def test_as_many_frames_as_are_named_are_about_enough(count):
+    """Of recordings that are too short, one of the named length is long enough in most cases."""
+    named = [estimate(autoregressive(count, 0.9, seed)).set_frames for seed in range(40)]
+    assert np.mean([each > 0 for each in named]) > 0.6
+    enough = [not estimate(autoregressive(each, 0.9, 100 + seed)).limited
+              for seed, each in enumerate(named) if each]  # fmt: skip
+    assert np.mean(enough) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("correlation", "count", "worth"), [(0.0, 30, 15.0), (0.3, 30, 6.52), (0.0, 1000, 899), (1.0, 1000, 5.03)]
+)
+def test_frames_that_a_short_recording_is_worth(correlation, count, worth):
+    """Against the formula by hand: r = 0 + 1/30 + 1.645 / sqrt(30) * 0.9994 = 0.333; 30 * 0.667 / 1.333 = 15.0."""
+    assert independent_frames(correlation, count) == pytest.approx(worth, rel=0.01)
 
 
 def test_slots_may_lie_far_apart():

@@ -21,6 +21,7 @@ from simjudge.context.verdicts import (
     LARGE_GAP,
     NEVER_PREDICTED,
     PREDICTS,
+    SHORT_RECORDING,
     SMALL_GAP,
     TOO_FEW,
     verdict_by_margin,
@@ -79,6 +80,7 @@ def test_classes_among_several_are_judged_with_holm(larger, together, adjusted):
     [
         (SampleSize(4, 40, 1e-9), FEW_UNITS),
         (SampleSize(40, 40, 1e-9, predicted=False), NEVER_PREDICTED),
+        (SampleSize(40, 40, 1e-9, short=True), SHORT_RECORDING),
         (SampleSize(5, 5, 0.06), FEW_RELABELLINGS),
     ],
 )

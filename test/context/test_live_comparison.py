@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_method import METHODS, frame_sets, samples_of
 
-from simjudge.context.algorithm import Samples, compare_class
+from simjudge.context.algorithm import compare_class
 from simjudge.context.live_comparison import LiveClassComparison
 from simjudge.context.method import Method
+from simjudge.context.pool import Samples
 from simjudge.context.reductions import reduce_comparisons
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
 
 
 def _same(live, batch):

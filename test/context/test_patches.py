@@ -12,8 +12,9 @@ from naive_method import METHODS, frame_sets, naive_patch
 from simjudge.context.method import Method
 from simjudge.context.patches import label_contexts, object_contexts
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Objects
 
 
 @settings(max_examples=100, deadline=None)

@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 from naive_method import METHODS, frame_sets, samples_of
 from scipy.stats import kstest
 
-from simjudge.context.algorithm import Samples, compare_class
+from simjudge.context.algorithm import compare_class
 from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
 from simjudge.context.method import Method
+from simjudge.context.pool import Samples
 from simjudge.context.resample_draws import draw_resamples
 from simjudge.context.resampling import ResampledW1, Resamples
 from simjudge.context.sample_size import SampleSize
 from simjudge.context.verdicts import GAPS, LARGE_GAP, NO_OVERLAP, NOT_TESTED
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
 
 
 def _mean_w1(frames: FrameSet, performance, frames_of_a, frames_of_b, method) -> tuple[float, int]:

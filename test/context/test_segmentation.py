@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from simjudge.context.algorithm import compare_class
+from simjudge.context.context_tree import ContextTree
 from simjudge.context.method import Method
 from simjudge.context.segmentation import grid_samples
-from simjudge.context.similarity_join import join_blocks
+from simjudge.context.similarity_join import join_tables
 from simjudge.core.errors import SimjudgeError, UsageError
 
 
@@ -28,9 +29,8 @@ def test_similarity_is_that_of_one_hot_masks():
     hot = [np.stack([p == k for k in range(3)]) for p in patches]
     expected = [[(a & b).sum() >= 0.5 * (a | b).sum() for b in hot] for a in hot]
     found = np.zeros((len(hot), len(hot)), bool)
-    for block in join_blocks(samples.contexts, np.arange(len(hot)), np.arange(len(hot)), [0.5]):
-        for i, row in enumerate(block.row):
-            found[row, block.rank[block.start[i] : block.start[i + 1]]] = True
+    joined = join_tables(samples.contexts, ContextTree.by_likeness(samples.contexts), 0.5)
+    found[np.repeat(joined.row, np.diff(joined.start)), joined.rank] = True
     np.testing.assert_array_equal(found, expected)
 
 

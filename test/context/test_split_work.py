@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from naive_method import samples_of
 
-from simjudge.context.algorithm import Samples, compare_class
+from simjudge.context import join_parts
+from simjudge.context.algorithm import compare_class
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts, object_contexts
+from simjudge.context.pool import Samples
 from simjudge.context.raster import PATCHES_TO_SPLIT
-from simjudge.context.resampling import STEPS_TO_SPLIT, Resamples
-from simjudge.context.similarity_join import PAIRS_TO_SPLIT, area_order, join_tables
-from simjudge.context.wasserstein import NEIGHBOURS_TO_SPLIT, compare_rows
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.context.resampling import Resamples
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
 
 METHOD = Method(patch=(24, 24), theta=0.4)
 FIELDS = ("start", "plane_class", "words", "blocks", "plane_area", "area")
@@ -28,67 +30,54 @@ def many(count, seed=0):
 
 
 @pytest.fixture(scope="module")
-def joined():
-    """1,600 contexts, and the neighbours of each."""
+def made():
+    """1,600 samples in frames of four, and their contexts."""
     frames, performance = many(1600)
-    contexts = object_contexts(frames, METHOD, np.arange(1600))
-    return frames, performance, contexts, join_tables(contexts, contexts, area_order(contexts), METHOD.theta)
+    return frames, performance, object_contexts(frames, METHOD, np.arange(1600))
 
 
-def test_contexts(joined):
-    frames, _, contexts, _ = joined
+def test_contexts(made):
+    frames, _, contexts = made
     assert len(contexts) >= PATCHES_TO_SPLIT > 400
     parts = [object_contexts(frames, METHOD, np.arange(first, first + 400)) for first in range(0, 1600, 400)]
     for field in FIELDS:
         np.testing.assert_array_equal(getattr(Contexts.concatenate(parts), field), getattr(contexts, field), field)
 
 
-def test_neighbours(joined):
-    _, _, contexts, found = joined
-    assert len(contexts) ** 2 >= PAIRS_TO_SPLIT > 100 * len(contexts)
-    order = area_order(contexts)
-    for first in range(0, 1600, 100):
-        part = join_tables(contexts.take(np.arange(first, first + 100)), contexts, order, METHOD.theta)
-        mine = slice(found.start[first], found.start[first + 100])
-        np.testing.assert_array_equal(part.start, found.start[first : first + 101] - found.start[first])
-        np.testing.assert_array_equal(part.rank, found.rank[mine])
-        np.testing.assert_array_equal(part.level, found.level[mine])
-
-
-def test_w1():
-    random = np.random.default_rng(0)
-    rank = np.sort(random.integers(0, 1600, (1600, 400)), axis=1).astype(np.int32).ravel()
-    start, level = np.arange(1601) * 400, random.integers(1, 3, len(rank)).astype(np.uint8)
-    samples = np.sort(random.random(1600)), random.random(1600) < 0.5
-    assert len(rank) * 2 >= NEIGHBOURS_TO_SPLIT > len(rank) // 4
-
-    def compared(first, last):
-        mine = slice(start[first], start[last])
-        out = np.empty((last - first, 2)), np.empty((last - first, 2)), np.empty((last - first, 2, 2), np.int64)
-        compare_rows(start[first : last + 1] - start[first], rank[mine], level[mine], *samples, 2, 1, *out)
-        return out
-
-    whole, parts = compared(0, 1600), [compared(first, first + 200) for first in range(0, 1600, 200)]
-    assert np.isfinite(whole[0]).all()
-    for number in range(3):
-        np.testing.assert_array_equal(np.concatenate([part[number] for part in parts]), whole[number])
-
-
-def test_resampled_w1():
-    frames, performance = many(240)
-    every = samples_of(frames, performance, METHOD)
-    first = 120
+@pytest.mark.parametrize("thetas", [[0.4], [0.3, 0.4, 0.6]])
+def test_one_core_and_several(made, monkeypatch, thetas):
+    frames, performance, contexts = made
+    frame = frames.objects.frame
     a, b = (
-        Samples(every.contexts.take(rows), performance[rows], frames.objects.frame[rows] - base, 30)
-        for rows, base in ((np.arange(first), 0), (np.arange(first, 240), 30))
+        Samples(contexts.take(rows), performance[rows], frame[rows] - base, 200)
+        for rows, base in ((np.arange(800), 0), (np.arange(800, 1600), 200))
     )
     random = np.random.default_rng(1)
-    labels = random.integers(0, 2, (60, 3000)).astype(np.uint8)
-    weights = random.integers(0, 3, (60, 3000)).astype(np.uint8)
-    _, (many_columns,) = compare_class(a, b, METHOD, resamples=Resamples(labels, weights))
-    _, (few,) = compare_class(a, b, METHOD, resamples=Resamples(labels[:, :20].copy(), weights[:, :20].copy()))
-    neighbours = join_tables(every.contexts, every.contexts, area_order(every.contexts), METHOD.theta).start[-1]
-    assert neighbours * 3000 >= STEPS_TO_SPLIT > neighbours * 20
-    for whole, part in zip(many_columns.arrays(), few.arrays(), strict=True):
-        np.testing.assert_array_equal(whole[:20], part)
-        assert part.sum() > 0
+    resamples = Resamples(
+        random.integers(0, 2, (400, 50)).astype(np.uint8), random.integers(0, 3, (400, 50)).astype(np.uint8)
+    )
+    outcomes = []
+    for threads, work in ((1, join_parts.WORK_TO_SPLIT), (3, 0)):
+        monkeypatch.setattr("simjudge.context.join_parts.config.NUMBA_NUM_THREADS", threads)
+        monkeypatch.setattr("simjudge.context.join_parts.WORK_TO_SPLIT", work)
+        outcomes.append(compare_class(a, b, METHOD, thetas, resamples))
+    for one, other in zip(*(result[0] for result in outcomes), strict=True):
+        for field in vars(one):
+            np.testing.assert_array_equal(getattr(one, field), getattr(other, field), field)
+        assert one.compared.any()
+    for one, other in zip(*(result[1] for result in outcomes), strict=True):
+        for left, right in zip(one.arrays(), other.arrays(), strict=True):
+            np.testing.assert_array_equal(left, right)
+            assert left.sum() > 0
+
+
+def test_the_size_of_parts_changes_no_number_of_a_context(made, monkeypatch):
+    frames, performance, contexts = made
+    samples = Samples(contexts, performance, frames.objects.frame, 400)
+    (one,), _ = compare_class(samples, samples, METHOD)
+    monkeypatch.setattr("simjudge.context.join_parts.FEWEST_ROWS", 7)
+    monkeypatch.setattr("simjudge.context.join_parts.MOST_ROWS", 7)
+    monkeypatch.setattr("simjudge.context.similarity_join.BLOCK_ITEMS", 1)
+    (other,), _ = compare_class(samples, samples, replace(METHOD))
+    for field in vars(one):
+        np.testing.assert_array_equal(getattr(one, field), getattr(other, field), field)

@@ -8,11 +8,12 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
-from simjudge.context.algorithm import Samples
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.context.pool import Samples
+from simjudge.core.frames import FrameSet
 from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Objects
 
 
 def naive_patch(frames: FrameSet, anchor: int, method: Method) -> dict[int, np.ndarray]:

@@ -1,0 +1,93 @@
+"""The compiled loops of `simjudge.context.resampling`: W1 of every row under every relabelling and reweighting."""
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def add_row(into, row):
+    """Add a row elementwise, for a row of small integers."""
+    for p in range(into.shape[0]):
+        into[p] += row[p]
+
+
+@njit(cache=True, nogil=True)
+def integrate(area, a, n_a, b, n_b, step):
+    """Add |a[p] n_b[p] - b[p] n_a[p]| step. It is the same where b and n_b count both sets and not B alone."""
+    for p in range(area.shape[0]):
+        area[p] += abs(a[p] * n_b[p] - b[p] * n_a[p]) * step
+
+
+@njit(cache=True, nogil=True)
+def add_relabelled(start, rank, own_start, own_frame, frame, performance, labels, min_batch, sums, counts):
+    """Add W1 of every row under every relabelling, once for each of its own samples that then counts for A."""
+    tries = labels.shape[1]
+    a, n_a, area = np.empty(tries), np.empty(tries), np.empty(tries)
+    seen, whole, own = np.empty(tries), np.empty(tries), np.empty(tries)
+    for r in range(len(start) - 1):
+        first, last = start[r], start[r + 1]
+        if last - first < 2:
+            continue
+        a[:] = 0
+        n_a[:] = 0
+        area[:] = 0
+        own[:] = 0
+        whole[:] = last - first
+        for m in range(own_start[r], own_start[r + 1]):
+            add_row(own, labels[own_frame[m]])
+        for k in range(first, last):
+            add_row(n_a, labels[frame[rank[k]]])
+        for k in range(first, last - 1):
+            add_row(a, labels[frame[rank[k]]])
+            step = performance[rank[k + 1]] - performance[rank[k]]
+            if step > 0:
+                seen[:] = k + 1 - first
+                integrate(area, a, n_a, seen, whole, step)
+        _add_compared(own, area, n_a, whole, min_batch, sums, counts)
+
+
+@njit(cache=True, nogil=True)
+def add_reweighted(start, rank, own_start, own_frame, frame, performance, count_a, weights, min_batch, sums, counts):
+    """Add W1 of every row under every reweighting, as often as its own samples of A were drawn."""
+    draws = weights.shape[1]
+    a, n_a, area = np.empty(draws), np.empty(draws), np.empty(draws)
+    seen, whole, own = np.empty(draws), np.empty(draws), np.empty(draws)
+    for r in range(len(start) - 1):
+        first, last = start[r], start[r + 1]
+        if last - first < 2 or own_start[r] == own_start[r + 1] or own_frame[own_start[r]] >= count_a:
+            continue
+        a[:] = 0
+        n_a[:] = 0
+        area[:] = 0
+        seen[:] = 0
+        whole[:] = 0
+        own[:] = 0
+        for m in range(own_start[r], own_start[r + 1]):
+            if own_frame[m] < count_a:
+                add_row(own, weights[own_frame[m]])
+        for k in range(first, last):
+            f = frame[rank[k]]
+            add_row(whole, weights[f])
+            if f < count_a:
+                add_row(n_a, weights[f])
+        for k in range(first, last - 1):
+            f = frame[rank[k]]
+            add_row(seen, weights[f])
+            if f < count_a:
+                add_row(a, weights[f])
+            step = performance[rank[k + 1]] - performance[rank[k]]
+            if step > 0:
+                integrate(area, a, n_a, seen, whole, step)
+        _add_compared(own, area, n_a, whole, min_batch, sums, counts)
+
+
+@njit(cache=True, nogil=True)
+def _add_compared(own, area, n_a, whole, min_batch, sums, counts):
+    for p in range(len(own)):
+        n_b = whole[p] - n_a[p]
+        if own[p] > 0 and n_a[p] >= min_batch and n_b >= min_batch:
+            sums[p] += own[p] * (area[p] / (n_a[p] * n_b))
+            counts[p] += own[p]

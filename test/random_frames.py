@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
 
 
 def made(seed, frames=6, far=False, per_frame=4, stamps=None):

@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray, IntArray
 from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_STAMP, BoolArray, FrameSet, IntArray, Predictions, order_by_frame
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Predictions, order_by_frame
+from simjudge.core.stamps import NO_STAMP
 from simjudge.data.format_support.raw_rows import count_losses
 
 

@@ -10,12 +10,14 @@ from simjudge.core.frames import FrameSet
 from simjudge.data.attach import attach_labels
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.formats import all_formats
+from simjudge.data.image_crop import CropWindow, crop_images
 from simjudge.data.image_orientation import flip_vertically
 from simjudge.data.sets import Topics, find_format, read_clouds, read_set, write_clouds
+from simjudge.data.small_labels import leave_out_small
 from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
 
 
-def convert(
+def convert(  # noqa: PLR0913 - one argument an option
     source: FrameSet | CloudSet | str | Path,
     out: str | Path,
     *,
@@ -24,6 +26,8 @@ def convert(
     label_tolerance: float = 0.0,
     topics: Topics | None = None,
     upside_down: bool = False,
+    crop: str | None = None,
+    min_size: float = 0.0,
     allow_outside: bool = False,
 ) -> FrameSet | CloudSet:
     """Convert a data set or a recording into another format; nothing is lost on the way.
@@ -39,19 +43,23 @@ def convert(
         label_tolerance: how far the stamps of an image and of its labels may lie apart, in seconds.
         topics: in a recording, the topics to read where several would do.
         upside_down: turn images and boxes by 180 degrees, as recordings of Chrono::ROS need it.
+        crop: a rectangle WIDTHxHEIGHT+X+Y in pixels that is cut out of every image, with its labels.
+        min_size: labels whose box is narrower or lower are left out, pixels.
         allow_outside: take pictures that lie outside of the folder of their data set.
 
     Returns:
         The set that was written. Its `losses` count what was left out while reading and writing.
 
     Raises:
-        UsageError: `out` is an input, or does not say a format.
+        UsageError: `out` is an input, or does not say a format, or an image is smaller than `crop`.
         SimjudgeError: an input cannot be read, no label matches, or `out` cannot be written.
     """
     refuse_input_as_output(out, source)
     if isinstance(source, CloudSet) or _takes_clouds(source, Path(out), to, topics):
-        if labels is not None or upside_down:
-            raise UsageError("--labels and --upside-down are for images; convert the clouds without them")
+        if labels is not None or upside_down or crop is not None or min_size:
+            raise UsageError(
+                "--labels, --upside-down, --crop and --min-size are for images; convert the clouds without them"
+            )
         return _convert_clouds(source, out, to, topics)
     tolerance_ns = round(label_tolerance * 1e9)
     frames = source if isinstance(source, FrameSet) else read_set(
@@ -61,6 +69,10 @@ def convert(
         frames = flip_vertically(frames)
     if labels is not None:
         frames = attach_labels(as_frames(labels, allow_outside=allow_outside), frames, tolerance_ns)
+    if crop is not None:
+        frames = crop_images(frames, CropWindow.parse(crop))
+    if min_size:
+        frames = leave_out_small(frames, min_size)
     return write_where_asked(frames, out, to)
 
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import NO_STAMP, FrameSet, IntArray
+from simjudge.core.frames import FrameSet
+from simjudge.core.stamps import NO_STAMP
 from simjudge.data.photographs import source_photograph
 
 STAMPS = "stamps"

@@ -7,9 +7,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray, FrameSet, IntArray, Objects, Predictions
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, Images, RgbImage
 from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Objects, Predictions
 
 Table = TypeVar("Table", Objects, Predictions)
 

@@ -7,8 +7,10 @@ import heapq
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses
-from simjudge.core.frames import NO_STAMP, FrameSet, IntArray
+from simjudge.core.frames import FrameSet
+from simjudge.core.stamps import NO_STAMP
 
 
 def pair_stamps(a: npt.ArrayLike, b: npt.ArrayLike, tolerance_ns: int = 0) -> tuple[IntArray, IntArray]:

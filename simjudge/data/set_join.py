@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.frames import AnyTable, FrameSet, IntArray, Predictions, concatenate_tables
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
+from simjudge.core.object_tables import AnyTable, Predictions, concatenate_tables
 from simjudge.data.attach import class_map
 from simjudge.data.sources import as_frames, write_where_asked
 

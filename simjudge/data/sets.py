@@ -12,8 +12,9 @@ from simjudge.core.class_names import equal_names
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output
-from simjudge.core.frames import FrameSet, Predictions
+from simjudge.core.frames import FrameSet
 from simjudge.core.input_files import check_file
+from simjudge.core.object_tables import Predictions
 from simjudge.core.text import list_some, one_line
 from simjudge.data.attach import attach_predictions
 from simjudge.data.clouds.cloud_set import CloudSet
@@ -112,6 +113,8 @@ def read_with_format(
         if source.json is not None:
             what = "JSON, but neither COCO annotations nor a list of frames"
         inside = data_sets_in(source.path) if source.is_folder else []
+        for bag in sorted(source.path.glob("*.bag")) if source.is_folder else []:
+            check_file(bag)
         remedy = f"it holds {list_some(inside)}: give one of them" if inside else f"give {describe_readable()}"
         raise SimjudgeError(f"{source.path}: {what}; {remedy}")
     if form.read is None and form.read_clouds is not None:
@@ -318,4 +321,9 @@ def _with_distinct_names(frames: FrameSet, path: Path) -> FrameSet:
 
 def _write(form: Format, frames: FrameSet, path: Path) -> Losses:
     assert form.write is not None  # noqa: S101 - only formats that can be written are asked for
-    return form.write(frames, path)
+    losses = form.write(frames, path)
+    for pictures in (frames.semantic, frames.predicted_semantic):
+        if pictures is not None and not form.label_pictures:
+            kept = ", ".join(each.name for each in all_formats() if each.label_pictures)
+            losses.add(f"label pictures, which {form.title} does not hold ({kept} does)", str(path), len(pictures))
+    return losses

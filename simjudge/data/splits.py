@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_folder
-from simjudge.core.frames import FrameSet, IntArray
+from simjudge.core.frames import FrameSet
 from simjudge.data.formats import file_suffixes, folder_formats
 from simjudge.data.frame_sequences import ALONE, FrameSequence, find_sequence
 from simjudge.data.photographs import source_photograph

@@ -10,8 +10,9 @@ from mcap.writer import Writer
 
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.conversion import convert
 from simjudge.data.rosbag2 import write_recording
 from simjudge.data.rosbag2.recording import Recording

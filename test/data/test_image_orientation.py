@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.image_orientation import flip_vertically
 
 

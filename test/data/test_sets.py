@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.text import load_json
 from simjudge.data.attach import attach_labels
 from simjudge.data.sets import read_predictions, read_set, sniff_format, write_set
@@ -142,7 +143,7 @@ def test_a_full_disk_leaves_nothing(frames, tmp_path, name, monkeypatch):
 )
 def test_files_that_are_no_data_set(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(SimjudgeError, match=r"; give a KITTI folder .*, a CPD folder, a CVAT folder or .xml"):
+    with pytest.raises(SimjudgeError, match=r"; give a KITTI folder .*, a CPD folder, .*a CVAT folder or .xml"):
         read_set(tmp_path / name)
 
 

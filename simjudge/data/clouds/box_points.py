@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from simjudge.core.frames import IntArray
+from simjudge.core.arrays import IntArray
 from simjudge.data.clouds.cloud_set import CloudBoxes, Table
 
 

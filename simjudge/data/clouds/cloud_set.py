@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
-from simjudge.core.frames import NO_STAMP, BoolArray, FloatArray, FrameSet, IntArray
+from simjudge.core.frames import FrameSet
+from simjudge.core.stamps import NO_STAMP
 
 if TYPE_CHECKING:
     from simjudge.geometry.poses import Pose  # loads SciPy, which reading images does not need

@@ -8,7 +8,7 @@ import numpy as np
 
 from simjudge.core.display import SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_STAMP
+from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.cloud_set import Table
 from simjudge.data.clouds.lidar_points import LATE_POINTS, late_points, lidar_points
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
-from simjudge.core.frames import IntArray
 from simjudge.core.images import FileImages, ImageError
 from simjudge.core.input_files import is_file
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, image_sizes

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FrameSet, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Predictions
 from simjudge.core.text import load_json
 from simjudge.data.clouds.cloud_set import CloudSet
 
@@ -65,11 +66,17 @@ class Source:
 
     @property
     def folder(self) -> Path:
-        """The folder of the data set: the path, the folder of a file, and of a file in `annotations/` the one above."""
+        """The folder of the data set: the path, or the folder of a file.
+
+        Of a file in `annotations/` or `labels/`, or up to two folders below, it is the folder that holds these, and
+        the pictures beside them.
+        """
         if self.is_folder:
             return self.path
         folder = self.path.absolute().parent
-        return folder.parent if folder.name == "annotations" else folder
+        above = (folder, *list(folder.parents)[:2])
+        labels = next((each for each in above if each.name in ("annotations", "labels")), None)
+        return folder if labels is None else labels.parent
 
     @cached_property
     def first_byte(self) -> bytes:
@@ -132,6 +139,7 @@ class Format:
             format is only read.
         suffixes: endings of file names that mean this format when writing; empty for a format that is a folder.
         has_topics: whether topics can be chosen, as in a recording.
+        label_pictures: whether `write` writes label pictures too.
         read_clouds: reads point clouds, and what belongs to them; None for formats without clouds.
         write_clouds: writes clouds to a path that does not exist, and returns what could not be written.
     """
@@ -146,5 +154,6 @@ class Format:
     write: Callable[[FrameSet, Path], Losses] | None = None
     suffixes: tuple[str, ...] = ()
     has_topics: bool = False
+    label_pictures: bool = False
     read_clouds: Callable[[Source, Topics], CloudSet] | None = None
     write_clouds: Callable[[CloudSet, Path], Losses] | None = None

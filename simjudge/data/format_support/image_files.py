@@ -10,8 +10,9 @@ from urllib.parse import quote
 
 import numpy as np
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses
-from simjudge.core.frames import FrameSet, IntArray
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import IMAGE_SUFFIXES, FileImages, ImageError, Images, ImageSubset, encode_png, image_size
 
 THREADS = 4

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses
-from simjudge.core.frames import NO_INSTANCE, FrameSet, IntArray, Objects, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions
 from simjudge.core.text import one_line
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList, mask_from_rle, mask_to_rle
 from simjudge.data.format_support.raw_rows import OPTIONAL_COLUMNS, RawRows, parse_numbers

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
-from simjudge.core.frames import BoolArray, FloatArray, IntArray, Objects, Predictions
 from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.text import one_line, parse_number
 
 FARTHEST_PX = 1e9

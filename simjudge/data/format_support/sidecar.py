@@ -19,18 +19,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import (
-    NO_STAMP,
-    FloatArray,
-    FrameSet,
-    Objects,
-    Predictions,
-    concatenate_tables,
-    row_offsets,
-)
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
+from simjudge.core.object_tables import Objects, Predictions, concatenate_tables, row_offsets
+from simjudge.core.stamps import NO_STAMP
 from simjudge.core.text import load_json
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX
 from simjudge.data.format_support.json_rows import rows_from_json

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.frames import FrameSet, IntArray, Objects, Predictions, row_offsets
+from simjudge.core.arrays import IntArray
+from simjudge.core.frames import FrameSet
 from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Objects, Predictions, row_offsets
 from simjudge.data.format_support.json_rows import rows_to_json
 from simjudge.data.format_support.sidecar import FILE, exact_columns, fingerprints
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_INSTANCE
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.masks import Masks
+from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.data.format_support.raw_rows import OPTIONAL_COLUMNS
 from simjudge.data.rosbag2.storage import format_seconds
 

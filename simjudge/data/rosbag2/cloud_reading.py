@@ -11,8 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_INSTANCE, NO_STAMP, BoolArray, FrameSet, stamp_to_name
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import NO_INSTANCE
+from simjudge.core.stamps import NO_STAMP, stamp_to_name
 from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudPredictions, CloudSet, Viewpoint
 from simjudge.data.format_support.format import Topics
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_STAMP, IntArray
+from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.box_points import points_in_boxes
 from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, CameraCalibration, Cloud, CloudSet
 from simjudge.data.rosbag2.cloud_messages import CLOUD_TYPE, cloud_message

@@ -40,12 +40,12 @@ class _WholePages(apsw.VFS):
         """Open a file of which only whole pages are shown."""
         page = self.page
 
-        class Whole(apsw.VFSFile):
+        class WholePages(apsw.VFSFile):
             def xFileSize(self) -> int:  # noqa: N802
                 """The size without the page that is cut off."""
                 return super().xFileSize() // page * page
 
-        return Whole("", name, flags)
+        return WholePages("", name, flags)
 
 
 class Db3File:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray
 from simjudge.core.errors import Losses
-from simjudge.core.frames import BoolArray
 from simjudge.data.clouds.cloud_set import CloudPredictions
 from simjudge.data.rosbag2.interfaces import DETECTED_BOXES_3D
 from simjudge.data.rosbag2.recorded_poses import pose_numbers

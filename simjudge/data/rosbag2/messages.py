@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 from rosbags.typesys.store import Typestore
 
-from simjudge.core.frames import NO_STAMP, FrameSet, IntArray, row_offsets
+from simjudge.core.arrays import IntArray
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError
 from simjudge.core.masks import Masks
+from simjudge.core.object_tables import row_offsets
+from simjudge.core.stamps import NO_STAMP
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, DETECTIONS, FRAME_INFO, IMAGE, LABELS
 from simjudge.data.rosbag2.pixels import format_name
 

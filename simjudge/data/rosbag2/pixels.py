@@ -44,6 +44,22 @@ _ENCODINGS: dict[str, tuple[int, int, int | None]] = {
     "yuyv": (2, 1, cv2.COLOR_YUV2RGB_YUY2),
 }
 
+# Encodings of label pictures: type of a channel, and names of the channels.
+_RGB, _BGR, _VALUE = ("red", "green", "blue"), ("blue", "green", "red"), ("value",)
+_LABEL_ENCODINGS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "rgb8": ("u1", _RGB),
+    "bgr8": ("u1", _BGR),
+    "8UC3": ("u1", _BGR),
+    "rgba8": ("u1", (*_RGB, "alpha")),
+    "bgra8": ("u1", (*_BGR, "alpha")),
+    "8UC4": ("u1", (*_BGR, "alpha")),
+    "mono8": ("u1", _VALUE),
+    "8UC1": ("u1", _VALUE),
+    "mono16": ("u2", _VALUE),
+    "16UC1": ("u2", _VALUE),
+    "32SC1": ("i4", _VALUE),
+}
+
 _SIGNATURES = ((b"\xff\xd8\xff", ".jpg"), (b"\x89PNG", ".png"), (b"BM", ".bmp"), (b"II*\0", ".tif"), (b"MM\0*", ".tif"))
 _FORMATS = {".jpg": "jpeg", ".jpeg": "jpeg", ".tif": "tiff"}
 
@@ -88,6 +104,45 @@ def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:
     view = np.lib.stride_tricks.as_strided(buffer, shape, strides, writeable=False)
     sent = base.newbyteorder(">" if message.is_bigendian else "<")
     return np.ascontiguousarray(view).view(sent).reshape(height, width, channels).astype(base, copy=False)
+
+
+def label_channels(message: Any, where: str) -> dict[str, npt.NDArray[np.int64]]:
+    """Read the values of a label picture, a sensor_msgs/Image or CompressedImage, none of them changed.
+
+    Args:
+        message: the message.
+        where: names it in messages to people.
+
+    Returns:
+        int64 (H, W) by channel: red, green, blue and alpha of a picture in colours, value of one with one channel.
+
+    Raises:
+        ImageError: the encoding holds no labels, the message holds too few bytes, or it is a JPEG, which changes them.
+    """
+    if not hasattr(message, "encoding"):
+        return _encoded_channels(message, where)
+    known = _LABEL_ENCODINGS.get(message.encoding)
+    if known is None:
+        raise ImageError(
+            f"{where}: a label picture is one of {', '.join(_LABEL_ENCODINGS)}, this one is {message.encoding}"
+        )
+    kind, names = known
+    pixels = _packed(message, np.dtype((kind, (len(names),))), where)
+    return {name: pixels[..., index].astype(np.int64) for index, name in enumerate(names)}
+
+
+def _encoded_channels(message: Any, where: str) -> dict[str, npt.NDArray[np.int64]]:
+    data = bytes(message.data)
+    if _suffix(data, message.format) != ".png":
+        raise ImageError(
+            f"{where}: a label picture as {message.format}, which changes its values; record it raw or as PNG"
+        )
+    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    if pixels is None:
+        raise ImageError(f"{where}: the label picture is cut off or damaged")
+    stored = pixels.reshape(*pixels.shape[:2], -1).astype(np.int64)
+    names = ("value",) if stored.shape[2] == 1 else ("blue", "green", "red", "alpha")
+    return {name: stored[..., index] for index, name in enumerate(names[: stored.shape[2]])}
 
 
 def _by_cv_bridge(message: Any, where: str) -> RgbImage:

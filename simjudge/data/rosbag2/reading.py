@@ -14,7 +14,8 @@ import numpy as np
 
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_STAMP, FrameSet, stamp_to_name
+from simjudge.core.frames import FrameSet
+from simjudge.core.stamps import NO_STAMP, stamp_to_name
 from simjudge.core.text import one_line
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_numbers
 from simjudge.data.pairing import pair_stamps
@@ -46,6 +47,7 @@ def read_recording(
     label_topic: str | None = None,
     detection_topic: str | None = None,
     tolerance_ns: int = 0,
+    hidden: frozenset[str] = frozenset(),
 ) -> FrameSet:
     """Read a recording: a rosbag2 folder, with or without metadata.yaml, or a bare .mcap or .db3 file.
 
@@ -57,13 +59,14 @@ def read_recording(
         image_topic, label_topic, detection_topic: topics to read; None finds them by type and name.
         tolerance_ns: how far the stamps of an image and of its labels or detections may lie apart; they are joined
             one to one, nearest first. What finds no image is left out and counted.
+        hidden: topics that are taken for none of these.
 
     Raises:
         SimjudgeError: nothing can be read, no topic or several would do, or the classes contradict each other.
     """
     path = Path(path)
     recording = Recording(path)
-    types = {info.topic: info.type for info in recording.topic_infos()}
+    types = {info.topic: info.type for info in recording.topic_infos() if info.topic not in hidden}
     damage = [line for losses in (recording.losses, *(f.losses for f in recording.files)) for line in losses.lines()]
     if damage and not types:
         raise SimjudgeError(f"{path}: nothing of it can be read: {damage[0]}")

@@ -15,6 +15,7 @@ from typing import Any
 import zstandard
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.input_files import check_file
 from simjudge.core.yaml_file import parse_yaml
 from simjudge.data.rosbag2.db3_file import Db3File
 from simjudge.data.rosbag2.mcap_file import McapFile
@@ -150,6 +151,7 @@ class Recording:
     def _open(self, file: Path, *, alone: bool) -> None:
         kind = Db3File if file.name.removesuffix(".zstd").endswith(".db3") else McapFile
         try:
+            check_file(file)
             plain = self._decompressed(file) if file.suffix == ".zstd" else file
             storage: Storage = kind(plain, file)
         except SimjudgeError as error:

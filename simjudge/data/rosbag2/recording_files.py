@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.input_files import LARGEST_TEXT, is_file, read_bytes
+from simjudge.core.input_files import LARGEST_TEXT, check_file, is_file, read_bytes
 from simjudge.core.text import one_line, parse_integer
 from simjudge.core.yaml_file import read_yaml
 
@@ -73,6 +73,7 @@ def find_recording_files(path: Path) -> RecordingFiles:
         raise SimjudgeError(f"{path}: does not exist")
     if path.is_file():
         if not _is_storage(path):
+            check_file(path)
             raise SimjudgeError(f"{path}: is not a recording (.mcap, .db3 or a rosbag2 folder)")
         return RecordingFiles([path])
     found = _storage_files(path)

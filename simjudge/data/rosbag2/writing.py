@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from rosbags.rosbag2 import WriterError
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import output_path, plain_os_errors
-from simjudge.core.frames import NO_STAMP, FrameSet, IntArray
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError
+from simjudge.core.stamps import NO_STAMP
 from simjudge.data.rosbag2.interfaces import (
     CAMERA_INFO,
     COMPRESSED_IMAGE,

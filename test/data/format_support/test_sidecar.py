@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import read_set, write_set
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
 from simjudge.data.formats.cvat import read_cvat, sniff_cvat, write_cvat
 from simjudge.data.sets import read_set
 

@@ -7,8 +7,9 @@ import pytest
 from set_examples import assert_same_set
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
+from simjudge.core.object_tables import Objects
 from simjudge.data.sets import read_set, write_set
 
 FILES = {

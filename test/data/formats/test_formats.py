@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
 from simjudge.data import formats
 from simjudge.data.conversion import convert
 from simjudge.data.sets import describe_readable, read_predictions, read_set, sniff_format, write_set
@@ -16,7 +17,8 @@ from simjudge.data.sets import describe_readable, read_predictions, read_set, sn
 NEW_FORMAT = """
 from pathlib import Path
 from simjudge.core.errors import Losses
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
 from simjudge.data.format_support.format import Format
 
 def read(source, options):

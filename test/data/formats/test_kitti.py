@@ -1,5 +1,6 @@
 """KITTI folders, made by the readme files of its development kits: read, into a recording, and back."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,10 @@ from scipy.spatial.transform import Rotation
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
+from simjudge.data.format_support.annotated_shapes import CROWD
 from simjudge.data.formats.kitti.dataset import read_kitti, read_kitti_clouds, read_scan
 from simjudge.data.rosbag2.recorded_poses import read_poses
+from simjudge.data.sets import read_set
 
 SHARED = Path(__file__).parents[3] / ".." / "shared" / "data" / "real_lidar" / "kitti_tracking_0000"
 P2 = "721.5377 0 609.5593 44.85728 0 721.5377 172.854 0.2163791 0 0 1 0.002745884"
@@ -250,7 +253,7 @@ def test_rows_that_are_wrong_are_counted(row, kind, tmp_path):
     root = object_folder(tmp_path / "kitti")
     write(root / "label_2" / "000000.txt", f"{WALKER}\n{row}\n")
     losses = read_kitti(root).losses
-    assert losses.counts == {kind: 1}
+    assert losses.counts == {kind: 1, CROWD: 1}
     assert f"{root / 'label_2' / '000000.txt'}: line 2" in losses.lines()[0]
 
 
@@ -264,6 +267,18 @@ def test_scans_that_are_cut_and_labels_that_are_missing_are_counted(tmp_path):
     }  # fmt: skip
     assert "33 bytes are no whole number of points of 16 bytes" in "".join(lost.lines())
     assert read_scan(root / "velodyne" / "000000.bin").table.shape == (40,)
+
+
+def test_pictures_and_labels_without_scans(tmp_path):
+    root = object_folder(tmp_path / "kitti")
+    whole = read_kitti(root)
+    shutil.rmtree(root / "velodyne")
+    frames = read_set(root)
+    assert frames.objects.box.tolist() == whole.objects.box.tolist()
+    assert frames.objects.box[0].tolist() == [587.01, 173.33, 614.12, 200.12]
+    assert frames.losses.counts == whole.losses.counts == {CROWD: 2}
+    with pytest.raises(SimjudgeError, match="holds no scans"):
+        sj.read_clouds(root)
 
 
 def test_several_sequences(tmp_path):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, FileImages
+from simjudge.core.object_tables import Objects
 from simjudge.data.formats.plain_json import read_plain_json, write_plain_json
 from simjudge.data.sets import read_set, sniff_format
 

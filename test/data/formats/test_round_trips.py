@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from set_examples import assert_same_set, frame_sets
 
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.formats import file_suffixes, folder_formats
 from simjudge.data.sets import read_set, write_set
 

@@ -5,7 +5,8 @@ import pytest
 import yaml
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
 from simjudge.data.formats.yolo import (
     is_prediction_folder,
     is_yolo,

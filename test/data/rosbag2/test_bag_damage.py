@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import random
 import shutil
 import sqlite3
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
-import lz4.frame
 import numpy as np
 import pytest
-import yaml
 import zstandard
-from bag_samples import SECOND, contents, image, labels, sample, write_mcap
+from bag_samples import SECOND, contents, image, write_mcap
+from damaged_bags import FRAMES, WHOLE, check
 from mcap.reader import make_reader
 from mcap.writer import CompressionType
 from mcap.writer import Writer as Mcap
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FrameSet
-from simjudge.core.images import encode_png
 from simjudge.data.rosbag2 import (
     describe_recording,
-    mcap_file,
-    mcap_records,
     read_recording,
-    recording,
     write_recording,
 )
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.mcap_records import DamageError, Span, load_span
-
-FRAMES = sample(24, (200, 150))
-WHOLE = contents(FRAMES)
 
 
 def remade(source: Path, target: Path, compression: CompressionType, *, chunked: bool = True, **more: Any) -> None:
@@ -67,24 +55,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     sums = {"enable_data_crcs": True, "enable_crcs": False}
     remade(folder / "own.mcap", folder / "data_crc.mcap", CompressionType.NONE, **sums)
     return {path.stem: path.read_bytes() for path in folder.iterdir()}
-
-
-def check(path: Path) -> FrameSet | None:
-    """Read what can be read, and compare each frame that comes back; None where nothing can be told."""
-    try:
-        back = read_recording(path)
-    except SimjudgeError as error:
-        said = str(error)
-        back = None
-    if back is None:
-        assert "\n" not in said
-        assert path.name in said
-        return None
-    for name, content in contents(back).items():
-        assert content == WHOLE[name], name
-    if len(back) < len(WHOLE):
-        assert back.losses, "frames are gone and nobody says so"
-    return back
 
 
 @pytest.mark.parametrize("kind", ["own", "zstd", "lz4", "plain", "bare", "data_crc"])
@@ -293,85 +263,6 @@ def test_db3_with_messages_in_its_write_ahead_log(tmp_path: Path) -> None:
     assert contents(back) == WHOLE
 
 
-@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
-@pytest.mark.parametrize("cut", [0, 10, 300, None])
-def test_metadata_missing_or_cut(
-    tmp_path: Path, storage: Any, cut: int | None, caplog: pytest.LogCaptureFixture
-) -> None:
-    write_recording(FRAMES, tmp_path / "rec", storage)
-    file = tmp_path / "rec/metadata.yaml"
-    text = file.read_text()
-    file.unlink()
-    if cut is not None:
-        file.write_text(text[:cut])
-    back = check(tmp_path / "rec")
-    assert back is not None
-    assert contents(back) == WHOLE
-    assert not back.losses
-    assert ("there is no metadata.yaml" if cut is None else "metadata.yaml is cut off or damaged") in caplog.text
-
-
-def split(folder: Path, parts: int, names: list[str]) -> None:
-    """A recording in several files, as rosbag2 splits it."""
-    folder.mkdir()
-    bounds = np.linspace(0, len(FRAMES), parts + 1).astype(int)
-    for part in range(parts):
-        chosen = FRAMES.take(np.arange(bounds[part], bounds[part + 1]))
-        write_recording(chosen, folder / f"part_{part}.mcap")
-        (folder / f"part_{part}.mcap").rename(folder / names[part])
-
-
-def test_split_recording(tmp_path: Path) -> None:
-    names = [f"rec_{i}.mcap" for i in range(12)]
-    split(tmp_path / "rec", 12, names)
-    back = check(tmp_path / "rec")
-    assert back is not None
-    assert contents(back) == WHOLE
-    assert [p.name for p in describe_recording(tmp_path / "rec").files] == names
-    assert describe_recording(tmp_path / "rec").message_count == 78
-
-
-def test_split_recording_with_a_file_missing_or_empty(tmp_path: Path) -> None:
-    split(tmp_path / "rec", 3, ["rec_0.mcap", "rec_1.mcap", "rec_2.mcap"])
-    info = {"version": 5, "message_count": 78, "relative_file_paths": ["rec_0.mcap", "rec_1.mcap", "rec_2.mcap"]}
-    (tmp_path / "rec/metadata.yaml").write_text(yaml.safe_dump({"rosbag2_bagfile_information": info}))
-    (tmp_path / "rec/rec_1.mcap").write_bytes(b"")
-    back = check(tmp_path / "rec")
-    assert back is not None
-    assert len(back) == 16
-    assert back.losses.counts == {"storage files that cannot be read": 1}
-    (tmp_path / "rec/rec_1.mcap").unlink()
-    back = check(tmp_path / "rec")
-    assert back is not None
-    assert back.losses.counts == {"storage files that metadata.yaml names and that are missing": 1}
-    shutil.copy(tmp_path / "rec/rec_0.mcap", tmp_path / "rec/rec_1.mcap")
-    back = check(tmp_path / "rec")
-    assert back is not None
-    assert back.losses
-
-
-@pytest.mark.parametrize("mode", ["FILE", "MESSAGE"])
-@pytest.mark.parametrize("plugin", list(StoragePlugin))
-@pytest.mark.parametrize("metadata", [True, False])
-def test_rosbag2_compression(tmp_path: Path, mode: str, plugin: StoragePlugin, metadata: bool) -> None:
-    types = standard_types()
-    writer = Writer(tmp_path / "rec", version=9, storage_plugin=plugin)
-    writer.set_compression(CompressionMode[mode], CompressionFormat.ZSTD)
-    with writer:
-        for topic, make in (("/cam/image_raw", image), ("/cam/ground_truth", labels)):
-            kind = make(0).__msgtype__
-            connection = writer.add_connection(topic, kind, typestore=types)
-            for i in range(1, 9):
-                writer.write(connection, i * SECOND, types.serialize_cdr(make(i * SECOND), kind))
-    if not metadata:
-        (tmp_path / "rec/metadata.yaml").unlink()
-    back = read_recording(tmp_path / "rec")
-    assert len(back) == len(back.objects) == 8
-    assert back.images is not None
-    assert back.images.read(7).shape == (6, 8, 3)
-    assert not back.losses
-
-
 def test_cut_compressed_file(tmp_path: Path, files: dict[str, bytes]) -> None:
     packed = zstandard.ZstdCompressor().compress(files["plain"])
     (tmp_path / "x.mcap.zstd").write_bytes(packed)
@@ -396,16 +287,6 @@ def test_messages_that_cannot_be_decoded(tmp_path: Path) -> None:
     back = read_recording(tmp_path / "x.mcap")
     assert len(back) == 3
     assert back.losses.counts == {"messages that cannot be decoded": 1}
-
-
-def test_fewer_messages_than_the_metadata_promises(tmp_path: Path) -> None:
-    write_recording(FRAMES, tmp_path / "rec")
-    text = (tmp_path / "rec/metadata.yaml").read_text()
-    assert "message_count: 78" in text
-    (tmp_path / "rec/metadata.yaml").write_text(text.replace("message_count: 78", "message_count: 80"))
-    back = check(tmp_path / "rec")
-    assert back is not None
-    assert back.losses.counts == {"messages that metadata.yaml promises and that are not there": 2}
 
 
 @pytest.mark.parametrize("index", [True, False])
@@ -433,52 +314,3 @@ def test_a_time_beyond_64_bits_is_damage(tmp_path: Path) -> None:
     frames = read_recording(tmp_path / "y.mcap")
     assert len(frames) == 0
     assert "beyond the year 2262" in frames.losses.lines()[0]
-
-
-def test_an_image_whose_header_claims_a_gigantic_one(tmp_path: Path) -> None:
-    data = bytearray(b"BM" + bytes(12) + (40).to_bytes(4, "little") + (200_000).to_bytes(4, "little") * 2)
-    data += (1).to_bytes(2, "little") + (24).to_bytes(2, "little") + bytes(24)
-    kind = standard_types().types["sensor_msgs/msg/CompressedImage"]
-    giant = kind(image(SECOND).header, "bmp", np.frombuffer(bytes(data), np.uint8))
-    small = standard_types().types["sensor_msgs/msg/CompressedImage"]
-    whole = small(image(2 * SECOND).header, "png", np.frombuffer(encode_png(np.zeros((4, 4, 3), np.uint8)), np.uint8))
-    write_mcap(tmp_path / "x.mcap", [("/i", SECOND, giant), ("/i", 2 * SECOND, whole)])
-    frames = read_recording(tmp_path / "x.mcap")
-    assert len(frames) == 1
-    assert frames.losses.counts["images that cannot be read"] == 1
-
-
-def test_a_message_that_grows_without_end_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcap_file, "_LARGEST_MESSAGE", 10_000_000)
-    packed = zstandard.ZstdCompressor().compress(bytes(50_000_000))
-    assert len(packed) < 10_000
-    assert mcap_file.decompress_message(packed) == b""
-    assert mcap_file.decompress_message(zstandard.ZstdCompressor().compress(b"12345")) == b"12345"
-
-
-@pytest.mark.parametrize("compression", ["zstd", "lz4"])
-@pytest.mark.parametrize("cut", [False, True])
-def test_a_chunk_without_end_is_damaged(compression: str, cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcap_records, "_LARGEST_CHUNK", 1_000_000)
-    zeros = bytes(300_000_000)
-    packed = zstandard.ZstdCompressor().compress(zeros) if compression == "zstd" else lz4.frame.compress(zeros)
-    del zeros
-    span = Span(0, 0, len(packed), 1000, compression, cut=cut)
-    tracemalloc.start()
-    try:
-        if cut:
-            assert len(load_span(io.BytesIO(packed), span)) < 200_000_000
-        else:
-            with pytest.raises(DamageError):
-                load_span(io.BytesIO(packed), span)
-        assert tracemalloc.get_traced_memory()[1] < 200_000_000
-    finally:
-        tracemalloc.stop()
-
-
-def test_a_file_that_grows_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "_SMALL", 1_000_000)
-    packed = zstandard.ZstdCompressor().compress(bytes(100_000_000))
-    (tmp_path / "x.db3.zstd").write_bytes(packed)
-    with pytest.raises(SimjudgeError, match=r"x\.db3\.zstd: unpacks to more than 0\.0 GB, 1000 times its size; "):
-        read_recording(tmp_path / "x.db3.zstd")

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FrameSet, IntArray, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Predictions
 from simjudge.core.text import load_json, one_line, parse_number
 from simjudge.data.format_support.mask_codec import MaskList
 from simjudge.data.format_support.raw_rows import RawRows, build_predictions, parse_numbers

@@ -12,7 +12,8 @@ import numpy as np
 from simjudge.core.class_names import class_names_from
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
-from simjudge.core.frames import FrameSet, name_to_stamp
+from simjudge.core.frames import FrameSet
+from simjudge.core.stamps import name_to_stamp
 from simjudge.core.text import load_xml, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import find_images
 from simjudge.data.format_support.image_files import file_stems, list_images, write_images

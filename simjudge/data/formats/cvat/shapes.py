@@ -10,9 +10,10 @@ from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses
-from simjudge.core.frames import NO_INSTANCE, IntArray, Objects, Predictions, row_offsets
 from simjudge.core.masks import BoolImage
+from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions, row_offsets
 from simjudge.core.text import one_line, parse_number
 from simjudge.data.format_support.mask_codec import (
     DECIMALS,

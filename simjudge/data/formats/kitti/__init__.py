@@ -45,7 +45,8 @@ def _write_clouds(clouds: CloudSet, path: Path) -> Losses:
 
 FORMATS = (
     Format(
-        "kitti", "KITTI", "a KITTI folder (velodyne/ or velodyne_points/)", lambda source: is_kitti(source.path), 5,
+        "kitti", "KITTI", "a KITTI folder (velodyne/, velodyne_points/ or label_2/)",
+        lambda source: is_kitti(source.path), 5,
         read=_read, has_topics=True, read_clouds=_read_clouds, write_clouds=_write_clouds,
     ),
 )  # fmt: skip

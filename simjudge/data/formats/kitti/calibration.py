@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.core.input_files import LARGEST_TEXT, read_bytes
 from simjudge.core.text import one_line, parse_number
 from simjudge.data.clouds.cloud_set import CameraCalibration

@@ -11,11 +11,14 @@ from typing import TypeVar
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_STAMP, BoolArray, FloatArray, FrameSet, IntArray
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
 from simjudge.core.input_files import LARGEST_TEXT, read_bytes
+from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
+from simjudge.data.format_support.annotated_shapes import CROWD
 from simjudge.data.format_support.image_files import readable_images
 from simjudge.data.format_support.raw_rows import RawRows, build_objects
 from simjudge.data.formats.kitti.calibration import KittiCalibration, read_calibration
@@ -58,7 +61,7 @@ def read_kitti(path: Path, camera: int = CAMERA) -> FrameSet:
         camera: its number, 0 to 3.
 
     Returns:
-        The set; rows of DontCare are no objects.
+        The set; rows of DontCare are no objects, and counted.
 
     Raises:
         SimjudgeError: there is no image, or a file of the folder cannot be used.
@@ -68,7 +71,11 @@ def read_kitti(path: Path, camera: int = CAMERA) -> FrameSet:
         held = ", ".join(f"image_{each}" for each in find_cameras(path))
         remedy = f"choose one with --image-topic: {held}" if held else "'simjudge convert' takes its scans"
         raise SimjudgeError(f"{path}: holds no images of camera {camera}; {remedy}")
-    return _frames(content)
+    frames = _frames(content)
+    if camera == CAMERA:
+        for where in content.rows.dont_care:
+            content.losses.add(CROWD, where)
+    return frames
 
 
 def read_kitti_clouds(path: Path, camera: int = CAMERA) -> CloudSet:
@@ -86,6 +93,8 @@ def read_kitti_clouds(path: Path, camera: int = CAMERA) -> CloudSet:
     """
     content = _read_texts(path, camera)
     layout, losses = content.layout, content.losses
+    if not layout.scans:
+        raise SimjudgeError(f"{path}: holds no scans (velodyne/*.bin); it is a set of images")
     names = [scan.stem for scan in layout.scans]
     has_labels = bool(layout.labels) or layout.tracks is not None
     labelled = np.array([name in content.labelled for name in names], np.bool_)
@@ -143,11 +152,13 @@ def _read_texts(path: Path, camera: int) -> _Content:
     else:
         files = [(file, number[name]) for name, file in layout.labels.items() if name in number]
         for name in layout.labels.keys() - number.keys():
-            losses.add("label files without a scan", str(layout.labels[name]))
+            losses.add(f"label files without {'a scan' if layout.scans else 'an image'}", str(layout.labels[name]))
         rows, labelled = read_labels(files, {}, losses), set(layout.labels)
         for name in names if layout.labels else ():
             if name not in labelled:
-                losses.add("scans without a label file", str(layout.root / layout.scan_folder / f"{name}.bin"))
+                scan = layout.root / layout.scan_folder / f"{name}.bin"
+                what, file = ("scans", scan) if layout.scans else ("images", layout.images[name])
+                losses.add(f"{what} without a label file", str(file))
     calibrations = {name: read_calibration(files, camera) for name, files in layout.calibration.items()}
     stamps: list[int] = [] if layout.times is None else read_times(layout.times).tolist()
     known = _of_scans(stamps, scans, f"{layout.times}", "times", losses)

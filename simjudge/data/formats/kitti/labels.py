@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
-from simjudge.core.frames import NO_INSTANCE, BoolArray, FloatArray, IntArray
 from simjudge.core.input_files import LARGEST_TEXT, read_bytes
+from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.core.text import one_line, parse_number
 
 CLASSES = ("Car", "Van", "Truck", "Pedestrian", "Person_sitting", "Cyclist", "Tram", "Misc")
@@ -44,6 +45,7 @@ class KittiLabels(ShortRepr):
         score: (N,), the last column of results; NaN where a row has none.
         where: file and line of each row.
         class_names: by class id, those of KITTI and others that the rows name.
+        dont_care: file and line of each row of DontCare.
     """
 
     scan: IntArray
@@ -53,6 +55,7 @@ class KittiLabels(ShortRepr):
     score: FloatArray
     where: Sequence[str]
     class_names: dict[int, str]
+    dont_care: Sequence[str] = ()
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -111,7 +114,7 @@ def read_labels(
         The rows.
     """
     ids = {name: number for number, name in (class_names or dict(enumerate(CLASSES))).items()}
-    scans, classes, tracks, numbers, scores, places = [], [], [], [], [], []
+    scans, classes, tracks, numbers, scores, places, dont_care = [], [], [], [], [], [], list[str]()
     for path, scan in files:
         text = read_bytes(path, LARGEST_TEXT).decode("utf-8", "replace")
         for number, line in enumerate(text.splitlines(), 1):
@@ -129,6 +132,7 @@ def read_labels(
                 losses.add(MALFORMED, f"{where} ({len(words)} columns of {columns}: {one_line(line)})")
                 continue
             if kind == DONT_CARE:
+                dont_care.append(where)
                 continue
             at = scan if scan is not None else scan_of.get(head[0] or 0)
             if at is None:
@@ -145,7 +149,7 @@ def read_labels(
         np.array(scans, np.int64)[order], np.array(classes, np.int64)[order], np.array(tracks, np.int64)[order],
         np.array(numbers, np.float64).reshape(-1, _NUMBERS)[order], np.array(scores, np.float64)[order],
         [places[row] for row in order.tolist()],
-        {number: name for name, number in ids.items()},
+        {number: name for name, number in ids.items()}, dont_care,
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 | layout | scans | images | labels | calibration | poses |
 | --- | --- | --- | --- | --- | --- |
 | object | `velodyne/N.bin` | `image_2/N.png` | `label_2/N.txt` | `calib/N.txt` | |
+| object without scans | | `image_2/N.png` | `label_2/N.txt` | `calib/N.txt` | |
 | tracking | `velodyne/S/N.bin` | `image_02/S/N.png` | `label_02/S.txt` | `calib/S.txt` | `oxts/S.txt` |
 | sequence | `velodyne/N.bin` | `image_2/` or `image_02/` | `label_02.txt` | `calib.txt` | `poses*.txt`, `oxts.txt` |
 | raw | `velodyne_points/data/N.bin` | `image_02/data/` | `tracklet_labels.xml` | `calib_*.txt` | `oxts/data/N.txt` |
@@ -32,6 +33,7 @@ CAMERA = 2
 RESULTS = "results/data"
 TRACKLETS = "tracklet_labels.xml"
 _SCANS = "velodyne"
+_LABELS = "label_2"
 _RAW_SCANS = Path("velodyne_points", "data")
 _RAW_CALIBRATION = ("calib_velo_to_cam.txt", "calib_cam_to_cam.txt", "calib_imu_to_velo.txt")
 
@@ -86,7 +88,7 @@ def is_kitti(path: Path) -> bool:
     """
     if not path.is_dir():
         return False
-    if (path / _RAW_SCANS).is_dir() or _of_sequence(path) is not None:
+    if (path / _RAW_SCANS).is_dir() or _of_sequence(path) is not None or _is_pictures_alone(path):
         return True
     return (path / _SCANS).is_dir() and (
         _has(path / _SCANS, "*.bin") or any(_has(each, "*.bin") for each in _sequences(path))
@@ -130,8 +132,8 @@ def find_layout(path: Path, camera: int = CAMERA) -> KittiLayout:
     named = _of_sequence(path)
     if named is not None:
         return _tracking(named, path.name, camera)
-    if _has(path / _SCANS, "*.bin"):
-        is_object = (path / "label_2").is_dir() or (path / "calib").is_dir()
+    if _has(path / _SCANS, "*.bin") or _is_pictures_alone(path):
+        is_object = (path / _LABELS).is_dir() or (path / "calib").is_dir()
         return _object(path, camera) if is_object else _sequence(path, camera)
     found = _sequences(path)
     if len(found) != 1:
@@ -145,7 +147,8 @@ def find_layout(path: Path, camera: int = CAMERA) -> KittiLayout:
 def _object(root: Path, camera: int) -> KittiLayout:
     images, folder = _images(root, (f"image_{camera}",))
     return KittiLayout(
-        root, camera, _SCANS, _scans(root / _SCANS), folder, images, _texts(root / "label_2"), _texts(root / RESULTS),
+        root, camera, _SCANS, sorted((root / _SCANS).glob("*.bin")), folder, images, _texts(root / _LABELS),
+        _texts(root / RESULTS),
         calibration={name: [file] for name, file in _texts(root / "calib").items()},
     )  # fmt: skip
 
@@ -186,6 +189,11 @@ def _raw(root: Path, camera: int) -> KittiLayout:
         calibration={"": found} if found else {}, oxts=sorted((root / "oxts" / "data").glob("*.txt")),
         times=_file(root / "velodyne_points" / "timestamps.txt"), tracklets=_file(root / TRACKLETS),
     )  # fmt: skip
+
+
+def _is_pictures_alone(path: Path) -> bool:
+    """Whether a path has pictures and labels as the object benchmark has them, and no scans."""
+    return not (path / _SCANS).is_dir() and _has(path / _LABELS, "*.txt") and bool(list_images(path / "image_2"))
 
 
 def _of_sequence(path: Path) -> Path | None:

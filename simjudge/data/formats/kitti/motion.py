@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import NO_STAMP, FloatArray, IntArray
 from simjudge.core.input_files import LARGEST_TEXT, read_bytes
+from simjudge.core.stamps import NO_STAMP
 from simjudge.core.text import one_line, parse_number
 from simjudge.geometry.poses import Pose
 

@@ -12,10 +12,11 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
-from simjudge.core.frames import NO_STAMP, FloatArray
 from simjudge.core.images import ImageError, encode_png
+from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.cloud_files import write_cloud_files
 from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
 from simjudge.data.format_support.image_files import file_stems

@@ -9,7 +9,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_folder
-from simjudge.core.frames import NO_STAMP, name_to_stamp, stamp_to_name
+from simjudge.core.stamps import NO_STAMP, name_to_stamp, stamp_to_name
 from simjudge.data.clouds.cloud_files import write_cloud_files
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.format_support.format import Format, Source, Topics

@@ -22,6 +22,7 @@ FORMATS = (
         50,
         read=lambda source, _options: read_yolo(source.path),
         write=write_yolo,
+        label_pictures=True,
     ),
     Format(
         "yolo-predictions",

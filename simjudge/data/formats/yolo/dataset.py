@@ -5,20 +5,25 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import yaml
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
-from simjudge.core.frames import FrameSet, name_to_stamp
-from simjudge.core.images import FileImages
-from simjudge.data.format_support.image_files import file_stems, readable_images, write_images
+from simjudge.core.frames import FrameSet
+from simjudge.core.images import FileImages, encode_png
+from simjudge.core.label_pictures import LabelFiles, LabelPictures, decode_label_numbers
+from simjudge.core.stamps import name_to_stamp
+from simjudge.data.format_support.image_files import file_stems, list_images, readable_images, write_images
+from simjudge.data.format_support.label_files import same_size
 from simjudge.data.format_support.raw_rows import build_objects, build_predictions, used_class_ids
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
 from simjudge.data.format_support.sidecar_writing import write_sidecar
+from simjudge.data.formats.yolo.label_folders import label_picture_folder
 from simjudge.data.formats.yolo.labels import (
     format_labels,
     list_label_files,
@@ -32,6 +37,9 @@ log = logging.getLogger(__name__)
 
 PLACEHOLDERS_UP_TO = 1000
 """Class ids below this without a name get one in data.yaml, since ultralytics wants a name for every number."""
+
+LABEL_KINDS = ("semantic", "predicted_semantic")
+"""Folders of label pictures, as labelled and as predicted."""
 
 _SIDES = {"train": "train", "val": "valid", "test": "test"}
 """What data.yaml calls the sides."""
@@ -55,7 +63,8 @@ def read_yolo(path: str | Path) -> FrameSet:
     Labels are rows "class x y w h" or "class x1 y1 x2 y2 ..." (a polygon: a mask, and its extent as the box).
     Predictions
     are rows with the score as last column, in `predictions/` beside `labels/`; where that folder exists, an image
-    without a file in it is one on which the detector found nothing, as ultralytics' save_txt leaves it.
+    without a file in it is one on which the detector found nothing, as ultralytics' save_txt leaves it. Label pictures
+    are PNGs of class ids in `semantic/`, predicted ones in `predicted_semantic/`.
 
     Args:
         path: a data set folder, its data.yaml, a split folder, or a folder of images with labels.
@@ -100,11 +109,13 @@ def write_yolo(
         if frames.predictions is not None:
             texts = format_labels(frames.predictions, frames.size, scores=True)
             write_label_files(folder / "predictions", stems, texts, frames.predicted.tolist())
-        for kind, make_png in (pictures or {}).items():
+        pictures = {**_own_pictures(frames), **(pictures or {})}
+        for kind, make_png in pictures.items():
             (folder / kind).mkdir()
             for index, stem in enumerate(stems):
-                (folder / kind / f"{stem}.png").write_bytes(make_png(index))
-        kinds = ("images", "labels", "predictions", *(pictures or {}))
+                if png := make_png(index):
+                    (folder / kind / f"{stem}.png").write_bytes(png)
+        kinds = ("images", "labels", "predictions", *pictures)
         _move_to_sides(folder, kinds, dict(zip(stems, sides, strict=True)) if sides else {})
         there = {key: f"images/{side}" for key, side in _SIDES.items() if side in sides}
         folders = there if sides else {"train": "images", "val": "images"}
@@ -113,6 +124,16 @@ def write_yolo(
             yaml.safe_dump(description, stream, allow_unicode=True, sort_keys=False)
         write_sidecar(frames, folder, stems, _read_plain)
     return Losses()
+
+
+def _own_pictures(frames: FrameSet) -> dict[str, Callable[[int], bytes]]:
+    """The label pictures of a set as PNG files by folder and frame; empty bytes where a frame has none."""
+
+    def maker(pictures: LabelPictures) -> Callable[[int], bytes]:
+        return lambda index: encode_png(pictures.read(index)[..., None]) if pictures.has(index) else b""
+
+    kinds = zip(LABEL_KINDS, (frames.semantic, frames.predicted_semantic), strict=True)
+    return {kind: maker(pictures) for kind, pictures in kinds if pictures is not None}
 
 
 def _move_to_sides(folder: Path, kinds: Sequence[str], side: Mapping[str, str]) -> None:
@@ -146,7 +167,10 @@ def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses
         predictions = build_predictions(scored, size, layout.class_names, losses)
     labelled = [label is not None for label in files.labels]
     _count_unlabelled(files, sidecar, labelled, losses)
-    return FrameSet.build(
+    semantic, predicted_semantic = (_label_pictures(files.images, size, kind, losses) for kind in LABEL_KINDS)
+    if predicted_semantic is not None:
+        files.predicted = [ran or predicted_semantic.has(i) for i, ran in enumerate(files.predicted)]
+    frames = FrameSet.build(
         path.parent.name if path.is_file() else path.name,
         size,
         objects,
@@ -159,6 +183,19 @@ def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses
         images=FileImages(files.images) if any(files.images) else None,
         losses=losses,
     )
+    return replace(frames, semantic=semantic, predicted_semantic=predicted_semantic)
+
+
+def _label_pictures(images: Sequence[Path | None], size: IntArray, kind: str, losses: Losses) -> LabelFiles | None:
+    """The label pictures beside images; None where there is none."""
+    folders = {image.parent: label_picture_folder(image.parent, kind) for image in images if image is not None}
+    there = {folder: {file.name for file in list_images(beside)} for folder, beside in folders.items()}
+    found = [
+        folders[image.parent] / f"{image.stem}.png"
+        if image is not None and f"{image.stem}.png" in there[image.parent] else None
+        for image in images
+    ]  # fmt: skip
+    return LabelFiles(same_size(found, size, losses), decode_label_numbers) if any(found) else None
 
 
 def _collect_files(splits: Sequence[YoloSplit], sidecar: Sidecar, losses: Losses) -> FrameFiles:

@@ -22,6 +22,19 @@ def label_folder(images: Path) -> Path:
     return _beside(images, "labels")
 
 
+def label_picture_folder(images: Path, kind: str) -> Path:
+    """Find where the label pictures of an image folder lie, as PNGs of the images' stems.
+
+    Args:
+        images: the folder of images.
+        kind: "semantic" or "predicted_semantic".
+
+    Returns:
+        The last "images" in its path made `kind`; where there is none, a folder of that name beside.
+    """
+    return _beside(images, kind)
+
+
 def described_folders(images: Path, files: Sequence[Path]) -> tuple[Path, Path]:
     """Find the folders of labels and of predictions in a data set that a file describes.
 

@@ -28,6 +28,7 @@ class YoloSplit:
     """A part of a data set: its images, and the folders that hold labels and predictions of the same stems.
 
     There are no labels where the text files beside the images turn out to be a detector's.
+    Label pictures lie beside, in `semantic/` and, predicted, in `predicted_semantic/`.
     """
 
     name: str

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FrameSet, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Predictions
 from simjudge.data.format_support.image_files import file_stems
 from simjudge.data.format_support.raw_rows import build_predictions
 from simjudge.data.formats.yolo.labels import read_label_rows, scale_to_pixels

@@ -1,0 +1,216 @@
+"""LabelMe: one JSON a picture, with polygons, rectangles, circles and masks; read only.
+
+Points lie on the picture with the edges of pixels at whole numbers, as labelme's canvas shows them; a rectangle from
+10 to 20 is ten columns. A mask's two points are its first and its last pixel. Shapes of one label and one group_id are
+one thing. Source: labelme's `label_file.py`, `widgets/canvas.py` and `utils/shape.py`, https://github.com/wkentaro/labelme.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.images import DAMAGED_IMAGE, check_image_size
+from simjudge.core.input_files import is_file
+from simjudge.core.masks import BoolImage
+from simjudge.core.text import load_json, one_line, parse_integer
+from simjudge.data.format_support.annotated_frames import picture_sizes
+from simjudge.data.format_support.annotated_shapes import (
+    FLAGS,
+    NO_SHAPE,
+    AnnotatedFrame,
+    Shape,
+    build_annotated_set,
+    by_alphabet,
+)
+from simjudge.data.format_support.format import Format, Source
+from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, crop_mask, mask_from_polygons
+
+_HEAD_BYTES = 4096
+_LEAST_POINTS = 3
+_TWO_POINTS = 2
+_EMBEDDED = "pictures that only the JSON holds (imageData; save them beside it)"
+
+
+def sniff_labelme(source: Source) -> bool:
+    """Tell whether a path is of this format.
+
+    Args:
+        source: any path.
+
+    Returns:
+        True for a JSON file of labelme's, and for a folder whose first JSON file is one.
+    """
+    if not source.is_folder:
+        return isinstance(source.json, dict) and _is_annotation(source.json)
+    first = next(iter(_label_files(source.path)), None)
+    if first is None:
+        return False
+    with first.open("rb") as stream:
+        head = stream.read(_HEAD_BYTES)
+    return b'"shapes"' in head and head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"{"
+
+
+def read_labelme(path: Path) -> FrameSet:
+    """Read a folder of labelme's files, or one file.
+
+    A frame is called by its JSON file. Class ids are the places of the labels in their alphabetical order, from 0.
+
+    Args:
+        path: the folder or the file.
+
+    Returns:
+        The set.
+
+    Raises:
+        SimjudgeError: a file is damaged, or no frame can be used.
+    """
+    losses = Losses()
+    frames = [_frame(file, losses) for file in (_label_files(path) if path.is_dir() else [path])]
+    return build_annotated_set(path, frames, by_alphabet, losses)
+
+
+def _is_annotation(content: dict[str, Any]) -> bool:
+    return isinstance(content.get("shapes"), list) and "imagePath" in content
+
+
+def _label_files(folder: Path) -> list[Path]:
+    return sorted(each for each in folder.glob("*.json") if each.is_file() and not each.name.startswith("."))
+
+
+def _frame(file: Path, losses: Losses) -> AnnotatedFrame:
+    content = load_json(file)
+    if not isinstance(content, dict) or not _is_annotation(content):
+        raise SimjudgeError(f"{file}: no annotation of labelme (shapes, imagePath); take the file out")
+    picture = _picture(file, str(content["imagePath"]))
+    if picture is None and content.get("imageData"):
+        losses.add(_EMBEDDED, str(file))
+    width, height = (parse_integer(content.get(side)) or 0 for side in ("imageWidth", "imageHeight"))
+    size = picture_sizes([picture], [(width, height)], lambda _: str(file), Losses())[0]
+    shapes = [] if size is None else _merged(content["shapes"], size, str(file), losses)
+    return AnnotatedFrame(file.stem, picture, (width, height), str(file), shapes)
+
+
+def _picture(file: Path, named: str) -> Path | None:
+    plain = named.replace("\\", "/")
+    candidates = (file.parent / plain, file.parent / plain.rsplit("/", 1)[-1])
+    return next((each for each in candidates if is_file(each)), None)
+
+
+def _merged(given: Sequence[Any], size: tuple[int, int], file: str, losses: Losses) -> list[Shape]:
+    """The shapes of a frame; those of one label and group are one."""
+    groups: dict[tuple[str, str], list[Shape]] = {}
+    for index, each in enumerate(given):
+        where = f"{file}: shape {index}"
+        try:
+            shape = _shape(each, size, where)
+        except (SimjudgeError, KeyError, TypeError, ValueError, OverflowError) as error:
+            losses.add("malformed rows", f"{where} ({type(error).__name__}: {one_line(error)})")
+            continue
+        if shape is None:
+            losses.add(NO_SHAPE, f"{where} ({one_line(each.get('shape_type'))})")
+            continue
+        flags = each.get("flags")
+        if isinstance(flags, dict) and any(flags.values()):
+            losses.add(FLAGS, where)
+        group = each.get("group_id")
+        key = (shape.name, f"shape {index}" if group is None else f"group {one_line(group)}")
+        groups.setdefault(key, []).append(shape)
+    return [_union(shapes, size) for shapes in groups.values()]
+
+
+def _shape(given: dict[str, Any], size: tuple[int, int], where: str) -> Shape | None:
+    """A shape; None for a kind that has neither box nor mask."""
+    label, kind = given["label"], given.get("shape_type") or "polygon"
+    if not isinstance(label, str) or not label:
+        raise ValueError("no label")
+    if kind not in ("polygon", "rectangle", "circle", "mask"):
+        return None
+    points = np.array(given["points"], np.float64)
+    if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
+        raise ValueError("no points")
+    if kind == "polygon":
+        if len(points) < _LEAST_POINTS:
+            raise ValueError("not three or more points")
+        return Shape(label, _extent(points), where, mask_from_polygons([points], *size))
+    if len(points) != _TWO_POINTS:
+        # labelme itself writes rectangles of two points, its web version of four.
+        if kind == "rectangle" and len(points) == 2 * _TWO_POINTS:
+            return Shape(label, _extent(points), where)
+        raise ValueError("two points are needed")
+    if kind == "rectangle":
+        return Shape(label, _extent(points), where)
+    if kind == "circle":
+        centre, radius = points[0], math.dist(*points.tolist())
+        return Shape(label, [*(centre - radius).tolist(), *(centre + radius).tolist()], where)
+    return _mask_shape(label, given["mask"], points, size, where)
+
+
+def _extent(points: FloatArray) -> list[float]:
+    return [*points.min(0).tolist(), *points.max(0).tolist()]
+
+
+def _mask_shape(label: str, data: Any, points: FloatArray, size: tuple[int, int], where: str) -> Shape:
+    """A mask: a PNG as base64, and the first and the last pixel that it covers."""
+    pixels = _pixels(base64.b64decode(data, validate=True))
+    left, top = np.floor(points.min(0)).astype(int).tolist()
+    inside = pixels[max(0, -top) : max(0, size[1] - top), max(0, -left) : max(0, size[0] - left)]
+    if not inside.any():
+        raise ValueError("a mask without a pixel in the picture")
+    crop, origin = crop_mask(inside, (max(left, 0), max(top, 0)))
+    return Shape(label, _crop_box(crop, origin), where, (crop, origin))
+
+
+def _crop_box(crop: BoolImage | None, origin: tuple[int, int]) -> list[float]:
+    height, width = (0, 0) if crop is None else crop.shape
+    return [float(side) for side in (*origin, origin[0] + width, origin[1] + height)]
+
+
+def _pixels(data: bytes) -> BoolImage:
+    try:
+        with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
+            check_image_size(image.width, image.height, "the mask")
+            return np.asarray(image.convert("L")) > 0
+    except DAMAGED_IMAGE as error:
+        raise ValueError(f"a damaged PNG ({error})") from error
+
+
+def _union(shapes: Sequence[Shape], size: tuple[int, int]) -> Shape:
+    """One shape of those of a group: with a mask where each of them has one."""
+    first = shapes[0]
+    if len(shapes) == 1:
+        return first
+    boxes = np.array([shape.box for shape in shapes])
+    box = [*boxes[:, :2].min(0).tolist(), *boxes[:, 2:].max(0).tolist()]
+    return Shape(first.name, box, first.where, _joined_mask([shape.mask for shape in shapes], size))
+
+
+def _joined_mask(masks: Sequence[MaskCrop], size: tuple[int, int]) -> MaskCrop:
+    whole = np.zeros((size[1], size[0]), np.bool_)
+    for crop, (x, y) in masks:
+        if crop is None:
+            return NO_MASK
+        whole[y : y + crop.shape[0], x : x + crop.shape[1]] |= crop
+    return crop_mask(whole)
+
+
+FORMATS = (
+    Format(
+        "labelme",
+        "LabelMe",
+        "a folder of labelme's .json, or one",
+        sniff_labelme,
+        26,
+        read=lambda source, _options: read_labelme(source.path),
+    ),
+)

@@ -1,0 +1,177 @@
+"""Unity Perception's SOLO: `sequence.N/stepM.frame_data.json` with a picture beside it; boxes, read only.
+
+A box has the upper left corner `origin` and `dimension` pixels from there, y down. Of the other annotations the middle
+of a BoundingBox3D gives the distance, and the OcclusionMetric the visible share. Source: `SoloSchema.md` and
+`OcclusionLabeler.md` of https://github.com/Unity-Technologies/com.unity.perception.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.input_files import is_file
+from simjudge.core.object_tables import NO_INSTANCE
+from simjudge.core.text import load_json, one_line, parse_integer, parse_number
+from simjudge.data.format_support.annotated_shapes import AnnotatedFrame, Shape, build_annotated_set, by_alphabet
+from simjudge.data.format_support.format import Format
+
+_CAMERA = "RGBCamera"
+_BOXES, _CUBOIDS, _OCCLUSION = "BoundingBox2DAnnotation", "BoundingBox3DAnnotation", "OcclusionMetric"
+_FRAME_FILES = ("step*.frame_data.json", "step.*.frame.json")
+"""As the package writes them, and as its page says."""
+_LABELLERS = "further bounding box labelers of one capture (the first counts)"
+_SENSORS = "captures of other sensors than cameras"
+
+
+def sniff_solo(path: Path) -> bool:
+    """Tell whether a path is of this format.
+
+    Args:
+        path: any path.
+
+    Returns:
+        True for a folder with `sequence.N` folders that hold frames, and for one such folder.
+    """
+    folders = [path, *path.glob("sequence.*")] if path.is_dir() else []
+    return any(next(folder.glob(pattern), None) for folder in folders for pattern in _FRAME_FILES)
+
+
+def read_solo(path: Path) -> FrameSet:
+    """Read a data set or one of its sequences.
+
+    A frame is called SEQUENCE_STEP, of several cameras with the camera's id behind. Class ids are the places of the
+    label names in their alphabetical order, from 0.
+
+    Args:
+        path: the folder.
+
+    Returns:
+        The set. A capture without a bounding box labeler is not labelled. Frames have no stamps, because each
+        sequence begins at 0.
+
+    Raises:
+        SimjudgeError: a file is damaged, or no frame can be used.
+    """
+    losses = Losses()
+    captures = [each for file in _frame_files(path) for each in _captures(file, losses)]
+    several = len({str(capture.get("id")) for _, _, capture, _ in captures}) > 1
+    frames = []
+    for file, name, capture, metrics in captures:
+        named = f"{name}_{one_line(capture.get('id'))}" if several else name
+        width, height = (parse_integer(side) or 0 for side in _pair(capture.get("dimension")))
+        picture = file.parent / str(capture.get("filename", "")).replace("\\", "/").rsplit("/", 1)[-1]
+        where = f"{file}: capture {one_line(capture.get('id'))}"
+        shapes = _shapes(capture, metrics, where, losses)
+        frames.append(AnnotatedFrame(named, picture if is_file(picture) else None, (width, height), where, shapes))
+    return build_annotated_set(path, frames, by_alphabet, losses)
+
+
+def _frame_files(path: Path) -> list[Path]:
+    """The files of all frames, in the order of their numbers."""
+    folders = [path, *path.glob("sequence.*")] if path.is_dir() else []
+    files = [file for folder in folders for pattern in _FRAME_FILES for file in folder.glob(pattern)]
+    return sorted((file for file in files if file.is_file()), key=lambda file: (*_numbers(file), str(file)))
+
+
+def _numbers(file: Path) -> tuple[int, int]:
+    """Sequence and step by the names of folder and file."""
+    found = (re.search(r"\.?(\d{1,18})", name) for name in (file.parent.name, file.name))
+    sequence, step = (0 if each is None else int(each[1]) for each in found)
+    return sequence, step
+
+
+def _captures(file: Path, losses: Losses) -> Iterator[tuple[Path, str, dict[str, Any], Sequence[Any]]]:
+    """The captures of cameras in a file of a frame: the file, the frame's name, the capture, and the metrics."""
+    content = load_json(file)
+    if not isinstance(content, dict) or not isinstance(content.get("captures", []), list):
+        raise SimjudgeError(f"{file}: no frame of SOLO (a list `captures`); take the file out")
+    sequence, step = _numbers(file)
+    metrics = content.get("metrics")
+    for index, capture in enumerate(content.get("captures", [])):
+        if not isinstance(capture, dict):
+            losses.add("malformed captures", f"{file}: capture {index} ({one_line(capture)})")
+        elif not _is_kind(capture, _CAMERA):
+            losses.add(_SENSORS, f"{file}: capture {index} ({one_line(capture.get('@type'))})")
+        else:
+            yield file, f"{sequence}_{step}", capture, metrics if isinstance(metrics, list) else ()
+
+
+def _is_kind(given: Mapping[str, Any], kind: str) -> bool:
+    return str(given.get("@type", "")).rsplit(".", 1)[-1] == kind
+
+
+def _shapes(capture: dict[str, Any], metrics: Sequence[Any], frame: str, losses: Losses) -> list[Shape] | None:
+    """The boxes of a capture; None where no labeler made any."""
+    given = capture.get("annotations")
+    annotations = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    boxes = [each for each in annotations if _is_kind(each, _BOXES)]
+    if not boxes:
+        return None
+    losses.add(_LABELLERS, frame, len(boxes) - 1)
+    cuboids = _by_instance(each for each in annotations if _is_kind(each, _CUBOIDS))
+    own = (each for each in metrics if isinstance(each, dict) and each.get("sensorId") in (None, "", capture.get("id")))
+    shown = _by_instance(each for each in own if _is_kind(each, _OCCLUSION))
+    found = []
+    for index, value in enumerate(_values(boxes[0])):
+        where = f"{frame} box {index}"
+        shape = _shape(value, where, cuboids, shown) if isinstance(value, dict) else None
+        if shape is None:
+            losses.add("malformed rows", f"{where} ({one_line(value)})")
+        else:
+            found.append(shape)
+    return found
+
+
+def _values(annotation: Mapping[str, Any]) -> list[Any]:
+    values = annotation.get("values")
+    return values if isinstance(values, list) else []
+
+
+def _by_instance(annotations: Iterator[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """The values of annotations or metrics by the number of their instance."""
+    found = {}
+    for each in annotations:
+        for value in _values(each):
+            number = parse_integer(value.get("instanceId")) if isinstance(value, dict) else None
+            if number is not None:
+                found[number] = value
+    return found
+
+
+def _shape(
+    value: dict[str, Any], where: str, cuboids: Mapping[int, dict[str, Any]], shown: Mapping[int, dict[str, Any]]
+) -> Shape | None:
+    name, number = value.get("labelName"), parse_integer(value.get("instanceId"))
+    x, y = (parse_number(each) for each in _pair(value.get("origin")))
+    width, height = (parse_number(each) for each in _pair(value.get("dimension")))
+    if not isinstance(name, str) or not name or x is None or y is None or width is None or height is None:
+        return None
+    instance = NO_INSTANCE if number is None or number < 0 else number
+    middle = cuboids.get(instance, {}).get("translation")
+    middle = [parse_number(each) for each in middle] if isinstance(middle, list) else []
+    known = [each for each in middle if each is not None and math.isfinite(each)]
+    distance = math.hypot(*known) if len(known) == 3 else None
+    visible = parse_number(shown.get(instance, {}).get("percentVisible"))
+    return Shape(name, [x, y, x + width, y + height], where, instance=instance, distance=distance, visible=visible)
+
+
+def _pair(given: Any) -> list[Any]:
+    return given if isinstance(given, list) and len(given) == 2 else [None, None]
+
+
+FORMATS = (
+    Format(
+        "solo",
+        "Unity Perception (SOLO)",
+        "a SOLO folder of Unity Perception (sequence.0, ...)",
+        lambda source: source.is_folder and sniff_solo(source.path),
+        16,
+        read=lambda source, _options: read_solo(source.path),
+    ),
+)

@@ -1,0 +1,73 @@
+"""Recordings that claim, or unpack to, more than memory holds are refused before they fill it."""
+
+from __future__ import annotations
+
+import io
+import tracemalloc
+from pathlib import Path
+
+import lz4.frame
+import numpy as np
+import pytest
+import zstandard
+from bag_samples import SECOND, image, write_mcap
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.images import encode_png
+from simjudge.data.rosbag2 import (
+    mcap_file,
+    mcap_records,
+    read_recording,
+    recording,
+)
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.mcap_records import DamageError, Span, load_span
+
+
+def test_an_image_whose_header_claims_a_gigantic_one(tmp_path: Path) -> None:
+    data = bytearray(b"BM" + bytes(12) + (40).to_bytes(4, "little") + (200_000).to_bytes(4, "little") * 2)
+    data += (1).to_bytes(2, "little") + (24).to_bytes(2, "little") + bytes(24)
+    kind = standard_types().types["sensor_msgs/msg/CompressedImage"]
+    giant = kind(image(SECOND).header, "bmp", np.frombuffer(bytes(data), np.uint8))
+    small = standard_types().types["sensor_msgs/msg/CompressedImage"]
+    whole = small(image(2 * SECOND).header, "png", np.frombuffer(encode_png(np.zeros((4, 4, 3), np.uint8)), np.uint8))
+    write_mcap(tmp_path / "x.mcap", [("/i", SECOND, giant), ("/i", 2 * SECOND, whole)])
+    frames = read_recording(tmp_path / "x.mcap")
+    assert len(frames) == 1
+    assert frames.losses.counts["images that cannot be read"] == 1
+
+
+def test_a_message_that_grows_without_end_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcap_file, "_LARGEST_MESSAGE", 10_000_000)
+    packed = zstandard.ZstdCompressor().compress(bytes(50_000_000))
+    assert len(packed) < 10_000
+    assert mcap_file.decompress_message(packed) == b""
+    assert mcap_file.decompress_message(zstandard.ZstdCompressor().compress(b"12345")) == b"12345"
+
+
+@pytest.mark.parametrize("compression", ["zstd", "lz4"])
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_chunk_without_end_is_damaged(compression: str, cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcap_records, "_LARGEST_CHUNK", 1_000_000)
+    zeros = bytes(300_000_000)
+    packed = zstandard.ZstdCompressor().compress(zeros) if compression == "zstd" else lz4.frame.compress(zeros)
+    del zeros
+    span = Span(0, 0, len(packed), 1000, compression, cut=cut)
+    tracemalloc.start()
+    try:
+        if cut:
+            assert len(load_span(io.BytesIO(packed), span)) < 200_000_000
+        else:
+            with pytest.raises(DamageError):
+                load_span(io.BytesIO(packed), span)
+        assert tracemalloc.get_traced_memory()[1] < 200_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_that_grows_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "_SMALL", 1_000_000)
+    packed = zstandard.ZstdCompressor().compress(bytes(100_000_000))
+    (tmp_path / "x.db3.zstd").write_bytes(packed)
+    with pytest.raises(SimjudgeError, match=r"x\.db3\.zstd: unpacks to more than 0\.0 GB, 1000 times its size; "):
+        read_recording(tmp_path / "x.db3.zstd")

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.boxes import whole_pixel_boxes
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import BoolArray, FloatArray, FrameSet, IntArray, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Predictions
 from simjudge.perception.overlapping_pairs import overlapping_pairs
 
 _SMALLEST_CPD_IOU = 1e-9

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.frames import BoolArray, FrameSet
+from simjudge.core.arrays import BoolArray
+from simjudge.core.frames import FrameSet
 
 OVERALL = -1
 """The key under which the mean over the classes stands."""

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray, IntArray
 
 IOU_3D = "3d"
 """Volumes."""

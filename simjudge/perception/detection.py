@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import BoolArray, FrameSet, IntArray, Predictions
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Predictions
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.perception.class_map import map_classes

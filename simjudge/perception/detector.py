@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray, IntArray
 from simjudge.core.images import RgbImage
 from simjudge.core.masks import Masks
 

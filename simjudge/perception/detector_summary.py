@@ -5,22 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from simjudge.core.detector_record import DetectorRecord
-from simjudge.core.display import Summary
+from simjudge.core.display import Summary, SummaryRepr
 from simjudge.perception.detector import Detector
 
 
-class ShownDetector:
+class ShownDetector(SummaryRepr):
     """Shows a detector as a few lines: its name and kind, its input, its classes and its thresholds."""
 
     name: str
-
-    def __repr__(self) -> str:
-        """The summary as text."""
-        return self.summary().text()
-
-    def _repr_html_(self) -> str:
-        """The summary for notebooks."""
-        return self.summary().html()
 
     def summary(self) -> Summary:
         """What the detector takes and finds, for a person to read."""

@@ -31,9 +31,11 @@ def export_onnx(weights: Path, out: Path, size: tuple[int, int], *, half: bool) 
     network = onnx.load(str(exported))
     _fix_size(network, height_width)
     del network.graph.value_info[:]  # shapes in between, which every runtime finds out by itself
-    for entry in network.metadata_props:
+    for entry in list(network.metadata_props):
         if entry.key == "description":  # it names a temporary folder
             entry.value = f"{out.stem}, trained by simjudge"
+        if entry.key == "date":  # the card has it; the same training gives the same bytes
+            network.metadata_props.remove(entry)
     if half:
         halve_weights(network)
     onnx.checker.check_model(network)

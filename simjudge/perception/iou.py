@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.frames import BoolArray, FloatArray, IntArray, Objects, Predictions
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Objects, Predictions
 
 _BITS_SET = np.array([i.bit_count() for i in range(256)], np.int64)
 

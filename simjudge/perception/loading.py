@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import hash_files
+from simjudge.core.input_files import check_file
 from simjudge.core.installed import DETECTOR, find_file
 from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detector
 
@@ -42,6 +43,7 @@ def load_detector(
         SimjudgeError: the file is no detector.
     """
     path = find_file(spec, DETECTOR)
+    check_file(path)
     detector = _load(path, min_score, iou, imgsz, device, trust=trust)
     return replace(detector, sha256=hash_files(path))
 

@@ -1,35 +1,53 @@
-"""A model card: what a trained detector was made from, how, and how well it does."""
+"""A model card: what a trained model was made from, how, and how well it does."""
 
 from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from simjudge.core.files import atomic_file, hash_files
 from simjudge.core.version import version
 from simjudge.perception.training_data import TrainingSplit
-from simjudge.perception.training_settings import TrainingSettings
-from simjudge.perception.ultralytics_training import Training
 
 
-def make_card(
-    model: Path, data: Path, command: str, split: TrainingSplit, settings: TrainingSettings, training: Training
-) -> dict[str, Any]:
-    """Everything worth knowing about a freshly trained model, ready for JSON.
+class TrainingRun(Protocol):
+    """What the card of any model needs of its training.
+
+    Attributes:
+        epochs: dataclasses of all epochs that were finished.
+        class_names: the model's classes, in its order.
+        seconds: wall time of the training.
+        stopped: whether a person stopped it (Ctrl-C).
+        versions: of the libraries used.
+    """
+
+    @property
+    def epochs(self) -> Sequence[Any]: ...  # noqa: D102 - see the class
+    @property
+    def class_names(self) -> list[str]: ...  # noqa: D102 - see the class
+    @property
+    def seconds(self) -> float: ...  # noqa: D102 - see the class
+    @property
+    def stopped(self) -> bool: ...  # noqa: D102 - see the class
+    @property
+    def versions(self) -> dict[str, str]: ...  # noqa: D102 - see the class
+
+
+def common_facts(model: Path, data: Path, command: str, split: TrainingSplit, training: TrainingRun) -> dict[str, Any]:
+    """What the cards of all models say first, ready for JSON.
 
     Args:
         model: the exported file.
         data: what was trained on; only its name and content hash go into the card.
         command: as typed.
         split: what was learnt from.
-        settings: how.
         training: what came out.
     """
-    best = training.best
     return {
         "model": model.name,
         "sha256": hash_files(model),
@@ -44,22 +62,19 @@ def make_card(
             **split.counts(),
         },
         "classes": training.class_names,
-        "options": {
-            "size": settings.size if settings.start is None else f"as in {settings.start.name}",
-            "imgsz": settings.imgsz,
-            "windows": settings.windows,
-            "input": list(settings.input_size or (settings.imgsz, settings.imgsz)),
-            "epochs": settings.epochs,
-            "batch": settings.batch,
-            "step": settings.step or settings.batch,
-            "seed": settings.seed,
-            "mirrored": training.flipped,
-            "weights": "16-bit" if settings.half else "32-bit",
-        },
+    }
+
+
+def epoch_facts(training: TrainingRun) -> dict[str, Any]:
+    """What the cards of all models say last, ready for JSON.
+
+    Args:
+        training: what came out.
+    """
+    return {
         "stopped_early": training.stopped,
         "seconds": round(training.seconds, 1),
-        "valid": None if best is None else {"epoch": best.number, "map50": best.map50, "map50_95": best.map50_95},
-        "epochs": [asdict(e) for e in training.epochs],
+        "epochs": [asdict(each) for each in training.epochs],
         "versions": {"python": platform.python_version(), **training.versions},
         "machine": f"{platform.system()} {platform.machine()}",
     }
@@ -74,11 +89,12 @@ def card_paths(model: Path) -> tuple[Path, Path]:
     return model.with_suffix(".json"), model.with_suffix(".md")
 
 
-def write_card(facts: dict[str, Any], model: Path) -> tuple[Path, Path]:
+def write_card(facts: dict[str, Any], page: str, model: Path) -> tuple[Path, Path]:
     """Write a card beside its model, as JSON and as Markdown.
 
     Args:
-        facts: the content of the card, from `make_card`.
+        facts: the content of the card.
+        page: the same as Markdown.
         model: the path of the model; the card gets its name with other suffixes.
 
     Returns:
@@ -88,61 +104,67 @@ def write_card(facts: dict[str, Any], model: Path) -> tuple[Path, Path]:
     with atomic_file(as_json) as temporary:
         temporary.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     with atomic_file(as_text) as temporary:
-        temporary.write_text(format_markdown(facts), encoding="utf-8")
+        temporary.write_text(page, encoding="utf-8")
     return as_json, as_text
 
 
-def format_markdown(facts: dict[str, Any]) -> str:
+def side_counts(data: Mapping[str, Any], side: str) -> str:
+    """How many pictures, and objects where objects are learnt, one side of the split has.
+
+    Args:
+        data: the card's facts about the data.
+        side: "train" or "valid".
+    """
+    pictures, objects = data[f"{side}_pictures"], data.get(f"{side}_objects")
+    return f"{pictures} pictures" if objects is None else f"{pictures} pictures, {objects} objects"
+
+
+def training_text(facts: Mapping[str, Any], how: str) -> str:
+    """How a model was trained, in one line.
+
+    Args:
+        facts: the content of its card.
+        how: what only this kind of model has.
+    """
+    options = facts["options"]
+    return (
+        f"{len(facts['epochs'])} of {options['epochs']} epochs, batch {options['batch']}, {how}, "
+        f"{facts['seconds'] / 60:.0f} min on {facts['machine']}{' (stopped early)' if facts['stopped_early'] else ''}"
+    )
+
+
+def card_page(facts: Mapping[str, Any], what: str, rows: Mapping[str, str], scores: Mapping[str, str]) -> str:
     """Format a card as a page.
 
     Args:
-        facts: the content of the card, from `make_card`.
+        facts: the content of the card.
+        what: what was trained, the beginning of the page's first sentence.
+        rows: what only this kind of model has, by heading.
+        scores: what it reaches on the validation side, by heading.
 
     Returns:
         Markdown.
     """
-    data, options, valid = facts["data"], facts["options"], facts["valid"]
+    data = facts["data"]
+    table = {
+        "command": f"`{facts['command']}`",
+        "data": f"{data['name']}, SHA-256 `{data['sha256'][:16]}`",
+        "split": f"{data['split']}; {data['moved_from_valid_to_train']} pictures moved from valid to train",
+        "trained on": side_counts(data, "train"),
+        "validated on": side_counts(data, "valid"),
+        **rows,
+        "versions": ", ".join(f"{name} {number}" for name, number in facts["versions"].items()),
+        **scores,
+    }
+    size = f"{facts['bytes'] / 1e6:.1f} MB"
     lines = [
         f"# {facts['model']}",
         "",
-        f"A detector trained by simjudge {facts['simjudge']} on {facts['made'][:10]}, {facts['bytes'] / 1e6:.1f} MB.",
+        f"{what} trained by simjudge {facts['simjudge']} on {facts['made'][:10]}, {size}.",
         "",
         "| | |",
         "| --- | --- |",
-        f"| command | `{facts['command']}` |",
-        f"| data | {data['name']}, SHA-256 `{data['sha256'][:16]}` |",
-        f"| split | {data['split']}; {data['moved_from_valid_to_train']} pictures moved from valid to train |",
-        f"| trained on | {data['train_pictures']} pictures, {data['train_objects']} objects |",
-        f"| validated on | {data['valid_pictures']} pictures, {data['valid_objects']} objects |",
-        f"| classes | {', '.join(facts['classes'])} |",
-        f"| size | {options['size']}, input {' x '.join(map(str, options['input']))}, {options['weights']} weights |",
-        f"| pictures | {_image_use(options)} |",
-        f"| training | {_training(facts)} |",
-        f"| versions | {', '.join(f'{k} {v}' for k, v in facts['versions'].items())} |",
-    ]
-    if valid is not None:
-        lines.append(f"| mAP50 on valid | {valid['map50']:.3f} (epoch {valid['epoch']}) |")
-        lines.append(f"| mAP50-95 on valid | {valid['map50_95']:.3f} |")
-    lines += [
-        "",
-        "The weights were trained with ultralytics (AGPL-3.0): see its licence before distributing them.",
+        *(f"| {name} | {value} |" for name, value in table.items()),
         "",
     ]
     return "\n".join(lines)
-
-
-def _image_use(options: dict[str, Any]) -> str:
-    side = options["imgsz"]
-    if options["windows"]:
-        return f"{options['windows']} windows of {side} x {side} pixels cut out of each, for training and validation"
-    return f"whole, scaled to {side} pixels"
-
-
-def _training(facts: dict[str, Any]) -> str:
-    options = facts["options"]
-    return (
-        f"{len(facts['epochs'])} of {options['epochs']} epochs, batch {options['batch']}, "
-        f"a step each {options['step']} pictures, seed {options['seed']}, "
-        f"{'with' if options['mirrored'] else 'without'} left-right mirroring, {facts['seconds'] / 60:.0f} min on "
-        f"{facts['machine']}{' (stopped early)' if facts['stopped_early'] else ''}"
-    )

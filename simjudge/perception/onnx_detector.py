@@ -18,6 +18,7 @@ from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detecti
 from simjudge.perception.detector_summary import ShownDetector
 from simjudge.perception.letterbox import GREY, Letterbox
 from simjudge.perception.nms import non_maximum_suppression_by_class
+from simjudge.perception.onnx_file import UNREADABLE, first_line, metadata_names, open_session
 
 Head = Literal["classes", "objectness", "end to end"]
 """How to read the output: "classes": (B, 4 + nc, N), centre and size, then a score a class (v8, 11, 12);
@@ -30,8 +31,6 @@ MAX_DETECTIONS = 300
 """Boxes of an image that are kept; ultralytics' own figure."""
 _LARGEST_INPUT = 16_384
 """Side of a net's input in pixels, beyond which memory is the first to end."""
-_UNREADABLE = (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError)
-"""What `ast.literal_eval` and `int` raise for a text that is not what it should be."""
 _END_TO_END_ROWS = 1000  # NMS-free heads give 300 rows or so, others thousands
 
 
@@ -68,7 +67,7 @@ class OnnxDetector(ShownDetector):
         Raises:
             SimjudgeError: it is no ONNX model, or not one with a YOLO detection head.
         """
-        session = _session(path)
+        session = open_session(path)
         try:
             metadata = dict(session.get_modelmeta().custom_metadata_map)
         except UnicodeDecodeError as error:
@@ -76,7 +75,7 @@ class OnnxDetector(ShownDetector):
         task = metadata.get("task", "detect")
         if task != "detect":
             raise SimjudgeError(f"{path}: the model's task is {one_line(task)!r}; a detection model is needed")
-        names = _names(path, metadata)
+        names = metadata_names(path, metadata)
         size = _input_size(path, session, metadata, imgsz)
         detector = cls(path.stem, names, session, "classes", size, min_score, iou)
         try:
@@ -84,7 +83,7 @@ class OnnxDetector(ShownDetector):
         except SimjudgeError:
             raise
         except Exception as error:
-            raise SimjudgeError(f"{path}: the model does not run: {_first_line(error)}") from error
+            raise SimjudgeError(f"{path}: the model does not run: {first_line(error)}") from error
         head = _head(path, shape, len(names), end_to_end=metadata.get("end2end") == "True")
         return cls(path.stem, names, session, head, size, min_score, iou)
 
@@ -177,31 +176,6 @@ def _candidates(raw: Any, head: Head, min_score: float) -> tuple[Any, Any, Any]:
     return np.concatenate([centre - half, centre + half], axis=1), score[kept], best[kept]
 
 
-def _session(path: Path) -> Any:
-    import onnxruntime  # noqa: PLC0415 - heavy
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    wanted = ("CUDAExecutionProvider", "CPUExecutionProvider")
-    providers = [p for p in wanted if p in onnxruntime.get_available_providers()]
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=providers)
-    except Exception as error:
-        raise SimjudgeError(f"{path}: not a readable ONNX model: {_first_line(error)}") from error
-
-
-def _names(path: Path, metadata: dict[str, str]) -> dict[int, str]:
-    text = metadata.get("names", "")
-    if not text:
-        return {}
-    try:
-        names = ast.literal_eval(text)
-        pairs = names.items() if isinstance(names, dict) else enumerate(names)
-        return {int(k): str(v) for k, v in pairs}
-    except _UNREADABLE as error:
-        raise SimjudgeError(f"{path}: the class names in its metadata cannot be read: {text[:80]!r}") from error
-
-
 def _input_size(path: Path, session: Any, metadata: dict[str, str], imgsz: int | None) -> tuple[int, int]:
     """Width and height of the input: what the model fixes, else what was asked for, else its metadata."""
     inputs = session.get_inputs()
@@ -219,7 +193,7 @@ def _input_size(path: Path, session: Any, metadata: dict[str, str], imgsz: int |
     try:
         said = ast.literal_eval(metadata.get("imgsz", "640"))
         height, width = map(int, said if isinstance(said, list | tuple) else (said, said))
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise SimjudgeError(f"{path}: the input size in its metadata cannot be read; give --imgsz") from error
     if not (1 <= width <= _LARGEST_INPUT and 1 <= height <= _LARGEST_INPUT):
         raise SimjudgeError(f"{path}: the input size in its metadata is {str(said)[:40]}; give --imgsz")
@@ -237,7 +211,3 @@ def _head(path: Path, shape: tuple[int, ...], classes: int, *, end_to_end: bool)
         if last >= 6 and (last == 5 + classes or (not classes and last < first)):
             return "objectness"
     raise SimjudgeError(f"{path}: an output of shape {shape} for {classes} classes is no YOLO detection head")
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import BoolArray, FloatArray, FrameSet, IntArray, Objects, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.perception.iou import pair_iou
 
 MOST_PAIRS = 5_000_000

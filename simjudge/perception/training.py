@@ -6,16 +6,18 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from simjudge.core.display import Summary
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.perception.model_card import card_paths, make_card, write_card
+from simjudge.perception.detector_card import format_markdown, make_card
+from simjudge.perception.model_card import card_paths, write_card
+from simjudge.perception.semantic.trained_net import TrainedSemanticNet, train_net
+from simjudge.perception.trained_model import TrainedModel
 from simjudge.perception.training_data import TrainingSplit
-from simjudge.perception.training_settings import TrainingSettings
+from simjudge.perception.training_settings import SEMANTIC, TrainingSettings
 from simjudge.perception.training_source import read_split
 from simjudge.perception.ultralytics_training import (
     Epoch,
@@ -26,46 +28,22 @@ from simjudge.perception.ultralytics_training import (
 
 
 @dataclass(frozen=True, repr=False)
-class TrainedDetector:
+class TrainedDetector(TrainedModel):
     """A detector that was just trained.
 
     Attributes:
-        path: the ONNX file; its card lies beside it as .json and .md.
         best: the epoch whose weights were exported.
         training: all epochs, and whether a person stopped the training.
-        card: the content of the model card.
-        losses: images that were left out.
     """
 
-    path: Path
     best: Epoch
     training: Training
-    card: dict[str, Any]
-    losses: Losses
+    kind: ClassVar[str] = "detector"
 
-    def summary(self) -> Summary:
-        """What the detector was made from and how well it does, for a person to read."""
-        data = self.card["data"]
-        return Summary(
-            str(self.path),
-            "detector",
-            [
-                ("trained on", f"{data['train_pictures']} pictures, {data['train_objects']} objects"),
-                ("validated on", f"{data['valid_pictures']} pictures, {data['valid_objects']} objects"),
-                ("classes", ", ".join(self.training.class_names)),
-                ("epochs", f"{len(self.training.epochs)}, best {self.best.number}"),
-                ("mAP50", f"{self.best.map50:.3f}"),
-                ("mAP50-95", f"{self.best.map50_95:.3f}"),
-            ],
-        )
-
-    def __repr__(self) -> str:
-        """The summary as text."""
-        return self.summary().text()
-
-    def _repr_html_(self) -> str:
-        """The summary for notebooks."""
-        return self.summary().html()
+    @property
+    def scores(self) -> dict[str, float]:
+        """Mean average precision on the validation side."""
+        return {"mAP50": self.best.map50, "mAP50-95": self.best.map50_95}
 
 
 @takes_setting_keywords
@@ -78,14 +56,14 @@ def train(
     command: str | None = None,
     progress: ProgressBar = no_progress,
     log: Log = no_log,
-) -> TrainedDetector:
-    """Train a detector with ultralytics, offline, and export its best weights to ONNX.
+) -> TrainedDetector | TrainedSemanticNet:
+    """Train a detector with ultralytics, or a net that gives every pixel a class, offline; export the best weights.
 
     All variants of one photograph stay on one side of the split. Ctrl-C ends the training early and exports the best
-    weights so far. Ultralytics is AGPL-3.0.
+    weights so far. Ultralytics is AGPL-3.0; the task segment-semantic does not need it.
 
     Args:
-        data: a labelled data set or recording with images.
+        data: a labelled data set or recording with images, for segment-semantic with label pictures.
         out: the model to write (.onnx); its card is written beside it.
         settings: all settings at once; keywords change single ones.
         overwrite: whether a model or a card that is there may be replaced.
@@ -94,7 +72,7 @@ def train(
         log: receives a line about the split and one about every epoch.
 
     Returns:
-        The trained detector. `load_detector(result.path)` loads it.
+        What was trained. `load_detector(result.path)` loads a detector.
 
     Raises:
         UsageError: a setting makes no sense.
@@ -106,10 +84,14 @@ def train(
         check_output(path, lambda _: False, overwrite=overwrite)
     if settings.keep is not None and not overwrite:
         check_output(settings.keep)
+    semantic = settings.task == SEMANTIC
     split, losses = read_split(
-        data, settings.val_fraction, settings.seed, allow_outside=settings.allow_outside
+        data, settings.val_fraction, settings.seed, semantic=semantic, allow_outside=settings.allow_outside
     )
     _log_split(split, log)
+    command = command or _as_call(data, out, settings.given())
+    if semantic:
+        return train_net(split, losses, data, out, settings, command, progress=progress, log=log)
 
     def epoch_done(epoch: Epoch, of: int) -> None:
         loss = " ".join(f"{name} {value:.3f}" for name, value in epoch.loss.items())
@@ -120,13 +102,13 @@ def train(
     losses.extend(left_out)
     if training.stopped:
         log(f"stopped after {len(training.epochs)} of {settings.epochs} epochs; the best weights so far are exported")
-    facts = make_card(out, data, command or _as_call(data, out, settings.given()), split, settings, training)
-    write_card(facts, out)
+    facts = make_card(out, data, command, split, settings, training)
+    write_card(facts, format_markdown(facts), out)
     if training.best is None:
         raise SimjudgeError(f"{out}: training gave no validated weights")
     if training.best.map50 == 0:
         log(f"warning: {out} finds nothing on the validation side: train for more epochs, or look at the labels")
-    return TrainedDetector(out, training.best, training, facts, losses)
+    return TrainedDetector(out, facts, losses, training.best, training)
 
 
 def _check_writable(out: Path) -> None:

@@ -10,6 +10,8 @@ from simjudge.core.errors import UsageError
 from simjudge.core.settings import TextForm, setting
 from simjudge.data.read_settings import ReadSettings
 
+DETECT, SEMANTIC = "detect", "segment-semantic"
+"""Tasks, as ultralytics and torchvision call theirs."""
 SIZES = {"pico": (0.34, 0.125), "nano": (0.5, 0.25), "small": (0.5, 0.5)}
 """Depth and width factors of YOLO11; pico is ours, for machines without a GPU."""
 STRIDE = 32
@@ -46,6 +48,7 @@ class TrainingSettings(ReadSettings):
     """How to train.
 
     Attributes:
+        task: DETECT, boxes by ultralytics; or SEMANTIC, the class of every pixel by LR-ASPP of torchvision.
         epochs, imgsz, batch, seed, workers: as ultralytics takes them; workers are data-loading processes.
         size: a key of `SIZES`; not used when starting from a checkpoint.
         start: a checkpoint (`.pt`) to go on from, or the name of a shipped one; else from scratch.
@@ -59,9 +62,13 @@ class TrainingSettings(ReadSettings):
             for few epochs that learns far faster.
         windows: learn from (and validate on) so many windows of imgsz x imgsz pixels cut out of each image, at the
             image's own scale; 0: from whole images, scaled to imgsz.
-        input_size: width and height of the exported model's input; None: imgsz x imgsz.
+        input_size: width and height of the exported model's input; None: imgsz x imgsz, and 512 x 256 for SEMANTIC.
     """
 
+    task: str = setting(
+        DETECT, "What is learnt: detect, boxes; segment-semantic, the class of every pixel, from label pictures.",
+        choices=(DETECT, SEMANTIC),
+    )  # fmt: skip
     epochs: int = setting(100, "Times that every image is learned from.", low=1, high=100_000)
     imgsz: int = setting(640, "Side of the net's square input, a multiple of 32.", unit="px", low=32, high=16_384)
     batch: int = setting(16, "Images of a batch.", low=1, high=65_536)
@@ -86,7 +93,8 @@ class TrainingSettings(ReadSettings):
         low=0, high=1000,
     )  # fmt: skip
     input_size: tuple[int, int] | None = setting(
-        None, "Input of the exported model, multiples of 32; not given, imgsz x imgsz.", unit="px", form=_INPUT,
+        None, "Input of the exported model, multiples of 32; not given, imgsz x imgsz, and 512x256 for pixels.",
+        unit="px", form=_INPUT,
         option="input",
     )  # fmt: skip
 
@@ -101,3 +109,11 @@ class TrainingSettings(ReadSettings):
             raise UsageError(f"--imgsz {self.imgsz}: must be a multiple of {STRIDE}")
         if self.val_fraction in (0, 1):
             raise UsageError(f"--val-fraction {self.val_fraction:g}: must lie between 0 and 1")
+        if self.task == SEMANTIC:
+            self._check_semantic()
+
+    def _check_semantic(self) -> None:
+        given = {"from": self.start, "half": self.half, "keep": self.keep, "step": self.step, "windows": self.windows}
+        for option, value in given.items():
+            if value:
+                raise UsageError(f"--{option}: is of detectors; leave it out with --task {SEMANTIC}")

@@ -7,54 +7,17 @@ are as large as in the windows. Small things far away keep their pixels, and an 
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FrameSet, Objects, row_offsets
-from simjudge.core.images import EncodedImage, Images, RgbImage
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, row_offsets
+from simjudge.data.image_windows import LEAST_SHARE, Windows, cut_boxes
 
 _ON_AN_OBJECT = 0.9
 """Share of the windows that are laid over an object drawn at random; the others may lie anywhere."""
-_SEEN_AT_LEAST = 0.4
-"""Objects of which a window shows a smaller share of the area are not labelled in it."""
-
-
-@dataclass(frozen=True, repr=False)
-class Windows(ShortRepr):
-    """Images that are windows of other images.
-
-    Attributes:
-        source: the whole images.
-        frame: int64 (N,), which of them each window is cut from.
-        corner: int64 (N, 2), x and y of the windows' upper left pixels.
-        size: int64 (N, 2), width and height.
-    """
-
-    source: Images
-    frame: npt.NDArray[np.int64]
-    corner: npt.NDArray[np.int64]
-    size: npt.NDArray[np.int64]
-
-    def __len__(self) -> int:
-        """The number of windows."""
-        return len(self.frame)
-
-    def has(self, index: int) -> bool:
-        """Tell whether the image of a window is there: see `Images.has`."""
-        return self.source.has(int(self.frame[index]))
-
-    def read(self, index: int) -> RgbImage:
-        """Cut a window out of its image: see `Images.read`."""
-        (x, y), (width, height) = self.corner[index], self.size[index]
-        return np.ascontiguousarray(self.source.read(int(self.frame[index]))[y : y + height, x : x + width])
-
-    def read_encoded(self, index: int) -> EncodedImage | None:  # noqa: ARG002 - the protocol's
-        """Return None: windows are not stored anywhere. See `Images.read_encoded`."""
-        return None
 
 
 def cut_windows(frames: FrameSet, side: int, per_image: int, seed: int = 0) -> FrameSet:
@@ -122,10 +85,8 @@ def _objects(frames: FrameSet, start: npt.NDArray[np.int64], windows: Windows) -
     numbers, rows, boxes = [], [], []
     for number, (frame, corner, size) in enumerate(zip(windows.frame, windows.corner, windows.size, strict=True)):
         inside = np.arange(start[frame], start[frame + 1])
-        whole = frames.objects.box[inside]
-        cut = np.clip(whole - np.tile(corner, 2), 0, np.tile(size, 2))
-        area, left = _area(whole), _area(cut)
-        seen = (left > 0) & (left >= _SEEN_AT_LEAST * area)
+        cut, share = cut_boxes(frames.objects.box[inside], corner, size)
+        seen = share >= LEAST_SHARE
         numbers.append(np.full(int(seen.sum()), number))
         rows.append(inside[seen])
         boxes.append(cut[seen])
@@ -133,8 +94,3 @@ def _objects(frames: FrameSet, start: npt.NDArray[np.int64], windows: Windows) -
         return Objects.empty()
     row = np.concatenate(rows)
     return Objects.build(np.concatenate(numbers), frames.objects.class_id[row], np.concatenate(boxes))
-
-
-def _area(box: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    area: npt.NDArray[np.float64] = np.prod(np.maximum(box[:, 2:] - box[:, :2], 0), axis=1)
-    return area

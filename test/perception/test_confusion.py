@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.perception.confusion import confusion
 
 

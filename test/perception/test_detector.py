@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, FileImages
+from simjudge.core.object_tables import Objects
 from simjudge.perception.class_map import map_classes
 from simjudge.perception.detection import detect
 from simjudge.perception.detector import Detections

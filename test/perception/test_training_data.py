@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, FileImages
+from simjudge.core.object_tables import Objects
 from simjudge.data.photographs import source_photograph
 from simjudge.perception.training_data import repair_split, split_by_photograph, write_working_folder
 from simjudge.perception.training_source import read_split

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
 from simjudge.perception.training_windows import cut_windows
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray, IntArray
 
 MOST_RINGS = 512
 _LEAST_POINTS = 10

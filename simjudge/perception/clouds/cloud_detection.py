@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import IntArray
 from simjudge.core.installed import DETECTOR, find_file
 from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.data.clouds.cloud_set import CloudPredictions, CloudSet

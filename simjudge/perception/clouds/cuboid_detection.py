@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.data.clouds.cloud_set import Cloud, CloudPredictions
 from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.perception.clouds.beam_grid import MOST_RINGS, BeamGrid, build_grid, rings_of_order

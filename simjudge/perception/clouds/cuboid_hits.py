@@ -14,9 +14,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
 from simjudge.perception.cuboid_iou import IOU_BEV, cuboid_iou_table, upright_cuboids
 

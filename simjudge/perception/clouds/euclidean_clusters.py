@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.perception.clouds.disjoint_sets import find_root, set_numbers, unite
 
 _MOST_CELLS = 2**62

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import BoolArray, FloatArray
 
 _MOST_FITS = 10
 _NO_CONTACT = -1.0

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.perception.clouds.l_shapes import Rectangles
 
 

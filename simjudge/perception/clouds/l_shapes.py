@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray, IntArray
 
 CRITERIA = ("area", "closeness", "variance")
 

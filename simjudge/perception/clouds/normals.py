@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from scipy.spatial import cKDTree
 
-from simjudge.core.frames import FloatArray, IntArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.perception.clouds.beam_grid import BeamGrid
 
 NEAREST = 12

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import BoolArray, FloatArray
 
 
 def patchwork_ground(points: FloatArray, sensor_height: float, farthest: float) -> BoolArray:

@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numba import njit
 
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.perception.clouds.beam_grid import BeamGrid
 from simjudge.perception.clouds.disjoint_sets import find_root, set_numbers, unite
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray, IntArray
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.clouds.lidar_points import LidarPoints, lidar_points
 

@@ -8,9 +8,9 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.core.images import EncodedImage, ImageError, RgbImage
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.clouds.lidar_points import lidar_points

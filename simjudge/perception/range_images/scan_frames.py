@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FloatArray, FrameSet, IntArray, Objects, Predictions
+from simjudge.core.frames import FrameSet
 from simjudge.core.masks import BoolImage, Masks
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.progress import Advance
 from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
 from simjudge.data.clouds.lidar_points import lidar_points

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.perception.range_images.range_grid import RangeGrid
 
 NOBODY = -1

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.engines.registry import OWN_ENGINES, describe_entry, engine_class, registered_engines
 
 _DEFAULT_ABILITIES = (
     "can: any vehicle file, all lenses, linear radiance as floats, shadows and reflections, class, instance and depth"
@@ -35,8 +37,19 @@ class EngineAvailability:
 
 
 def engine_availability() -> tuple[EngineAvailability, ...]:
-    """The availability of all engines."""
-    return (_default(), _chrono())
+    """The availability of all engines: our own, then those that other packages register."""
+    plugins = (entries for name, entries in registered_engines().items() if name not in OWN_ENGINES)
+    return (_default(), _chrono(), *(_plugin(entry) for entries in plugins for entry in entries))
+
+
+def _plugin(entry: EntryPoint) -> EngineAvailability:
+    package = f"registered by {describe_entry(entry)}"
+    try:
+        engine_class(entry.name)
+    except SimjudgeError as error:
+        reason = str(error).removeprefix(f"engine {entry.name}: ")
+        return EngineAvailability(entry.name, runs=False, lines=(package, reason))
+    return EngineAvailability(entry.name, runs=True, lines=(package, f"simjudge engines check {entry.name}"))
 
 
 def _default() -> EngineAvailability:
@@ -60,7 +73,7 @@ def _default() -> EngineAvailability:
 
 def _chrono() -> EngineAvailability:
     from simjudge.engines.chrono.chrono_engine import describe_modules
-    from simjudge.engines.chrono.modules import load_modules
+    from simjudge.engines.chrono.modules import load_modules, missing_modules
     from simjudge.engines.chrono.versions import identify_release
 
     try:
@@ -74,5 +87,6 @@ def _chrono() -> EngineAvailability:
     known = tuple(f"known: {line}" for line in release.defects())
     parts_line = f"has: {', '.join(parts)}"
     car = _CHRONO_CAR if release.vehicles else _CHRONO_WITHOUT_CAR
-    lines = (describe_modules(modules), parts_line, _CHRONO_ABILITIES, car, *known)
+    absent = tuple(f"missing: {line}" for line in missing_modules())
+    lines = (describe_modules(modules), *absent, parts_line, _CHRONO_ABILITIES, car, *known)
     return EngineAvailability("chrono", runs=True, lines=lines)

@@ -1,8 +1,12 @@
-"""The contract of an engine, which moves and lights a scene. `test/engines/contract.py` holds every engine to it.
+"""The contract of an engine, which moves and lights a scene. `simjudge.testing` holds every engine to it.
 
 Poses go in; light, labels and ray hits come out. Bodies move by physics (`step`) or are placed (`set_pose`). Metres,
 seconds, radians; REP 103 axes; a camera's pose is that of its optical frame (x right, y down, z forward) in the world;
 pixel (0, 0) is the centre of the upper left pixel, row 0 the top of the picture.
+
+Required: things and their poses, `set_pose`, `reset`, `render`, `labels`, `cast_rays`. Physics (`step`), a car and
+`cast_timed_rays` may be left out: the engine then raises `NotOfferedError`. `simjudge.engines.still_engine` is a
+base for such engines.
 """
 
 from __future__ import annotations
@@ -14,8 +18,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
+from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Thing
@@ -24,6 +29,10 @@ from simjudge.vehicle.vehicle import Command, VehicleState
 
 Poses = Mapping[str, Pose]
 """Poses in the world by name: of things and of the car's parts ("vehicle", "vehicle/wheel_front_left", ...)."""
+
+
+class NotOfferedError(SimjudgeError):
+    """The engine, or this build of it, leaves out an optional part of the contract: physics, a car, timed rays."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +95,42 @@ STANDING = BodyMotion((), Keyframes(np.zeros(1), np.zeros((1, 0, 3)), np.zeros((
 """Everything stands where the scene has it."""
 
 
+class SensedWorld(Protocol):
+    """What sensors beside the camera are computed from. Every engine is one."""
+
+    @property
+    def name(self) -> str:
+        """The engine's."""
+
+    @property
+    def things(self) -> tuple[Thing, ...]:
+        """Everything that rays can hit."""
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds since the start."""
+
+    def poses(self) -> Poses:
+        """The poses of all that moves now, and of the car ("vehicle")."""
+
+    def vehicle_state(self) -> VehicleState:
+        """How the car moves now.
+
+        Raises:
+            UsageError: there is no car.
+        """
+
+    def cast_timed_rays(
+        self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
+    ) -> Hits:
+        """What rays hit first, each at its own time: see `Engine.cast_timed_rays`."""
+
+
 class Engine(Protocol):
     """A scene, perhaps with a car in it, that can be moved, rendered and probed by rays.
 
     Attributes:
-        name: "default", "chrono".
+        name: "default", "chrono", or what a plug-in calls itself; it is written into recordings.
         scene: the scene as it was read.
         things: everything that rays can hit: the scene's things in their order, then the car's parts.
         names: of the things, in their order.

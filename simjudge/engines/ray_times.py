@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray, IntArray
 from simjudge.engines.contract import Labels, Poses
 from simjudge.geometry.keyframes import Keyframes, place_body
 from simjudge.sensors.camera.lens import Lens

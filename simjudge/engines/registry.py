@@ -1,22 +1,130 @@
-"""The engines by name; each moves and lights a scene behind the interface of `simjudge.engines.contract`."""
+"""The engines by name: our own, and those of other packages (entry points of the group `simjudge.engines`).
+
+An engine moves and lights a scene behind the interface of `simjudge.engines.contract`. It is named as its package
+registers it, or by its class, `package.module:Class`, which needs no registration.
+"""
 
 from __future__ import annotations
 
-from simjudge.core.errors import UsageError
+import importlib.metadata
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from typing import Any
+
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.settings import TextForm
+from simjudge.core.text import near_name
 from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene
 from simjudge.vehicle.vehicle import Vehicle
 
-ENGINES = ("default", "chrono")
-"""Names of the engines there can be."""
+GROUP = "simjudge.engines"
+"""The group of entry points in which a package registers its engines."""
+OWN_ENGINES = {
+    "default": EntryPoint("default", "simjudge.engines.default.default_engine:DefaultEngine", GROUP),
+    "chrono": EntryPoint("chrono", "simjudge.engines.chrono.chrono_engine:ChronoEngine", GROUP),
+}
+"""simjudge's own, by name. They stand here so that a checkout that is not installed has them; their names are taken."""
+CHOICES = "default, chrono, a plug-in's name, or package:Class"
+"""What an option or setting that chooses an engine takes, in words."""
+_REMEDIES = {"default": "; pip install simjudge[sim]"}
+
+
+def registered_engines() -> dict[str, list[EntryPoint]]:
+    """The entry points of all engines by name: simjudge's own first, then those of other packages by name.
+
+    Returns:
+        One entry point a name; several where packages register the same name.
+    """
+    found: dict[str, list[EntryPoint]] = {name: [entry] for name, entry in OWN_ENGINES.items()}
+    for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
+        others = found.setdefault(entry.name, [])
+        if entry.name not in OWN_ENGINES and all(entry.value != other.value for other in others):
+            others.append(entry)
+    return found
+
+
+def find_engine(name: str) -> EntryPoint:
+    """The entry point of an engine, without importing it.
+
+    Args:
+        name: a registered name, or `package.module:Class`.
+
+    Returns:
+        The entry point; `describe_entry` says of which package.
+
+    Raises:
+        UsageError: no engine has this name, or several packages register it.
+    """
+    if name in OWN_ENGINES:
+        return OWN_ENGINES[name]
+    if ":" in name:
+        module, _, attribute = name.partition(":")
+        if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
+            raise UsageError(f"engine {name!r}: the form is package.module:Class")
+        return EntryPoint(name, name, GROUP)
+    registered = registered_engines()
+    entries = registered.get(name, [])
+    if not entries:
+        near = near_name(name, registered) or f"; there are {', '.join(registered)}, or package:Class"
+        raise UsageError(f"engine {name!r}: no engine has this name{near}")
+    if len(entries) > 1:
+        several = " and ".join(describe_entry(entry) for entry in entries)
+        raise UsageError(f"engine {name!r}: {several} both register it; name the class instead, {entries[0].value}")
+    return entries[0]
+
+
+def describe_entry(entry: EntryPoint) -> str:
+    """The package and class of an engine for messages.
+
+    Args:
+        entry: the engine's entry point.
+
+    Returns:
+        Such as "mist-engine 1.2 (mist.engine:MistEngine)", or the class alone where no package registers it.
+    """
+    package = getattr(entry, "dist", None)
+    return f"{package.name} {package.version} ({entry.value})" if package else entry.value
+
+
+def engine_class(name: str) -> Callable[..., Engine]:
+    """The class of an engine, imported.
+
+    Args:
+        name: a registered name, or `package.module:Class`.
+
+    Raises:
+        UsageError: no engine has this name.
+        SimjudgeError: it cannot be imported, and why; or it lacks methods of the contract.
+    """
+    entry = find_engine(name)
+    try:
+        loaded: Any = entry.load()
+    except SimjudgeError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise SimjudgeError(
+            f"engine {name}: {describe_entry(entry)} cannot be imported: {reason}{_REMEDIES.get(name, '')}"
+        ) from error
+    if not callable(loaded):
+        raise SimjudgeError(f"engine {name}: {describe_entry(entry)} is no class")
+    methods = [method for method in vars(Engine) if not method.startswith("_")]
+    lacking = [method for method in methods if isinstance(loaded, type) and not hasattr(loaded, method)]
+    if lacking:
+        raise SimjudgeError(
+            f"engine {name}: {describe_entry(entry)} lacks {', '.join(lacking)} of simjudge.engines.contract.Engine"
+        )
+    checked: Callable[..., Engine] = loaded
+    return checked
 
 
 def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> Engine:
     """The engine of a name, with a scene and perhaps a car in it.
 
     Args:
-        name: one of `ENGINES`.
+        name: a registered name, or `package.module:Class`.
         scene: the scene.
         vehicle: the car; None for a scene without a car.
         start: pose of the car's base_link; None for the start of the scene's course, or the origin.
@@ -25,25 +133,26 @@ def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: 
         UsageError: no engine has this name.
         SimjudgeError: the engine cannot run here; the message says what is missing and how to get it.
     """
-    if name == "default":
-        from simjudge.engines.default.default_engine import DefaultEngine
-
-        return DefaultEngine(scene, vehicle, start)
-    if name == "chrono":
-        from simjudge.engines.chrono.chrono_engine import ChronoEngine
-
-        return ChronoEngine(scene, vehicle, start)
-    raise UsageError(f"engine {name!r}: one of {', '.join(ENGINES)} is needed")
+    return engine_class(name)(scene, vehicle, start)
 
 
 def limit_threads(name: str, count: int) -> None:
     """Let an engine use few of the cores, before it is made: others work beside it.
 
     Args:
-        name: one of `ENGINES`.
-        count: threads it may use; engines that have no such limit use what they use.
+        name: a registered name, or `package.module:Class`.
+        count: threads it may use. An engine whose class has no function `limit_threads(count)` uses what it uses.
     """
-    if name == "default":
-        from simjudge.engines.default.variant import limit_threads as limit
-
+    limit = getattr(engine_class(name), "limit_threads", None)
+    if limit is not None:
         limit(count)
+
+
+def _parse_engine(value: object) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"engine {value!r}: must be a text")
+    return find_engine(value).name
+
+
+ENGINE_FORM = TextForm(_parse_engine, str, "NAME|PACKAGE:CLASS")
+"""How a setting that chooses an engine is written; an unknown name is refused when it is read."""

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray
 from simjudge.engines.bvh import DEPTH, enters, grow, grow_forest, make_ray, search_thing
 from simjudge.engines.contract import STANDING, BodyMotion, Hits
 from simjudge.geometry.keyframes import Keyframes, place_body

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.documents import Location
-from simjudge.core.frames import FloatArray
 from simjudge.scene.placement_fields import ArcsFields, LineFields, SineFields
 from simjudge.scene.scene_file import SceneDocument
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.scene.model import Mesh, PointLight, Thing
 
 _INSIDE = 0.75

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from simjudge.core.frames import BoolArray, FloatArray
+from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.scene.centre_lines import resample
 from simjudge.scene.ground import Ground
 from simjudge.scene.model import NO_INSTANCE, Thing

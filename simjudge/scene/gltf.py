@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray, IntArray
 from simjudge.core.images import RgbImage
 from simjudge.core.input_files import is_file, read_bytes
 from simjudge.core.text import one_line

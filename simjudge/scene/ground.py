@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Collider, Mesh, Thing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 
 _INSIDE = -1e-9
 """Weight of a triangle's corner from which on a point counts as inside: borders of triangles belong to both."""

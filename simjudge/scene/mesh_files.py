@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.core.text import nearest_name, one_line
 from simjudge.scene.gltf import read_gltf
 from simjudge.scene.image_textures import read_normal_map, read_texture

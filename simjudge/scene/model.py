@@ -16,8 +16,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.scene.motion_path import MotionPath
 
@@ -262,6 +262,8 @@ class Scene:
         things: all of them, names unique.
         lights: all of them; every one casts shadows.
         ambient: linear RGB radiance that comes equally from everywhere, unshadowed.
+        bounces: surfaces that throw light on, one after the other, before ambient light stands for the rest; 0: ambient
+            light takes the place of all light that surfaces throw on each other.
         background: linear RGB radiance of rays that hit nothing, where there is no sky.
         sun: a light from one direction; None: no sun.
         sky: what is seen, and lights, where nothing is; None: `background`, which lights nothing.
@@ -288,6 +290,7 @@ class Scene:
     sun: Sun | None = None
     sky: Sky | None = None
     fog: Fog | None = None
+    bounces: int = 0
 
     def labelled(self) -> tuple[Thing, ...]:
         """The things that are counted: those with a class that is not stuff. Parts of one share their instance."""

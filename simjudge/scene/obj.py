@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray, IntArray
 from simjudge.core.text import one_line, read_text
 from simjudge.scene.model import Mesh
 

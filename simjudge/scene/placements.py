@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import cKDTree
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.documents import Location, field_name
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.scene import centre_lines
 from simjudge.scene.file_content import random_of

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from simjudge.core.frames import BoolArray, FloatArray
+from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.scene.file_content import random_of
 from simjudge.scene.floor import Floor

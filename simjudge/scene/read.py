@@ -79,6 +79,7 @@ def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
         things=things,
         lights=tuple(lights),
         ambient=linear_radiance(file.ambient),
+        bounces=file.bounces,
         background=linear_radiance(file.background),
         class_names=file.classes,
         background_class=forms.class_id(file.background_class, ("background_class",)),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simjudge.core.frames import BoolArray, FloatArray
+from simjudge.core.arrays import BoolArray, FloatArray
 
 _BATCH = 1000
 """Points that are tried together."""

@@ -69,6 +69,10 @@ class LightFields(TintFields, PoseFields):
         return self
 
 
+MOST_BOUNCES = 8
+"""Surfaces of a path of light at most: what is left after them is less than a per cent of the light."""
+
+
 class SceneFile(Fields):
     """A scene: metres, degrees, sRGB colours, z up."""
 
@@ -88,6 +92,8 @@ class SceneFile(Fields):
     """Lamps."""
     ambient: Radiance = 0.0
     """Light that comes equally from everywhere, unshadowed."""
+    bounces: Annotated[int, Whole(0, MOST_BOUNCES)] = 0
+    """Surfaces that throw light on, traced by paths, before ambient light stands for the rest; 0 traces none."""
     background: Radiance = 0.0
     """What rays see that hit nothing, where there is no sky."""
     background_class: Annotated[str | int, ClassType()] | None = None

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
 from scipy.spatial.transform import Rotation
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.documents import Location
-from simjudge.core.frames import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.scene.motion_path import MotionPath
 from simjudge.scene.motion_path_fields import MotionPathFields

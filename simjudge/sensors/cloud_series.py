@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FloatArray, IntArray
 from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.cloud_messages import read_cloud

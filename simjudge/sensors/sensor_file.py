@@ -14,13 +14,13 @@ The fields that all kinds have are in `sensor_fields`; the classes below add tho
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, RootModel
 
-from simjudge.core.documents import read_document
+from simjudge.core.documents import check_content, read_document
 from simjudge.core.field_types import Label
 from simjudge.core.installed import SENSORS, find_file
 from simjudge.core.text import nearest_name, one_line
@@ -37,6 +37,21 @@ AnySensor = Annotated[
 
 class SensorsFile(RootModel[dict[Annotated[str, Label()], AnySensor]]):
     """Sensors beside the camera, by name."""
+
+
+def sensor_from_fields(name: str, fields: Mapping[str, Any]) -> SensorSpec:
+    """A sensor of the fields that a file would have, given by a program.
+
+    Args:
+        name: of the sensor; messages name it in place of a file.
+        fields: as in a file of sensors, `kind` among them.
+
+    Raises:
+        SimjudgeError: a field is wrong.
+    """
+    content = {name: {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}}
+    document = check_content(content, SensorsFile, "set of sensors", Path(name), ())
+    return document.content.root[name].spec(name)
 
 
 def read_sensors(given: str | Path, bodies: Collection[str] | None = None) -> tuple[SensorSpec, ...]:

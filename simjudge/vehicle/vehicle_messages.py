@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.data.rosbag2.messages import CAMERA, FRAME_ID, camera_link, optical_frame
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.vehicle.vehicle import Command, VehicleState

@@ -1,38 +1,26 @@
-"""Every engine that can run here keeps the contract."""
+"""Every engine that can run here keeps the contract (`simjudge.testing`)."""
 
 import pytest
 
-pytest.register_assert_rewrite("contract")
-from contract import EngineContract  # noqa: E402
-
-from simjudge.engines.registry import make_engine  # noqa: E402
+from simjudge.engines.registry import make_engine
+from simjudge.testing import ENGINE_CHECKS
 
 
-def builder(name, car_module=""):
-    """Makes engines of a name, and closes all it made; skips what asks for a car where its module is not there."""
-    made = []
-
+def builder(name):
     def build(scene, vehicle=None, start=None):
-        if vehicle is not None and car_module:
-            pytest.importorskip(car_module, reason=f"{car_module} is not there", exc_type=ImportError)
-        made.append(make_engine(name, scene, vehicle, start))
-        return made[-1]
+        return make_engine(name, scene, vehicle, start)
 
-    yield build
-    for engine in made:
-        engine.close()
+    return build
 
 
-class TestDefaultEngine(EngineContract):
-    @pytest.fixture
-    def build(self):
-        pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
-        pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
-        yield from builder("default")
+@pytest.mark.parametrize("check", ENGINE_CHECKS, ids=str)
+def test_default_engine(check):
+    pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
+    pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
+    check(builder("default"))
 
 
-class TestChronoEngine(EngineContract):
-    @pytest.fixture
-    def build(self):
-        pytest.importorskip("pychrono", reason="PyChrono is not installed")
-        yield from builder("chrono", "pychrono.vehicle")
+@pytest.mark.parametrize("check", ENGINE_CHECKS, ids=str)
+def test_chrono_engine(check):
+    pytest.importorskip("pychrono", reason="PyChrono is not installed")
+    check(builder("chrono"))

@@ -14,6 +14,8 @@ from simjudge.scene.centre_lines import tightest_radius
 from simjudge.scene.read import read_scene
 from simjudge.vehicle.vehicle_file import read_vehicle
 
+STAND_INS = {"lab_stand_in": "lab", "hall_stand_in": "hall"}
+TRAINING = ("lab_cones", "lab_stand_in_random")
 CONE_SCENES = ("lab", "lab_random", "hall", "hall_random")
 NAMES = (*CONE_SCENES, "track")
 RANDOM = {"lab_random", "hall_random"}
@@ -21,7 +23,9 @@ MEASURED = Path(__file__).resolve().parents[3] / "shared" / "data" / "art1" / "c
 
 
 def test_there_are_these():
-    assert set(shipped_files(SCENE)) == {*NAMES, "street", "krc", "krc_stand_in"}
+    assert set(shipped_files(SCENE)) == {
+        *NAMES, *STAND_INS, *TRAINING, "street", "street_stand_in", "formula", "krc", "krc_stand_in",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CONE_SCENES)
@@ -45,6 +49,25 @@ def test_they_are_light_and_whole(name, seed):
     x0, y0, x1, y1 = scene.area
     at = np.array([cone.pose.position for cone in scene.labelled()])
     assert np.all((at[:, :2] > [x0, y0]) & (at[:, :2] < [x1, y1]))
+
+
+@pytest.mark.parametrize(("stand_in", "place"), STAND_INS.items())
+def test_a_stand_in_has_the_same_cones_in_the_same_places_and_looks_different(stand_in, place):
+    one, other = read_scene(place, 3), read_scene(stand_in, 3)
+    for cone, twin in zip(one.labelled(), other.labelled(), strict=True):
+        assert (cone.name, cone.class_id, cone.instance) == (twin.name, twin.class_id, twin.instance)
+        assert np.array_equal(cone.pose.position, twin.pose.position)
+        assert np.array_equal(cone.pose.orientation, twin.pose.orientation)
+        assert not np.array_equal(cone.surface.texture, twin.surface.texture)
+    assert (one.bounces, other.bounces) == (0, 2)
+
+
+@pytest.mark.parametrize("name", TRAINING)
+def test_scenes_for_training_have_as_many_red_cones_as_green_and_no_course(name):
+    scene = read_scene(name, 1)
+    count = Counter(cone.class_id for cone in scene.labelled())
+    assert count[1] == count[2] > 0
+    assert scene.course is None
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 
 GAMMA = 2.2
 """Chrono's default: byte = 255 x linear^(1 / 2.2), a pure power, not sRGB's curve (`camera_raygen.cu`)."""

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray
 from simjudge.engines.chrono import buffers
 from simjudge.engines.chrono.lenses import (
     DIRECT_LIMIT,
@@ -21,8 +21,8 @@ from simjudge.engines.chrono.lenses import (
 )
 from simjudge.engines.chrono.phys_camera import FULL, PhysCamera
 from simjudge.engines.chrono.probe import ProbeResult
-from simjudge.engines.chrono.stage import FARTHEST, ChronoScene, Noisy, Physical
 from simjudge.engines.chrono.versions import Sensor
+from simjudge.engines.chrono.views import FARTHEST, ChronoViews, Noisy, Physical
 from simjudge.engines.contract import Labels
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chrono_camera import ChronoPhysical
@@ -42,11 +42,13 @@ class ChronoCameras:
     Args:
         stage: what is seen.
         probed: what this Chrono's sensors truly do.
+        brackets: parts of the light that pictures are taken in; None: as many as bright parts need.
     """
 
-    def __init__(self, stage: ChronoScene, probed: ProbeResult) -> None:
+    def __init__(self, stage: ChronoViews, probed: ProbeResult, brackets: tuple[float, ...] | None = None) -> None:
         """Nothing is planned before it is asked for."""
         self._stage, self._probed = stage, probed
+        self._brackets = brackets or (DEEP_BRACKETS if probed.deep else BRACKETS)
         self._requests: dict[tuple[Lens, Sensor, int], SensorRequest | Lookup] = {}
 
     def radiance(self, lens: Lens, rays_per_pixel: int) -> npt.NDArray[np.float32]:
@@ -131,7 +133,7 @@ class ChronoCameras:
 
     def _bracketed(self, asked: SensorRequest) -> npt.NDArray[np.float32]:
         """Linear light of a picture, taken again in less light where a channel is full."""
-        first, *less = DEEP_BRACKETS if self._probed.deep else BRACKETS
+        first, *less = self._brackets
         light, full = self._lit(asked, first)
         image = light / np.float32(first)
         for part in less:

@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.engines.chrono.modules import Modules
 from simjudge.engines.chrono.versions import ARTCAR_WHEELBASE, Release
+from simjudge.engines.contract import NotOfferedError
 from simjudge.geometry.poses import Pose
 from simjudge.vehicle.car_appearance import PARTS, VEHICLE, body_box
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
@@ -130,7 +131,7 @@ class ChronoCar:
     def __init__(self, modules: Modules, release: Release, vehicle: Vehicle, start: Pose) -> None:
         """Build it, at rest."""
         if not release.vehicles:
-            raise SimjudgeError("this PyChrono has no vehicle module with the ARTcar: build CH_ENABLE_MODULE_VEHICLE")
+            raise NotOfferedError("this PyChrono has no vehicle module with the ARTcar: build CH_ENABLE_MODULE_VEHICLE")
         check_vehicle(vehicle)
         self._core, self._vehicle = modules.core, vehicle
         self._stance = stance(modules)

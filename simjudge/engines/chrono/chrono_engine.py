@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray
 from simjudge.engines.chrono.bodies import ChronoBodies, whole_steps
 from simjudge.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
 from simjudge.engines.chrono.car import STEP

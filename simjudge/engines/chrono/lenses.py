@@ -28,8 +28,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.engines.chrono.versions import Factor
 from simjudge.sensors.camera.distortion import Coefficients
 from simjudge.sensors.camera.lens import Lens

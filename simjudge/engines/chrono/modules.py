@@ -6,6 +6,7 @@ import importlib
 import importlib.metadata
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,21 @@ def package_version(prefix: Path = Path(sys.prefix)) -> str:
         return importlib.metadata.version("pychrono")
     except importlib.metadata.PackageNotFoundError:
         return UNKNOWN
+
+
+def missing_modules(names: Sequence[str] = ("core", "sensor", "vehicle")) -> tuple[str, ...]:
+    """Why modules of PyChrono cannot be imported, one line each: the true error, such as a library that is missing.
+
+    Args:
+        names: modules of the package pychrono.
+    """
+    lines = []
+    for name in names:
+        try:
+            importlib.import_module(f"pychrono.{name}")
+        except ImportError as error:  # noqa: PERF203 - the reason of each is what is asked for
+            lines.append(f"pychrono.{name}: {type(error).__name__}: {' '.join(str(error).split())}")
+    return tuple(lines)
 
 
 def _module(name: str) -> Any:

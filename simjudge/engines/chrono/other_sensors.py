@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.frames import FloatArray
 from simjudge.engines.chrono.bodies import GRAVITY, body_pose
 from simjudge.engines.chrono.car import STEP
 from simjudge.engines.chrono.chrono_engine import ChronoEngine
@@ -199,15 +199,23 @@ def _check(spec: SensorSpec) -> None:
     if spec.filters:
         raise UsageError(f"{where}: its own sensors take no filters; remove them")
     if isinstance(spec, LidarSpec):
-        _check_lidar(where, spec.model())
+        check_own_lidar(where, spec.model())
     if isinstance(spec, MagnetometerSpec) and (any(spec.hard_iron) or spec.soft_iron != IDENTITY):
         raise UsageError(f"{where}: its magnetometer knows no hard_iron and soft_iron; remove them")
     if spec.kind == "accelerometer" and spec.window < SHORTEST:
         raise UsageError(f"{where}: its accelerometer needs a window of {SHORTEST:g} s or more; it has {spec.window:g}")
 
 
-def _check_lidar(where: str, lidar: Lidar) -> None:
-    """Chrono's lidar is a grid of single rays that are cast at once, counter-clockwise."""
+def check_own_lidar(where: str, lidar: Lidar) -> None:
+    """Make sure that Chrono's lidar can be this one: it is a grid of single rays, cast at once, counter-clockwise.
+
+    Args:
+        where: whose lidar it is, for messages.
+        lidar: its beams.
+
+    Raises:
+        UsageError: it is another one.
+    """
     steps = np.diff(lidar.elevation)
     wrong = {
         "rings at equal steps": len(steps) > 0 and not np.allclose(steps, steps[0], atol=1e-6),

@@ -17,15 +17,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.engines.chrono.buffers import linear
 from simjudge.engines.chrono.lenses import SensorRequest, chrono_slopes
 from simjudge.engines.chrono.modules import Modules
 from simjudge.engines.chrono.phys_camera import FULL
 from simjudge.engines.chrono.scenes import PlannedBody, PlannedMaterial, ScenePlan
-from simjudge.engines.chrono.stage import FARTHEST, ChronoScene
+from simjudge.engines.chrono.stage import ChronoScene
 from simjudge.engines.chrono.versions import FACTORS, SENSORS, Factor, Release, Sensor
+from simjudge.engines.chrono.views import FARTHEST
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Collider, Mesh
 

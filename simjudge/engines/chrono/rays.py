@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.engines.bvh import grow, grow_forest, search
 from simjudge.engines.contract import Hits
 from simjudge.engines.timed_rays import CastResting

@@ -178,6 +178,7 @@ def _check_looks(scene: Scene) -> None:
         f"normal maps: remove that of {bumpy}": bumpy is not None,
         "a picture of the sky: take a gradient or one colour": scene.sky is not None and scene.sky.gradient is None,
         "fog: remove it": scene.fog is not None,
+        "light that surfaces throw on each other: remove bounces": scene.bounces > 0,
         f"emission: remove it from {shining}": shining is not None,
     }
     for what, found in lacks.items():

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.engines.default.collisions import BODY, CAR, FIRM, TYRE, WHEEL, collision_bits
 from simjudge.engines.default.ground_contact import pack_grounds
 from simjudge.engines.default.tyres import Tyres

@@ -9,11 +9,12 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray
 from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
 from simjudge.engines.default.bodies import Bodies
 from simjudge.engines.default.variant import choose_variant, describe_variant
+from simjudge.engines.default.variant import limit_threads as limit_mitsuba_threads
 from simjudge.engines.ray_times import TimedExposure
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene
@@ -41,6 +42,7 @@ class DefaultEngine:
     """
 
     name = "default"
+    limit_threads = staticmethod(limit_mitsuba_threads)
 
     def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:
         """Make the bodies; light comes when something is seen."""

@@ -8,14 +8,16 @@ tracing", 1984). Written once, for every `tracer`.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.engines.default import shading
 from simjudge.engines.default.bumps import Bumps
+from simjudge.engines.default.camera_rays import Rays, Spot, View
 from simjudge.engines.default.glass import OFFSET, Glass
+from simjudge.engines.default.indirect_light import BOUNCE_SPREAD, IndirectLight
 from simjudge.engines.default.open_cells import NO_CELLS, PLANE, OpenCells
 from simjudge.engines.default.packed import (
     CORNERS,
@@ -44,59 +46,6 @@ _INNER = 0.75
 """Part of a rough surface's lobe, from its middle, that mirrored rays are drawn from, for the same reason."""
 
 
-class View(NamedTuple):
-    """From where a camera looks.
-
-    Attributes:
-        rotation: (3, 3), camera to world.
-        origin: (3,), world, metres.
-        spread: angle between neighbouring rays, radians.
-        grain_shift: two numbers in 0..1 that shift the grain.
-    """
-
-    rotation: FloatArray
-    origin: FloatArray
-    spread: float
-    grain_shift: tuple[float, float]
-
-
-class Rays(NamedTuple):
-    """A wavefront of a lens's rays, on the device.
-
-    Attributes:
-        direction: unit vectors in the camera's frame; in the world where the rays have origins of their own.
-        grain: two numbers in 0..1 for each ray: where in its lobe a surface mirrors it.
-        origin: world, metres; None: all begin where the view has the camera.
-    """
-
-    direction: Any
-    grain: Any
-    origin: Any = None
-
-
-class Spot(NamedTuple):
-    """Where rays hit, and all that shading needs to know there, in the world.
-
-    `off` is the point, off the surface; `emitted` is None where nothing of the scene shines.
-    """
-
-    valid: Any
-    point: Any
-    off: Any
-    normal: Any
-    facet: Any
-    view: Any
-    base: Any
-    metal: Any
-    f0: Any
-    alpha: Any
-    roughness: Any
-    row: Any
-    mean_left: Any
-    mean_lost: Any
-    emitted: Any
-
-
 class Integrator:
     """A scene's surfaces and lamps on a tracer."""
 
@@ -110,9 +59,15 @@ class Integrator:
         self._emission = None if packed.emission is None else tracer.table(packed.emission)
         self._bumps = None if packed.bumps is None else Bumps(tracer, packed.bumps)
         self._glass = None if packed.glass is None else Glass(tracer, packed.glass, self._normals)
-        self._surroundings = Surroundings(tracer, packed.surroundings)
+        self._surroundings = around = Surroundings(tracer, packed.surroundings)
+        self._indirect = IndirectLight(tracer, packed.bounces, around, self._thrown) if packed.bounces else None
         self.set_rotations(np.zeros((len(packed.class_id), 3, 3)))
         self.set_open_cells(NO_CELLS)
+
+    @property
+    def has_glass(self) -> bool:
+        """Whether something of the scene is of glass."""
+        return self._glass is not None
 
     def set_rotations(self, rotations: FloatArray) -> None:
         """Set how the things are rotated, thing to world.
@@ -198,6 +153,26 @@ class Integrator:
         path = self._glass.follow(hit, start, direction, labels=True)
         return path.hit, path.start + path.direction * path.hit.distance - start
 
+    def radiance_and_things(self, rays: Rays, view: View) -> tuple[Floats, Any, Any]:
+        """Radiance, thing (-1: nothing is hit) and depth along the camera's axis (inf) of rays, on the host.
+
+        One search for both. Of scenes without glass: there `things_and_depth` looks through what has no class.
+
+        Args:
+            rays: starts and directions in the camera's frame.
+            view: pose of the camera, and the grain's turn.
+
+        Returns:
+            Float32 (N, 3), linear RGB; thing (N,) and depth (N,), metres.
+        """
+        t = self._t
+        start, direction = self._start(rays, view)
+        hit = t.hit(start, direction, t.everywhere)
+        light = self._seen(hit, start, direction, rays, view)
+        depth = t.select(hit.valid, hit.distance * rays.direction[2], math.inf)
+        radiance, thing, depths = t.host(light, t.select(hit.valid, hit.thing, -1), depth)
+        return radiance, thing, depths
+
     def radiance(self, rays: Rays, view: View, block: int) -> Floats:
         """Radiance (N / block, 3) along rays, averaged over each `block` in a row, on the host.
 
@@ -209,20 +184,23 @@ class Integrator:
         Returns:
             Float32 (N / block, 3), linear RGB.
         """
-        t = self._t
         start, direction = self._start(rays, view)
+        hit = self._t.hit(start, direction, self._t.everywhere)
+        return self._t.means(self._seen(hit, start, direction, rays, view), block)
+
+    def _seen(self, hit: Hit, start: Any, direction: Any, rays: Rays, view: View) -> Any:
+        """What a camera sees along rays that hit something first."""
+        t = self._t
         spread, shift_x, shift_y = t.same([view.spread, *view.grain_shift])
-        hit = t.hit(start, direction, t.everywhere)
         grain = fraction(t.xp, rays.grain[0] + shift_x), fraction(t.xp, rays.grain[1] + shift_y)
         if self._glass is None:
-            return t.means(self._light(hit, start, direction, spread * hit.distance, spread, grain), block)
+            return self._light(hit, start, direction, spread * hit.distance, spread, grain)
         path, around = self._glass.follow(hit, start, direction), self._surroundings
         footprint = spread * (path.travelled + path.hit.distance)
         light = self._light(path.hit, path.start, path.direction, footprint, spread, grain)
         mirrored = self._glimpse(path.mirror_start, path.mirror, spread * path.reach, spread, path.share > 0)
         both = light * path.weight + mirrored * path.share
-        light = t.select(path.met, around.through_fog(both, start, direction, path.reach, path.met), light)
-        return t.means(light, block)
+        return t.select(path.met, around.through_fog(both, start, direction, path.reach, path.met), light)
 
     def _light(self, hit: Hit, start: Any, direction: Any, footprint: Any, spread: Any, grain: tuple[Any, Any]) -> Any:
         """The light that comes along rays from what they hit, or from behind everything."""
@@ -237,7 +215,7 @@ class Integrator:
         seen = self._mirrored(spot, n_v, *grain, footprint, spread, active)
         light = self._direct(spot, n_v, left, lost, together=True)
         around = self._surroundings
-        light = light + around.ambient(spot.normal) * (spot.base * left + spot.metal * lost)
+        light = light + self._ambient(spot, footprint, grain) * (spot.base * left + spot.metal * lost)
         light = light + mirrored * (around.mirrored(spot.normal, n_v, spot.view) * (1 - share) + seen * share)
         light = light if spot.emitted is None else light + spot.emitted
         light = t.select(spot.valid, light, around.background(direction, spread))
@@ -325,9 +303,7 @@ class Integrator:
         direction = self._normalized(direction - spot.facet * t.xp.minimum(1.001 * t.dot(direction, spot.facet), 0.0))
         return self._glimpse(spot.off, direction, footprint, spread + alpha, active, rough=spot.roughness > 0)
 
-    def _glimpse(
-        self, start: Any, direction: Any, footprint: Any, spread: Any, active: Any, rough: Any = None
-    ) -> Any:
+    def _glimpse(self, start: Any, direction: Any, footprint: Any, spread: Any, active: Any, rough: Any = None) -> Any:
         """What mirrored rays see: what they hit, lit by lamps, sun and ambient light, but mirroring nothing itself.
 
         Rough: where surfaces mirror nothing brighter than _BRIGHTEST.
@@ -337,17 +313,37 @@ class Integrator:
         if self._glass is not None:
             path = self._glass.follow(hit, start, direction, depth=_GLIMPSED)
             hit, start, direction, weight = path.hit, path.start, path.direction, path.weight
-        other = self._spot(hit, start, direction, footprint + spread * hit.distance)
-        n_v = t.dot(other.normal, other.view)
-        a, b, left, lost = self._table(other.row, n_v)
-        all_around = other.f0 * a + b + other.base * left + other.metal * lost
+        other, sent, reflected = self._lit(hit, start, direction, footprint + spread * hit.distance)
         around = self._surroundings
-        seen = self._direct(other, n_v, left, lost, together=False) + around.ambient(other.normal) * all_around
-        seen = seen if other.emitted is None else seen + other.emitted
+        seen = sent + around.ambient(other.normal) * reflected
         seen = seen if rough is None else t.select(rough, t.xp.minimum(seen, _BRIGHTEST), seen)
         seen = t.select(hit.valid, seen, around.background(direction, spread))
         seen = around.through_fog(seen, start, direction, hit.distance, hit.valid)
         return seen if self._glass is None else seen * weight
+
+    def _ambient(self, spot: Spot, footprint: Any, grain: tuple[Any, Any]) -> Any:
+        """The light from all around on spots: ambient light, or what paths find."""
+        if self._indirect is None:
+            return self._surroundings.ambient(spot.normal)
+        return self._indirect.light(spot.off, spot.normal, spot.valid, footprint, grain)
+
+    def _thrown(self, start: Any, direction: Any, footprint: Any, active: Any) -> tuple[Any, Any, Any, Any, Any]:
+        """What a path meets; see `indirect_light.Throw`."""
+        hit = self._t.hit(start, direction, active, together=False)
+        if self._glass is not None:
+            path = self._glass.follow(hit, start, direction, depth=_GLIMPSED)
+            hit, start, direction = path.hit, path.start, path.direction
+        other, sent, reflected = self._lit(hit, start, direction, footprint + BOUNCE_SPREAD * hit.distance)
+        return hit.valid & active, other.off, other.normal, sent, reflected
+
+    def _lit(self, hit: Hit, start: Any, direction: Any, footprint: Any) -> tuple[Spot, Any, Any]:
+        """What single rays hit, the light of lamps and sun that it sends back, and what it reflects of all around."""
+        spot = self._spot(hit, start, direction, footprint)
+        n_v = self._t.dot(spot.normal, spot.view)
+        a, b, left, lost = self._table(spot.row, n_v)
+        sent = self._direct(spot, n_v, left, lost, together=False)
+        sent = sent if spot.emitted is None else sent + spot.emitted
+        return spot, sent, spot.f0 * a + b + spot.base * left + spot.metal * lost
 
     def _direct(self, spot: Spot, n_v: Any, left_v: Any, lost_v: Any, *, together: bool) -> Any:
         """The light of lamps and sun that spots throw towards their viewers. Together: neighbours are close by."""

@@ -9,16 +9,18 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import UsageError
 from simjudge.engines.contract import Hits, Labels, Poses, SceneState
+from simjudge.engines.default.camera_rays import Rays, View
 from simjudge.engines.default.grain import grain, grain_shift
-from simjudge.engines.default.integrator import Integrator, Rays, View
+from simjudge.engines.default.integrator import Integrator
 from simjudge.engines.default.open_cells import NO_CELLS, find_open_cells
-from simjudge.engines.default.packed import Floats, Integers, pack, world_vertices
+from simjudge.engines.default.packed import Floats, pack, world_vertices
 from simjudge.engines.default.pixel_order import image_from_parts, pixel_order
 from simjudge.engines.default.timed_light import TimedLight
-from simjudge.engines.default.tracer import Tracer
-from simjudge.engines.default.variant import choose_variant, describe_variant, load_mitsuba
+from simjudge.engines.default.tracers import make_tracer
+from simjudge.engines.default.variant import choose_variant, describe_variant
 from simjudge.engines.ray_times import TimedExposure
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Thing
@@ -77,6 +79,7 @@ class Light:
         self._tracer.move({}, self._rotations, self._positions)
         self._integrator.set_rotations(self._rotations)
         self._timed = TimedLight(self._tracer, self._integrator, self._place)
+        self._known_labels: tuple[tuple[Lens, SceneState], Labels] | None = None
         self._rays: dict[tuple[Lens, int, tuple[int, ...]], list[Rays]] = {}
         self.variant = describe_variant(choose_variant())
 
@@ -99,12 +102,13 @@ class Light:
         n = _side(rays_per_pixel)
         if not scene_states:
             raise UsageError("an exposure needs one instant or more")
+        if n == 1 and len(scene_states) == 1 and not (self._integrator.has_glass or lens.omnidirectional):
+            return self._render_with_labels(lens, scene_states[0])
         light = self._integrator.radiance
         total = np.zeros((lens.size[1], lens.size[0], 3), np.float32)
         for number, scene_state in enumerate(scene_states):
             self._place(scene_state.bodies)
-            self._judge_cells()
-            self._rays_since_move += lens.size[0] * lens.size[1] * n * n // len(scene_states)
+            self._count_rays(lens.size[0] * lens.size[1] * n * n // len(scene_states))
             view = _view(lens, scene_state.camera, n)
             dealt = _dealt(n * n, len(scene_states), number)
             rays = self._rays_of(lens, n, dealt)
@@ -121,11 +125,28 @@ class Light:
         Returns:
             Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres.
         """
+        if self._known_labels is not None and self._known_labels[0] == (lens, scene_state):
+            return self._known_labels[1]
         self._place(scene_state.bodies)
         view = _view(lens, scene_state.camera, 1)
         trace = self._integrator.things_and_distance if lens.omnidirectional else self._integrator.things_and_depth
         parts = self._tracer.follow(partial(trace, view=view), self._rays_of(lens, 1, (0,)))
-        thing, depth = (image_from_parts(lens.size, [part[k] for part in parts]) for k in (0, 1))
+        return self._labels(lens, [part[0] for part in parts], [part[1] for part in parts])
+
+    def _render_with_labels(self, lens: Lens, scene_state: SceneState) -> npt.NDArray[np.float32]:
+        """What `render` gives of one instant with one ray a pixel. The same rays see the labels, which are kept."""
+        self._place(scene_state.bodies)
+        self._count_rays(lens.size[0] * lens.size[1])
+        work = partial(self._integrator.radiance_and_things, view=_view(lens, scene_state.camera, 1))
+        parts = self._tracer.follow(work, self._rays_of(lens, 1, (0,)))
+        self._known_labels = (
+            (lens, scene_state),
+            self._labels(lens, [each[1] for each in parts], [each[2] for each in parts]),
+        )
+        return image_from_parts(lens.size, [each[0] for each in parts])
+
+    def _labels(self, lens: Lens, things: Sequence[IntArray], depths: Sequence[Floats]) -> Labels:
+        thing, depth = (image_from_parts(lens.size, parts) for parts in (things, depths))
         return Labels(self._class_id[thing], self._instance[thing], depth)
 
     def render_timed(self, lens: Lens, exposure: TimedExposure, rays_per_pixel: int) -> npt.NDArray[np.float32]:
@@ -195,8 +216,8 @@ class Light:
             self._rays_since_move, self._judged = 0, False
             self._integrator.set_open_cells(NO_CELLS)
 
-    def _judge_cells(self) -> None:
-        """Find where lamps are surely in sight, once things have stood for long."""
+    def _count_rays(self, rays: int) -> None:
+        """Take note of rays to come. Find where lamps are surely in sight, once things have stood for long."""
         worth = self._rays_since_move > _WORTH_JUDGING and len(self._lamps) and self._tracer.knows_open_ways
         if worth and not self._judged:
             self._judged = True
@@ -207,6 +228,7 @@ class Light:
             ]
             corners = np.concatenate([np.zeros((0, 3, 3)), *standing])
             self._integrator.set_open_cells(find_open_cells(corners, self._lamps.astype(np.float64)))
+        self._rays_since_move += rays
 
     def _rays_of(self, lens: Lens, n: int, chosen: tuple[int, ...]) -> list[Rays]:
         """The lens's rays, the chosen of n x n a pixel, pixels in `pixel_order`, in wavefronts."""
@@ -238,32 +260,6 @@ def _dealt(rays: int, scene_states: int, number: int) -> tuple[int, ...]:
     if scene_states <= rays:
         return tuple(range(number, rays, scene_states))
     return (number % rays,)
-
-
-def make_tracer(things: Sequence[Thing], first_face: Integers, moving: Sequence[bool]) -> Tracer:
-    """The tracer that can run here, with things where the scene has them.
-
-    Args:
-        things: of the scene and the car.
-        first_face: int32 (T,), each thing's first among the faces of all things.
-        moving: which of them move all the time.
-
-    Returns:
-        Mitsuba's tracer, or the one in NumPy where Mitsuba cannot run.
-
-    Raises:
-        SimjudgeError: Mitsuba is not installed.
-    """
-    vertices = [world_vertices(thing, thing.pose) for thing in things]
-    clear = [thing.surface.refractive_index is not None for thing in things]
-    if choose_variant() == "numpy":
-        from simjudge.engines.default.numpy_tracer import NumpyTracer  # noqa: PLC0415 - compiles its loops
-
-        return NumpyTracer([thing.mesh for thing in things], vertices, clear)
-    load_mitsuba()
-    from simjudge.engines.default.mitsuba_tracer import MitsubaTracer  # noqa: PLC0415 - needs its variant set
-
-    return MitsubaTracer(vertices, [thing.mesh.faces for thing in things], first_face, moving, clear)
 
 
 def _side(rays_per_pixel: int) -> int:

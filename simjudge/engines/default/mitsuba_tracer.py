@@ -12,12 +12,11 @@ import drjit as dr
 import mitsuba as mi
 import numpy as np
 
-from simjudge.core.frames import FloatArray
-from simjudge.engines.default.packed import Faces, Floats
+from simjudge.core.arrays import FloatArray
+from simjudge.engines.default.mitsuba_trees import Found, Part, RayTree, aligned, make_tree
+from simjudge.engines.default.packed import Floats
 from simjudge.engines.default.tracer import Hit, Input, Output
 
-_LINE = 16
-"""Numbers in a cache line."""
 _ROOM = 1e-2
 """Metres around the sphere about what moves."""
 _ROUNDING = 1e-6
@@ -32,44 +31,34 @@ class MitsubaTracer:
     knows_open_ways = True
     wavefront = 1 << 21
 
-    def __init__(
-        self,
-        vertices: Sequence[Floats],
-        faces: Sequence[Faces],
-        first_face: Any,
-        moving: Sequence[bool],
-        clear: Sequence[bool],
-    ) -> None:
-        """Build it from the things' triangles, vertices in the world.
+    def __init__(self, parts: Sequence[Part], first_face: Any, moving: Sequence[bool], clear: Sequence[bool]) -> None:
+        """Build it from the things' triangles.
 
         The few that move all the time have a tree of their own, so that the tree of all others is seldom built anew;
         so have those that are clear, which block no light.
         """
-        self._meshes = [_mesh(index, v, f) for index, (v, f) in enumerate(zip(vertices, faces, strict=True))]
-        self._kinds = [2 if glass else int(moves) for moves, glass in zip(moving, clear, strict=True)]
-        count = 3 if any(clear) else 2
-        self._trees = [
-            _Tree([mesh for mesh, of in zip(self._meshes, self._kinds, strict=True) if of == kind])
-            for kind in range(count)
-        ]
-        self._moving = {
-            index: corners for index, (corners, kind) in enumerate(zip(vertices, self._kinds, strict=True)) if kind == 1
-        }
+        kinds = [2 if glass else int(moves) for moves, glass in zip(moving, clear, strict=True)]
+        of_kind = [[part for part, kind in zip(parts, kinds, strict=True) if kind == k] for k in range(3)]
+        self._trees = [make_tree(of_kind[0]), make_tree(of_kind[1], moving=True)]
+        if of_kind[2]:
+            self._trees.append(make_tree(of_kind[2]))
+        self._moving = {part.number: part.vertices for part in of_kind[1]}
         self._sphere = _sphere(self._moving)
-        things = np.zeros((max(map(_registered, self._meshes), default=0) + 1, 2), np.int32)
-        for index, mesh in enumerate(self._meshes):
-            things[_registered(mesh)] = index, first_face[index]
+        shapes = {index: shape for tree in self._trees for index, shape in tree.shapes.items()}
+        things = np.zeros((max(shapes.values(), default=0) + 1, 2), np.int32)
+        for index, shape in shapes.items():
+            things[shape] = index, first_face[index]
         self._things = self.table(things)
 
-    def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:  # noqa: ARG002
-        for kind, tree in enumerate(self._trees):
-            tree.move({self._meshes[i].id(): v for i, v in moved.items() if self._kinds[i] == kind})
+    def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:
+        for tree in self._trees:
+            tree.move(moved, rotations, positions)
         if not self._moving.keys().isdisjoint(moved):
             self._moving |= {index: corners for index, corners in moved.items() if index in self._moving}
             self._sphere = _sphere(self._moving)
 
     def close(self) -> None:
-        del self._trees, self._meshes, self._things
+        del self._trees, self._things
         # Dr.Jit keeps what was freed for arrays of the same size: another scene's have other sizes.
         dr.flush_malloc_cache()
 
@@ -79,7 +68,7 @@ class MitsubaTracer:
     def table(self, rows: Any) -> Any:
         # A table of one row would be taken for a constant, and another kernel compiled for it.
         padded = np.concatenate([rows, np.zeros((1, rows.shape[1]), rows.dtype)])
-        return (mi.Int32 if rows.dtype == np.int32 else mi.Float)(_aligned(padded))
+        return (mi.Int32 if rows.dtype == np.int32 else mi.Float)(aligned(padded))
 
     def row(self, table: Any, index: Any, width: int, active: Any) -> Any:
         kind = mi.ArrayXi if dr.is_integral_v(table) else mi.ArrayXf
@@ -87,7 +76,7 @@ class MitsubaTracer:
 
     def given(self, columns: Floats) -> Any:
         kind = mi.Vector3f if columns.shape[1] == 3 else mi.Vector2f
-        vectors = kind(*[mi.Float(_aligned(column)) for column in columns.T])
+        vectors = kind(*[mi.Float(aligned(column)) for column in columns.T])
         dr.eval(vectors)
         return vectors
 
@@ -119,17 +108,15 @@ class MitsubaTracer:
         return mi.Float(integer)
 
     def hit(self, origin: Any, direction: Any, active: Any, *, together: bool = True) -> Hit:
-        first, *more = self._trees
-        found, valid = first.first(mi.Ray3f(origin, direction), active, together=together)
-        shape, prim, uv, reach = found.shape, found.prim_index, found.prim_uv, found.t
-        for tree in more:
-            distance = dr.select(valid, reach, dr.inf)
-            other, nearer = tree.first(mi.Ray3f(origin, direction, distance, 0.0, []), active, together=together)
-            shape, prim = dr.select(nearer, other.shape, shape), dr.select(nearer, other.prim_index, prim)
-            uv, reach = dr.select(nearer, other.prim_uv, uv), dr.select(nearer, other.t, reach)
-            valid = valid | nearer
-        thing = self.row(self._things, dr.reinterpret_array(mi.UInt32, shape), 2, valid)
-        return Hit(valid, reach, thing[0], thing[1] + mi.Int32(prim), uv.x, uv.y)
+        standing, moving, *clear = self._trees
+        found = standing.first(origin, direction, dr.inf, active, together=together)
+        found = _nearer(
+            moving, found, origin, direction, active & self._near_moving(origin, direction, dr.inf), together
+        )
+        for tree in clear:
+            found = _nearer(tree, found, origin, direction, active, together)
+        thing = self.row(self._things, found.shape, 2, found.valid)
+        return Hit(found.valid, found.distance, thing[0], thing[1] + mi.Int32(found.prim), found.uv.x, found.uv.y)
 
     def bit(self, integer: Any, number: Any) -> Any:
         return (integer >> mi.Int32(dr.minimum(number, 31))) & 1 > 0
@@ -137,13 +124,15 @@ class MitsubaTracer:
     def blocked(
         self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool, open_way: Any = False
     ) -> Any:
-        ray = mi.Ray3f(origin, direction, distance, 0.0, [])
-        standing, others = self._trees[:2]
-        unknown = active & ~mi.Bool(open_way)
-        blocked = dr.if_stmt((), unknown, lambda: standing.any(ray, unknown, together=together), lambda: mi.Bool(False))  # noqa: FBT003
-        near = active & ~blocked & self._near_moving(origin, direction, distance)
-        moving = dr.if_stmt((), near, lambda: others.any(ray, near, together=together), lambda: mi.Bool(False))  # noqa: FBT003
-        return blocked | moving
+        def any_of(tree: RayTree, asked: Any) -> Any:
+            def search() -> Any:
+                return tree.any(origin, direction, distance, asked, together=together)
+
+            return dr.if_stmt((), asked, search, lambda: mi.Bool(False))  # noqa: FBT003
+
+        standing, moving = self._trees[:2]
+        blocked = any_of(standing, active & ~mi.Bool(open_way))
+        return blocked | any_of(moving, active & ~blocked & self._near_moving(origin, direction, distance))
 
     def _near_moving(self, origin: Any, direction: Any, distance: Any) -> Any:
         """Mask: the sphere that holds all that moves all the time is in the way; it has room for rounding."""
@@ -186,52 +175,9 @@ def _sphere(vertices: Mapping[int, Floats]) -> Any:
     return [dr.opaque(mi.Float, each) for each in [*((low + high) / 2).tolist(), radius * radius]]
 
 
-class _Tree:
-    """Some of the meshes, in a tree for rays."""
-
-    def __init__(self, meshes: Sequence[Any]) -> None:
-        # Merged meshes would lose which thing was hit.
-        self._scene = mi.load_dict({"type": "scene", **{mesh.id(): mesh for mesh in meshes}}, optimize=False)
-        self._parameters = mi.traverse(self._scene)
-        self._empty = not meshes
-
-    def move(self, vertices: Mapping[str, Floats]) -> None:
-        for mesh, moved in vertices.items():
-            self._parameters[f"{mesh}.vertex_positions"] = mi.Float(_aligned(moved))
-        if vertices:
-            self._parameters.update()
-
-    def first(self, ray: Any, active: Any, *, together: bool) -> tuple[Any, Any]:
-        if self._empty:
-            return dr.zeros(mi.PreliminaryIntersection3f, dr.width(ray.d)), mi.Bool(False)  # noqa: FBT003
-        found = self._scene.ray_intersect_preliminary(ray, coherent=together, active=active)
-        return found, found.is_valid() & active
-
-    def any(self, ray: Any, active: Any, *, together: bool) -> Any:
-        return self._scene.ray_test(ray, coherent=together, active=active) if not self._empty else mi.Bool(False)  # noqa: FBT003
-
-
-def _aligned(values: Any) -> Any:
-    """A flat copy of float32 or int32 numbers that begins at a cache line.
-
-    Mitsuba reads NumPy's memory where it lies, and compiles kernels for lines and for what is beside them.
-    """
-    room = np.empty(values.size + _LINE, values.dtype)
-    begin = -room.ctypes.data % (4 * _LINE) // 4
-    room[begin : begin + values.size] = values.ravel()
-    return room[begin : begin + values.size]
-
-
-def _mesh(index: int, vertices: Floats, faces: Faces) -> Any:
-    mesh = mi.Mesh(f"thing{index:06d}", len(vertices), len(faces))
-    mesh.set_id(f"thing{index:06d}")
-    parameters = mi.traverse(mesh)
-    parameters["vertex_positions"] = mi.Float(_aligned(vertices))
-    parameters["faces"] = mi.UInt32(_aligned(faces.astype(np.uint32)))
-    parameters.update()
-    return mesh
-
-
-def _registered(mesh: Any) -> int:
-    """The number by which kernels know a mesh."""
-    return int(dr.reinterpret_array(mi.UInt32, mi.ShapePtr(mesh))[0])
+def _nearer(tree: RayTree, known: Found, origin: Any, direction: Any, active: Any, together: bool) -> Found:  # noqa: FBT001
+    """What rays hit first, also in another tree."""
+    limit = dr.select(known.valid, known.distance, dr.inf)
+    found = tree.first(origin, direction, limit, active, together=together)
+    rest = [dr.select(found.valid, new, old) for new, old in zip(found[1:], known[1:], strict=True)]
+    return Found(known.valid | found.valid, *rest)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.engines.bvh import Tree, grow, grow_forest, search
 from simjudge.engines.default.packed import Floats
 from simjudge.engines.default.tracer import Hit, Input, Output

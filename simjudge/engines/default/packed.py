@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
 from simjudge.engines.default.packed_surroundings import PackedSurroundings, pack_surroundings
 from simjudge.engines.default.packed_textures import pack_textures
 from simjudge.engines.default.shading import (
@@ -81,6 +81,7 @@ class Packed(ShortRepr):
         glass: (T, 8): refractive index (0: opaque), what passes a surface (red, green, blue), 1 for panes without
             thickness, 1 for what labels look through; None: nothing is clear.
         surroundings: the light from far away.
+        bounces: surfaces that throw light on before ambient light stands for the rest.
         class_id, instance: of every thing.
     """
 
@@ -98,6 +99,7 @@ class Packed(ShortRepr):
     bumps: PackedBumps | None
     glass: Floats | None
     surroundings: PackedSurroundings
+    bounces: int
     class_id: npt.NDArray[np.uint8]
     instance: npt.NDArray[np.uint16]
 
@@ -134,6 +136,7 @@ def pack(scene: Scene, things: Sequence[Thing]) -> Packed:
         bumps=_bumps(things),
         glass=_glass(things),
         surroundings=pack_surroundings(scene),
+        bounces=scene.bounces,
         class_id=np.array([thing.class_id for thing in things], np.uint8),
         instance=np.array([thing.instance for thing in things], np.uint16),
     )

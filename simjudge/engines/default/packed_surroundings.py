@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
 from simjudge.engines.default.packed_textures import pack_textures
 from simjudge.scene.model import Fog, Scene, Sun
 

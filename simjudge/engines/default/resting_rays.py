@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.engines.contract import Hits
-from simjudge.engines.default.light import make_tracer
 from simjudge.engines.default.packed import Floats, world_vertices
+from simjudge.engines.default.tracers import make_tracer
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Thing
 

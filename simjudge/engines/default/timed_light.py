@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.frames import IntArray
+from simjudge.core.arrays import IntArray
 from simjudge.engines.contract import Poses
+from simjudge.engines.default.camera_rays import Rays, View
 from simjudge.engines.default.grain import grain, grain_shift
-from simjudge.engines.default.integrator import Integrator, Rays, View
+from simjudge.engines.default.integrator import Integrator
 from simjudge.engines.default.packed import Floats
 from simjudge.engines.default.pixel_order import image_from_parts, pixel_order
 from simjudge.engines.default.tracer import Tracer

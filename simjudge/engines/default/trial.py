@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from simjudge.engines.default.integrator import Integrator, Rays, View
+from simjudge.engines.default.camera_rays import Rays, View
+from simjudge.engines.default.integrator import Integrator
 from simjudge.engines.default.packed import pack, world_vertices
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh, PointLight, Scene, Surface, Thing
@@ -23,12 +24,14 @@ def main(variant: str) -> None:
 
     mitsuba.set_variant(variant)
     from simjudge.engines.default.mitsuba_tracer import MitsubaTracer  # noqa: PLC0415 - needs the variant
+    from simjudge.engines.default.mitsuba_trees import Part  # noqa: PLC0415 - likewise
 
     corners = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
     plate = Mesh(corners, np.array([[0, 1, 2], [0, 2, 3]]), corners[:, :2], np.tile([0.0, 0, 1], (4, 1)))
     thing = Thing("plate", plate, Surface(texture=np.full((2, 2, 3), 0.5, np.float32), roughness=0.2))
     packed = pack(Scene("trial", (thing,), (PointLight((0, 0, 1), (1, 1, 1), 5),)), (thing,))
-    tracer = MitsubaTracer([world_vertices(thing, Pose())], [plate.faces], packed.first_face, [False], [False])
+    parts = [Part(0, plate.vertices, world_vertices(thing, Pose()), plate.faces)]
+    tracer = MitsubaTracer(parts, packed.first_face, [False], [False])
     integrator = Integrator(tracer, packed)
     integrator.set_rotations(np.eye(3)[None])
     direction = np.tile(np.array([0, 0, 1], np.float32), (256, 1))

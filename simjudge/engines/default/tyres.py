@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.engines.default.ground_contact import GroundTable, touch_ground, tyre_spring
 from simjudge.vehicle.vehicle import Vehicle
 

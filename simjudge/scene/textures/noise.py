@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 
 Image = npt.NDArray[np.float32]
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import cv2
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.core.images import RgbImage
 
 _ODD = 0.05

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import ConfigDict, model_validator
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.documents import Fields, check_content
 from simjudge.core.field_types import Choice, Label, NumberList, Whole, conflict
-from simjudge.core.frames import FloatArray
 from simjudge.core.text import read_text
 from simjudge.core.yaml_file import YamlFile, read_yaml
 from simjudge.data.rosbag2.recording_files import is_recording
@@ -22,7 +22,7 @@ from simjudge.sensors.camera.calibration_formats import (
     recorded_calibration,
 )
 
-_COEFFICIENTS = {"plumb_bob": (4, 5), "rational_polynomial": (8, 12, 14), "equidistant": (4,), "fisheye": (4,)}
+COEFFICIENTS = {"plumb_bob": (4, 5), "rational_polynomial": (8, 12, 14), "equidistant": (4,), "fisheye": (4,)}
 """Distortion models (sensor_msgs/distortion_models.hpp) and how many coefficients each may have."""
 _OTHER_NAMES = {"fisheye": "equidistant"}
 _WIDEST = 1_000_000
@@ -70,7 +70,7 @@ class CalibrationFile(Fields):
 
     @model_validator(mode="after")
     def _check(self) -> CalibrationFile:
-        allowed = _COEFFICIENTS[self.distortion_model]
+        allowed = COEFFICIENTS[self.distortion_model]
         count = len(self.distortion_coefficients.data)
         if count not in allowed:
             counts = " or ".join(str(each) for each in allowed)

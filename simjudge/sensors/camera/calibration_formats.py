@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import ConfigDict, model_validator
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.documents import Fields, check_content
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import Choice, NumberList, Vector, conflict
-from simjudge.core.frames import FloatArray
 from simjudge.core.isolated_process import read_isolated
 from simjudge.core.isolated_readers import OPENCV_NAMES
 from simjudge.core.yaml_file import YamlFile

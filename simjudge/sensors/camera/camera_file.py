@@ -29,6 +29,7 @@ a camera is: it then has 30 images a second and no filters.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -304,7 +305,25 @@ def read_camera(given: str | Path) -> Camera:
     content = read_yaml(path)
     if isinstance(content.content, dict) and "cameras" in content.content:
         raise UsageError(f"{path}: holds several cameras; one is needed here, so give the file or name of one of them")
-    document = check_content(content.content, CameraFile, "camera", path, (content,))
+    return _camera(check_content(content.content, CameraFile, "camera", path, (content,)), path)
+
+
+def camera_from_fields(fields: Mapping[str, Any], name: str) -> Camera:
+    """A camera of the fields that a file would have, given by a program.
+
+    Args:
+        fields: as in a camera's file.
+        name: of the camera; messages name it in place of a file.
+
+    Raises:
+        SimjudgeError: a field is wrong.
+    """
+    path = Path(name)
+    content = {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}
+    return _camera(check_content(content, CameraFile, "camera", path, ()), path)
+
+
+def _camera(document: Document[CameraFile], path: Path) -> Camera:
     file, lens = document.content, _lens(document)
     motion_blur, samples = file.shutter()
     camera = Camera(

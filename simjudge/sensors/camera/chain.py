@@ -9,8 +9,9 @@ decoded first where the chain has an `srgb`.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -43,7 +44,24 @@ class Step:
         CAMERA_FILTERS.check(self.name, self.parameters)
 
 
-def apply_steps(image: AnyImage, steps: Sequence[Step], seed: int | tuple[int, ...] = 0) -> AnyImage:
+@dataclass(frozen=True)
+class FrameStep:
+    """A step that differs from frame to frame of one set, such as a match with each picture's real twin.
+
+    Attributes:
+        name: of what it does, for records.
+        function: takes the number of a frame and its image, and returns another of the same type.
+    """
+
+    name: str
+    function: Callable[[int, AnyImage], AnyImage]
+
+
+BoundStep = Step | Callable[[AnyImage], AnyImage]
+"""A step for one image."""
+
+
+def apply_steps(image: AnyImage, steps: Sequence[BoundStep], seed: int | tuple[int, ...] = 0) -> AnyImage:
     """Run an image through a chain, in floating point, so that uint8 rounds and saturates once, at the end.
 
     Args:
@@ -82,7 +100,7 @@ def develop_light(
     return as_uint8(_run(light if encodes(steps) else srgb(light), steps, seed, amplification))
 
 
-def encodes(steps: Sequence[Step]) -> bool:
+def encodes(steps: Sequence[BoundStep]) -> bool:
     """Whether a chain turns light into display values itself.
 
     Args:
@@ -94,13 +112,13 @@ def encodes(steps: Sequence[Step]) -> bool:
     Raises:
         UsageError: it does so more than once.
     """
-    count = sum(step.name == ENCODING for step in steps)
+    count = sum(isinstance(step, Step) and step.name == ENCODING for step in steps)
     if count > 1:
         raise UsageError(f"filter {ENCODING}: {count} times in one chain; light is encoded once")
     return count == 1
 
 
-def is_gray(steps: Sequence[Step]) -> bool:
+def is_gray(steps: Sequence[Step | FrameStep]) -> bool:
     """Whether a chain makes images of one channel.
 
     Args:
@@ -122,7 +140,7 @@ def frame_seed(seed: int, frame_name: str) -> tuple[int, int]:
     return seed, zlib.crc32(frame_name.encode())
 
 
-def stored_quality(steps: Sequence[Step]) -> int | None:
+def stored_quality(steps: Sequence[Step | FrameStep]) -> int | None:
     """The quality of the JPEG that a chain ends in; None where it ends in something else.
 
     Args:
@@ -131,14 +149,18 @@ def stored_quality(steps: Sequence[Step]) -> int | None:
     Returns:
         1 to 100, or None.
     """
-    return int(steps[-1].parameters["quality"]) if steps and steps[-1].name == "jpeg" else None
+    last = steps[-1] if steps else None
+    return int(last.parameters["quality"]) if isinstance(last, Step) and last.name == "jpeg" else None
 
 
 def _run(
-    current: AnyImage, steps: Sequence[Step], seed: int | tuple[int, ...], amplification: float = 1.0
+    current: AnyImage, steps: Sequence[BoundStep], seed: int | tuple[int, ...], amplification: float = 1.0
 ) -> AnyImage:
     entropy = (seed,) if isinstance(seed, int) else tuple(seed)
     for number, step in enumerate(steps):
+        if not isinstance(step, Step):
+            current = step(current)
+            continue
         supplied = {"seed": (*entropy, number), "amplification": amplification}
         given = {name: supplied[name] for name in CAMERA_FILTERS.supplied(step.name)}
         current = CAMERA_FILTERS.find(step.name)(current, **step.parameters, **given)
@@ -162,7 +184,7 @@ class FilteredImages:
 
     source: Images
     names: Sequence[str]
-    steps: Sequence[Step]
+    steps: Sequence[Step | FrameStep]
     seed: int = 0
 
     def __len__(self) -> int:
@@ -187,11 +209,12 @@ class FilteredImages:
             return EncodedImage(encode_png(as_uint8(self._through(index, self.steps))), ".png") if gray else None
         return EncodedImage(encode_jpeg(as_uint8(self._through(index, self.steps[:-1])), quality), ".jpg")
 
-    def _through(self, index: int, steps: Sequence[Step]) -> AnyImage:
-        return apply_steps(self.source.read(index), steps, frame_seed(self.seed, self.names[index]))
+    def _through(self, index: int, steps: Sequence[Step | FrameStep]) -> AnyImage:
+        bound = [step if isinstance(step, Step) else partial(step.function, index) for step in steps]
+        return apply_steps(self.source.read(index), bound, frame_seed(self.seed, self.names[index]))
 
 
-def filtered(frames: FrameSet, steps: Sequence[Step], seed: int = 0) -> FrameSet:
+def filtered(frames: FrameSet, steps: Sequence[Step | FrameStep], seed: int = 0) -> FrameSet:
     """The set as a camera with these filters would have seen it: labels kept, predictions dropped.
 
     Args:

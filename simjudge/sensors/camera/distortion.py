@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 
 STEEPEST = 1e6
 """The largest slope that is told from a ray across the axis: an angle of 89.9999 degrees."""

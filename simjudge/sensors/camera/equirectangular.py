@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 
 ROUNDING = 1e-9
 """Share by which such an image may be rounded to more than all around."""

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray
 from simjudge.sensors.camera import opencv_distortion
 from simjudge.sensors.camera.calibration import Calibration
 from simjudge.sensors.camera.distortion import (

@@ -15,9 +15,9 @@ from typing import Literal
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.sensors.camera.filters import FloatImage
 from simjudge.sensors.camera.isp import linear_light
 from simjudge.sensors.camera.standing_scene import PixelNoise

@@ -25,7 +25,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 
 TERMS = 14
 """Numbers of a whole D."""

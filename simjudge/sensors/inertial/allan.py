@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray, IntArray
 from simjudge.sensors.inertial.noise import FLATNESS
 
 _FEWEST_CLUSTERS = 9

@@ -17,8 +17,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.core.text import one_line
 from simjudge.sensors.inertial.noise import Triple
 

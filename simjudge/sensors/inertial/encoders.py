@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray, IntArray
 from simjudge.sensors.inertial.inertial_sensor import FilteredReadings
 from simjudge.sensors.inertial.motion import SECOND, Motion, rotate_back
 from simjudge.sensors.inertial.position_fields import WHEELS, EncodersSpec, Wheel

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray, IntArray
 from simjudge.sensors.inertial.allan import AllanDeviation, FittedNoise, allan_deviation, fit_noise
 from simjudge.sensors.inertial.motion import SECOND
 from simjudge.sensors.inertial.signals import GRAVITY

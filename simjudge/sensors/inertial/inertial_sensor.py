@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray, IntArray
 from simjudge.sensors.inertial.earth import enu_to_geodetic, magnetic_field
 from simjudge.sensors.inertial.inertial_fields import ImuSpec, InertialSpec
 from simjudge.sensors.inertial.motion import SECOND, Motion

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.inertial.motion import SECOND, Motion, cross, rotate, rotate_back
 

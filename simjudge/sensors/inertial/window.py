@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray, IntArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.sensors.inertial.motion import SECOND
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.sensors.lidar.column_estimation import Beat, count_columns, find_beat, wrapped
 from simjudge.sensors.lidar.ring_points import RingPoints
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, UsageError
-from simjudge.core.frames import FloatArray
 from simjudge.sensors.lidar.azimuth_columns import columns_of_azimuth
 from simjudge.sensors.lidar.column_estimation import find_beat, near_steps, wrapped
 from simjudge.sensors.lidar.head_turning import HeadTurning, fit_deviation, fit_turning, turn_field

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
 from simjudge.sensors.lidar.column_estimation import group_medians, wrapped
 from simjudge.sensors.lidar.ring_points import RingPoints
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray
 from simjudge.sensors.lidar.lidar import Lidar
 from simjudge.sensors.lidar.scan import Scan
 

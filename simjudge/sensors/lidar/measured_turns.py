@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.data.clouds.lidar_points import LATE_POINTS, RINGS, LidarPoints, late_points
 from simjudge.geometry.poses import Pose
 

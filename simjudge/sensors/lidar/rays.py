@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
 from simjudge.geometry.keyframes import Keyframes, place_body
 from simjudge.sensors.lidar.beams import lidar_beams
 from simjudge.sensors.lidar.lidar import Lidar

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
 from simjudge.sensors.lidar.lidar import Returns
 
 _MODES: tuple[Returns, ...] = ("strongest", "first", "last", "mean", "dual")

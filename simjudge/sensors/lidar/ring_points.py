@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.frames import FloatArray
 from simjudge.sensors.lidar.column_estimation import group_rows
 from simjudge.sensors.lidar.measured_turns import MeasuredTurn
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.sensors.lidar.beams import Beams, lidar_beams, unit_directions
 from simjudge.sensors.lidar.lidar import Lidar

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
 from simjudge.sensors.lidar.beam_estimation import BeamEstimate
 from simjudge.sensors.lidar.beams import lidar_beams, unit_directions
 from simjudge.sensors.lidar.column_estimation import wrapped

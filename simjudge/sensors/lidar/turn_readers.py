@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.frames import FloatArray
 from simjudge.core.input_files import read_bytes
 from simjudge.data.clouds.cloud_set import Table
 from simjudge.data.clouds.lidar_points import lidar_points

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.frames import NO_STAMP, FloatArray, IntArray
+from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.cloud_set import CloudSet, Table
 from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.data.format_support.format import Topics

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from simjudge.core.frames import BoolArray, FloatArray
+from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.sensors.lidar_contract.checked_scans import CheckedScan
 from simjudge.sensors.lidar_contract.outcomes import CheckOutcome
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simjudge.core.frames import NO_STAMP, FloatArray
+from simjudge.core.arrays import FloatArray
+from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.lidar_points import late_points
 from simjudge.sensors.lidar_contract.checked_scans import CheckedScan
 from simjudge.sensors.lidar_contract.outcomes import CheckOutcome

@@ -52,6 +52,7 @@ VERIFIED: dict[str, tuple[str, ...]] = {
     "chrono/physics/ChSystem.h": (
         "AddBody",
         "DoStepDynamics",
+        "GetChTime",
         "GetContactContainer",
         "SetChTime",
         "SetCollisionSystemType",
@@ -106,6 +107,7 @@ VERIFIED: dict[str, tuple[str, ...]] = {
         "PushFilter",
         "SetCollectionWindow",
         "SetLag",
+        "SetOffsetPose",
     ),
     "chrono_swig/interface/core/ChCoordsys.i": ("ChCoordsysd",),
     "chrono_swig/interface/core/ChFrame.i": ("ChFramed",),

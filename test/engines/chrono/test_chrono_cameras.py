@@ -12,8 +12,8 @@ from simjudge.engines.chrono.lenses import Lookup, SensorRequest, chrono_slopes
 from simjudge.engines.chrono.own_noise import noise_filter
 from simjudge.engines.chrono.phys_camera import PhysCamera
 from simjudge.engines.chrono.probe import ProbeResult
-from simjudge.engines.chrono.stage import FARTHEST
 from simjudge.engines.chrono.versions import FACTORS, SENSORS
+from simjudge.engines.chrono.views import FARTHEST
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
 from simjudge.sensors.camera.lens import Lens

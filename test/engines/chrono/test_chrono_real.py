@@ -1,7 +1,6 @@
 """What only a real PyChrono can show; skipped where it is absent."""
 
 import math
-import runpy
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,8 @@ from simjudge.engines.chrono.lenses import SensorRequest
 from simjudge.engines.chrono.other_sensors import EARTH, CarSensors
 from simjudge.engines.chrono.probe import DISTANCE, plate, probe
 from simjudge.engines.chrono.scenes import plan_scene
-from simjudge.engines.chrono.stage import FARTHEST, ChronoScene
+from simjudge.engines.chrono.stage import ChronoScene
+from simjudge.engines.chrono.views import FARTHEST
 from simjudge.engines.contract import SceneState
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
@@ -30,10 +30,10 @@ from simjudge.sensors.lidar.lidar import LidarNoise
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sensors.sensor_file import read_sensors
 from simjudge.studies.driving_tests import flat_scene, measure_driving
+from simjudge.testing.contract_scene import contract_scene
 from simjudge.vehicle.vehicle import Command
 from simjudge.vehicle.vehicle_file import read_vehicle
 
-contract_scene = runpy.run_path(str(Path(__file__).parents[1] / "contract_scene.py"))["contract_scene"]
 TARGET = math.tan(math.radians(30))
 AT = SceneState(Pose().optical_frame())
 

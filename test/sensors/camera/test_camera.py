@@ -100,8 +100,8 @@ def test_the_shipped_cameras_are_whole():
     for name in shipped_files(CAMERA):
         camera = read_camera(name)
         assert camera.name == name
-        assert camera.lens.size == ((640, 360) if name == "plain_half" else (1280, 720))
-        assert camera.lens.horizontal_field() == pytest.approx(80)
+        assert camera.lens.size == {"plain_half": (640, 360), "formula": (1024, 256)}.get(name, (1280, 720))
+        assert camera.lens.horizontal_field() == pytest.approx(70 if name == "formula" else 80)
         assert camera.lens.camera_info(name).error < 1e-3
         out = apply_steps(picture, camera.steps, seed=1)
         assert np.array_equal(out, apply_steps(picture, camera.steps, seed=1))

@@ -7,8 +7,9 @@ import pytest
 from PIL import Image
 
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, decode_image
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.sensors.camera.chain import Step, apply_steps, filtered
 from simjudge.sensors.camera.filters import gaussian_blur, white_balance
 

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from simjudge.core.errors import UsageError
 from simjudge.sensors.camera import chain, filters
 
-OF_COLOURS = ("bayer", "gray_world", "inverse_gray_world", "white_balance")
+OF_COLOURS = ("bayer", "colour_transfer", "gray_world", "inverse_gray_world", "white_balance")
 GREY = np.full((200, 300, 3), 128, np.uint8)
 
 
@@ -27,6 +27,9 @@ def test_every_filter_is_registered_and_keeps_type_shape_and_input():
         "bayer": {"pattern": "GRBG"},
         "quantization": {"bits": 5},
         "match_exposure": {"mean": 120, "deviation": 30},
+        "colour_transfer": {
+            "lightness": 55, "a": 3, "b": -8, "lightness_deviation": 9, "a_deviation": 5, "b_deviation": 6
+        },
         "gray_world": {},
         "inverse_gray_world": {"red": 90, "green": 100, "blue": 70},
         "srgb": {},
@@ -178,7 +181,7 @@ def test_senseless_parameters_are_refused(name, given, says):
 
 
 def test_unknown_filter_and_odd_type_are_refused():
-    with pytest.raises(UsageError, match=r"no filter is called 'sepia'; there are bayer, emva1288_noise"):
+    with pytest.raises(UsageError, match=r"no filter is called 'sepia'; there are bayer, colour_transfer, emva1288"):
         filters.CAMERA_FILTERS.find("sepia")
     with pytest.raises(UsageError, match="int64"):
         filters.gamma(np.zeros((2, 2, 3), np.int64), exponent=2)

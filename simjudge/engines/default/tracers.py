@@ -1,0 +1,39 @@
+"""The tracer that can run here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simjudge.engines.default.packed import Integers, world_vertices
+from simjudge.engines.default.tracer import Tracer
+from simjudge.engines.default.variant import choose_variant, load_mitsuba
+from simjudge.scene.model import Thing
+
+
+def make_tracer(things: Sequence[Thing], first_face: Integers, moving: Sequence[bool]) -> Tracer:
+    """The tracer that can run here, with things where the scene has them.
+
+    Args:
+        things: of the scene and the car.
+        first_face: int32 (T,), each thing's first among the faces of all things.
+        moving: which of them move all the time.
+
+    Returns:
+        Mitsuba's tracer, or the one in NumPy where Mitsuba cannot run.
+
+    Raises:
+        SimjudgeError: Mitsuba is not installed.
+    """
+    vertices = [world_vertices(thing, thing.pose) for thing in things]
+    meshes = [thing.mesh for thing in things]
+    clear = [thing.surface.refractive_index is not None for thing in things]
+    if choose_variant() == "numpy":
+        from simjudge.engines.default.numpy_tracer import NumpyTracer  # noqa: PLC0415 - compiles its loops
+
+        return NumpyTracer(meshes, vertices, clear)
+    load_mitsuba()
+    from simjudge.engines.default.mitsuba_tracer import MitsubaTracer  # noqa: PLC0415 - needs its variant set
+    from simjudge.engines.default.mitsuba_trees import Part  # noqa: PLC0415 - likewise
+
+    parts = [Part(k, mesh.vertices, at, mesh.faces) for k, (mesh, at) in enumerate(zip(meshes, vertices, strict=True))]
+    return MitsubaTracer(parts, first_face, moving, clear)

@@ -13,8 +13,9 @@ from typing import Protocol
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.frames import FloatArray, stamp_to_name
+from simjudge.core.stamps import stamp_to_name
 from simjudge.engines.contract import Engine, Poses
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.capture.exposure import CapturedImage, FrameExposure, Metering, develop, gather_light
-from simjudge.capture.ground_truth import GroundTruth, Labelling, ground_truth
+from simjudge.capture.ground_truth import GroundTruth, ground_truth
+from simjudge.capture.label_rules import Labelling
 from simjudge.capture.ray_timing import engine_with_ray_times, timed_exposure
 from simjudge.core.display import ShortRepr
 from simjudge.core.images import EncodedImage, RgbImage
@@ -105,14 +106,59 @@ class CapturedFrame:
         return self.image
 
 
-class Capture:
+class FrameFinisher:
+    """Makes labelled frames of what an engine has given, in the order of their stamps.
+
+    Attributes:
+        camera: lens, exposure and chain of filters.
+        metered: the last image's exposure and brightness, by which automatic exposure chooses the next; None: the next
+            image is exposed as if the camera had looked at its scene for long.
+    """
+
+    def __init__(
+        self, camera: Camera, labelling: Labelling | None = None, seed: int = 0, *, masks: bool = False
+    ) -> None:
+        """Remember the camera.
+
+        Args:
+            camera: whose frames these are.
+            labelling: which objects are labelled; None for the defaults.
+            seed: seed of the camera's noise.
+            masks: whether the objects get pixel masks too.
+        """
+        self.camera = camera
+        self._labelling, self._seed, self._masks = labelling or Labelling(), seed, masks
+        self.metered: MeteredFrame | None = None
+
+    def finish(self, raw: RawFrame) -> CapturedFrame:
+        """Develop the image of an observed frame and find its objects. This may run beside the next `observe`.
+
+        With automatic exposure, frames must be finished in the order of their stamps.
+
+        Args:
+            raw: an observed frame; the engine may have another scene by now.
+        """
+        camera, exposure = self.camera, raw.exposure
+        truth = ground_truth(
+            raw.scene, camera.lens, exposure.middle, raw.labels, self._labelling, timed=raw.timed, masks=self._masks
+        )
+        depth = None if camera.depth is None else camera.depth.measure(
+            raw.labels.depth, camera.lens.focal[0], frame_seed(self._seed, exposure.frame_name)
+        )  # fmt: skip
+        if raw.light is None:
+            return CapturedFrame(exposure, None, raw.labels, truth, depth)
+        image = develop(
+            camera, raw.light, exposure.frame_name, self._seed, Metering(exposure.stamp, self.metered)
+        )  # fmt: skip
+        self.metered = image.metered
+        return CapturedFrame(exposure, image, raw.labels, truth, depth)
+
+
+class Capture(FrameFinisher):
     """A camera before an engine; it turns exposures into labelled frames.
 
     Attributes:
         engine: has the scene.
-        camera: lens, exposure and chain of filters.
-        metered: the last image's exposure and brightness, by which automatic exposure chooses the next; None: the next
-            image is exposed as if the camera had looked at its scene for long.
     """
 
     def __init__(
@@ -138,9 +184,8 @@ class Capture:
         """
         if camera.has_ray_times:
             engine_with_ray_times(engine, camera)
-        self.engine, self.camera = engine, camera
-        self._labelling, self._seed, self._masks = labelling or Labelling(), seed, masks
-        self.metered: MeteredFrame | None = None
+        super().__init__(camera, labelling, seed, masks=masks)
+        self.engine = engine
 
     def observe(self, exposure: FrameExposure, *, image: bool = True) -> RawFrame:
         """Take light and labels of an exposure from the engine. This is all of a frame that needs the engine.
@@ -169,29 +214,6 @@ class Capture:
         if timed is None:
             return self.engine.labels(self.camera.lens, exposure.middle)
         return engine_with_ray_times(self.engine, self.camera).labels_timed(self.camera.lens, timed)
-
-    def finish(self, raw: RawFrame) -> CapturedFrame:
-        """Develop the image of an observed frame and find its objects. This may run beside the next `observe`.
-
-        With automatic exposure, frames must be finished in the order of their stamps.
-
-        Args:
-            raw: an observed frame; the engine may have another scene by now.
-        """
-        camera, exposure = self.camera, raw.exposure
-        truth = ground_truth(
-            raw.scene, camera.lens, exposure.middle, raw.labels, self._labelling, timed=raw.timed, masks=self._masks
-        )
-        depth = None if camera.depth is None else camera.depth.measure(
-            raw.labels.depth, camera.lens.focal[0], frame_seed(self._seed, exposure.frame_name)
-        )  # fmt: skip
-        if raw.light is None:
-            return CapturedFrame(exposure, None, raw.labels, truth, depth)
-        image = develop(
-            camera, raw.light, exposure.frame_name, self._seed, Metering(exposure.stamp, self.metered)
-        )  # fmt: skip
-        self.metered = image.metered
-        return CapturedFrame(exposure, image, raw.labels, truth, depth)
 
     def capture(self, exposure: FrameExposure, *, image: bool = True) -> CapturedFrame:
         """Make the labelled frame of an exposure.

@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 
 from simjudge.capture.silhouette import pixel_stride, sees_beyond, triangle_boxes, unlimited_rays
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray, IntArray
 from simjudge.engines.bvh import DEPTH, grow_forest, make_ray, search_thing
 from simjudge.engines.contract import Poses, SceneState
 from simjudge.engines.ray_times import TimedExposure
@@ -119,7 +119,7 @@ def _box(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -> IntArr
         return _box_around(_ball(parts, camera), lens)
     if sees_beyond(lens):
         return _box_of_fisheye(_ball(parts, camera), lens)
-    _, box = triangle_boxes(parts, camera, lens)
+    ((_, box),) = triangle_boxes([parts], camera, lens)
     return np.concatenate([box[:, :2].min(0), box[:, 2:].max(0)]) if len(box) else None
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.rig import Follow
 from simjudge.sensors.camera.shutter import SECOND

@@ -20,10 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file, output_path
-from simjudge.core.frames import FrameSet, IntArray, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, FileImages
+from simjudge.core.object_tables import Objects
 from simjudge.core.progress import Advance, Log
 from simjudge.core.text import list_some
 from simjudge.sensors.camera.depth_filters import DepthImage

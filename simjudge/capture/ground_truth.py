@@ -7,44 +7,24 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from scipy import ndimage
 
 from simjudge.capture.cast_silhouette import RowStates, pixels_alone_by_rays
+from simjudge.capture.label_rules import (
+    Labelling,
+    instance_extents,
+    instance_masks,
+    visible_shares,
+)
 from simjudge.capture.seam import without_smaller_parts
 from simjudge.capture.silhouette import pixels_alone, sees_beyond
+from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import UsageError
-from simjudge.core.frames import IntArray, Objects
-from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Objects
 from simjudge.engines.contract import Labels, SceneState
 from simjudge.engines.ray_times import TimedExposure
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh, Scene, Thing
 from simjudge.sensors.camera.lens import Lens
-
-
-@dataclass(frozen=True)
-class Labelling:
-    """Which objects are labelled.
-
-    Attributes:
-        min_size: objects whose box is narrower or lower are not labelled, pixels, 0 or more.
-        min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
-
-    Raises:
-        UsageError: a limit is outside its range.
-    """
-
-    min_size: float = 5.0
-    min_visible: float = 0.25
-
-    def __post_init__(self) -> None:
-        """Check both."""
-        if not 0 <= self.min_size < np.inf or not 0 <= self.min_visible <= 1:
-            raise UsageError(
-                f"labels from {self.min_size} px and {self.min_visible} visible: 0 px or more, and 0 to 1, are needed"
-            )
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,40 +71,37 @@ def ground_truth(
     """
     limits = labelling or Labelling()
     instances = without_smaller_parts(labels.instance) if lens.wraps else labels.instance
-    size = np.bincount(instances.ravel())
-    regions = ndimage.find_objects(instances.astype(np.int32))
-    rows: list[_Row] = []
+    extents = instance_extents(instances)
     parts: dict[int, list[Thing]] = {}
     for thing in scene.labelled():
         parts.setdefault(thing.instance, []).append(thing)
-    for instance, region in enumerate(regions, start=1):
-        if region is None:
-            continue
-        (y, x), things = region, parts[instance]
-        if min(x.stop - x.start, y.stop - y.start) < limits.min_size:
-            continue
-        visible_pixels = int(size[instance])
-        meshes = [(thing.mesh, scene_state.bodies.get(thing.name, thing.pose)) for thing in things]
-        if timed is None and not sees_beyond(lens):
-            alone = pixels_alone(meshes, scene_state.camera, lens)
-        else:
-            alone = pixels_alone_by_rays(things, RowStates(lens.size[1], scene_state, timed), lens)
-        # Rays along an edge may be decided differently by the two ray casters.
-        visible = visible_pixels / max(visible_pixels, alone)
-        if visible >= limits.min_visible:
-            box = (x.start, y.start, x.stop, y.stop)
-            distance = distance_to(meshes, scene_state.camera)
-            rows.append(_Row(instance, things[0].class_id, box, visible_pixels, distance, visible))
+    numbers = np.flatnonzero((extents.pixels > 0) & limits.large_enough(extents.box))
+    seen = [
+        _Seen(instance, parts[instance], extents.box[instance], int(extents.pixels[instance]))
+        for instance in numbers.tolist()
+        if instance
+    ]
+    meshes = [[(thing.mesh, scene_state.bodies.get(thing.name, thing.pose)) for thing in each.things] for each in seen]
+    if timed is None and not sees_beyond(lens):
+        alone = pixels_alone(meshes, scene_state.camera, lens)
+    else:
+        states = RowStates(lens.size[1], scene_state, timed)
+        alone = [pixels_alone_by_rays(each.things, states, lens) for each in seen]
+    visible = visible_shares([each.pixels for each in seen], alone)
+    rows = np.flatnonzero(limits.visible_enough(visible)).tolist()
+    kept = [seen[row] for row in rows]
+    boxes = np.array([each.box for each in kept], np.int64).reshape(-1, 4)
+    numbers_kept = [each.instance for each in kept]
     objects = Objects.build(
-        np.zeros(len(rows)),
-        [row.class_id for row in rows],
-        [row.box for row in rows],
-        [row.instance for row in rows],
-        _crops(instances, rows) if masks else None,
-        distance=[row.distance for row in rows],
-        visible=[row.visible for row in rows],
+        np.zeros(len(kept)),
+        [each.things[0].class_id for each in kept],
+        boxes,
+        numbers_kept,
+        instance_masks(instances, numbers_kept, boxes) if masks else None,
+        distance=[distance_to(meshes[row], scene_state.camera) for row in rows],
+        visible=visible[rows],
     )
-    return GroundTruth(objects, np.array([row.pixels for row in rows], np.int64))
+    return GroundTruth(objects, np.array([each.pixels for each in kept], np.int64))
 
 
 def distance_to(parts: Sequence[tuple[Mesh, Pose]], camera: Pose) -> float:
@@ -147,17 +124,10 @@ def distance_to(parts: Sequence[tuple[Mesh, Pose]], camera: Pose) -> float:
     return float(np.linalg.norm(centre - camera.position))
 
 
-class _Row(NamedTuple):
-    """One labelled object; `box` in whole pixels, `pixels` of it visible."""
+class _Seen(NamedTuple):
+    """An object of which something is seen: `pixels` of it, within `box`, whole pixels."""
 
     instance: int
-    class_id: int
-    box: tuple[int, int, int, int]
+    things: list[Thing]
+    box: IntArray
     pixels: int
-    distance: float
-    visible: float
-
-
-def _crops(instance: npt.NDArray[np.uint16], rows: list[_Row]) -> Masks:
-    crops = [instance[row.box[1] : row.box[3], row.box[0] : row.box[2]] == row.instance for row in rows]
-    return Masks.from_crops(crops, np.array([row.box[:2] for row in rows]).reshape(-1, 2))

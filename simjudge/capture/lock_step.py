@@ -15,7 +15,7 @@ import numpy as np
 from simjudge.capture.exposure import FrameExposure
 from simjudge.capture.follow_camera import FollowCamera
 from simjudge.capture.sensor_feed import SensorBatch, SensorFeed
-from simjudge.core.frames import stamp_to_name
+from simjudge.core.stamps import stamp_to_name
 from simjudge.engines.contract import Engine, Poses, SceneState
 from simjudge.geometry.poses import interpolate_pose
 from simjudge.sensors.camera.rig import MountedCamera

@@ -18,8 +18,8 @@ from simjudge.capture.replay_sensors import MessagesByFrame, SensorReplay, check
 from simjudge.capture.scanning import LidarCapture, scripted_motion
 from simjudge.capture.sensor_feed import SensorEvent
 from simjudge.capture.sensor_record import SensorMessages
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, UsageError
-from simjudge.core.frames import IntArray
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose

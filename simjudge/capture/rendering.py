@@ -10,7 +10,7 @@ from pathlib import Path
 from simjudge.capture.camera_path import DEFAULT_CAR, camera_mount
 from simjudge.capture.camera_poses import MOST_FRAMES, CarriedPoses
 from simjudge.capture.frame_store import FrameStore
-from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.label_rules import Labelling
 from simjudge.capture.pose_choice import choose_camera_poses
 from simjudge.capture.render_frames import render_missing
 from simjudge.capture.render_output import render_record_path, write_rendering
@@ -101,7 +101,7 @@ def render(  # noqa: PLR0913 - the options of the command
         min_size: smaller objects are not labelled, pixels.
         min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
         label_images: whether the class and the instance of each pixel are written too.
-        engine: "default" or "chrono".
+        engine: name of the engine, or `package:Class` (`simjudge.engines.registry`).
         jobs: processes that render side by side; the result is the same to the byte.
         log: receives lines that a person should read.
         progress: opens a progress bar.

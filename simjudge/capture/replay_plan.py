@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.capture.camera_path import CameraPath
-from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.label_rules import Labelling
 from simjudge.capture.replay_source import ReplaySource
 from simjudge.core.digest import hash_value
 from simjudge.core.version import version

@@ -19,9 +19,9 @@ from scipy.spatial.transform import Rotation
 from simjudge.capture.scanning import LidarCapture, scripted_motion
 from simjudge.capture.sensor_feed import SensorEvent
 from simjudge.capture.sensor_record import SensorMessages
+from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, UsageError
-from simjudge.core.frames import IntArray
 from simjudge.core.text import nearest_name
 from simjudge.data.rosbag2.cloud_messages import CLOUD_TYPE
 from simjudge.data.rosbag2.interfaces import standard_types

@@ -15,8 +15,8 @@ from simjudge.capture.camera_path import DEFAULT_CAR, CameraPath, camera_mount, 
 from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import exposure_at, scripted_bodies
 from simjudge.capture.frame_store import FrameStore
-from simjudge.capture.ground_truth import Labelling
 from simjudge.capture.kept_metering import describe_metering, metered_before
+from simjudge.capture.label_rules import Labelling
 from simjudge.capture.replay_output import FIXED_FRAME, replay_record_path, write_replay
 from simjudge.capture.replay_plan import ReplayPlan, describe_replay, exposure_span, frames_without_floor
 from simjudge.capture.replay_sensors import (
@@ -141,7 +141,7 @@ def replay(  # noqa: PLR0913 - the options of the command
         min_size: smaller objects are not labelled, pixels.
         min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
         seed: seed of the scene, of the camera's noise and of the poses' noise.
-        engine: "default" or "chrono".
+        engine: name of the engine, or `package:Class` (`simjudge.engines.registry`).
         log: receives lines that a person should read.
         progress: opens a progress bar.
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
-from simjudge.engines.contract import STANDING, BodyMotion, Engine, Hits
+from simjudge.engines.contract import STANDING, BodyMotion, Hits, SensedWorld
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.scene.model import NO_CLASS, NO_INSTANCE, Scene, Thing
 from simjudge.scene.surfaces import thing_reflectance
@@ -72,7 +72,7 @@ class LidarCapture:
         lidar: what measures.
     """
 
-    def __init__(self, engine: Engine, lidar: Lidar, seed: int = 0) -> None:
+    def __init__(self, engine: SensedWorld, lidar: Lidar, seed: int = 0) -> None:
         """Put a lidar before an engine.
 
         Args:

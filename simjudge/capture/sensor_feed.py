@@ -19,10 +19,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from simjudge.capture.scanning import CapturedScan, LidarCapture
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray
 from simjudge.core.text import nearest_name
-from simjudge.engines.contract import BodyMotion, Engine, Poses
+from simjudge.engines.contract import BodyMotion, Poses, SensedWorld
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.sensors.inertial.encoders import WheelEncoders, WheelMotion
 from simjudge.sensors.inertial.inertial_sensor import InertialSensor
@@ -92,7 +92,7 @@ class _Reader(Protocol):
 class SensorFeed:
     """All sensors of a car but its camera."""
 
-    def __init__(self, engine: Engine, specs: Sequence[SensorSpec], seed: int = 0) -> None:
+    def __init__(self, engine: SensedWorld, specs: Sequence[SensorSpec], seed: int = 0) -> None:
         """Begin where the engine is.
 
         Args:
@@ -134,7 +134,7 @@ class SensorFeed:
         return SensorBatch(now, tuple(sorted(ready, key=lambda event: event.time))) if ready else None
 
 
-def _reader(engine: Engine, spec: SensorSpec, seed: int, start: int) -> _Reader:
+def _reader(engine: SensedWorld, spec: SensorSpec, seed: int, start: int) -> _Reader:
     if spec.source != "simjudge":
         raise UsageError(f"sensor {spec.name}: source {spec.source}: engine {engine.name} computes it only by simjudge")
     known = (CAR, *engine.poses())
@@ -191,7 +191,7 @@ class _SampleClock:
 class _MotionReader:
     """A sensor that is computed from the motion of one body."""
 
-    def __init__(self, engine: Engine, spec: SensorSpec, seed: int, start: int) -> None:
+    def __init__(self, engine: SensedWorld, spec: SensorSpec, seed: int, start: int) -> None:
         self._engine, self._spec = engine, spec
         self._sensor = InertialSensor(spec, seed, start)
         self._held = _Held(spec, start, spec.window)
@@ -234,7 +234,7 @@ class _MotionReader:
 class _EncoderReader:
     """Encoders on the car's wheels."""
 
-    def __init__(self, engine: Engine, spec: EncodersSpec, seed: int, start: int) -> None:
+    def __init__(self, engine: SensedWorld, spec: EncodersSpec, seed: int, start: int) -> None:
         self._engine, self._encoders = engine, WheelEncoders(spec, seed, start)
         self._held, self._clock = _Held(spec, start, 0.0), _SampleClock(spec.rate, 0.0, start)
         self._samples: list[tuple[int, FloatArray]] = []
@@ -260,7 +260,7 @@ class _EncoderReader:
 class _LidarReader:
     """A lidar: keyframes of everything that moves, and a scan at the end of each turn."""
 
-    def __init__(self, engine: Engine, spec: LidarSpec, seed: int, start: int) -> None:
+    def __init__(self, engine: SensedWorld, spec: LidarSpec, seed: int, start: int) -> None:
         self._engine, self._spec = engine, spec
         self._capture = LidarCapture(engine, spec.model(), seed)
         self._held = _Held(spec, start, spec.window)

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.capture.scanning import CapturedScan, ObjectBoxes
 from simjudge.capture.sensor_feed import SensorEvent
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import BOXES_3D
 from simjudge.data.rosbag2.vision_boxes import VISION, has_vision_msgs, vision_boxes

@@ -10,13 +10,13 @@ import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.frames import FloatArray, IntArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh
 from simjudge.sensors.camera.lens import Lens
@@ -37,17 +37,28 @@ _LENSES = 2
 _kept: OrderedDict[Lens, FloatArray] = OrderedDict()
 
 
-def pixels_alone(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -> int:
+Parts: TypeAlias = Sequence[tuple[Mesh, Pose]]
+"""A thing's meshes with their poses in the world."""
+
+
+def pixels_alone(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[int]:
     """Pixels whose centre's ray hits a thing that is alone in the world, on an image without edges.
 
     Exact up to about a million pixels around the thing; of larger things every n-th pixel of every n-th row is tested.
 
     Args:
-        parts: the thing's meshes with their poses in the world.
+        things: each by its parts.
         camera: pose of the optical frame in the world.
         lens: the camera's lens.
+
+    Returns:
+        Pixels of each thing.
     """
-    corners, box = triangle_boxes(parts, camera, lens)
+    return [_pixels(corners, box, lens) for corners, box in triangle_boxes(things, camera, lens)]
+
+
+def _pixels(corners: FloatArray, box: IntArray, lens: Lens) -> int:
+    """Pixels that triangles (F, 3, 3) in the optical frame cover, each within its box."""
     if not len(box):
         return 0
     low, high = box[:, :2].min(0), box[:, 2:].max(0)
@@ -56,25 +67,33 @@ def pixels_alone(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -
     return every**2 * int(_covered(unlimited_rays(lens, low, high, every), corners, box))
 
 
-def triangle_boxes(parts: Sequence[tuple[Mesh, Pose]], camera: Pose, lens: Lens) -> tuple[FloatArray, IntArray]:
-    """The triangles of a thing that may be seen on an image without edges, and where.
+def triangle_boxes(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[tuple[FloatArray, IntArray]]:
+    """The triangles of things that may be seen on an image without edges, and where.
 
     Args:
-        parts: the thing's meshes with their poses in the world.
+        things: each by its parts.
         camera: pose of the optical frame in the world.
         lens: the camera's lens.
 
     Returns:
-        Corners (F, 3, 3) in the optical frame, metres; first column and row, last column and row, int64 (F, 4).
+        For each thing: corners (F, 3, 3) in the optical frame, metres; first column and row, last column and row, int64
+        (F, 4).
     """
-    vertices = np.concatenate([camera.to_body(pose.to_world(mesh.vertices)) for mesh, pose in parts])
-    first = np.cumsum([0, *(len(mesh.vertices) for mesh, _ in parts)])
-    faces = np.concatenate([mesh.faces + start for (mesh, _), start in zip(parts, first[:-1], strict=True)])
-    corners = vertices[faces]
-    within = bool(np.all(np.abs(vertices[:, :2]) < WIDEST * vertices[:, 2:]))
-    box = _boxes(vertices, faces, lens) if within else _boxes_clipped(corners, lens)
-    known = box[:, 0] <= box[:, 2]
-    return corners[known], box[known]
+    points = [pose.to_world(mesh.vertices) for parts in things for mesh, pose in parts]
+    first = np.cumsum([0, *map(len, points)])
+    of_mesh = iter(range(len(points)))
+    faces = [np.concatenate([mesh.faces + first[next(of_mesh)] for mesh, _ in parts]) for parts in things]
+    vertices = camera.to_body(np.concatenate([np.zeros((0, 3)), *points]))
+    seen = np.all(np.abs(vertices[:, :2]) < WIDEST * vertices[:, 2:], axis=1)
+    within = [bool(seen[each].all()) for each in faces]
+    boxes = iter(_boxes(vertices, [each for each, inside in zip(faces, within, strict=True) if inside], lens))
+    found = []
+    for each, inside in zip(faces, within, strict=True):
+        corners = vertices[each]
+        box = next(boxes) if inside else _boxes_clipped(corners, lens)
+        known = box[:, 0] <= box[:, 2]
+        found.append((corners[known], box[known]))
+    return found
 
 
 @lru_cache(maxsize=8)
@@ -100,18 +119,27 @@ def pixel_stride(low: IntArray, high: IntArray) -> int:
     return math.ceil(math.sqrt(float(np.prod(high - low + 1)) / _MOST))
 
 
-def _boxes(vertices: FloatArray, faces: IntArray, lens: Lens) -> IntArray:
-    """Pixels in which triangles may be seen: first and last column and row, int64 (F, 4); first > last: none.
+def _boxes(vertices: FloatArray, faces: Sequence[IntArray], lens: Lens) -> list[IntArray]:
+    """Pixels in which the triangles of things may be seen: first and last column and row, int64 (F, 4) a thing.
 
-    A triangle's edges are straight in slopes (x / z, y / z). A map of slopes to pixels that bends by no more than b
-    leaves the box around the corners' pixels by no more than b L^2 / 6, with L the longest edge: the error of linear
-    interpolation over a triangle within a circle of radius L / sqrt(3).
+    First > last: none. A triangle's edges are straight in slopes (x / z, y / z). A map of slopes to pixels that bends
+    by no more than b leaves the box around the corners' pixels by no more than b L^2 / 6, with L the longest edge: the
+    error of linear interpolation over a triangle within a circle of radius L / sqrt(3).
     """
-    slopes = vertices[:, :2] / vertices[:, 2:]
-    pixels, bend, reach = _projected(slopes, lens)
-    low, high, longest = _spans(np.hstack([pixels, slopes]), faces)
-    margin = _MARGIN + max(lens.focal) * bend * longest**2 / 6
-    return _whole(low, high, margin, reach)
+    if not faces:
+        return []
+    # All things at once: a thing has few triangles, and NumPy takes longer to begin than to compute.
+    every = np.concatenate(faces)
+    used = np.zeros(len(vertices), np.bool_)
+    used[every] = True
+    slopes = np.zeros((len(vertices), 2))
+    np.divide(vertices[:, :2], vertices[:, 2:], out=slopes, where=used[:, None])
+    pixels, slope, lens_map = _projected(slopes, lens)
+    low, high, longest = _spans(np.hstack([pixels, slopes]), every)
+    bend = [lens_map.bend_to(float(slope[each].max(initial=0.0))) for each in faces]
+    count = [len(each) for each in faces]
+    margin = _MARGIN + max(lens.focal) * np.repeat(bend, count) * longest**2 / 6
+    return np.split(_whole(low, high, margin, lens_map.reach), np.cumsum(count)[:-1])
 
 
 def _boxes_clipped(corners: FloatArray, lens: Lens) -> IntArray:
@@ -119,22 +147,23 @@ def _boxes_clipped(corners: FloatArray, lens: Lens) -> IntArray:
     polygons, count = _clipped(np.ascontiguousarray(corners), WIDEST)
     seen = np.arange(polygons.shape[1]) < count[:, None]
     longest = np.hypot(*(_span(polygons[:, :, axis], seen) for axis in (0, 1)))
-    pixels, bend, reach = _projected(polygons, lens)
+    pixels, slope, lens_map = _projected(polygons, lens)
+    bend = lens_map.bend_to(float(slope.max(initial=0.0)))
     low, high = (end(np.where(seen[..., None], pixels, out), 1) for end, out in ((np.min, np.inf), (np.max, -np.inf)))
     none = count == 0
     low[none], high[none] = 0, 0
-    box = _whole(low, high, _MARGIN + max(lens.focal) * bend * longest**2 / 6, reach)
+    box = _whole(low, high, _MARGIN + max(lens.focal) * bend * longest**2 / 6, lens_map.reach)
     box[none] = (0, 0, -1, -1)
     return box
 
 
-def _projected(slopes: FloatArray, lens: Lens) -> tuple[FloatArray, float, FloatArray]:
-    """Pixels of slopes (..., 2), how much the map bends up to the steepest one, and the unlimited image's pixels."""
+def _projected(slopes: FloatArray, lens: Lens) -> tuple[FloatArray, FloatArray, _LensMap]:
+    """Pixels of slopes (..., 2), how steep each is, and what the lens makes of slopes."""
     lens_map = _map(lens)
     slope = np.hypot(slopes[..., 0], slopes[..., 1])
     shrunk = np.minimum(1.0, lens_map.end / np.maximum(slope, 1e-12))[..., None]
     pixels = lens.project(np.concatenate([slopes * shrunk, np.ones((*slope.shape, 1))], -1))
-    return pixels, lens_map.bend_to(float(np.max(slope, initial=0.0))), lens_map.reach
+    return pixels, slope, lens_map
 
 
 def _whole(low: FloatArray, high: FloatArray, margin: FloatArray, reach: FloatArray) -> IntArray:

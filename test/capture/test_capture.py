@@ -12,7 +12,7 @@ from simjudge.capture.camera_path import CameraPath
 from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import exposure_at
 from simjudge.capture.frame_store import FrameStore
-from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.label_rules import Labelling
 from simjudge.capture.render_frames import render_missing as render_frames
 from simjudge.capture.render_plan import PlacedScene, RenderPlan
 from simjudge.capture.replay_plan import ReplayPlan

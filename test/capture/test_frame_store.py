@@ -8,8 +8,8 @@ import pytest
 from simjudge.capture.frame_store import FrameStore
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import Objects
 from simjudge.core.images import EncodedImage, encode_png
+from simjudge.core.object_tables import Objects
 from simjudge.scene.model import PointLight
 
 PLAN = {"seed": 1, "scene": {"sha256": "ab"}}

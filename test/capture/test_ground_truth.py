@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from solid_scenes import AT_ORIGIN, LENSES, box, cast, cone, grid, labels_of, random_scene, scene_of
 
-from simjudge.capture.ground_truth import Labelling, distance_to, ground_truth
+from simjudge.capture.ground_truth import distance_to, ground_truth
+from simjudge.capture.label_rules import Labelling
 from simjudge.capture.silhouette import pixels_alone
 from simjudge.core.errors import UsageError
 from simjudge.engines.contract import Labels, SceneState
@@ -162,23 +163,23 @@ def test_wide_thin_things_bulge_through_a_lens(model):
     seen, _ = cast([strip], lens, grid(-60, -40, 120, 80))
     expected = np.count_nonzero(seen == 0)
     assert expected > 12
-    assert abs(pixels_alone([(strip.mesh, strip.pose)], AT_ORIGIN, lens) - expected) <= 1
+    assert abs(pixels_alone([[(strip.mesh, strip.pose)]], AT_ORIGIN, lens)[0] - expected) <= 1
 
 
 def test_a_thing_through_the_camera_s_plane_ends_where_the_unlimited_picture_does():
     floor = box("floor", (200, 200, 0.001), Pose((0, 0, -0.5)), 1, 1)
     # A 90 degree lens of 100 px: 80 degrees reach 283.6 px to each side, and below the horizon all is floor.
-    count = pixels_alone([(floor.mesh, floor.pose)], AT_ORIGIN, SQUARE)
+    count = pixels_alone([[(floor.mesh, floor.pose)]], AT_ORIGIN, SQUARE)[0]
     assert count == pytest.approx(2 * 283.6 * 283.6, rel=0.01)
     behind = box("behind", (1, 1, 1), Pose((-3, 0, 0)), 1, 1)
-    assert pixels_alone([(behind.mesh, behind.pose)], AT_ORIGIN, SQUARE) == 0
+    assert pixels_alone([[(behind.mesh, behind.pose)]], AT_ORIGIN, SQUARE)[0] == 0
 
 
 def test_large_things_are_counted_on_fewer_pixels():
     lens = lens_with_field("pinhole", (4000, 3000), 90)
     ball = cone("c", 1.0, 1.5, Pose((2, 0, -0.5)), 1, 1)
-    fine = pixels_alone([(ball.mesh, ball.pose)], AT_ORIGIN, lens)
-    coarse = pixels_alone([(ball.mesh, ball.pose)], AT_ORIGIN, lens_with_field("pinhole", (400, 300), 90))
+    fine = pixels_alone([[(ball.mesh, ball.pose)]], AT_ORIGIN, lens)[0]
+    coarse = pixels_alone([[(ball.mesh, ball.pose)]], AT_ORIGIN, lens_with_field("pinhole", (400, 300), 90))[0]
     assert fine / 100 == pytest.approx(coarse, rel=0.01)
 
 

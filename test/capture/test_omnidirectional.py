@@ -5,7 +5,8 @@ import pytest
 from light_scenes import ball, plain, scene, thing
 
 from simjudge.capture.cast_silhouette import RowStates, pixels_alone_by_rays
-from simjudge.capture.ground_truth import Labelling, ground_truth
+from simjudge.capture.ground_truth import ground_truth
+from simjudge.capture.label_rules import Labelling
 from simjudge.capture.seam import without_smaller_parts
 from simjudge.engines.contract import SceneState
 from simjudge.engines.ray_times import TimedExposure

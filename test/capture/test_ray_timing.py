@@ -10,7 +10,8 @@ from trimesh import creation
 from simjudge.capture.capture import Capture
 from simjudge.capture.cast_silhouette import RowStates, pixels_alone_by_rays
 from simjudge.capture.exposure import FrameExposure, exposure_at
-from simjudge.capture.ground_truth import Labelling, ground_truth
+from simjudge.capture.ground_truth import ground_truth
+from simjudge.capture.label_rules import Labelling
 from simjudge.capture.ray_timing import timed_exposure
 from simjudge.capture.silhouette import pixels_alone
 from simjudge.core.errors import SimjudgeError
@@ -203,7 +204,7 @@ def test_the_whole_of_a_thing_is_counted_row_by_row(light_of):
     timed = timed_exposure(camera, exposure)
     labels = light_of(scene_seen).labels_timed(camera.lens, timed)
     truth = ground_truth(scene_seen, camera.lens, exposure.middle, labels, Labelling(0, 0), timed=timed)
-    still = pixels_alone([(things[0].mesh, Pose((2, 0, 0)))], AHEAD, camera.lens)
+    still = pixels_alone([[(things[0].mesh, Pose((2, 0, 0)))]], AHEAD, camera.lens)[0]
     # Rows go down by v = 80 rows in the exposure, the ball up by f 0.6 / 2 rows: its height shrinks by v / (v + u).
     up = camera.lens.focal[1] * 0.6 / 2
     assert truth.pixels[0] / still == pytest.approx(80 / (80 + up), abs=0.03)
@@ -215,7 +216,7 @@ def test_casting_counts_what_rasterising_counts():
     for x, y, z in ((2, 0.3, -0.2), (1.2, -0.9, 0.1), (0.4, 0, -0.3)):
         placed = replace(shape, pose=Pose.from_euler(x, y, z, roll=0.4))
         lens = lens_with_field("radial", (96, 80), 70, (-0.2, 0.02, 0))
-        expected = pixels_alone([(placed.mesh, placed.pose)], AHEAD, lens)
+        expected = pixels_alone([[(placed.mesh, placed.pose)]], AHEAD, lens)[0]
         assert abs(pixels_alone_by_rays([placed], RowStates(80, SceneState(AHEAD)), lens) - expected) <= 2
 
 

@@ -1,0 +1,135 @@
+"""Writes what a bridge hands over into a recording, at the simulated time at which it was there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from simjudge.bridge.live_camera import LiveFrame
+from simjudge.capture.camera_record import CameraRecorder
+from simjudge.capture.lock_step import MotionSample
+from simjudge.capture.sensor_feed import SensorBatch
+from simjudge.capture.sensor_record import SensorMessages
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.message_recording import MessageRecording
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import Scene
+from simjudge.sensors.camera.camera_messages import TF_TOPIC
+from simjudge.sensors.camera.rig import MountedCamera
+from simjudge.sensors.sensor_spec import SensorSpec
+from simjudge.vehicle.vehicle import Command
+from simjudge.vehicle.vehicle_messages import INPUT_TOPIC, ODOMETRY_TOPIC, VehicleMessages
+
+
+class BridgeOutput(Protocol):
+    """Where a bridge hands things over to: a recording, or topics."""
+
+    def motion(self, sample: MotionSample) -> None:
+        """Hand over how the vehicle moves."""
+
+    def clock(self, time: int) -> None:
+        """Hand over the time, nanoseconds, where there is no vehicle."""
+
+    def readings(self, batch: SensorBatch) -> None:
+        """Hand over readings."""
+
+    def frame(self, camera: str, frame: LiveFrame) -> None:
+        """Hand over a frame."""
+
+    def command(self, time: int, command: Command) -> None:
+        """Hand over what the driver does."""
+
+
+class BridgeSetup:
+    """What a bridge has, once it has begun.
+
+    Attributes:
+        scene: what is labelled.
+        cameras: all of them.
+        placed: names of those that sit on another body than the vehicle.
+        specs: the other sensors.
+        mounts: poses in base_link of all that sits on the vehicle.
+    """
+
+    def __init__(
+        self, scene: Scene, cameras: Sequence[MountedCamera], placed: Collection[str], specs: Sequence[SensorSpec],
+        mounts: Mapping[str, Pose],
+    ) -> None:  # fmt: skip
+        """Remember all."""
+        self.scene, self.cameras, self.placed, self.specs, self.mounts = scene, cameras, placed, specs, mounts
+
+    @property
+    def camera_names(self) -> list[str]:
+        """Names of the cameras."""
+        return [each.name for each in self.cameras]
+
+
+class BridgeRecorder:
+    """Writes into a recording."""
+
+    def __init__(self, recording: MessageRecording, setup: BridgeSetup, start: int) -> None:
+        """Begin with the transforms that stay.
+
+        Args:
+            recording: receives the messages.
+            setup: what there is.
+            start: nanoseconds.
+
+        Raises:
+            UsageError: no camera_info can be made of a lens.
+        """
+        self._recording, types = recording, standard_types().types
+        self._car = VehicleMessages(lambda name: types[name])
+        self._cameras = {
+            each.name: CameraRecorder(
+                recording, each, setup.scene, self._car, placed=each.name in setup.placed, label_images=True
+            )
+            for each in setup.cameras
+        }
+        self._sensors = SensorMessages(lambda name: types[name], setup.specs, setup.scene.class_names)
+        if setup.mounts:
+            message = self._car.fixed(start, setup.mounts, setup.camera_names)
+            recording.write("/tf_static", start, message, latched=True)
+
+    def motion(self, sample: MotionSample) -> None:
+        """Write how the vehicle moves.
+
+        Args:
+            sample: of its motion.
+        """
+        self._recording.write(f"/{ODOMETRY_TOPIC}", sample.time, self._car.odometry(sample.time, sample.state))
+        self._recording.write(TF_TOPIC, sample.time, self._car.moving(sample.time, sample.state))
+
+    def clock(self, time: int) -> None:
+        """A recording has its own times.
+
+        Args:
+            time: nanoseconds.
+        """
+
+    def readings(self, batch: SensorBatch) -> None:
+        """Write readings.
+
+        Args:
+            batch: that can be read now.
+        """
+        for topic, _, message in self._sensors.messages(batch.events):
+            self._recording.write(f"/{topic}", batch.time, message)
+
+    def frame(self, camera: str, frame: LiveFrame) -> None:
+        """Write a frame.
+
+        Args:
+            camera: its name.
+            frame: that is handed over.
+        """
+        self._cameras[camera].record(frame.time, frame.captured)
+
+    def command(self, time: int, command: Command) -> None:
+        """Write what the driver does.
+
+        Args:
+            time: nanoseconds.
+            command: the driver's.
+        """
+        self._recording.write(f"/{INPUT_TOPIC}", time, self._car.input(time, command))

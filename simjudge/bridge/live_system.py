@@ -1,0 +1,222 @@
+"""A program's own Chrono system: what is labelled in it, where its bodies are now, and how its vehicle moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simjudge.bridge.visuals import body_mesh, label_body, labels_of, reference_pose
+from simjudge.core.arrays import FloatArray
+from simjudge.core.errors import UsageError
+from simjudge.engines.chrono.modules import Modules
+from simjudge.engines.chrono.versions import Release
+from simjudge.engines.contract import STANDING, BodyMotion, Hits, Poses
+from simjudge.geometry.poses import Pose
+from simjudge.scene.model import NO_INSTANCE, Scene, Surface, Thing
+from simjudge.sensors.sensor_spec import CAR
+from simjudge.vehicle.vehicle import VehicleState
+
+_MOST_CLASSES = 255
+_MOST_INSTANCES = 65535
+
+
+class LiveSystem:
+    """A system that its own program steps.
+
+    Attributes:
+        name: of the engine, as messages have it.
+        system: the ChSystem.
+        vehicle: the body that carries base_link; None: there is none.
+        things: what is labelled.
+        class_names: of the labels, by class id.
+    """
+
+    name = "chrono"
+
+    def __init__(self, modules: Modules, release: Release, system: Any) -> None:
+        """Take the system as it is.
+
+        Args:
+            modules: PyChrono.
+            release: which one it is.
+            system: a ChSystem of any kind.
+        """
+        self.modules, self.release, self.system = modules, release, system
+        self.vehicle: Any = None
+        self._base = Pose()
+        self.things: tuple[Thing, ...] = ()
+        self.class_names: dict[int, str] = {}
+        self._labelled: list[tuple[Thing, Any]] = []
+        self._instances = 0
+        self._stuff: set[int] = set()
+        self._named: dict[str, Any] = {}
+        self.unseen: dict[str, tuple[str, ...]] = {}
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds."""
+        return float(self.system.GetChTime())
+
+    def set_vehicle(self, vehicle: Any, base: Pose | None = None) -> None:
+        """Say what the odometry is of.
+
+        Args:
+            vehicle: a Chrono::Vehicle of any kind, a model of one (ARTcar, HMMWV_Full), or a body.
+            base: base_link in the frame of the chassis (a plain body's own frame); None: that frame itself.
+
+        Raises:
+            UsageError: it is none of these.
+        """
+        body = vehicle.GetChassisBody() if hasattr(vehicle, "GetChassisBody") else vehicle
+        if not hasattr(body, "GetFrameRefToAbs"):
+            raise UsageError(f"vehicle: a Chrono::Vehicle or a ChBody is needed; this is a {type(vehicle).__name__}")
+        self.vehicle, self._base = body, base or Pose()
+
+    def mount_on(self, body: Any, pose: Pose) -> tuple[str, Pose]:
+        """The name of a body that carries a sensor, and the sensor's pose in the frame of that name.
+
+        Args:
+            body: a ChBody; None: the vehicle's.
+            pose: of the sensor in the body's reference frame; in base_link where the body is None.
+
+        Raises:
+            UsageError: there is no vehicle.
+        """
+        if body is None:
+            if self.vehicle is None:
+                raise UsageError("there is no vehicle: give the body that carries the sensor, or call vehicle() before")
+            return CAR, pose
+        if self.vehicle is not None and body.GetIdentifier() == self.vehicle.GetIdentifier():
+            return CAR, self._base.inverse() @ pose
+        name = body.GetName() or f"body_{body.GetIdentifier()}"
+        other = self._named.get(name)
+        if other is not None and other.GetIdentifier() != body.GetIdentifier():
+            name = f"{name}_{body.GetIdentifier()}"
+        self._named[name] = body
+        return name, pose
+
+    def carrier(self, body: Any, pose: Pose) -> tuple[Any, Pose]:
+        """The ChBody that carries a sensor, and the sensor's pose in its reference frame.
+
+        Args:
+            body: a ChBody; None: the vehicle's.
+            pose: as in `mount_on`.
+        """
+        return (self.vehicle, self._base @ pose) if body is None else (body, pose)
+
+    def label(self, bodies: Sequence[Any], class_name: str, *, counted: bool = True) -> int:
+        """Label bodies as one object.
+
+        Args:
+            bodies: one or more; they are parts of one object.
+            class_name: of the object.
+            counted: False for stuff (road, soil) that has a class in the semantic image and no box.
+
+        Returns:
+            The instance, 0 for stuff.
+
+        Raises:
+            UsageError: nothing is seen of a body, or there are too many labels.
+        """
+        numbers = {name: number for number, name in self.class_names.items()}
+        class_id = numbers.get(class_name, len(numbers) + 1)
+        instance = self._instances + 1 if counted else NO_INSTANCE
+        if class_id > _MOST_CLASSES or instance > _MOST_INSTANCES:
+            raise UsageError(f"label: {_MOST_CLASSES} classes and {_MOST_INSTANCES} objects at most")
+        unpainted = 1.0 if hasattr(self.modules.sensor, "ChOptixSensor") else 0.5
+        for body in bodies:
+            label_body(self.modules.core, body, class_id, instance, unpainted=unpainted)
+        self.class_names[class_id] = class_name
+        if not counted:
+            self._stuff.add(class_id)
+            return NO_INSTANCE
+        self._instances = instance
+        for part, body in enumerate(bodies):
+            name = f"{body.GetName() or class_name}_{instance}" + (f"/{part}" if part else "")
+            mesh, unseen = body_mesh(self.modules.core, body)
+            if unseen:
+                self.unseen[name] = unseen
+            thing = Thing(name, mesh, Surface(reflectance=1.0), class_id=class_id, instance=instance, motion="free")
+            self._labelled.append((thing, body))
+        self.things = tuple(thing for thing, _ in self._labelled)
+        return instance
+
+    def check_labels(self) -> None:
+        """Make sure that every labelled body still has its own labels.
+
+        Raises:
+            UsageError: two bodies share a visual shape, so that the later label has replaced the earlier one.
+        """
+        for thing, body in self._labelled:
+            if labels_of(body) != {(thing.class_id, thing.instance)}:
+                raise UsageError(
+                    f"label: {thing.name} shares a visual shape with another body; Chrono keeps labels on a shape's"
+                    " material: give each body a shape of its own"
+                )
+
+    def scene(self) -> Scene:
+        """What is labelled, as a scene."""
+        return Scene("chrono", self.things, (), class_names=dict(self.class_names))
+
+    def own_labels(self, class_id: Any, instance: Any) -> tuple[Any, Any]:
+        """Label images without the labels that the program itself has put on materials.
+
+        Args:
+            class_id: uint8 (H, W).
+            instance: uint16 (H, W).
+        """
+        classes = np.zeros(_MOST_INSTANCES + 1, np.uint8)
+        known = np.zeros(_MOST_INSTANCES + 1, np.uint16)
+        for thing in self.things:
+            classes[thing.instance], known[thing.instance] = thing.class_id, thing.instance
+        stuff = np.isin(class_id, sorted(self._stuff)) & (known[instance] == NO_INSTANCE)
+        return np.where(stuff, class_id, classes[instance]), known[instance]
+
+    def object_poses(self) -> dict[str, Pose]:
+        """Where the labelled things are now."""
+        return {thing.name: reference_pose(body) for thing, body in self._labelled}
+
+    def poses(self) -> Poses:
+        """Where everything is now that has a name here."""
+        found = {**self.object_poses(), **{name: reference_pose(body) for name, body in self._named.items()}}
+        if self.vehicle is not None:
+            found[CAR] = reference_pose(self.vehicle) @ self._base
+        return found
+
+    def vehicle_state(self) -> VehicleState:
+        """How the vehicle moves now; wheel speeds and steering angle are not known of any vehicle, and 0.
+
+        Raises:
+            UsageError: there is no vehicle.
+        """
+        if self.vehicle is None:
+            raise UsageError("there is no vehicle: call vehicle() before")
+        frame = self.vehicle.GetFrameRefToAbs()
+        pose = reference_pose(self.vehicle)
+        base = pose @ self._base
+        arm = np.array(base.position) - np.array(pose.position)
+        turn, twist = _vector(frame.GetAngVelParent()), _vector(frame.GetAngAccParent())
+        velocity = _vector(frame.GetPosDt()) + np.cross(turn, arm)
+        acceleration = _vector(frame.GetPosDt2()) + np.cross(twist, arm) + np.cross(turn, np.cross(turn, arm))
+        own = base.rotation_matrix().T
+        return VehicleState(
+            self.time, base, _three(own @ velocity), _three(own @ turn), _three(own @ acceleration), 0.0, (0.0,) * 4
+        )
+
+    def cast_timed_rays(
+        self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
+    ) -> Hits:
+        """Refused: soils and meshes that bend are Chrono's own; a lidar here is Chrono's (`live_lidar`)."""
+        del origins, directions, times, motion
+        raise UsageError("a program's own system answers no rays; add the lidar by lidar()")
+
+
+def _vector(vector: Any) -> FloatArray:
+    return np.array([vector.x, vector.y, vector.z])
+
+
+def _three(values: FloatArray) -> tuple[float, float, float]:
+    x, y, z = values.tolist()
+    return x, y, z

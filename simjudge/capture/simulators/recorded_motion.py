@@ -1,0 +1,96 @@
+"""Where a thing is at any stamp, from a topic of poses or from tf; a thing that was sent once stands still."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.data.rosbag2.recorded_mounts import standing_links, standing_pose
+from simjudge.data.rosbag2.recorded_poses import (
+    POSE,
+    POSE_TYPES,
+    TRANSFORMS,
+    decoded_messages,
+    header_stamp,
+    pose_numbers,
+    read_poses,
+)
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.geometry.poses import Pose, Trajectory
+from simjudge.geometry.trajectories import TrajectoryInterpolator, clean_trajectory
+
+
+class RecordedMotion:
+    """Poses of one thing in one frame."""
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        """Take the poses; one alone holds for ever."""
+        self._fixed = trajectory.pose(0) if len(trajectory) == 1 else None
+        self._between = None if self._fixed is not None else TrajectoryInterpolator(trajectory)
+
+    def pose(self, stamp: int) -> Pose | None:
+        """Interpolate the pose at a stamp.
+
+        Args:
+            stamp: nanoseconds.
+
+        Returns:
+            The pose; None before the first one, after the last one and within a gap.
+        """
+        if self._between is None:
+            return self._fixed
+        if not self._between.covers([stamp])[0] or self._between.in_gap([stamp])[0]:
+            return None
+        return self._between.poses([stamp])[0]
+
+
+def topic_motion(recording: Recording, topic: str) -> RecordedMotion:
+    """Read the poses of a topic, whatever frame their headers name.
+
+    Args:
+        recording: open for reading.
+        topic: of PoseStamped, PoseWithCovarianceStamped or Odometry.
+
+    Raises:
+        SimjudgeError: there is no such topic, or no message of it can be read.
+    """
+    where = f"{recording.path}: {topic}"
+    kind = recording.topics[topic].type if topic in recording.topics else "no topic"
+    if kind not in POSE_TYPES:
+        raise SimjudgeError(f"{where}: poses are needed there ({', '.join(POSE_TYPES)}); this is {kind}")
+    stamps: list[int] = []
+    rows: list[tuple[float, ...]] = []
+    losses = Losses()
+    for _, message in decoded_messages(recording, {topic}, losses):
+        pose = message.pose if kind == POSE else message.pose.pose
+        stamps.append(header_stamp(message.header))
+        rows.append(pose_numbers(pose.position, pose.orientation))
+    if not rows:
+        raise SimjudgeError(f"{where}: holds no message that can be read")
+    values = np.array(rows, np.float64)
+    blank = Trajectory(where, "", "", np.array(stamps, np.int64), values[:, :3], values[:, 3:])
+    motion = RecordedMotion(clean_trajectory(blank, lambda row: f"{where}, message {row}", losses))
+    recording.losses.extend(losses)
+    return motion
+
+
+def frame_motion(recording: Recording, parent: str, child: str) -> RecordedMotion:
+    """Read the poses of a frame of tf in another.
+
+    Args:
+        recording: open for reading.
+        parent, child: the frames.
+
+    Raises:
+        SimjudgeError: tf does not say where the one is in the other.
+    """
+    fixed = standing_pose(standing_links(recording), child, parent)
+    if fixed is not None:
+        position, orientation = np.array([fixed.position]), np.array([fixed.orientation])
+        return RecordedMotion(Trajectory("tf_static", parent, child, np.zeros(1, np.int64), position, orientation))
+    moving = [
+        info.topic for info in recording.topic_infos() if info.type == TRANSFORMS and info.topic.endswith("/tf")
+    ]
+    if len(moving) != 1:
+        raise SimjudgeError(f"{recording.path}: no transforms say where {child!r} is in {parent!r}; record /tf too")
+    return RecordedMotion(read_poses(recording.path, moving[0], parent, child.lstrip("/")).trajectory)

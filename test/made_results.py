@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, Images
+from simjudge.core.object_tables import Objects, Predictions
 
 SIZE = (640, 360)
 BOX = ("x0", "y0", "x1", "y1")
@@ -100,6 +101,7 @@ def made_entry(contexts: pa.Table, class_id: int | None, verdict: str = "gap") -
             f"map50_95_{which}": 0.5 if own else None,
         }
     known = mean is not None
+    out["relative_w1"] = mean / out["mean_performance_a"] if known else None
     floor = 0.4 * mean if known and verdict == "gap" else mean
     p_value = (0.001 if verdict == "gap" else 0.41) if known else None
     excess = mean - floor if known else None

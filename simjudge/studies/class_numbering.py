@@ -8,7 +8,8 @@ import numpy as np
 
 from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import AnyTable, FrameSet
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import AnyTable
 
 
 def match_classes(a: FrameSet, b: FrameSet) -> FrameSet:

@@ -9,7 +9,8 @@ import numpy as np
 
 from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.frames import AnyTable, FrameSet
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import AnyTable
 from simjudge.core.text import list_some, nearest_name, one_line
 
 

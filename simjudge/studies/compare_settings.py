@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -12,7 +13,8 @@ from simjudge.context.method import MOST_TRIES, PRESETS, Method, patch_size, pat
 from simjudge.context.verdicts import MARGIN
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import TextForm, setting
-from simjudge.studies.lidar_settings import LIDAR, LIDAR_PATCH, LidarSettings
+from simjudge.studies.lidar_settings import LIDAR, LIDAR_PATCH
+from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC, SemanticSettings
 
 SWEPT_THETAS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 """Thresholds of the paper's sweep at its patch, 120 px (arXiv 2208.01022)."""
@@ -25,6 +27,8 @@ AUTO_MASKS = "auto"
 """Patches are painted from masks where every object of both sets has one, else from boxes."""
 USE_MASKS = "use"
 """Patches are painted from masks where an object has one, else from its box."""
+AUTO = "auto"
+"""Blocks whose length is estimated from each set."""
 IGNORE_MASKS = "ignore"
 """Patches are painted from boxes."""
 
@@ -32,6 +36,10 @@ _PATCH = TextForm(patch_size, patch_text, "HEIGHTxWIDTH")
 
 
 def _metric_names() -> tuple[str, ...]:
+    return (*_object_metrics(), *(name for name in PATCH_METRICS if name not in _object_metrics()))
+
+
+def _object_metrics() -> tuple[str, ...]:
     from simjudge.perception.assignment import metrics  # noqa: PLC0415 - slow to import
 
     return tuple(metrics)
@@ -105,13 +113,37 @@ def class_list(given: str | Iterable[str]) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(names)) or None
 
 
+def block_seconds(value: Any) -> float | None:
+    """Read the length of blocks.
+
+    Args:
+        value: seconds, or AUTO.
+
+    Returns:
+        Seconds; None for AUTO.
+
+    Raises:
+        UsageError: it is neither, or out of range.
+    """
+    if value == AUTO:
+        return None
+    try:
+        seconds = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        seconds = math.nan
+    if not 0 <= seconds <= LONGEST_BLOCK:
+        raise UsageError(f"block {value!r}: must be {AUTO}, or seconds from 0 to {LONGEST_BLOCK:g}")
+    return seconds
+
+
+_BLOCK = TextForm(block_seconds, str, f"SECONDS|{AUTO}")
 _CLASSES = TextForm(class_list, ",".join, "NAME", several=True)
 _THETAS = TextForm(thresholds, lambda values: ",".join(f"{theta:g}" for theta in values), "FIRST:LAST:COUNT|LIST")
 _PATCHES = TextForm(patch_sizes, lambda values: ",".join(patch_text(size) for size in values), "LIST")
 
 
 @dataclass(frozen=True, kw_only=True)
-class MethodSettings(LidarSettings):
+class MethodSettings(SemanticSettings):
     """What a comparison and a sweep share: where predictions come from, what performance is, what a context is.
 
     Attributes:
@@ -122,7 +154,8 @@ class MethodSettings(LidarSettings):
         theta, patch, mask_factor, min_score: as in `Method`; None for the preset's.
         class_blind: one mask plane for all classes (Eq. [2] read literally).
         masks: what patches are painted from: AUTO_MASKS, USE_MASKS or IGNORE_MASKS.
-        metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
+        metric: what performance is, a name in `simjudge.perception.assignment.metrics`, or of label pictures in
+            `PATCH_METRICS`.
         classes: names of the classes to judge; None for all. Labels and predictions of the others are taken away.
     """
 
@@ -165,7 +198,10 @@ class MethodSettings(LidarSettings):
         None, "Score below which predictions are ignored.", low=0, high=1, by_preset=_by_preset("min_score")
     )
     metric: str = setting(
-        "iou", "Performance of an object: iou, detected (1 from an IoU of 0.5) or score.", choices=_metric_names
+        "iou",
+        "Performance of an object: iou, detected (1 from an IoU of 0.5) or score; of a patch of a label picture: iou, "
+        "the mean over its classes, or accuracy.",
+        choices=_metric_names,
     )
     classes: tuple[str, ...] | None = setting(
         None, "Class to judge, or several with commas; labels and predictions of the others are taken away.",
@@ -182,6 +218,23 @@ class MethodSettings(LidarSettings):
         _ = self.method
         if self.sensor == LIDAR and self.preset == "cpd":
             raise UsageError("preset cpd: is the authors' tool, which knows pictures alone; leave out --sensor lidar")
+        self._check_task()
+
+    def _check_task(self) -> None:
+        if self.task != SEMANTIC:
+            for flag, given in (("stride", self.stride), ("width", self.width)):
+                if given is not None:
+                    raise UsageError(f"--{flag}: is of label pictures; give --task semantic")
+            if self.metric not in _object_metrics():
+                raise UsageError(f"--metric {self.metric}: is of label pictures; give --task semantic")
+            return
+        if self.metric not in PATCH_METRICS:
+            raise UsageError(f"--metric {self.metric}: is of objects; label pictures have {', '.join(PATCH_METRICS)}")
+        refused = {"--sensor lidar": self.sensor == LIDAR, "--preset cpd": self.preset == "cpd",
+                   "--mask-factor": self.mask_factor is not None, "--class": self.classes is not None}  # fmt: skip
+        for flag, given in refused.items():
+            if given:
+                raise UsageError(f"{flag}: is of objects; leave it out with --task semantic")
 
     @cached_property
     def method(self) -> Method:
@@ -193,16 +246,30 @@ class MethodSettings(LidarSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CertaintySettings(MethodSettings):
+class UnitSettings(MethodSettings):
+    """What is drawn at random as one, and by which numbers.
+
+    Attributes:
+        block: seconds whose frames are one sampling unit; 0 for one unit a frame (or photograph); None: estimated from
+            each set.
+        seed: of permutations and draws.
+    """
+
+    block: float | None = setting(
+        None, "Length of the blocks of time whose frames are sampled together (neighbours look alike), in seconds; 0"
+        " for none; auto, as by default: estimated from each set.", form=_BLOCK,
+    )  # fmt: skip
+    seed: int = setting(0, "Seed of the resampling.", low=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertaintySettings(UnitSettings):
     """What a comparison and a sweep share beside the method: how certainty is found.
 
     Attributes:
         margin: difference of performance from which a gap matters.
         bootstrap: draws with replacement for the interval; 0 for no interval.
         permutations: relabellings for floor and p; None for as many as the number of classes needs, 0 for neither.
-        block: seconds whose frames are one sampling unit; 0 for one unit a frame (or photograph); None: estimated from
-            each set.
-        seed: of permutations and draws.
     """
 
     margin: float = setting(MARGIN, "Difference of performance from which a gap matters.", low=0, high=1)
@@ -215,16 +282,11 @@ class CertaintySettings(MethodSettings):
         "more. Too few for the number of classes are raised.",
         low=0, high=MOST_TRIES,
     )  # fmt: skip
-    block: float | None = setting(
-        None, "Length of the blocks of time whose frames are sampled together (neighbours look alike); 0 for none;"
-        " by default estimated from each set.", unit="s", low=0, high=LONGEST_BLOCK,
-    )  # fmt: skip
-    seed: int = setting(0, "Seed of the resampling.", low=0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareSettings(CertaintySettings):
-    """The settings of a comparison.
+class PairSettings(MethodSettings):
+    """Which frames of both sets are pairs.
 
     Attributes:
         paired: frames of A and B with one stamp or name are pairs.
@@ -233,6 +295,24 @@ class CompareSettings(CertaintySettings):
 
     paired: bool = setting(default=False, help="Frames of A and B with one stamp (or name) are pairs.")
     pair_tolerance: float = setting(0.0, "Greatest difference of the stamps of a pair.", unit="s", low=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings(PairSettings, CertaintySettings):
+    """The settings of a comparison."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanSettings(PairSettings, UnitSettings):
+    """The settings of a plan: how many frames show a gap.
+
+    Attributes:
+        gap: W1 of endless samples, a difference of performance.
+        deals: simulated comparisons.
+    """
+
+    gap: float = setting(MARGIN, "Gap to be shown: a difference of performance.", low=0.001, high=1)
+    deals: int = setting(400, "Simulated comparisons for each size of gap.", low=50, high=MOST_TRIES)
 
 
 @dataclass(frozen=True, kw_only=True)

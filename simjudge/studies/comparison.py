@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import pyarrow.parquet as pq
 
 from simjudge.context.compiled import forgo_blas, is_compiled
+from simjudge.context.join_parts import PartRunner
 from simjudge.context.patch_size import small_patch_note
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
@@ -19,10 +20,12 @@ from simjudge.perception.class_map import map_classes
 from simjudge.perception.detector import Detector
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import save_gallery
+from simjudge.results.gallery_selection import PER_KIND, select_items
 from simjudge.results.result_folder import CONTEXTS, RESULT, atomic_result, write_json
 from simjudge.studies.class_numbering import describe_numbers, match_classes
 from simjudge.studies.class_selection import chosen_classes
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
+from simjudge.studies.context_neighbours import with_neighbours
 from simjudge.studies.context_table import context_table
 from simjudge.studies.frame_pairs import comparable_pairs
 from simjudge.studies.inputs import InputSet, describe_model, read_input
@@ -36,6 +39,8 @@ from simjudge.studies.result_writing import (
     false_positives,
     result_content,
 )
+from simjudge.studies.semantic_inputs import read_semantic_inputs
+from simjudge.studies.semantic_settings import SEMANTIC
 
 Source: TypeAlias = FrameSet | CloudSet | Path | str
 """A set in memory, or the path of anything that `simjudge.data.sets.read_set` or, of lidar, `read_clouds` reads."""
@@ -79,12 +84,20 @@ class Comparison:
         with atomic_result(out) as folder:
             pq.write_table(self.contexts.table, folder / CONTEXTS)
             min_score = float(self.parameters["min_score"])
-            self.losses.extend(save_gallery(folder, *sets, self.contexts, (height, width), min_score=min_score))
+            items = with_neighbours(select_items(self.contexts, PER_KIND), self.result)
+            shown = save_gallery(folder, *sets, self.contexts, (height, width), min_score=min_score, items=items)
+            self.losses.extend(shown)
             write_json(folder / RESULT, self.content())
 
 
 def compare_sets(
-    a: Source, b: Source, settings: CompareSettings, *, log: Log = no_log, progress: ProgressBar = no_progress
+    a: Source,
+    b: Source,
+    settings: CompareSettings,
+    *,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+    run: PartRunner | None = None,
 ) -> Comparison:
     """Read both sets, detect where a detector is given, and compare.
 
@@ -94,6 +107,7 @@ def compare_sets(
         settings: of the comparison.
         log: told what a person should know.
         progress: shows how far reading, detecting and comparing are.
+        run: who does the parts of the join; all cores of this machine where not given.
 
     Raises:
         SimjudgeError: a set cannot be read, or the sets cannot be compared.
@@ -104,13 +118,13 @@ def compare_sets(
     for each in sets:
         losses.extend(each.losses)
     if settings.paired:
-        sets = _paired(*sets, settings.pair_tolerance, losses)
+        sets = paired_frames(*sets, settings.pair_tolerance, losses)
     _log_sizes(*sets, log)
     forgo_blas()
     if not is_compiled():
         log("compiling for this machine, once: about half a minute")
     with progress("comparing contexts") as advance:
-        result = compare_pair(*sets, settings, advance=advance)
+        result = compare_pair(*sets, settings, advance=advance, run=run)
     losses.extend(result.losses)
     for judged, drawn in zip((result.a, result.b), result.drawn, strict=True):
         if line := drawn.describe(judged.frames.name):
@@ -141,6 +155,10 @@ def read_inputs(
         UsageError: neither set has a class of a name that was asked for.
         SimjudgeError: a set, predictions or the model cannot be read; a set holds nothing of the classes.
     """
+    if settings.task == SEMANTIC:
+        sides = read_semantic_inputs(a, b, settings, log=log, progress=progress)
+        _log_detectors(sides, log)
+        return sides
     read = read_lidar_inputs if settings.sensor == LIDAR else _read_pictures
     sides = read(a, b, settings, log=log, progress=progress)
     _log_detectors(sides, log)
@@ -203,8 +221,17 @@ def _check_classes(sides: tuple[InputSet, InputSet], detector: Detector, setting
     match_classes(a, b)
 
 
-def _paired(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:
-    """The frames of both sets that are pairs, in the same order; what has no partner is counted."""
+def paired_frames(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) -> tuple[FrameSet, FrameSet]:
+    """The frames of both sets that are pairs, in the same order; what has no partner is counted.
+
+    Args:
+        a, b: the sets.
+        tolerance: how far the stamps of a pair may lie apart, seconds.
+        losses: grows by the frames without a partner.
+
+    Raises:
+        SimjudgeError: there are no pairs.
+    """
     in_a, in_b = comparable_pairs(a, b, round(tolerance * 1e9), losses)
     if len(in_a) == 0:
         raise SimjudgeError(f"{a.name} and {b.name} have no frame in common by stamp or name; compare without --paired")

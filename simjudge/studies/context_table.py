@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from simjudge.core.frames import NO_INSTANCE, NO_STAMP, FrameSet, IntArray, row_offsets
+from simjudge.core.arrays import IntArray
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import NO_INSTANCE, row_offsets
+from simjudge.core.stamps import NO_STAMP
 from simjudge.results.arrow_columns import number_column, text_column
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.pair import PairResult

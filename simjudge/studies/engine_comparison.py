@@ -14,11 +14,14 @@ import numpy as np
 
 from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import FrameExposure, exposure_at
-from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.label_rules import Labelling
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet, Objects, concatenate_tables
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, RgbImage
+from simjudge.core.object_tables import Objects, concatenate_tables
 from simjudge.core.progress import Advance
+from simjudge.core.stamps import NO_STAMP
 from simjudge.engines.contract import Engine, Poses
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import Camera

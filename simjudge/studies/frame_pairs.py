@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses
-from simjudge.core.frames import FrameSet, IntArray
+from simjudge.core.frames import FrameSet
 from simjudge.data.pairing import count_unpaired, pair_frames
 
 

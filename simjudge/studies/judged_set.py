@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simjudge.context.algorithm import Samples
 from simjudge.context.method import Method
-from simjudge.context.patches import object_contexts
+from simjudge.context.patches import Contexts, object_contexts
+from simjudge.context.pool import Samples
+from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.frames import FrameSet, IntArray
+from simjudge.core.frames import FrameSet
 from simjudge.perception.assignment import Assignment, assign, assign_cpd
 
 
@@ -22,11 +23,13 @@ class JudgedSet:
         frames: the set.
         assignment: performance of each object, and the prediction assigned to it.
         average_precision: by class id, mAP50 and mAP50-95; empty where not asked for.
+        contexts: those of all objects, where they are cut already, as of label pictures; None: from boxes or masks.
     """
 
     frames: FrameSet
     assignment: Assignment
     average_precision: dict[int, tuple[float | None, float | None]] = field(default_factory=dict)
+    contexts: Contexts | None = None
 
     def rows(self, class_id: int) -> IntArray:
         """The rows of the objects of a class.
@@ -105,17 +108,23 @@ def require_labels(frames: FrameSet) -> None:
         raise SimjudgeError(f"{frames.name}: holds no labelled object; nothing can be compared")
 
 
-def class_samples(judged_set: JudgedSet, class_id: int, method: Method) -> Samples:
+def class_samples(
+    judged_set: JudgedSet, class_id: int, method: Method, contexts: Contexts | None = None
+) -> Samples:
     """Cut the contexts of one class out of a set.
 
     Args:
         judged_set: the set with the performance of its objects.
         class_id: of the anchors.
         method: patch size, mask and planes.
+        contexts: of the class, where they have been cut out.
 
     Returns:
         One sample for each object of the class, in the order of the objects.
     """
     rows, frames = judged_set.rows(class_id), judged_set.frames
     performance = judged_set.assignment.performance[rows]
-    return Samples(object_contexts(frames, method, rows), performance, frames.objects.frame[rows], len(frames))
+    if contexts is None:
+        own = judged_set.contexts
+        contexts = object_contexts(frames, method, rows) if own is None else own.take(rows)
+    return Samples(contexts, performance, frames.objects.frame[rows], len(frames))

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_folder
-from simjudge.core.frames import FloatArray, FrameSet
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import encode_png
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.sets import read_clouds, read_set
@@ -29,7 +30,7 @@ from simjudge.objects.series import Series
 from simjudge.perception.detection import detect
 from simjudge.scene.model import Scene
 from simjudge.scene.read import read_scene
-from simjudge.studies.study_findings import NO, UNDECIDED, YES, Finding, write_findings
+from simjudge.studies.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 
 SOURCE_F1 = 0.9723
 """Of the source's two occupancy maps."""
@@ -55,7 +56,7 @@ class KrcFindings(ShortRepr):
         losses: what was left out.
     """
 
-    findings: Sequence[Finding]
+    findings: Sequence[StudyFinding]
     losses: Losses
 
 
@@ -113,7 +114,7 @@ def find_krc(  # noqa: PLR0913 - one recording each
     return KrcFindings(found, losses)
 
 
-def map_findings(maps: Mapping[str, MapPair]) -> list[Finding]:
+def map_findings(maps: Mapping[str, MapPair]) -> list[StudyFinding]:
     """F1 of the occupancy maps.
 
     Args:
@@ -124,7 +125,7 @@ def map_findings(maps: Mapping[str, MapPair]) -> list[Finding]:
         free, occupied = pair.agreement.free, pair.agreement.occupied
         numbers = {"free F1": free.f1, "occupied F1": occupied.f1, "occupied IoU": occupied.iou}
         out.append(
-            Finding(
+            StudyFinding(
                 f"Occupancy maps, {name} lidar",
                 f"F1 is {SOURCE_F1:.2%}; the source does not say of which cells.",
                 f"F1 is {free.f1:.2%} of free cells, {occupied.f1:.2%} of occupied cells.",
@@ -135,7 +136,7 @@ def map_findings(maps: Mapping[str, MapPair]) -> list[Finding]:
     return out
 
 
-def pole_finding(maps: Mapping[str, MapPair], poles: FloatArray) -> Finding:
+def pole_finding(maps: Mapping[str, MapPair], poles: FloatArray) -> StudyFinding:
     """How many of the poles each map shows.
 
     Args:
@@ -143,7 +144,7 @@ def pole_finding(maps: Mapping[str, MapPair], poles: FloatArray) -> Finding:
         poles: (N, 2), places, metres.
     """
     counts = {name: poles_shown(one, poles) for name, one in _three(maps).items()}
-    return Finding(
+    return StudyFinding(
         "Thin poles",
         "The map of the noiseless lidar shows thin poles that the real one loses.",
         f"Of {len(poles)} poles the real map shows {counts['real']}, the ideal one {counts['ideal']}, the physical one"
@@ -165,7 +166,7 @@ def poles_shown(one: OccupancyMap, poles: FloatArray) -> int:
     return int(np.count_nonzero(apart.min(axis=0) <= _BESIDE_POLE))
 
 
-def barrier_finding(maps: Mapping[str, MapPair], barriers: FloatArray) -> Finding:
+def barrier_finding(maps: Mapping[str, MapPair], barriers: FloatArray) -> StudyFinding:
     """How long the barriers along the way are in each map.
 
     Args:
@@ -175,7 +176,7 @@ def barrier_finding(maps: Mapping[str, MapPair], barriers: FloatArray) -> Findin
     lengths = {name: mean_length(one, barriers) for name, one in _three(maps).items()}
     said = {name: f"{length:.2f} m" if math.isfinite(length) else "not in the map" for name, length in lengths.items()}
     longer = lengths["real"] / lengths["ideal"] - 1
-    return Finding(
+    return StudyFinding(
         "Motion lengthens barriers",
         "Barriers along the direction of travel are longer in the real map than in that of a lidar that does not move.",
         f"Of {barriers[:, 2].mean():.1f} m: in the real map {said['real']}, ideal {said['ideal']}, physical"
@@ -200,7 +201,7 @@ def mean_length(one: OccupancyMap, barriers: FloatArray) -> float:
     return float(np.mean(lengths)) if lengths else math.nan
 
 
-def flicker_finding(detected: Mapping[str, FrameSet]) -> Finding:
+def flicker_finding(detected: Mapping[str, FrameSet]) -> StudyFinding:
     """How much the boxes of orange things jitter from frame to frame, about their motion.
 
     Args:
@@ -212,7 +213,7 @@ def flicker_finding(detected: Mapping[str, FrameSet]) -> Finding:
         both = camera_series(detected["real"], detected[name], settings)
         flicker |= dict(zip(("real", name), (_median(each, "box flicker") for each in both), strict=True))
     known = all(math.isfinite(value) for value in flicker.values())
-    return Finding(
+    return StudyFinding(
         "Boxes flicker",
         "Virtual boxes flicker where edges alias.",
         f"Boxes of orange jitter by {flicker['real']:.2f} px (median) in the real pictures,"
@@ -223,7 +224,7 @@ def flicker_finding(detected: Mapping[str, FrameSet]) -> Finding:
     )
 
 
-def field_finding(narrow: FrameSet, wide: FrameSet) -> Finding:
+def field_finding(narrow: FrameSet, wide: FrameSet) -> StudyFinding:
     """Sizes and first sights through a wider field, by labels.
 
     Args:
@@ -233,7 +234,7 @@ def field_finding(narrow: FrameSet, wide: FrameSet) -> Finding:
     one, other = camera_series(narrow, wide, settings)
     share = _ratio(one, other, "box height")
     later = _mean_change(one, other, "first sight")
-    return Finding(
+    return StudyFinding(
         "A wider field",
         "Virtual objects are smaller and are seen later.",
         f"With 96 instead of 80 degrees boxes are {share:.2f} times as high, and first seen {later:+.2f} s later on"
@@ -243,7 +244,7 @@ def field_finding(narrow: FrameSet, wide: FrameSet) -> Finding:
     )
 
 
-def alignment_finding(aligned: FrameSet, misaligned: FrameSet) -> Finding:
+def alignment_finding(aligned: FrameSet, misaligned: FrameSet) -> StudyFinding:
     """What a camera that sits askew changes: places, or velocities.
 
     Args:
@@ -252,7 +253,7 @@ def alignment_finding(aligned: FrameSet, misaligned: FrameSet) -> Finding:
     one, other = camera_series(aligned, misaligned, CameraObjectSettings(follow="labels"))
     place = _relative_change(one, other, "centroid ")
     velocity = _relative_change(one, other, "centroid velocity ")
-    return Finding(
+    return StudyFinding(
         "A wrong alignment",
         "A wrong alignment of the camera shows in the place of objects, not in their velocity.",
         f"1 degree of yaw and of pitch moves centroids by {place:.0%} of how much their places spread, and changes"

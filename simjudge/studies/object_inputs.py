@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import hash_files
-from simjudge.core.frames import FloatArray, FrameSet
+from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.rosbag2.recorded_poses import pose_topics, read_poses

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FloatArray, FrameSet
+from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.objects.camera_series import camera_series

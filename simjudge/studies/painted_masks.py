@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
 from simjudge.studies.compare_settings import AUTO_MASKS, IGNORE_MASKS
 
 BOXES = "boxes"
 MASKS = "masks"
 MASKS_AND_BOXES = "masks and boxes"
+LABEL_PICTURES = "label pictures"
 
 
 @dataclass(frozen=True)
@@ -22,14 +24,18 @@ class PaintedGeometry:
     Attributes:
         use_masks: whether objects that have a mask are painted by it.
         masked: (objects that have a mask, objects) of each set.
+        pixels: whether patches are cut from label pictures.
     """
 
     use_masks: bool
-    masked: tuple[tuple[int, int], ...]
+    masked: tuple[tuple[int, int], ...] = ()
+    pixels: bool = False
 
     @property
     def name(self) -> str:
-        """BOXES, MASKS or MASKS_AND_BOXES."""
+        """BOXES, MASKS, MASKS_AND_BOXES or LABEL_PICTURES."""
+        if self.pixels:
+            return LABEL_PICTURES
         if not self.use_masks or not any(masked for masked, _ in self.masked):
             return BOXES
         return MASKS if all(masked == count for masked, count in self.masked) else MASKS_AND_BOXES

@@ -9,18 +9,24 @@ import numpy as np
 
 from simjudge.context.algorithm import ClassComparison
 from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
+from simjudge.context.join_parts import PartRunner
+from simjudge.context.method import Method
 from simjudge.context.reductions import reduce_comparisons
+from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses
-from simjudge.core.frames import FrameSet, IntArray
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance
 from simjudge.perception.confusion import confusion
 from simjudge.studies.class_numbering import match_classes
-from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.compare_settings import CompareSettings, MethodSettings
+from simjudge.studies.judged_patches import judge_patches
 from simjudge.studies.judged_set import JudgedSet, judge_set, require_labels
 from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
 from simjudge.studies.pointwise import pair_objects
 from simjudge.studies.sampling_units import SamplingUnits
+from simjudge.studies.semantic_inputs import shared_classes
+from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
 from simjudge.studies.set_comparison import SetComparison, comparison_units
 
 
@@ -47,6 +53,7 @@ class PairResult:
         units: how many things of each set were drawn independently: frames, photographs or blocks of time.
         drawn: what they are.
         painted: what the patches were painted from.
+        method: what a context is.
     """
 
     a: JudgedSet
@@ -58,6 +65,7 @@ class PairResult:
     units: tuple[int, int]
     drawn: tuple[SamplingUnits, SamplingUnits]
     painted: PaintedGeometry
+    method: Method
 
 
 def compare_pair(
@@ -68,6 +76,7 @@ def compare_pair(
     precision: bool = True,
     advance: Advance | None = None,
     deadline: float | None = None,
+    run: PartRunner | None = None,
 ) -> PairResult:
     """Compare two sets, class by class.
 
@@ -80,16 +89,17 @@ def compare_pair(
         advance: told (contexts done, contexts in all).
         deadline: `time.monotonic` after which no more permutations and bootstrap draws begin; `Certainty` says how many
             were made. None for as long as it takes.
+        run: who does the parts of the join; all cores of this machine where not given.
     """
     losses, method = Losses(), settings.method
-    require_labels(set_b)
-    a = judge_set(set_a, method, settings.metric, losses, precision=precision)
-    b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=precision)
-    painted = painted_geometry((a.frames, b.frames), settings.masks)
+    precision = precision and settings.task != SEMANTIC
+    a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=precision)
+    if settings.paired and len(a.frames) != len(b.frames):
+        raise SimjudgeError(f"{set_a.name} and {set_b.name}: {'; '.join(losses.lines())}: one half of a pair; mend it")
     units = comparison_units(a, b, settings, paired=settings.paired)
     comparison = SetComparison((a, b), units, replace(method, paint_masks=painted.use_masks), paired=settings.paired)
     schedule = comparison.schedule(settings, deadline)
-    (classes,), resampled = comparison.compare(schedule, advance=advance)
+    (classes,), resampled = comparison.compare(schedule, advance=advance, run=run)
     each, overall = comparison.certainty(classes, resampled, 0, settings.margin)
     results = {k: ClassResult(a.rows(k), b.rows(k), classes[k], each[k]) for k in classes}
     numbers = _numbers(a, b, results, overall)
@@ -99,8 +109,49 @@ def compare_pair(
             for which, judged in (("a", a), ("b", b))
         }
     if settings.paired:
-        _add_pointwise(a, b, numbers)
-    return PairResult(a, b, results, overall, numbers, losses, (units[0].count, units[1].count), units, painted)
+        add_pointwise(a, b, numbers)
+    return PairResult(a, b, results, overall, numbers, losses, (units[0].count, units[1].count), units, painted,
+                      comparison.method)  # fmt: skip
+
+
+def judge_sets(
+    set_a: FrameSet, set_b: FrameSet, settings: MethodSettings, losses: Losses, *, precision: bool = True
+) -> tuple[JudgedSet, JudgedSet, PaintedGeometry]:
+    """Give every object, or every patch of label pictures, of both sets its performance.
+
+    Args:
+        set_a, set_b: the sets, with predictions.
+        settings: of the comparison.
+        losses: grows by the frames that cannot take part.
+        precision: also compute average precision of objects.
+
+    Returns:
+        Both sets, B with A's class ids, and what their patches are painted from.
+    """
+    method = settings.method
+    if settings.task == SEMANTIC:
+        classes = shared_classes(set_a, set_b)
+        metric = PATCH_METRICS[settings.metric]
+        first, second = (
+            judge_patches(each, classes, method, metric, losses, settings.width) for each in (set_a, set_b)
+        )
+        return first, second, painted_sets(first, second, settings)
+    require_labels(set_b)
+    a = judge_set(set_a, method, settings.metric, losses, precision=precision)
+    b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=precision)
+    return a, b, painted_sets(a, b, settings)
+
+
+def painted_sets(a: JudgedSet, b: JudgedSet, settings: MethodSettings) -> PaintedGeometry:
+    """What the patches of two sets are painted from.
+
+    Args:
+        a, b: the sets.
+        settings: of the comparison.
+    """
+    if settings.task == SEMANTIC:
+        return PaintedGeometry(use_masks=False, pixels=True)
+    return painted_geometry((a.frames, b.frames), settings.masks)
 
 
 def _numbers(
@@ -161,7 +212,14 @@ def _mean_defined(values: list[float | None]) -> float | None:
     return float(np.mean(defined)) if defined else None
 
 
-def _add_pointwise(a: JudgedSet, b: JudgedSet, numbers: dict[str, Any]) -> None:
+def add_pointwise(a: JudgedSet, b: JudgedSet, numbers: dict[str, Any]) -> None:
+    """Add the papers' pointwise numbers to those of a comparison of pairs.
+
+    Args:
+        a: F frames.
+        b: F frames; frame i of A and frame i of B are a pair.
+        numbers: "by_class" and "overall"; they are changed.
+    """
     rows_a, rows_b = pair_objects(a.frames, b.frames)
     distance = np.abs(a.assignment.performance[rows_a] - b.assignment.performance[rows_b])
     of_class = a.frames.objects.class_id[rows_a]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from simjudge.core.frames import NO_INSTANCE, FloatArray, FrameSet, IntArray, row_offsets
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import NO_INSTANCE, row_offsets
 from simjudge.perception.iou import box_iou
 
 SAME_OBJECT_IOU = 0.5

@@ -13,6 +13,7 @@ from simjudge.studies.lidar_settings import LIDAR
 from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import PairResult
 from simjudge.studies.sampling_units import SamplingUnits
+from simjudge.studies.semantic_settings import SEMANTIC
 
 
 def comparison_parameters(
@@ -48,6 +49,7 @@ def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None)
     return (
         chosen
         | _lidar_parameters(settings)
+        | _semantic_parameters(settings)
         | {
             "preset": settings.preset,
             "theta": method.theta,
@@ -62,6 +64,12 @@ def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None)
             "integer_boxes": method.integer_boxes,
         }
     )
+
+
+def _semantic_parameters(settings: MethodSettings) -> dict[str, Any]:
+    if settings.task != SEMANTIC:
+        return {}
+    return {"task": settings.task, "stride": settings.stride, "width": settings.width}
 
 
 def _lidar_parameters(settings: MethodSettings) -> dict[str, Any]:
@@ -101,12 +109,14 @@ def describe_units(drawn: SamplingUnits) -> dict[str, Any]:
         drawn: the units.
 
     Returns:
-        "units", and where a block length was estimated, "block_frames" and "block_seconds"; else None for both.
+        "units", and where a block length was estimated, "block_frames" and "block_seconds", and "frames_needed"
+        where the set is too short for such blocks; else None.
     """
     return {
         "units": drawn.count,
         "block_frames": None if drawn.block is None else drawn.block.frames,
         "block_seconds": drawn.block_seconds,
+        "frames_needed": drawn.block.set_frames if drawn.block is not None and drawn.short else None,
     }
 
 

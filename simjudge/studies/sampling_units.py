@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simjudge.context.block_length import BlockLength, estimate_block_length
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray, FrameSet, IntArray
+from simjudge.core.frames import FrameSet
 from simjudge.data.frame_sequences import ALONE, FrameSequence, find_sequence
 from simjudge.data.photographs import source_photograph
 from simjudge.studies.judged_set import JudgedSet
@@ -37,6 +38,17 @@ class SamplingUnits(ShortRepr):
             return None
         return self.block.frames * self.sequence.step / 1e9
 
+    @property
+    def short(self) -> bool:
+        """Whether the set is mostly a recording too short for blocks as long as they should be: chance cannot be told.
+
+        Where most units are photographs of no sequence, these tell it.
+        """
+        if self.block is None or self.sequence is None or not self.block.limited:
+            return False
+        blocks = len(np.unique(self.of_frame[self.sequence.run != ALONE]))
+        return 2 * blocks >= self.count
+
     def describe(self, name: str) -> str:
         """One line for people; empty where there is nothing to say.
 
@@ -46,10 +58,17 @@ class SamplingUnits(ShortRepr):
         if self.block is None or self.sequence is None:
             return ""
         head = f"{name}: {self.sequence}"
+        limit = (
+            f"; the set is too short to tell how far performance goes with that of neighbours: at least about"
+            f" {self.block.set_frames:,} frames are needed (--block 0 if its frames are independent)"
+            if self.short
+            else "; the sequences are too short for blocks as long as they should be"
+            if self.block.limited
+            else ""
+        )
         if self.block.frames == 1:
-            return f"{head}; performance does not go with that of neighbours: {self.count} independent units"
+            return f"{head}; performance does not go with that of neighbours: {self.count} independent units{limit}"
         seconds = "" if self.block_seconds is None else f" ({self.block_seconds:.3g} s)"
-        limit = "; the set is too short for blocks as long as they should be" if self.block.limited else ""
         return (
             f"{head}; performance goes with that of neighbours, so {self.block.frames} frames{seconds} are drawn"
             f" together: {self.count} independent units{limit}"

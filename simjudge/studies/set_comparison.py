@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.context.algorithm import ClassComparison, Samples, compare_class, resample_class
+from simjudge.context.algorithm import ClassComparison, compare_pairs, resample_pairs
 from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
+from simjudge.context.join_parts import PartRunner
 from simjudge.context.method import Method
+from simjudge.context.patches import Contexts
+from simjudge.context.pool import ClassPair, Samples
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.context.resample_draws import ResampleDraws, ResamplingSchedule
-from simjudge.context.resampling import ResampledW1
+from simjudge.context.resampling import ResampledW1, Resamples
 from simjudge.context.sample_size import SampleSize, permutation_count
 from simjudge.core.display import ShortRepr
 from simjudge.core.progress import Advance
@@ -65,6 +68,7 @@ class SetComparison(ShortRepr):
         thetas: Sequence[float] | None = None,
         *,
         advance: Advance | None = None,
+        run: PartRunner | None = None,
     ) -> tuple[list[Comparisons], Resampled]:
         """Compare every class, and compare it again under all resamples.
 
@@ -72,34 +76,13 @@ class SetComparison(ShortRepr):
             schedule: the resamples.
             thetas: thresholds, ascending; the method's where not given.
             advance: told (contexts done, contexts in all) of the first batch of resamples.
+            run: who does the parts of the join; all cores of this machine where not given.
 
         Returns:
             The comparisons at each threshold, and W1 under the resamples; by class nothing where there are none.
         """
-        ids, batch = self.class_ids, schedule.next_batch()
-        limits = [self.method.theta] if thetas is None else thetas
-        # A relabelled context of B is a row of the join too.
-        counts = [len(judged.frames.objects) for judged in self.sets]
-        work = counts[0] + (counts[1] if batch is not None else 0)
-        by_theta: list[Comparisons] = [{} for _ in limits]
-        batches: dict[int, list[list[ResampledW1]]] = {class_id: [] for class_id in ids}
-        done = 0
-        for class_id in ids:
-            a, b = self._samples(class_id)
-            results, resampled = compare_class(a, b, self.method, limits, batch, _shifted(advance, done, work))
-            done += len(a.performance) + (len(b.performance) if batch is not None else 0)
-            for comparisons, result in zip(by_theta, results, strict=True):
-                comparisons[class_id] = result
-            if batch is not None:
-                batches[class_id].append(resampled)
-        while batch is not None and (batch := schedule.next_batch()) is not None:
-            for class_id in ids:
-                batches[class_id].append(resample_class(*self._samples(class_id), self.method, batch, limits))
-        joined = {
-            class_id: [ResampledW1.concatenate(parts) for parts in zip(*of_class, strict=True)]
-            for class_id, of_class in batches.items()
-        }
-        return by_theta, joined
+        [compared] = compare_together([ScheduledComparison(self, schedule)], thetas, advance=advance, run=run)
+        return compared
 
     def certainty(
         self, comparisons: Comparisons, resampled: Resampled, number: int, margin: float
@@ -116,7 +99,7 @@ class SetComparison(ShortRepr):
             The certainty of each class by its id, and of all classes together.
         """
         each = [
-            Evidence(reduce_comparisons([one])["mean_w1"], _chosen(resampled[k], number), self._size([k]))
+            Evidence(reduce_comparisons([one])["mean_w1"], _chosen(resampled[k], number), self.size([k]))
             for k, one in comparisons.items()
         ]
         pooled = None
@@ -126,20 +109,32 @@ class SetComparison(ShortRepr):
                 pooled = pooled.added(one) if pooled is not None else one
         mean_w1 = reduce_comparisons(list(comparisons.values()))["mean_w1"]
         compared = [k for k, one in comparisons.items() if one.compared.any()]
-        classes, overall = estimate_certainty(each, Evidence(mean_w1, pooled, self._size(compared)), margin)
+        classes, overall = estimate_certainty(each, Evidence(mean_w1, pooled, self.size(compared)), margin)
         return dict(zip(comparisons, classes, strict=True)), overall
 
-    def _samples(self, class_id: int) -> tuple[Samples, Samples]:
+    def samples(self, class_id: int, contexts: tuple[Contexts, Contexts] | None = None) -> tuple[Samples, Samples]:
+        """The samples of a class of both sets.
+
+        Args:
+            class_id: of the anchors.
+            contexts: of A and of B, where they have been cut out.
+        """
         a, b = (
-            replace(samples, frame=units.of_frame[samples.frame], frame_count=units.count)
-            for samples, units in zip(
-                (class_samples(judged, class_id, self.method) for judged in self.sets), self.units, strict=True
+            replace(
+                class_samples(judged, class_id, self.method, None if contexts is None else contexts[side]),
+                frame=units.of_frame[judged.frames.objects.frame[judged.rows(class_id)]],
+                frame_count=units.count,
             )
+            for side, (judged, units) in enumerate(zip(self.sets, self.units, strict=True))
         )
         return a, b
 
-    def _size(self, class_ids: Sequence[int]) -> SampleSize:
-        """The sampling units that hold some classes; "predicted" where the detector may find them in these sets."""
+    def size(self, class_ids: Sequence[int]) -> SampleSize:
+        """The sampling units that hold some classes; "predicted" where the detector may find them in these sets.
+
+        Args:
+            class_ids: the classes.
+        """
         held = [
             units.of_frame[judged.frames.objects.frame[np.isin(judged.frames.objects.class_id, class_ids)]]
             for judged, units in zip(self.sets, self.units, strict=True)
@@ -148,7 +143,107 @@ class SetComparison(ShortRepr):
             judged.frames.predictions is not None and bool(np.isin(class_ids, judged.frames.predictions.class_id).any())
             for judged in self.sets
         )
-        return SampleSize.of_units((held[0], held[1]), paired=self.paired, predicted=predicted)
+        short = any(units.short for units in self.units)
+        return SampleSize.of_units((held[0], held[1]), paired=self.paired, predicted=predicted, short=short)
+
+
+@dataclass(frozen=True)
+class ScheduledComparison:
+    """A comparison that is made together with others of the same objects.
+
+    Attributes:
+        comparison: the sets, judged by one detector.
+        schedule: its resamples.
+        swapped: A has the objects of the first comparison's B, and B those of its A.
+    """
+
+    comparison: SetComparison
+    schedule: ResamplingSchedule
+    swapped: bool = False
+
+    def pair(self, class_id: int, first: tuple[Samples, Samples] | None, resamples: Resamples | None) -> ClassPair:
+        """The samples of a class.
+
+        Args:
+            class_id: of the anchors.
+            first: the samples of the first comparison, whose contexts are taken; None: this is the first one.
+            resamples: to try; None for none.
+        """
+        contexts = None
+        if first is not None:
+            a, b = first if not self.swapped else first[::-1]
+            contexts = (a.contexts, b.contexts)
+        return ClassPair(*self.comparison.samples(class_id, contexts), resamples, self.swapped)
+
+
+def compare_together(
+    scheduled: Sequence[ScheduledComparison],
+    thetas: Sequence[float] | None = None,
+    *,
+    advance: Advance | None = None,
+    run: PartRunner | None = None,
+) -> list[tuple[list[Comparisons], Resampled]]:
+    """Compare every class for several detectors, and in both directions, with one join a class.
+
+    Args:
+        scheduled: of the same objects, with one method.
+        thetas: thresholds, ascending; the method's where not given.
+        advance: told (contexts done, contexts in all) of the first batch of resamples.
+        run: who does the parts of the joins; all cores of this machine where not given.
+
+    Returns:
+        For each comparison what `SetComparison.compare` returns.
+    """
+    first = scheduled[0].comparison
+    method, ids = first.method, first.class_ids
+    limits = [method.theta] if thetas is None else thetas
+    batches = [each.schedule.next_batch() for each in scheduled]
+    # A relabelled context of B is a row of the join too.
+    both = any(each.swapped or batch is not None for each, batch in zip(scheduled, batches, strict=True))
+    counts = [len(judged.frames.objects) for judged in first.sets]
+    work, done = counts[0] + (counts[1] if both else 0), 0
+    compared: list[list[Comparisons]] = [[{} for _ in limits] for _ in scheduled]
+    parts: list[dict[int, list[list[ResampledW1]]]] = [{k: [] for k in ids} for _ in scheduled]
+    for class_id in ids:
+        pairs = _class_pairs(scheduled, class_id, batches)
+        found = compare_pairs(pairs, method, limits, _shifted(advance, done, work), run)
+        done += len(pairs[0].a.performance) + (len(pairs[0].b.performance) if both else 0)
+        for number, (results, resampled) in enumerate(found):
+            for comparisons, result in zip(compared[number], results, strict=True):
+                comparisons[class_id] = result
+            if batches[number] is not None:
+                parts[number][class_id].append(resampled)
+        # The contexts of one class are gone before those of the next one are cut out.
+        del pairs
+    while any(batch is not None for batch in batches):
+        batches = [None if batch is None else each.schedule.next_batch()
+                   for each, batch in zip(scheduled, batches, strict=True)]  # fmt: skip
+        left = [number for number, batch in enumerate(batches) if batch is not None]
+        for class_id in ids if left else ():
+            pairs = _class_pairs(scheduled, class_id, batches)
+            for number, resampled in enumerate(resample_pairs(pairs, method, limits, run)):
+                if number in left:
+                    parts[number][class_id].append(resampled)
+            del pairs
+    return [(by_theta, _concatenated(part)) for by_theta, part in zip(compared, parts, strict=True)]
+
+
+def _class_pairs(
+    scheduled: Sequence[ScheduledComparison], class_id: int, batches: Sequence[Resamples | None]
+) -> list[ClassPair]:
+    """The samples of a class for each comparison; contexts are cut out for the first one alone."""
+    pairs: list[ClassPair] = []
+    for each, batch in zip(scheduled, batches, strict=True):
+        pairs.append(each.pair(class_id, (pairs[0].a, pairs[0].b) if pairs else None, batch))
+    return pairs
+
+
+def _concatenated(parts: dict[int, list[list[ResampledW1]]]) -> Resampled:
+    """The batches of each class as if they had been one, at each threshold."""
+    return {
+        class_id: [ResampledW1.concatenate(batch) for batch in zip(*of_class, strict=True)]
+        for class_id, of_class in parts.items()
+    }
 
 
 def comparison_units(

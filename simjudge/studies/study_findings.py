@@ -17,7 +17,7 @@ YES, NO, UNDECIDED = "yes", "no", "not decided"
 
 
 @dataclass(frozen=True)
-class Finding:
+class StudyFinding:
     """What the source found, and what was found here.
 
     Attributes:
@@ -35,7 +35,7 @@ class Finding:
     numbers: Mapping[str, float | None] = field(default_factory=dict)
 
 
-def write_findings(found: Sequence[Finding], folder: Path) -> None:
+def write_findings(found: Sequence[StudyFinding], folder: Path) -> None:
     """Write findings into a folder.
 
     Args:
@@ -51,7 +51,7 @@ def _known(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def read_findings(folder: Path) -> list[Finding]:
+def read_findings(folder: Path) -> list[StudyFinding]:
     """Read findings that were written.
 
     Args:
@@ -62,6 +62,6 @@ def read_findings(folder: Path) -> list[Finding]:
     """
     path = folder / FINDINGS
     try:
-        return [Finding(**each) for each in json.loads(path.read_text(encoding="utf-8"))["findings"]]
+        return [StudyFinding(**each) for each in json.loads(path.read_text(encoding="utf-8"))["findings"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SimjudgeError(f"{path}: no findings ({error}); remove the folder and run the study again") from error

@@ -2,50 +2,54 @@
 
 from __future__ import annotations
 
-import json
+import fcntl
 import shutil
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from simjudge.core.digest import hash_value
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.files import atomic_file, hash_files, output_path
-from simjudge.core.installed import CAMERA, SCENE, SENSORS, VEHICLE, find_file
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.files import output_path, plain_os_errors
+from simjudge.core.progress import Log, ProgressBar, format_seconds_left, no_log, no_progress
 from simjudge.core.version import version
-from simjudge.scene.read import read_scene
-from simjudge.studies.study_file import Reference, Study, StudyStep
-from simjudge.studies.study_findings import FINDINGS, Finding, read_findings
-from simjudge.studies.study_steps import Verbs, do_step
-
-STUDY_FILE = "study.json"
-"""What a folder of a study says of itself."""
-_KINDS = {"camera": CAMERA, "scene": SCENE, "sensors": SENSORS, "vehicle": VEHICLE}
-"""Arguments that name files that come with simjudge."""
+from simjudge.studies.study_digests import step_digests
+from simjudge.studies.study_file import Study
+from simjudge.studies.study_findings import FINDINGS, StudyFinding, read_findings
+from simjudge.studies.study_graph import steps_behind
+from simjudge.studies.study_records import (
+    RUNNING,
+    WORK,
+    StepRecord,
+    claim_folder,
+    clear_temporaries,
+    kept_record,
+    log_path,
+    write_plan,
+)
+from simjudge.studies.study_reuse import DoneStudy, read_done_studies, take_step
+from simjudge.studies.study_steps import Verbs
+from simjudge.studies.study_time import most_at_once, seconds_left
+from simjudge.studies.study_values import put_paths
+from simjudge.studies.study_work import StepTask, hold_plan
+from simjudge.studies.study_workers import Workers, open_workers
 
 
 @dataclass(frozen=True)
-class StepRecord:
-    """A step that is done.
+class FailedStep:
+    """A step that could not be done.
 
     Attributes:
         name: of the step.
-        verb: what it did.
-        path: what it made.
-        seconds: that it took.
-        kept: whether it was done before, and kept.
-        losses: lines of what was left out.
+        error: why, in one line.
+        log: what it said.
+        behind: steps that need it, which were not begun.
     """
 
     name: str
-    verb: str
-    path: Path
-    seconds: float
-    kept: bool = False
-    losses: tuple[str, ...] = ()
+    error: str
+    log: Path
+    behind: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -56,20 +60,96 @@ class StudyResult:
         study: the study.
         folder: holds what its steps made.
         steps: what was done, in order.
+        failed: what could not be done.
     """
 
     study: Study
     folder: Path
     steps: tuple[StepRecord, ...] = field(default=())
+    failed: tuple[FailedStep, ...] = field(default=())
 
     @property
-    def findings(self) -> dict[str, list[Finding]]:
+    def findings(self) -> dict[str, list[StudyFinding]]:
         """What was found, by the names of the steps that find something."""
         return {each.name: read_findings(each.path) for each in self.steps if (each.path / FINDINGS).is_file()}
 
+    def check(self) -> None:
+        """Raise where steps failed.
+
+        Raises:
+            SimjudgeError: one line that names the failed steps and their logs.
+        """
+        if not self.failed:
+            return
+        parts = [
+            f"step {each.name} failed: {each.error} (log: {each.log})"
+            + (f"; not begun, because they need it: {', '.join(each.behind)}" if each.behind else "")
+            for each in self.failed
+        ]
+        raise SimjudgeError(f"{'; '.join(parts)}. What is done is kept: run the same command again")
+
+
+@dataclass
+class _Run:
+    """A study that runs.
+
+    Attributes:
+        study: the study.
+        folder: of the study.
+        verbs: what steps can do.
+        digests: by step.
+        needs: by step, the steps that it needs.
+        done: by step.
+        failed: in the order in which they failed.
+        begun: names of steps that workers have, or had.
+    """
+
+    study: Study
+    folder: Path
+    verbs: Verbs
+    digests: dict[str, str]
+    needs: dict[str, tuple[str, ...]]
+    done: dict[str, StepRecord] = field(default_factory=dict)
+    failed: list[FailedStep] = field(default_factory=list)
+    begun: set[str] = field(default_factory=set)
+
+    def missing(self) -> dict[str, tuple[str, ...]]:
+        """What steps that are neither done nor failed nor behind a failed one need."""
+        never = {name for each in self.failed for name in (each.name, *each.behind)}
+        return {name: needs for name, needs in self.needs.items() if name not in self.done and name not in never}
+
+    def ready(self) -> list[StepTask]:
+        """Steps that can be begun now."""
+        names = [
+            name for name, needs in self.missing().items()
+            if name not in self.begun and all(each in self.done for each in needs)
+        ]  # fmt: skip
+        return [self.task(name) for name in names]
+
+    def task(self, name: str) -> StepTask:
+        """A step with the paths of what it needs."""
+        step = next(each for each in self.study.steps if each.name == name)
+        arguments = put_paths(step.arguments, {each.name: self.folder / each.output for each in self.study.steps})
+        verb = self.verbs[step.verb]
+        return StepTask(self.folder, name, step.verb, verb, arguments, step.output, self.digests[name], version())
+
+    def fail(self, name: str, error: SimjudgeError) -> FailedStep:
+        """Note that a step failed."""
+        behind = tuple(steps_behind(name, self.needs))
+        self.failed.append(FailedStep(name, str(error), log_path(self.folder, name), behind))
+        return self.failed[-1]
+
 
 def run_steps(
-    study: Study, out: Path, verbs: Verbs, *, log: Log = no_log, progress: ProgressBar = no_progress
+    study: Study,
+    out: Path,
+    verbs: Verbs,
+    *,
+    jobs: int | None = 1,
+    scheduler: str | None = None,
+    reuse: Sequence[str | Path] = (),
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
 ) -> StudyResult:
     """Run the steps of a study.
 
@@ -77,114 +157,91 @@ def run_steps(
         study: the study.
         out: the folder of what its steps make; of the same study and size where it exists.
         verbs: what steps can do.
+        jobs: steps that are done side by side; None for as many as the machine has cores and memory for.
+        scheduler: address of a Dask scheduler whose workers do the steps; they must see `out` under the same path.
+        reuse: folders of other studies. A step that one of them has done with the same digest is taken from there.
         log: receives lines that a person should read.
-        progress: opens a progress bar.
+        progress: opens a progress bar; for steps that are done one after the other.
 
     Returns:
-        What was done.
+        What was done, and what failed. Steps that are done stay.
 
     Raises:
-        UsageError: the folder holds something else.
-        SimjudgeError: a step failed; the message names it. Steps that are done stay.
+        UsageError: the folder holds something else, another process runs a study in it, or a folder of `reuse` is none
+            of a study.
+        SimjudgeError: a step names what is not there, the folder cannot be written to, or the cluster is gone.
     """
-    folder = output_path(out)
-    _claim(folder, study)
-    digests: dict[str, str] = {}
-    done: list[StepRecord] = []
-    for number, step in enumerate(study.steps, 1):
-        where = f"step {number} of {len(study.steps)}, {step.name}"
-        path = folder / f"{step.name}{verbs[step.verb].ending}"
-        try:
-            digests[step.name] = _digest(step, digests)
-            record = _kept(path, step, digests[step.name])
-            if record is None:
-                _clear(path, step)
-                begin = time.monotonic()
-                losses = do_step(verbs[step.verb], _arguments(step, done), path, log, progress)
-                record = StepRecord(step.name, step.verb, path, time.monotonic() - begin, losses=losses)
-                _keep(record, digests[step.name])
-        except SimjudgeError as error:
-            raise type(error)(f"{where}: {error}") from error
-        done.append(record)
-        log(f"{where}: {'kept' if record.kept else f'done in {record.seconds:.0f} s'}")
-    return StudyResult(study, folder, tuple(done))
+    folder = output_path(out).absolute()
+    others = read_done_studies(reuse, folder)
+    claim_folder(folder, study)
+    run = _Run(study, folder, verbs, step_digests(study), {each.name: each.needs for each in study.steps})
+    with plain_os_errors(folder), _alone(folder):
+        with hold_plan(folder, log):
+            clear_temporaries(folder)
+            write_plan(folder, study, run.digests)
+        for step in study.steps:
+            kept = kept_record(folder, step.name, step.verb, step.output, run.digests[step.name])
+            if kept is not None:
+                run.done[step.name] = kept
+                log(f"{_place(run, step.name)}: kept")
+        _take_missing(run, others, log)
+        if run.missing():
+            with open_workers(jobs, scheduler, most_at_once(run.missing()), log, progress) as workers:
+                _do_missing(run, workers, log)
+        if not run.failed:
+            shutil.rmtree(folder / WORK, ignore_errors=True)
+    return StudyResult(study, folder, tuple(run.done[each.name] for each in study.steps if each.name in run.done),
+                       tuple(run.failed))  # fmt: skip
 
 
-def _claim(folder: Path, study: Study) -> None:
-    """Make the folder this study's, or see that it is."""
-    about = {"study": study.name, "size": study.size}
-    file, text = folder / STUDY_FILE, json.dumps(about, indent=2) + "\n"
-    if file.is_file():
-        if file.read_text(encoding="utf-8") != text:
-            raise UsageError(f"{folder}: holds another study or another size of this one; give another --out")
-        return
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder}: is no folder of a study; give another --out")
+def _take_missing(run: _Run, others: Sequence[DoneStudy], log: Log) -> None:
+    """Take the steps that other studies have done."""
+    for name in run.missing() if others else ():
+        taken = take_step(run.task(name), run.needs[name], others, log)
+        if taken is not None:
+            run.done[name] = taken
+            log(f"{_place(run, name)}: taken from {taken.taken_from}")
+    for other in others:
+        count = sum(each.taken_from == str(other.folder) for each in run.done.values())
+        log(f"{count} of {len(run.needs)} steps taken from {other.folder}")
+
+
+def _do_missing(run: _Run, workers: Workers, log: Log) -> None:
+    """Do the steps that are not done, as far as they can be done."""
+    while run.missing():
+        for task in run.ready():
+            run.begun.add(task.name)
+            workers.start(task)
+        name, outcome = workers.next_done()
+        if isinstance(outcome, StepRecord):
+            run.done[name] = outcome
+            log(f"{_place(run, name)}: done in {outcome.seconds:.0f} s{_left(run, workers.jobs)}")
+        else:
+            failed = run.fail(name, outcome)
+            log(f"{_place(run, name)}: failed: {failed.error} (log: {failed.log})")
+
+
+def _place(run: _Run, name: str) -> str:
+    """How log lines name a step."""
+    number = list(run.needs).index(name) + 1
+    return f"step {number} of {len(run.needs)}, {name}"
+
+
+def _left(run: _Run, jobs: int) -> str:
+    """The time that the rest will take, for a log line."""
+    missing = run.missing()
+    verbs = {each.name: each.verb for each in run.study.steps}
+    seconds = seconds_left(missing, verbs, list(run.done.values()), jobs)
+    return f"; about {format_seconds_left(seconds)} left" if missing else ""
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Within this block no other process runs a study in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    with atomic_file(file) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-def _arguments(step: StudyStep, done: list[StepRecord]) -> dict[str, Any]:
-    """The arguments of a step, with the paths of what earlier steps have made."""
-    paths = {each.name: each.path for each in done}
-    given = step.arguments.items()
-    return {name: paths[value.step] if isinstance(value, Reference) else value for name, value in given}
-
-
-def _keep(record: StepRecord, digest: str) -> None:
-    """Note that a step is done."""
-    about = {
-        "digest": digest, "verb": record.verb, "version": version(), "seconds": round(record.seconds, 1),
-        "losses": list(record.losses),
-    }  # fmt: skip
-    with atomic_file(_record_path(record.path, record.name)) as temporary:
-        temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-
-
-def _kept(path: Path, step: StudyStep, digest: str) -> StepRecord | None:
-    """The step as it was done before; None where it has to be done."""
-    held = _read(_record_path(path, step.name))
-    if held.get("digest") != digest or not path.exists():
-        return None
-    return StepRecord(step.name, step.verb, path, float(held["seconds"]), kept=True, losses=tuple(held["losses"]))
-
-
-def _record_path(path: Path, name: str) -> Path:
-    return path.with_name(f"{name}.step.json")
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """A record; empty where there is none, or it is damaged."""
-    try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return held if isinstance(held, dict) and held.keys() >= {"digest", "seconds", "losses"} else {}
-
-
-def _clear(path: Path, step: StudyStep) -> None:
-    """Remove what an earlier run left under a step's name."""
-    _record_path(path, step.name).unlink(missing_ok=True)
-    if path.is_dir():
-        shutil.rmtree(path)
-    path.unlink(missing_ok=True)
-    for ending in ("drive", "replay"):
-        path.with_name(f"{path.name}.{ending}.json").unlink(missing_ok=True)
-
-
-def _digest(step: StudyStep, digests: Mapping[str, str]) -> str:
-    """What a step depends on: its arguments, the content of files that they name, and the steps before."""
-    seed = step.arguments.get("seed", 0)
-    content = {name: _content(name, value, seed, digests) for name, value in step.arguments.items()}
-    return hash_value([version(), step.verb, content])
-
-
-def _content(name: str, value: Any, seed: int, digests: Mapping[str, str]) -> Any:
-    if isinstance(value, Reference):
-        return digests[value.step]
-    if name == "scene":
-        return hash_value(read_scene(value, seed))
-    if name in _KINDS and isinstance(value, str | Path):
-        return hash_files(find_file(value, _KINDS[name]))
-    return hash_files(value) if isinstance(value, Path) else value
+    with (folder / RUNNING).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{folder}: another simjudge is at work in it; wait, or give another --out") from None
+        yield

@@ -11,7 +11,13 @@ from typing import Any
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.progress import Log, ProgressBar
 
+FORMAT = "to"
+"""The argument that says what kind of file a step makes."""
+ANY_NAME, SAME_NAMES, NEVER = "any name", "same names", "never"
+"""When another study may take what a step has made: whatever the steps are called; where this step and those that it
+needs have the same names, because its files tell them; or never, because its files tell where it was made."""
 _GIVEN_BY_RUNNER = {"out", "log", "progress"}
+_NO_ARGUMENTS = {*_GIVEN_BY_RUNNER, "settings", "command", "overwrite"}
 
 
 @dataclass(frozen=True)
@@ -19,17 +25,23 @@ class Verb:
     """What a step can do.
 
     Attributes:
-        function: of the library; takes `out`, `log` and `progress` beside a step's arguments.
+        function: of the library; takes `out`, and `log` and `progress` where it can report, beside a step's arguments.
         ending: of the name of what it makes; empty for a folder.
+        files: endings of files that it can make instead, as the argument `to` names them.
+        folder_format: what it writes into a folder where `to` says nothing; empty where the function knows one kind.
+        reuse: when another study may take what it makes: ANY_NAME, SAME_NAMES or NEVER.
     """
 
     function: Callable[..., Any]
     ending: str
+    files: tuple[str, ...] = ()
+    folder_format: str = ""
+    reuse: str = NEVER
 
     @property
     def arguments(self) -> Collection[str]:
         """Names of the arguments that a step with this verb may have."""
-        return set(inspect.signature(self.function).parameters) - _GIVEN_BY_RUNNER
+        return {*inspect.signature(self.function).parameters, *([FORMAT] if self.files else [])} - _NO_ARGUMENTS
 
     def missing(self, given: Collection[str]) -> list[str]:
         """Names of the arguments that a step must have and has not.
@@ -37,11 +49,33 @@ class Verb:
         Args:
             given: names of those that it has.
         """
+        open_ended = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
         needed = [
             name for name, each in inspect.signature(self.function).parameters.items()
-            if each.default is inspect.Parameter.empty and each.kind is not inspect.Parameter.VAR_KEYWORD
+            if each.default is inspect.Parameter.empty and each.kind not in open_ended
         ]  # fmt: skip
         return [name for name in needed if name not in {*given, *_GIVEN_BY_RUNNER}]
+
+    def choose_output(self, name: str, arguments: dict[str, Any]) -> str:
+        """The name of what a step makes.
+
+        Args:
+            name: of the step.
+            arguments: of the step; `to` is taken out where it says the ending of a file, and filled in for a folder.
+
+        Raises:
+            SimjudgeError: there is no such kind of file.
+        """
+        takes_format = FORMAT in inspect.signature(self.function).parameters
+        if arguments.get(FORMAT) in self.files:
+            return f"{name}.{arguments.pop(FORMAT)}"
+        if FORMAT in arguments and not takes_format:
+            raise SimjudgeError(f"{FORMAT}: {arguments[FORMAT]}: one of {', '.join(self.files)} is needed")
+        if FORMAT in arguments:
+            return name
+        if self.folder_format and takes_format and not self.ending:
+            arguments[FORMAT] = self.folder_format
+        return f"{name}{self.ending}"
 
 
 Verbs = Mapping[str, Verb]
@@ -64,7 +98,9 @@ def do_step(verb: Verb, arguments: dict[str, Any], out: Path, log: Log, progress
     Raises:
         SimjudgeError: it cannot be done, or a drive did not come to the end that was asked for.
     """
-    result = verb.function(out=out, log=log, progress=progress, **arguments)
+    known = inspect.signature(verb.function).parameters
+    given = {"log": log, "progress": progress, "command": f"a study's step {out.stem}"}
+    result = verb.function(out=out, **{name: each for name, each in given.items() if name in known}, **arguments)
     outcome = getattr(result, "outcome", None)
     if outcome is not None and not (outcome.finished or ("limit" in arguments and outcome.timed_out)):
         raise SimjudgeError(f"the drive did not finish: {outcome.reason} after {outcome.distance:.1f} m")

@@ -11,15 +11,14 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.version import version
 from simjudge.results.result_folder import SWEEP, check_result_folder, write_json
-from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import SweepSettings
 from simjudge.studies.comparison import Source, read_inputs
 from simjudge.studies.inputs import describe_model
-from simjudge.studies.judged_set import judge_set, require_labels
-from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
-from simjudge.studies.pair import entry_numbers
+from simjudge.studies.painted_masks import PaintedGeometry
+from simjudge.studies.pair import entry_numbers, judge_sets
 from simjudge.studies.result_writing import certainty_parameters, method_parameters
 from simjudge.studies.sampling_units import SamplingUnits
+from simjudge.studies.semantic_settings import SEMANTIC
 from simjudge.studies.set_comparison import SetComparison, comparison_units
 
 
@@ -124,16 +123,16 @@ def sweep_pair(
         advance: told (patch sizes done, patch sizes in all).
     """
     losses, method = Losses(), settings.method
-    require_labels(set_b)
-    a = judge_set(set_a, method, settings.metric, losses, precision=False)
-    b = judge_set(match_classes(a.frames, set_b), method, settings.metric, losses, precision=False)
-    painted = painted_geometry((a.frames, b.frames), settings.masks)
+    a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=False)
     units = comparison_units(a, b, settings)
     wanted = {patch: [method.theta] for patch in settings.patches}
     wanted[method.patch] = sorted({*settings.thetas, *wanted.get(method.patch, [])})
     points = []
     for number, (patch, limits) in enumerate(sorted(wanted.items())):
-        at_patch = SetComparison((a, b), units, replace(method, patch=patch, paint_masks=painted.use_masks))
+        sets = (a, b)
+        if settings.task == SEMANTIC and patch != method.patch:  # other patches are other samples
+            sets = judge_sets(set_a, set_b, replace(settings, patch=patch), Losses())[:2]
+        at_patch = SetComparison(sets, units, replace(method, patch=patch, paint_masks=painted.use_masks))
         by_theta, resampled = at_patch.compare(at_patch.schedule(settings), limits)
         for t, (theta, comparisons) in enumerate(zip(limits, by_theta, strict=True)):
             certainty, overall = at_patch.certainty(comparisons, resampled, t, settings.margin)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from simjudge.capture.ground_truth import Labelling
-from simjudge.core.frames import Objects
+from simjudge.capture.label_rules import Labelling
+from simjudge.core.object_tables import Objects
 from simjudge.reports.engines_page import write_page
 from simjudge.studies.engine_comparison import (
     EngineView,
@@ -82,6 +82,7 @@ def test_the_page_stands_alone(tmp_path):
     assert "a &lt;b&gt; c" in page
     assert page.count("data:image/jpeg;base64,") == 72
     assert "(24 of 30)" in page
-    assert "http" not in page
+    assert "http:" not in page
+    assert "https:" not in page
     assert "Boxes differ" in page
     assert "thing 9 of 35 px is labelled by two alone" in page

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.objects.map_agreement import map_agreement
 from simjudge.objects.occupancy import MapExtent, OccupancyMap
 from simjudge.objects.occupancy_settings import OccupancySettings
@@ -25,7 +26,7 @@ from simjudge.studies.krc_findings import (
     pole_finding,
     poles_shown,
 )
-from simjudge.studies.study_findings import Finding, read_findings, write_findings
+from simjudge.studies.study_findings import StudyFinding, read_findings, write_findings
 
 STAMPS = 1_700_000_000_000_000_000 + 100_000_000 * np.arange(60)
 EXTENT = MapExtent(-50, -60, 400, 120, 10.0)
@@ -145,9 +146,9 @@ def test_places_of_the_course():
 
 
 def test_findings_are_written_and_read(tmp_path):
-    found = [Finding("a", "the source", "here", "yes", {"x": 1.5, "y": math.nan})]
+    found = [StudyFinding("a", "the source", "here", "yes", {"x": 1.5, "y": math.nan})]
     write_findings(found, tmp_path)
-    assert read_findings(tmp_path) == [Finding("a", "the source", "here", "yes", {"x": 1.5, "y": None})]
+    assert read_findings(tmp_path) == [StudyFinding("a", "the source", "here", "yes", {"x": 1.5, "y": None})]
     (tmp_path / "findings.json").write_text("[")
     with pytest.raises(SimjudgeError, match=r"findings.json: no findings .*; remove the folder"):
         read_findings(tmp_path)

@@ -12,7 +12,8 @@ from simjudge.context import resample_draws
 from simjudge.context.method import PRESETS
 from simjudge.context.verdicts import NO_OVERLAP, NOT_TESTED
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.set_join import join_sets
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.context_table import context_table
@@ -221,7 +222,7 @@ def test_a_class_that_the_detector_does_not_know_is_no_agreement():
         replace(frames, predictions=frames.predictions.take(np.flatnonzero(frames.predictions.class_id == 1)))
         for frames in (made(1), made(2))
     )
-    found = compare_pair(a, b, replace(SETTINGS, permutations=40, bootstrap=20)).numbers["by_class"]
+    found = compare_pair(a, b, replace(SETTINGS, permutations=40, bootstrap=20, block=0)).numbers["by_class"]
     assert (found["2"]["mean_w1"], found["2"]["verdict"]) == (0, "too few")
     assert found["2"]["verdict_reason"] == "never predicted"
     assert found["1"]["verdict"] != "too few"

@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.context.verdicts import GAPS
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.splits import random_split
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.pair import compare_pair
@@ -113,6 +115,23 @@ def test_frames_of_a_drive_are_no_independent_samples(way):
                 assert all((units.block_seconds is None) == (way == "numbers") for units in result.drawn)
     assert np.count_nonzero(np.array(values[None]) <= 0.05) <= 3
     assert np.count_nonzero(np.array(values[0.0]) <= 0.05) >= 5
+
+
+@pytest.mark.parametrize("count", [16, 30, 60])
+def test_short_drives_have_no_verdict(count):
+    """Two drives of one kind: frames by themselves are often a gap, recordings that are too short never."""
+    verdicts = {None: [], 0.0: []}
+    for seed in range(12):
+        pair = drive(count, 2 * seed), drive(count, 2 * seed + 1)
+        for block, out in verdicts.items():
+            settings = CompareSettings(bootstrap=20, permutations=99, seed=seed, block=block)
+            found = compare_pair(*pair, settings, precision=False)
+            out.append((found.overall.verdict, found.overall.verdict_reason))
+            if found.overall.verdict_reason == "short recording":
+                assert max(units.block.set_frames for units in found.drawn) > count
+    assert verdicts[None].count(("too few", "short recording")) >= 6
+    assert sum(verdict in GAPS for verdict, _ in verdicts[None]) <= 1
+    assert sum(verdict in GAPS for verdict, _ in verdicts[0.0]) >= 3
 
 
 def test_seconds_do_not_apply_to_numbers():

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.context.algorithm import ClassComparison, Samples
+from simjudge.context.algorithm import ClassComparison
 from simjudge.context.live_comparison import LiveClassComparison
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
+from simjudge.context.pool import Samples
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import BoolArray, FloatArray, FrameSet, IntArray, Predictions, concatenate_tables
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Predictions, concatenate_tables
 from simjudge.perception.assignment import Assignment
 from simjudge.studies.class_numbering import ClassNumbering
 from simjudge.studies.compare_settings import AUTO_MASKS, IGNORE_MASKS, USE_MASKS

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray, FrameSet
+from simjudge.core.frames import FrameSet
 from simjudge.core.progress import no_log
 from simjudge.data.set_join import join_sets
 from simjudge.objects.camera_series import count_series

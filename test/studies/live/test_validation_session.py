@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from random_frames import made
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
 from simjudge.studies.background import BackgroundComparison, ComparisonJob, compare_directions
 from simjudge.studies.compare_settings import CompareSettings

@@ -1,0 +1,173 @@
+"""Checks of what is labelled and found: in pictures and in clouds, and whether it belongs to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
+from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.sensors.lidar_contract.check import check_lidar
+from simjudge.sensors.lidar_contract.outcomes import FAIL as CONTRACT_FAIL
+from simjudge.studies.doctor.findings import (
+    BOXES,
+    CLOUD_FIELDS,
+    CLOUDS,
+    CONTRACT,
+    FOUND_BOXES,
+    LABELS,
+    LABELS_FIT,
+    PREDICTIONS,
+    PREDICTIONS_FIT,
+    Finding,
+    quoted,
+)
+
+_SCANS = 20
+"""Scans that are held to what a lidar is."""
+_FIELDS = ("x", "y", "z", "intensity", "ring", "time")
+"""What simjudge takes of a point; drivers call the last three by names of their own, which are known."""
+
+
+def check_labels(
+    path: Path, frames: FrameSet | None, trouble: str = "", tolerance_s: float | None = None
+) -> list[Finding]:
+    """Whether pictures have labels and predictions.
+
+    Args:
+        path: of the recording or data set.
+        frames: as every command reads it; None where it cannot be read as pictures.
+        trouble: why it cannot.
+        tolerance_s: that may join labels to their pictures, seconds; None for a data set, which has no topics.
+    """
+    if frames is None:
+        why = trouble or "no pictures"
+        return [Finding.unknown(each, why) for each in (LABELS, LABELS_FIT, PREDICTIONS, PREDICTIONS_FIT)]
+    shell = quoted(path)
+    join = f"simjudge info {shell}"
+    if tolerance_s is not None:
+        join = f"simjudge convert {shell} joined.mcap --label-tolerance {tolerance_s:g}"
+    found = [_labels(frames, shell), _fit(LABELS_FIT, "label", frames, join), _predictions(frames, shell)]
+    again = f"simjudge detect {shell} --model cones_red_green --out detected.mcap"
+    return [*found, _fit(PREDICTIONS_FIT, "detection", frames, again)]
+
+
+def _labels(frames: FrameSet, shell: str) -> Finding:
+    labelled, count = int(frames.labelled.sum()), len(frames)
+    if not labelled and frames.semantic is None:
+        mend = f"simjudge convert {shell} labelled.mcap --labels labels_of_an_annotation_tool"
+        return Finding.missing(LABELS, "no ground truth: label the pictures with any tool, then join", mend)
+    form = _form(frames)
+    share = f"{labelled} of {count} pictures, {_things(frames.objects, frames)}"
+    something = len(frames.objects) > 0 or frames.semantic is not None
+    note = "; ".join(frames.losses.lines()[:1]) or "whoever labelled them found nothing, or in another format"
+    return Finding.measured(LABELS, form, share, "at least one object", good=something, note=note,
+                            mend=f"simjudge info {shell}")  # fmt: skip
+
+
+def _form(frames: FrameSet) -> str:
+    """In which form the ground truth is."""
+    forms = ["boxes"] if len(frames.objects) else []
+    masks = frames.objects.masks
+    if masks is not None and any(masks.has(row) for row in range(len(frames.objects))):
+        forms.append("masks")
+    if frames.semantic is not None:
+        forms.append("label pictures")
+    return ", ".join(forms) or "labelled as empty"
+
+
+def _things(objects: Objects, frames: FrameSet) -> str:
+    kinds = np.unique(objects.class_id)
+    names = ", ".join(frames.class_name(int(each)) for each in kinds[:4]) + (" ..." if len(kinds) > 4 else "")
+    return f"{len(objects)} objects of {len(kinds)} classes ({names})" if len(kinds) else "0 objects"
+
+
+def _fit(check: str, what: str, frames: FrameSet, mend: str) -> Finding:
+    """Whether any was left out when pictures and boxes were joined."""
+    has = frames.labelled.any() if what == "label" else frames.predicted.any()
+    lost = {kind: count for kind, count in frames.losses.counts.items() if kind.startswith(what)}
+    if not has and not lost:
+        return Finding.unknown(check, f"no {what}s")
+    lines = [line for line in frames.losses.lines() if any(kind in line for kind in lost)]
+    return Finding.measured(
+        check, "", f"{sum(lost.values())} left out", "none", good=not lost, note=lines[0] if lines else "",
+        mend=mend,
+    )  # fmt: skip
+
+
+def _predictions(frames: FrameSet, shell: str) -> Finding:
+    if not frames.predicted.any() and frames.predicted_semantic is None:
+        mend = f"simjudge detect {shell} --model cones_red_green --out detected.mcap"
+        return Finding.missing(PREDICTIONS, "no detector has run: compare --model runs one too", mend)
+    count = 0 if frames.predictions is None else len(frames.predictions)
+    name = "" if frames.detector is None else str(getattr(frames.detector, "name", "") or "")
+    figure = f"{int(frames.predicted.sum())} of {len(frames)} pictures, {count} detections"
+    return Finding.measured(PREDICTIONS, name, figure, "at least one picture", good=True)
+
+
+def check_clouds(path: Path, topic: str | None, clouds: CloudSet | None, about: str) -> list[Finding]:
+    """Hold clouds to what a lidar is, and look for labels in them.
+
+    Args:
+        path: of the recording or data set.
+        topic: of the clouds in a recording; None for others.
+        clouds: as every command reads them; None where only scans can be read.
+        about: their name in the table.
+    """
+    shell, option = quoted(path), "" if topic is None else f" --topic {topic}"
+    found = [] if clouds is None else _fields(clouds, about)
+    try:
+        contracts = check_lidar(path, topic=topic, most=_SCANS)
+    except SimjudgeError as error:
+        note = str(error).removeprefix(f"{path}: ")
+        return [*found, Finding.measured(CONTRACT, about, "cannot be checked", "every check", good=False, note=note,
+                                         mend=f"simjudge info {shell}")]  # fmt: skip
+    for contract in contracts:
+        bad = [f"{each.check} ({each.figure})" for each in contract.outcomes if each.verdict == CONTRACT_FAIL]
+        found.append(Finding.measured(
+            CONTRACT, about or contract.name, contract.headline, "no check fails", good=contract.passed,
+            note="; ".join(bad), mend=f"simjudge check lidar {shell}{option}",
+        ))  # fmt: skip
+    return [*found, *_boxes(shell, clouds, about)]
+
+
+def _fields(clouds: CloudSet, about: str) -> list[Finding]:
+    losses = Losses()
+    for index in range(len(clouds)):
+        try:
+            names = clouds[index].fields
+        except SimjudgeError as error:
+            losses.add("clouds", str(error))
+            continue
+        lacking = [name for name in _FIELDS[:3] if name not in names]
+        figure = ", ".join(names)
+        note = f"no {', '.join(lacking)}"
+        return [
+            Finding.measured(CLOUDS, about, f"{len(clouds)} clouds", "at least one", good=True),
+            Finding.measured(CLOUD_FIELDS, about, figure, "x, y, z at least", good=not lacking, note=note,
+                             mend=f"ros2 topic echo --once --field fields {about}"),
+        ]  # fmt: skip
+    return [Finding.measured(CLOUDS, about, "none can be read", "at least one", good=False, note=losses.reason,
+                             mend=f"ros2 topic echo --once {about}")]  # fmt: skip
+
+
+def _boxes(shell: str, clouds: CloudSet | None, about: str) -> list[Finding]:
+    if clouds is None:
+        return [Finding.unknown(each, "scans are read without boxes", about) for each in (BOXES, FOUND_BOXES)]
+    out = []
+    if clouds.boxes is None or clouds.labelled is None:
+        mend = f"simjudge convert {shell} clouds --to kitti"
+        out.append(Finding.missing(BOXES, "no cuboids: label the clouds with a tool that takes KITTI", mend, about))
+    else:
+        figure = f"{int(clouds.labelled.sum())} of {len(clouds)} clouds, {len(clouds.boxes)} cuboids"
+        out.append(Finding.measured(BOXES, about, figure, "at least one cloud", good=True))
+    if clouds.predictions is None or clouds.predicted is None:
+        mend = f"simjudge detect {shell} --model lidar_cuboids --out found.mcap"
+        out.append(Finding.missing(FOUND_BOXES, "no detector has run on the clouds", mend, about))
+    else:
+        figure = f"{int(clouds.predicted.sum())} of {len(clouds)} clouds, {len(clouds.predictions)} cuboids"
+        out.append(Finding.measured(FOUND_BOXES, about, figure, "at least one cloud", good=True))
+    return out

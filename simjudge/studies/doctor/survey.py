@@ -1,0 +1,162 @@
+"""One pass over a recording: receive times, header stamps and frames of every topic, and its transforms."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from rosbags.typesys.store import Typestore
+
+from simjudge.core.arrays import IntArray
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO, IMAGE_TYPES, recorded_types
+from simjudge.data.rosbag2.recorded_images import UNREADABLE
+from simjudge.data.rosbag2.recorded_poses import TRANSFORMS, header_stamp, transform_fields
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, format_seconds
+from simjudge.geometry.transforms import TransformTree
+
+CLOCK = "rosgraph_msgs/msg/Clock"
+_HEADER = "std_msgs/msg/Header"
+_LONGEST_FRAME_ID = 4096
+
+
+@dataclass
+class TopicSurvey:
+    """What the messages of a topic say of themselves.
+
+    Attributes:
+        name, type: of the topic.
+        received: when each was recorded, nanoseconds.
+        stamp: of each header, or of each /clock, nanoseconds; empty where the type has none.
+        frame_ids: how many messages name each coordinate frame.
+        locations: where images are in the recording.
+        bodies: different camera_info, without their headers, and the first message of each.
+    """
+
+    name: str
+    type: str
+    received: list[int] = field(default_factory=list)
+    stamp: list[int] = field(default_factory=list)
+    frame_ids: Counter[str] = field(default_factory=Counter)
+    locations: list[MessageLocation] = field(default_factory=list)
+    bodies: dict[bytes, Any] = field(default_factory=dict)
+
+    @property
+    def frame_id(self) -> str:
+        """The coordinate frame that most messages name."""
+        return self.frame_ids.most_common(1)[0][0] if self.frame_ids else ""
+
+
+@dataclass
+class RecordingSurvey:
+    """What a recording holds.
+
+    Attributes:
+        recording: open for reading.
+        types: knows its messages.
+        topics: by name.
+        tree: of its transforms.
+        tree_trouble: why the transforms are no tree; "" where they are.
+        static_topics, moving_topics: of transforms.
+        moving: by the child's frame, receive times and stamps of its transforms on the moving topics, nanoseconds.
+        losses: what could not be read.
+    """
+
+    recording: Recording
+    types: Typestore
+    topics: dict[str, TopicSurvey]
+    tree: TransformTree
+    tree_trouble: str = ""
+    moving: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)
+    losses: Losses = field(default_factory=Losses)
+
+    def of_type(self, *types: str) -> list[TopicSurvey]:
+        """The topics of some message types that hold messages, by name.
+
+        Args:
+            types: names of the types.
+        """
+        return [topic for _, topic in sorted(self.topics.items()) if topic.type in types and topic.received]
+
+
+def survey_recording(recording: Recording) -> RecordingSurvey:
+    """Read a recording once.
+
+    Args:
+        recording: open for reading.
+    """
+    held = recording.topics.values()
+    types = recorded_types(tuple((topic.type, topic.definition) for topic in held))
+    topics = {topic.name: TopicSurvey(topic.name, topic.type) for topic in held}
+    survey = RecordingSurvey(recording, types, topics, TransformTree(str(recording.path)))
+    with_header = {name for name, topic in topics.items() if _has_header(types, topic.type)}
+    for stored in recording.messages(set(topics)):
+        topic = topics[stored.topic]
+        topic.received.append(stored.time)
+        try:
+            if topic.type == TRANSFORMS:
+                _take_transforms(survey, stored, types.deserialize_cdr(stored.data, topic.type))
+            elif topic.type == CLOCK:
+                seconds, nanoseconds = struct.unpack_from(_order(stored.data) + "iI", stored.data, 4)
+                topic.stamp.append(seconds * 1_000_000_000 + nanoseconds)
+            elif stored.topic in with_header:
+                _take_header(survey, topic, stored)
+        except (*UNREADABLE, struct.error):
+            where = f"{recording.path}: {stored.topic} at {format_seconds(stored.time)}"
+            survey.losses.add("messages that cannot be decoded", where)
+            topic.received.pop()
+    survey.losses.extend(recording.losses)
+    return survey
+
+
+def _has_header(types: Typestore, kind: str) -> bool:
+    fields: Any = types.fielddefs[kind][1] if kind in types.fielddefs else ()
+    return bool(fields) and fields[0][1][1] == _HEADER
+
+
+def _order(data: bytes | memoryview) -> str:
+    """How numbers are stored, by CDR's encapsulation header."""
+    return "<" if data[1] & 1 else ">"
+
+
+def _take_header(survey: RecordingSurvey, topic: TopicSurvey, stored: StoredMessage) -> None:
+    """Read the header from the message's bytes: decoding whole images would take minutes."""
+    order = _order(stored.data)
+    seconds, nanoseconds, length = struct.unpack_from(order + "iII", stored.data, 4)
+    if not 0 < length <= _LONGEST_FRAME_ID or 16 + length > len(stored.data):
+        raise struct.error("no header")
+    frame = bytes(stored.data[16 : 16 + length - 1]).decode("utf-8")
+    if topic.type == CAMERA_INFO:
+        body = bytes(stored.data[16 + length :])
+        if body not in topic.bodies:
+            topic.bodies[body] = survey.types.deserialize_cdr(stored.data, topic.type)
+    topic.stamp.append(seconds * 1_000_000_000 + nanoseconds)
+    topic.frame_ids[frame] += 1
+    if topic.type in IMAGE_TYPES:
+        topic.locations.append(stored.location)
+
+
+def _take_transforms(survey: RecordingSurvey, stored: StoredMessage, message: Any) -> None:
+    static = stored.topic.endswith("tf_static")
+    for transform in message.transforms:
+        try:
+            survey.tree.add(**transform_fields(transform), static=static)
+        except SimjudgeError as error:
+            survey.tree_trouble = survey.tree_trouble or str(error).removeprefix(f"{survey.tree.name}: ")
+        if not static:
+            received, stamps = survey.moving.setdefault(str(transform.child_frame_id).lstrip("/"), ([], []))
+            received.append(stored.time)
+            stamps.append(header_stamp(transform.header))
+
+
+def as_nanoseconds(values: list[int]) -> IntArray:
+    """Times as an array.
+
+    Args:
+        values: nanoseconds.
+    """
+    return np.array(values, np.int64)

@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.core.images import RgbImage
 from simjudge.reports.cloud_scale import CloudScale, finite_points, grid_places
 from simjudge.reports.cloud_views import CloudView, PerspectiveView, TopView

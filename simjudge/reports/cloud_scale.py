@@ -10,7 +10,7 @@ import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 
 HEIGHT_COLOURS = mpl.colormaps["turbo"].resampled(256)(np.linspace(0.1, 0.93, 256))[:, :3]
 """(256, 3), low to high, 0 to 1: without the darkest blue and red, which the ground would swallow."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.reports.cloud_scale import CloudScale
 
 _NEAR = 1e-3

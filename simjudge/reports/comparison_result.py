@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from simjudge.context.verdicts import verdict_words
@@ -15,31 +13,34 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.reports.breakdowns import BreakdownRow, breakdowns
+from simjudge.reports.kept_result import KeptResult
 from simjudge.reports.latex import latex_table
 from simjudge.reports.next_steps import next_step
-from simjudge.reports.report_settings import Report, ReportSettings
 from simjudge.reports.result_tables import comparison_table, sweep_table, table_text
 from simjudge.reports.sentences import SetNames, headline, verdict_sentence
 from simjudge.results.context_table import ContextTable
+from simjudge.results.many_sets_result import load_many_sets
 from simjudge.results.object_result import is_object_result, load_object_result
-from simjudge.results.result_folder import SWEEP, atomic_result, check_result_folder
+from simjudge.results.result_folder import SETS, SWEEP, check_result_folder
 from simjudge.results.saved_result import Result, comparison_from_content, sweep_from_content
 from simjudge.results.saved_result import load_result as read_result
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.comparison import Comparison, Source, compare_sets
+from simjudge.studies.join_cluster import join_runner
 from simjudge.studies.sweep import Sweep, sweep_sets
 
 if TYPE_CHECKING:
     from simjudge.reports.object_comparison import ObjectComparisonResult
     from simjudge.reports.report_figure import ReportFigure
+    from simjudge.reports.result_figures import Figures
+    from simjudge.reports.sets_comparison import SetsComparisonResult
 
 
-class ShownResult(ABC):
+class ShownResult(KeptResult):
     """What a comparison and a sweep have in common.
 
     Attributes:
         saved: the result as figures and pages read it.
-        folder: where it lies; None for one that was not saved.
     """
 
     def __init__(self, saved: Result, folder: Path | None, fresh: Comparison | Sweep | None = None) -> None:
@@ -50,7 +51,8 @@ class ShownResult(ABC):
             folder: where it lies; None for one that was not saved.
             fresh: what was computed; None for a result that was read again.
         """
-        self.saved, self.folder, self._fresh = saved, folder, fresh
+        super().__init__(folder, None if fresh is None else fresh.save)
+        self.saved, self._fresh = saved, fresh
 
     @property
     def name(self) -> str:
@@ -100,6 +102,13 @@ class ShownResult(ABC):
         sides = [(side.upper(), _input_text(self.inputs.get(side) or {})) for side in ("a", "b")]
         return Summary(self.name, type(self).__name__, [*sides, self.table, *self.losses]).html()
 
+    @property
+    def figures(self) -> Figures:
+        """All figures by name, not drawn yet: `result.figures["overview"]()` draws one; `savefig` saves it."""
+        from simjudge.reports.result_figures import result_figures  # noqa: PLC0415 - matplotlib is slow to import
+
+        return result_figures(self.saved)
+
     def plot(self) -> ReportFigure:
         """Draw the result at a glance; `savefig` saves it as SVG or PDF.
 
@@ -117,48 +126,6 @@ class ShownResult(ABC):
             caption: text above it; without one it is a bare tabular.
         """
         return latex_table(self.table, caption)
-
-    @takes_setting_keywords
-    def report(self, out: str | Path = "report.html", *, settings: ReportSettings) -> Report:
-        """Write the report: one self-contained HTML page.
-
-        Args:
-            out: the page; an earlier page there is replaced.
-            settings: all settings at once; keywords change single ones.
-
-        Returns:
-            The report.
-
-        Raises:
-            SimjudgeError: something cannot be written.
-        """
-        from simjudge.reports.report import report  # noqa: PLC0415 - matplotlib is slow to import
-
-        if self.folder is not None:
-            return report(self.folder, out, settings=settings)
-        with TemporaryDirectory() as temporary:
-            folder = Path(temporary) / self.name.replace("/", "_")
-            self._write(folder)
-            return report(folder, out, settings=settings)
-
-    def save(self, folder: str | Path) -> None:
-        """Write the result folder; `load_result` reads it again.
-
-        Args:
-            folder: an earlier result there is replaced.
-
-        Raises:
-            SimjudgeError: the folder holds something that no result has, or cannot be written.
-        """
-        self._write(Path(folder))
-        self.folder = Path(folder)
-
-    def _write(self, folder: Path) -> None:
-        if self._fresh is not None:
-            self._fresh.save(folder)
-        elif self.folder is not None and self.folder.resolve() != folder.resolve():
-            with atomic_result(folder) as temporary:
-                shutil.copytree(self.folder, temporary, dirs_exist_ok=True)
 
 
 class ComparisonResult(ShownResult):
@@ -246,6 +213,8 @@ def compare(
     out: str | Path | None = None,
     *,
     settings: CompareSettings,
+    scheduler: str | None = None,
+    share: str | Path | None = None,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> ComparisonResult:
@@ -256,6 +225,9 @@ def compare(
         b: the set that predicts it, usually simulated.
         out: folder to save the result in; None saves nothing.
         settings: all settings at once; keywords change single ones.
+        scheduler: address of a Dask scheduler whose workers do the similarity join; the numbers are the same.
+        share: folder, or address that fsspec knows, through which the workers get the contexts; a temporary folder of
+            this machine where not given.
         log: receives lines that a person should read; `print` does.
         progress: opens a progress bar.
 
@@ -272,7 +244,8 @@ def compare(
             log(f"note: {out} holds an earlier result, which will be replaced")
         if (Path(out) / SWEEP).exists():
             log(f"note: the sweep in {out} goes with the result that is replaced; run it again afterwards")
-    compared = compare_sets(a, b, settings, log=log, progress=progress)
+    with join_runner(scheduler, None if share is None else str(share), log) as run:
+        compared = compare_sets(a, b, settings, log=log, progress=progress, run=run)
     content, contexts = compared.content(), compared.contexts
     saved = comparison_from_content(content, contexts, _name(content["inputs"]), Path())
     result = ComparisonResult(saved, None, compared)
@@ -318,15 +291,15 @@ def sweep(
     return result
 
 
-def load_result(folder: str | Path) -> ComparisonResult | SweepResult | ObjectComparisonResult:
+def load_result(folder: str | Path) -> ComparisonResult | SweepResult | ObjectComparisonResult | SetsComparisonResult:
     """Read a result folder again.
 
     Args:
-        folder: as `compare`, `sweep` or `compare_objects` wrote it.
+        folder: as `compare`, `sweep`, `compare_objects` or a comparison of many sets wrote it.
 
     Returns:
         The comparison, with the sweep beside it if there is one; the sweep where there is no comparison; the
-        comparison by objects.
+        comparison by objects; that of many sets.
 
     Raises:
         SimjudgeError: the folder holds no result, or a file in it is damaged.
@@ -334,7 +307,11 @@ def load_result(folder: str | Path) -> ComparisonResult | SweepResult | ObjectCo
     if is_object_result(Path(folder)):
         from simjudge.reports.object_comparison import ObjectComparisonResult  # noqa: PLC0415 - draws, which is heavy
 
-        return ObjectComparisonResult(load_object_result(Path(folder)))
+        return ObjectComparisonResult(load_object_result(Path(folder)), Path(folder))
+    if (Path(folder) / SETS).is_file():
+        from simjudge.reports.sets_comparison import SetsComparisonResult  # noqa: PLC0415 - draws, which is heavy
+
+        return SetsComparisonResult(load_many_sets(folder), Path(folder))
     saved = read_result(Path(folder))
     kind = SweepResult if saved.contexts is None else ComparisonResult
     return kind(saved, Path(folder))

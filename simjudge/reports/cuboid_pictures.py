@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.core.images import RgbImage
 from simjudge.data.clouds.cloud_set import CloudBoxes
 from simjudge.data.clouds.lidar_points import lidar_points

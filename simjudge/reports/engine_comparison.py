@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.capture.camera_path import camera_mount
-from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.label_rules import Labelling
 from simjudge.capture.pose_choice import choose_camera_poses
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_folder

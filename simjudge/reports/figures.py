@@ -66,7 +66,7 @@ def plot(result: Result) -> ReportFigure:
         axes = add_axes(figure, (0, 0, 520, upper - FLOOR_LEGEND_HEIGHT), (150.0, 18.0, 30.0, 42.0))
         axes.set_title("W1 against what chance gives")
         draw_floors(axes, entries)
-        _add_floor_legend(axes)
+        add_floor_legend(axes)
         axes = add_axes(figure, (520, 0, 520, upper), title)
         axes.set_title("W1 against overlap")
         draw_w1_vs_overlap(axes, _points(entries))
@@ -100,7 +100,7 @@ def w1_vs_floor(result: Result) -> ReportFigure:
         figure = ReportFigure(480, height, "Mean W1 of each class with its 95 % interval, and the W1 by chance.")
         axes = add_axes(figure, (0, 0, 480, height - FLOOR_LEGEND_HEIGHT), (150.0, 18.0, 12.0, 42.0))
         draw_floors(axes, entries)
-        _add_floor_legend(axes)
+        add_floor_legend(axes)
     return figure
 
 
@@ -196,8 +196,12 @@ def sweep_panels(result: Result) -> list[tuple[str, list[tuple[str, ReportFigure
     return out
 
 
-def _add_floor_legend(axes: Axes) -> None:
-    """Name the marks once, below the axes: every row draws the same ones."""
+def add_floor_legend(axes: Axes) -> None:
+    """Name the marks of `draw_floors` once, below the axes: every row draws the same ones.
+
+    Args:
+        axes: with the marks.
+    """
     named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     below = -42.0 / axes_size(axes)[1]
     axes.legend(named.values(), named.keys(), loc="upper left", bbox_to_anchor=(0.0, below), borderaxespad=0)

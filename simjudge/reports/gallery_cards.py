@@ -12,15 +12,24 @@ from markupsafe import Markup
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.reports.number_format import format_number
+from simjudge.reports.palette import DARK, series_colours
 from simjudge.reports.sentences import SetNames
 from simjudge.reports.svg_elements import element
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import Crop, crops_without_images
-from simjudge.results.gallery_selection import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, GalleryItem, select_items
+from simjudge.results.gallery_selection import (
+    HIGHEST,
+    LOWEST,
+    MEDIAN,
+    ONLY_A,
+    ONLY_B,
+    PER_KIND,
+    GalleryItem,
+    select_items,
+)
 from simjudge.results.result_fields import CropFields, read_gallery
 from simjudge.results.saved_result import Result
 
-PER_KIND = 6
 BUDGET = 6_500_000
 """Bytes of crops, as written into the page, that all galleries of a report may hold together."""
 _OVERHEAD = 2_500
@@ -42,6 +51,24 @@ class Card:
     lines: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class NeighbourGrid:
+    """A context of A with contexts that are similar to it.
+
+    Attributes:
+        heading: of which kind the context is.
+        reference: its drawing.
+        of_a, of_b: drawings of similar contexts of A and of B.
+        lines: its numbers.
+    """
+
+    heading: str
+    reference: Markup
+    of_a: tuple[Markup, ...]
+    of_b: tuple[Markup, ...]
+    lines: tuple[str, ...]
+
+
 @dataclass
 class Shelf:
     """The cards of one kind."""
@@ -57,12 +84,16 @@ class Gallery:
 
     Attributes:
         shelves: by class id as written in the result.
+        grids: contexts with their neighbours, by class id as written in the result.
+        colours: class name to the colour of its boxes.
         shown, chosen: how many cards are on the page, and how many could be.
         drawn: how many of the drawings have no picture under the boxes.
         pictures: how many have one.
     """
 
     shelves: dict[str, list[Shelf]] = field(default_factory=dict)
+    grids: dict[str, list[NeighbourGrid]] = field(default_factory=dict)
+    colours: dict[str, str] = field(default_factory=dict)
     shown: int = 0
     chosen: int = 0
     drawn: int = 0
@@ -89,10 +120,11 @@ def make_gallery(result: Result, names: SetNames, budget: int, losses: Losses, c
     contexts = result.contexts
     if contexts is None:
         return out
-    items, crops = _load(result, contexts)
+    items, crops = load_gallery(result, contexts)
     items = [i for i in items if str(i.class_id) in classes]
     out.chosen = len(items)
     maker = _CardMaker(result, contexts, crops, names, losses, out)
+    budget -= _add_grids(out, maker, [item for item in items if item.neighbours_a or item.neighbours_b], budget // 2)
     for item in _round_robin(items):
         card = maker.card(item)
         size = sum(len(d) for d in card.drawings) + _OVERHEAD
@@ -107,6 +139,19 @@ def make_gallery(result: Result, names: SetNames, budget: int, losses: Losses, c
             shelves.append(shelf)
         shelf.cards.append(card)
     return out
+
+
+def _add_grids(gallery: Gallery, maker: _CardMaker, items: list[GalleryItem], budget: int) -> int:
+    """Add contexts with their neighbours, as many as fit; returns the bytes that they take."""
+    used = 0
+    for item in _round_robin(items):
+        grid = maker.grid(item)
+        size = sum(len(d) for d in (grid.reference, *grid.of_a, *grid.of_b)) + _OVERHEAD
+        if used + size > budget:
+            break
+        used += size
+        gallery.grids.setdefault(str(item.class_id), []).append(grid)
+    return used
 
 
 class _CardMaker:
@@ -124,11 +169,20 @@ class _CardMaker:
         side = (result.header.get("inputs") or {}).get("a") or {}
         self.stretch = float((side.get("range_image") or {}).get("pixel_height") or 1.0)
         self.classes = {str(k): str(v) for k, v in (result.header.get("class_names") or {}).items()}
+        self.colours = box_colours(result)
+        count.colours = self.colours
 
     def card(self, item: GalleryItem) -> Card:
         rows = [item.row] if item.match_row is None else [item.row, item.match_row]
         drawings = tuple(self._drawing(row, item.kind) for row in rows)
         return Card(drawings, tuple(self._lines(item)))
+
+    def grid(self, item: GalleryItem) -> NeighbourGrid:
+        of_a, of_b = (
+            tuple(self._drawing(row, item.kind) for row in rows) for rows in (item.neighbours_a, item.neighbours_b)
+        )
+        heading = HEADINGS[item.kind].partition(":")[0]
+        return NeighbourGrid(heading, self._drawing(item.row, item.kind), of_a, of_b, tuple(self._lines(item)))
 
     def _lines(self, item: GalleryItem) -> list[str]:
         column, row = self.contexts, item.row
@@ -205,37 +259,69 @@ class _CardMaker:
         solid = " solid" if filled else ""
         yield _box(crop.patch, "patch", "the patch")
         for class_id, *box in crop.labels:
-            yield _box(box, f"label other{solid}", f"labelled {self._class(class_id)}")
+            yield self._box(box, f"label other{solid}", "labelled", class_id)
         anchor = [float(self.contexts[c][row]) for c in ("x0", "y0", "x1", "y1")]
-        yield _box(anchor, f"label{solid}", f"labelled {self._class(self.contexts.class_id[row])}, the anchor")
+        yield self._box(anchor, f"label{solid}", "the anchor, labelled", self.contexts.class_id[row])
         assigned = [float(self.contexts[f"predicted_{c}"][row]) for c in ("x0", "y0", "x1", "y1")]
         for class_id, *box, score in crop.predictions:
             own = all(abs(p - q) < 0.01 for p, q in zip(assigned, box, strict=True))
-            words = f"predicted {self._class(class_id)}, score {score:.2f}"
-            yield _box(box, "predicted" if own else "predicted other", words)
+            yield self._box(box, "predicted" if own else "predicted other", f"score {score:.2f}, predicted", class_id)
+
+    def _box(self, box: Iterable[float], css: str, words: str, class_id: float) -> Markup:
+        name = self._class(class_id)
+        colour = self.colours.get(name, DARK["ink"])
+        return _box(box, css, f"{words} {name}", style=f"--class:{colour}")
 
     def _class(self, class_id: float) -> str:
         return self.classes.get(str(int(class_id)), f"class {int(class_id)}")
 
 
-def _box(box: Iterable[float], css: str, hover: str) -> Markup:
+def box_colours(result: Result) -> dict[str, str]:
+    """Choose a colour for the boxes of each class, to be seen on pictures.
+
+    Args:
+        result: the result.
+
+    Returns:
+        Colours as "#rrggbb" by name of the class.
+    """
+    names = [str(name) for name in (result.header.get("class_names") or {}).values()]
+    return {name: DARK[colour] for name, colour in zip(names, series_colours(names), strict=True)}
+
+
+def _box(box: Iterable[float], css: str, hover: str, **more: str) -> Markup:
     x0, y0, x1, y1 = (float(v) for v in box)
-    return element(
-        "rect", element("title", hover), x=x0, y=y0, width=max(x1 - x0, 0.0), height=max(y1 - y0, 0.0), class_=css
-    )
+    size = {"width": max(x1 - x0, 0.0), "height": max(y1 - y0, 0.0)}
+    return element("rect", element("title", hover), x=x0, y=y0, class_=css, **size, **more)
 
 
-def _load(result: Result, contexts: ContextTable) -> tuple[list[GalleryItem], dict[int, Crop]]:
-    """The gallery as saved, or where none was saved, chosen now and without pictures."""
+def load_gallery(result: Result, contexts: ContextTable) -> tuple[list[GalleryItem], dict[int, Crop]]:
+    """Read the gallery as saved, or where none was saved, choose it now and without pictures.
+
+    Args:
+        result: the result; its folder holds the crops.
+        contexts: the table of the result.
+
+    Returns:
+        What is shown, and its crops by row.
+
+    Raises:
+        SimjudgeError: the saved gallery is damaged, or names rows that the table lacks.
+    """
     path = result.folder / "gallery" / "gallery.json"
     if not path.exists():
         patch = result.header.get("parameters", {}).get("patch") or (120, 120)
         items = select_items(contexts, PER_KIND)
         return items, {c.row: c for c in crops_without_images(contexts, items, (int(patch[0]), int(patch[1])))}
     saved = read_gallery(path)
-    items = [GalleryItem(each.kind, each.class_id, each.row, each.match_row) for each in saved.items]
+    items = [
+        GalleryItem(
+            each.kind, each.class_id, each.row, each.match_row, tuple(each.neighbours_a), tuple(each.neighbours_b)
+        )
+        for each in saved.items
+    ]
     crops = {each.row: _crop(each, path) for each in saved.crops}
-    rows = [row for i in items for row in (i.row, i.match_row) if row is not None]
+    rows = [row for item in items for row in item.rows]
     if not (all(row < len(contexts) for row in rows) and all(i.kind in HEADINGS for i in items)):
         raise SimjudgeError(f"{path}: names rows or kinds that contexts.parquet lacks; run simjudge compare again")
     return items, crops

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import SummaryTable
-from simjudge.core.frames import FloatArray
 from simjudge.sensors.lidar.lidar_calibration import CalibratedLidar
 
 GOAL = 0.03

@@ -15,6 +15,7 @@ from simjudge.context.verdicts import (
     NO_OVERLAP,
     NOT_TESTED,
     PREDICTS,
+    SHORT_RECORDING,
     SMALL_GAP,
     TOO_FEW,
 )
@@ -52,7 +53,7 @@ def next_step(result: Result) -> str:
         SMALL_GAP: f"If differences below {m} do not matter to you, use {b}. Otherwise: {change}",
         PREDICTS: f"Use {b} in place of {a} to test this detector{_within_overlap(entry, names)}.",
         CANNOT_TELL: _more_frames(result, entry),
-        TOO_FEW: _too_few(entry),
+        TOO_FEW: _too_few(result, entry),
         NO_OVERLAP: f"Place the objects of {b} as those of {a} stand, at like distances and with like neighbours. "
         "simjudge sweep shows whether a lower --theta or a smaller --patch finds contexts in common.",
         NOT_TESTED: "Compare again without --permutations 0 and --bootstrap 0.",
@@ -119,10 +120,20 @@ def _within_overlap(entry: ResultEntry, names: SetNames) -> str:
     )
 
 
-def _too_few(entry: ResultEntry) -> str:
+def _too_few(result: Result, entry: ResultEntry) -> str:
     reason = entry.fields["verdict_reason"]
     if reason == NEVER_PREDICTED:
         return "Take a detector that knows these classes, or say which of its classes they are: --rename MODEL=SET."
     if reason == FEW_PERMUTATIONS:
         return "Compare again with more --permutations, or a live run with a longer certainty_time."
+    if reason == SHORT_RECORDING:
+        return f"Record for longer{_frames_needed(result)}. Where frames are independent after all, give --block 0."
     return f"Record more frames: {FEWEST_UNITS} independent ones of each set are the least, and 50 are a good start."
+
+
+def _frames_needed(result: Result) -> str:
+    """How many frames would do, for the recordings that are too short."""
+    inputs = result.header.get("inputs") or {}
+    needed = {which: (inputs.get(which) or {}).get("frames_needed") for which in ("a", "b")}
+    said = [f"about {_round_up(count):,} frames of {which.upper()}" for which, count in needed.items() if count]
+    return f": {' and '.join(said)} would do" if said else ""

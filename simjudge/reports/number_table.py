@@ -19,11 +19,12 @@ QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 FIELDS = (
     "n_a", "n_b", "compared", "verdict", "verdict_reason", "margin", "mean_w1", "floor_mean", "floor_q95",
     "excess_w1", "excess_low", "excess_high", "detectable_w1", "permutations", "bootstrap", "units_a", "units_b",
-    "p_value", "p_adjusted", "median_w1", "max_w1", "weighted_w1", "mean_abs_mean_diff", "overlap_a", "overlap_b",
-    "n_overlap_a", "n_overlap_b", "mean_batch_a", "mean_batch_b", "mean_performance_a", "mean_performance_b",
+    "p_value", "p_adjusted", "median_w1", "max_w1", "weighted_w1", "relative_w1", "mean_abs_mean_diff",
+    "overlap_a", "overlap_b", "n_overlap_a", "n_overlap_b", "mean_batch_a", "mean_batch_b",
+    "mean_performance_a", "mean_performance_b",
     "mean_performance_outside_a", "std_performance_outside_a", "mean_performance_outside_b",
     "std_performance_outside_b", "false_positives_a", "false_positives_b", "map50_a", "map50_95_a", "map50_b",
-    "map50_95_b",
+    "map50_95_b", "pointwise_pairs", "pointwise_mean_difference",
 )  # fmt: skip
 
 
@@ -68,12 +69,13 @@ GROUPS: tuple[tuple[str, tuple[NumberRow, ...]], ...] = (
         NumberRow("excess", "mean W1 less the floor", ("excess_w1",)),
         NumberRow("95 % interval", "of the excess: the W1 that endless samples would show",
             ("excess_low", "excess_high"), pattern="{} to {}"),
-        NumberRow("shown in 80 %", "the gap that these sizes would have shown in at least 80 of 100 cases",
+        NumberRow("shown in 80 %", "the gap that these sizes would have shown in about 80 of 100 cases",
             ("detectable_w1",)),
         NumberRow("median, largest", "over the compared contexts", ("median_w1", "max_w1"), pattern="{}, {}"),
         NumberRow("weighted", "mean weighted by the batch size in A", ("weighted_w1",)),
         NumberRow("quantiles 5, 25, 75, 95 %", "over the compared contexts", ("q:0.05", "q:0.25", "q:0.75", "q:0.95"),
             pattern="{} {} {} {}"),
+        NumberRow("share of the performance", "mean W1 over the mean performance in A", ("relative_w1",)),
         NumberRow("difference of means", "mean absolute difference of mean performance", ("mean_abs_mean_diff",)),
     )),
     ("Overlap", (
@@ -91,6 +93,8 @@ GROUPS: tuple[tuple[str, tuple[NumberRow, ...]], ...] = (
             ("mean_performance_outside_a", "std_performance_outside_a"), pattern="{} ± {}"),
         NumberRow("outside the overlap, B", "mean ± standard deviation",
             ("mean_performance_outside_b", "std_performance_outside_b"), pattern="{} ± {}"),
+        NumberRow("pointwise", "mean difference of performance of the same object, in paired sets; number of objects",
+            ("pointwise_mean_difference", "pointwise_pairs"), pattern="{} ({})"),
         NumberRow("false positives A, B", "predictions that no object was left for",
             ("false_positives_a", "false_positives_b"), "count", "{}, {}"),
         NumberRow("mAP50 A, B", "average precision at IoU 0.5", ("map50_a", "map50_b"), pattern="{}, {}"),
@@ -191,6 +195,8 @@ def _text(value: Any, field: str, kind: str) -> str:
         return DASH
     if kind == "p":
         return format_p(value)
+    if field == "pointwise_pairs":
+        return format_count(value)
     if kind == "share" and field.startswith("overlap"):
         return format_percent(value)
     if kind == "batch":

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.reports.kept_result import KeptResult
+from simjudge.reports.object_figures import object_figures
 from simjudge.reports.object_pictures import object_pictures
 from simjudge.reports.object_sentences import fact_lines, headline, lead, objects_table, rest_line
-from simjudge.reports.report_settings import Report, ReportSettings
+from simjudge.reports.result_figures import Figures
 from simjudge.reports.result_tables import table_text
 from simjudge.results.object_result import ObjectResult, load_object_result
 from simjudge.results.result_folder import check_result_folder
@@ -21,7 +22,7 @@ from simjudge.studies.object_inputs import ObjectSource
 from simjudge.studies.object_settings import ObjectSettings
 
 
-class ObjectComparisonResult:
+class ObjectComparisonResult(KeptResult):
     """How a virtual sensor differs from a real one, by the same objects. Printing it gives the command's table.
 
     Attributes:
@@ -29,8 +30,9 @@ class ObjectComparisonResult:
         comparison: what was computed, with the series; None for a result that was read again.
     """
 
-    def __init__(self, saved: ObjectResult, comparison: ObjectComparison | None = None) -> None:
+    def __init__(self, saved: ObjectResult, folder: Path | None, comparison: ObjectComparison | None = None) -> None:
         """Wrap a result; `compare_objects` and `load_result` make one."""
+        super().__init__(folder, None if comparison is None else self._save_comparison)
         self.saved, self.comparison = saved, comparison
 
     @property
@@ -59,6 +61,11 @@ class ObjectComparisonResult:
         return objects_table(self.saved)
 
     @property
+    def figures(self) -> Figures:
+        """All figures by name, not drawn yet: `figure()` draws one; `savefig` saves it."""
+        return object_figures(self.saved)
+
+    @property
     def meaning(self) -> str:
         """The verdict in words."""
         return " ".join([f"{headline(self.saved)}: {lead(self.saved)}", *fact_lines(self.saved)])
@@ -80,40 +87,9 @@ class ObjectComparisonResult:
         """The table, for notebooks."""
         return Summary(self.name, type(self).__name__, [self.meaning, self.table, *self.losses]).html()
 
-    @takes_setting_keywords
-    def report(self, out: str | Path = "report.html", *, settings: ReportSettings) -> Report:
-        """Write the report: one self-contained HTML page.
-
-        Args:
-            out: the page; an earlier page there is replaced.
-            settings: all settings at once; keywords change single ones.
-
-        Returns:
-            The report.
-
-        Raises:
-            SimjudgeError: something cannot be written.
-        """
-        from simjudge.reports.report import report  # noqa: PLC0415 - matplotlib is slow to import
-
-        if self.comparison is None:
-            return report(self.saved.folder, out, settings=settings)
-        with TemporaryDirectory() as temporary:
-            folder = Path(temporary) / self.name.replace("/", "_")
-            self.save(folder)
-            return report(folder, out, settings=settings)
-
-    def save(self, folder: str | Path) -> None:
-        """Write the result folder; `load_result` reads it again.
-
-        Args:
-            folder: an earlier result there is replaced.
-
-        Raises:
-            SimjudgeError: the folder holds something that no result has, or cannot be written.
-        """
+    def _save_comparison(self, folder: Path) -> None:
         if self.comparison is not None:
-            self.comparison.save(Path(folder), object_pictures(self.comparison))
+            self.comparison.save(folder, object_pictures(self.comparison))
 
 
 @takes_setting_keywords
@@ -151,6 +127,6 @@ def compare_objects(
         log(f"note: {out} holds an earlier result, which will be replaced")
     found = compare_by_objects(real, virtual, real_again, settings, log=log, progress=progress)
     if out is None:
-        return ObjectComparisonResult(ObjectResult(found.name, Path(), found.content()), found)
+        return ObjectComparisonResult(ObjectResult(found.name, Path(), found.content()), None, found)
     found.save(Path(out), object_pictures(found))
-    return ObjectComparisonResult(load_object_result(Path(out)), found)
+    return ObjectComparisonResult(load_object_result(Path(out)), Path(out), found)

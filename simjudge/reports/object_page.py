@@ -19,11 +19,11 @@ from simjudge.core.files import atomic_file, check_output
 from simjudge.core.images import decode_image, encode_jpeg, encode_png
 from simjudge.core.progress import Log
 from simjudge.core.version import version
-from simjudge.reports.colour_charts import colour_figure, colour_subject
-from simjudge.reports.figure_files import file_name, save_figure
+from simjudge.reports.colour_charts import colour_subject
+from simjudge.reports.figure_files import save_drawn
 from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.metric_families import by_family
-from simjudge.reports.object_charts import range_figure, series_figure
+from simjudge.reports.object_figures import colour_figures, object_figures, range_figures, series_figures
 from simjudge.reports.object_sentences import (
     fact_lines,
     floor_times,
@@ -31,12 +31,10 @@ from simjudge.reports.object_sentences import (
     lead,
     row_number,
     row_p,
-    row_title,
     signed,
 )
 from simjudge.reports.page import is_report
 from simjudge.reports.page_templates import load_template
-from simjudge.reports.report_figure import ReportFigure
 from simjudge.reports.report_settings import Report, ReportSettings
 from simjudge.results.object_result import ObjectResult, RowFields, load_object_result
 from simjudge.results.result_folder import PICTURES
@@ -44,8 +42,8 @@ from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN
 
 _COLOURS = {DIFFERS: "gap", WITHIN_FLOOR: "small-gap", NOT_SHOWN: "predicts", TOO_FEW: "too-few"}
 """Verdict to the name of its colour in the palette."""
-_OPEN, _MOST = 8, 24
-"""Rows of a sensor whose series are drawn in view, and in all."""
+_OPEN = 8
+"""Rows of a sensor whose series are drawn in view."""
 _MOST_SINGLE = 150
 """Rows of single objects on the page."""
 _HEADS = (
@@ -120,29 +118,22 @@ def report_objects(folder: Path, out: Path, settings: ReportSettings, log: Log) 
     if settings.figures is not None and not settings.overwrite:
         check_output(settings.figures)
     result = load_object_result(folder)
-    figures = _figures(result)
-    page = render_objects_page(result, figures, settings.title)
+    page = render_objects_page(result, settings.title)
     with atomic_file(out) as temporary:
         temporary.write_text(page, encoding="utf-8")
     if settings.csv is not None:
         _write_csv(result, settings.csv)
         log(f"wrote {settings.csv}")
     if settings.figures is not None:
-        named = [(f"{sensor}_{number:03d}_{file_name(title)}", figure)
-                 for sensor, drawn in figures.items() for number, (title, figure) in enumerate(drawn)]  # fmt: skip
-        written = [file for name, figure in named for file in save_figure(figure, settings.figures / name)]
-        log(f"wrote {len(written)} files into {settings.figures}")
+        log(f"wrote {len(save_drawn(object_figures(result), settings.figures))} files into {settings.figures}")
     return Report(out, [f"{headline(result)}: {lead(result)}", *fact_lines(result)])
 
 
-def render_objects_page(
-    result: ObjectResult, figures: Mapping[str, list[tuple[str, ReportFigure]]], title: str = ""
-) -> str:
+def render_objects_page(result: ObjectResult, title: str = "") -> str:
     """Render the page.
 
     Args:
         result: what it shows.
-        figures: by sensor, the series with the title of their row.
         title: its heading; by default the question that it answers.
 
     Returns:
@@ -162,14 +153,15 @@ def render_objects_page(
         heads=_HEADS,
         sensors=[
             _sensor_section(
-                [row for row in result.rows if row["sensor"] == sensor], [embedder.embed(figure) for _, figure in drawn]
+                [row for row in result.rows if row["sensor"] == sensor],
+                [embedder.embed(draw()) for _, draw in series_figures(result, sensor)],
             )
-            for sensor, drawn in figures.items()
+            for sensor in dict.fromkeys(row["sensor"] for row in result.rows)
         ],
         open=_OPEN,
-        ranges=[embedder.embed(range_figure(table)) for table in content["ranges"]],
+        ranges=[embedder.embed(draw()) for _, draw in range_figures(result)],
         colours=[_colour(each) for each in content["colours"]],
-        histograms=[embedder.embed(figure) for figure in _colour_figures(content["colours"])],
+        histograms=[embedder.embed(draw()) for _, draw in colour_figures(result)],
         pictures=[(each, _data_uri(result, each["file"])) for each in content["pictures"]],
         inputs=_inputs(content),
         parameters=content["parameters"],
@@ -177,19 +169,6 @@ def render_objects_page(
         losses=content["losses"],
         again=content["inputs"].get("real_again") is not None,
     )
-
-
-def _figures(result: ObjectResult) -> dict[str, list[tuple[str, ReportFigure]]]:
-    """By sensor, the series of the rows at the top of its table, as far as they have several values."""
-    pairs = list(zip(result.rows, result.series, strict=True))
-    out: dict[str, list[tuple[str, ReportFigure]]] = {}
-    for sensor in dict.fromkeys(row["sensor"] for row in result.rows):
-        own = [(row, pair) for row, pair in pairs if row["sensor"] == sensor and len(pair.time)]
-        start = min((float(pair.time[0]) for _, pair in own), default=0.0)
-        drawn = [(row, pair) for row, pair in own if row["frames"] > 1 and pair.time[-1] > pair.time[0]][:_MOST]
-        out[sensor] = [(title, series_figure(row, pair, start, title))
-                       for row, pair in drawn for title in [row_title(row)]]  # fmt: skip
-    return out
 
 
 def _sensor_section(rows: Sequence[Mapping[str, Any]], charts: Sequence[Markup]) -> SensorSection:
@@ -246,12 +225,6 @@ def _colour(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     digits = 1 if row["channel"] == "hue" else 3
     distance, floor = ("–" if v is None else f"{v:.{digits}f} {row['unit']}" for v in (row["distance"], row["floor"]))
     return colour_subject(row), row["channel"], distance, floor
-
-
-def _colour_figures(rows: Sequence[Mapping[str, Any]]) -> list[ReportFigure]:
-    """A figure for each subject."""
-    subjects = dict.fromkeys(row["subject"] for row in rows)
-    return [colour_figure([row for row in rows if row["subject"] == subject]) for subject in subjects]
 
 
 def _inputs(content: Mapping[str, Any]) -> list[tuple[str, str, str]]:

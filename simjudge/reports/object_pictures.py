@@ -5,8 +5,9 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
+from simjudge.core.arrays import BoolArray
 from simjudge.core.box_drawing import class_colour, draw_boxes
-from simjudge.core.frames import BoolArray, FrameSet
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, as_rgb
 from simjudge.objects.common_times import CommonTimes, common_times
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK

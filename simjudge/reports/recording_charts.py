@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.reports.palette import LIGHT, SERIES
 from simjudge.reports.report_figure import ReportFigure, add_axes, plain_text, report_style
 from simjudge.sensors.inertial.imu_calibration import PARTS, UNITS, ImuSeries

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.box_drawing import draw_boxes
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray, FrameSet, IntArray
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.geometry.poses import Trajectory
 from simjudge.reports.cloud_figures import perspective_figure, top_figure

@@ -16,15 +16,18 @@ from simjudge.reports.number_table import is_number_table, write_csv
 from simjudge.reports.object_page import report_objects
 from simjudge.reports.page import is_report, write_report
 from simjudge.reports.recording_page import report_recording
-from simjudge.reports.report_settings import Report, ReportSettings
+from simjudge.reports.report_export import export_report
+from simjudge.reports.report_settings import DEFAULT_OUT, HTML, Report, ReportSettings
 from simjudge.reports.sentences import SetNames, headline, verdict_sentence
+from simjudge.reports.sets_page import report_sets
 from simjudge.results.object_result import is_object_result
+from simjudge.results.result_folder import SETS
 
 
 @takes_setting_keywords
 def report(
     folders: str | Path | Sequence[str | Path],
-    out: str | Path = "report.html",
+    out: str | Path | None = None,
     *,
     settings: ReportSettings,
     log: Log = no_log,
@@ -38,7 +41,8 @@ def report(
 
     Args:
         folders: folders that `compare` or `sweep` wrote, or one of them; or one folder of `objects`; or one recording.
-        out: the page to write; an earlier page there is replaced. Of a recording also a folder for it.
+        out: the page to write; an earlier page there is replaced. Of a recording also a folder for it. Where the
+            settings say so, the recording for rerun or the folder of the FiftyOne data set. None for the default name.
         settings: all settings at once; keywords change single ones.
         log: receives a line for every file that was written.
         progress: opens a progress bar.
@@ -51,11 +55,19 @@ def report(
         SimjudgeError: a folder holds no result, a file in it is damaged, or something cannot be written.
     """
     given = [folders] if isinstance(folders, str | Path) else folders
+    out = DEFAULT_OUT[settings.to] if out is None else out
+    if settings.to != HTML:
+        return export_report([Path(each) for each in given], Path(out), settings, log, progress)
     recordings = [Path(each) for each in given if is_recording(Path(each))]
     if recordings:
         if len(given) > 1:
             raise UsageError(f"{recordings[0]}: a recording has a page of its own; report it alone")
         return report_recording(recordings[0], Path(out), settings, log, progress)
+    of_sets = [Path(each) for each in given if (Path(each) / SETS).is_file()]
+    if of_sets:
+        if len(given) > 1:
+            raise UsageError(f"{of_sets[0]}: a comparison of many sets has a page of its own; report it alone")
+        return report_sets(of_sets[0], Path(out), settings, log)
     by_objects = [Path(each) for each in given if is_object_result(Path(each))]
     if by_objects:
         if len(given) > 1:

@@ -9,6 +9,11 @@ from pathlib import Path
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.settings import Settings, TextForm, setting
 
+HTML, RRD, FIFTYONE = "html", "rrd", "fiftyone"
+"""What a report is written as: a page, a recording for rerun, a data set for FiftyOne."""
+DEFAULT_OUT = {HTML: "report.html", RRD: "report.rrd", FIFTYONE: "fiftyone"}
+"""Where it is written where no place is given."""
+
 Labels = tuple[tuple[str, str], ...]
 """Pairs of "a", "b", the name of a set or of a result, and what the page calls it."""
 
@@ -51,6 +56,7 @@ class ReportSettings(Settings):
     """What a report shows, and which files it writes beside the page.
 
     Attributes:
+        to: HTML, RRD or FIFTYONE.
         title: heading of the page; empty for the question that it answers.
         label: other names for sets and results.
         csv, latex: files for the numbers and for the tables; None for none.
@@ -62,6 +68,12 @@ class ReportSettings(Settings):
         topic, image_topic: of a recording, the clouds and the camera that are shown.
     """
 
+    to: str = setting(
+        HTML,
+        "What to write of a comparison: html, the page; rrd, a recording for rerun; fiftyone, a data set with W1, "
+        "overlap and nearest contexts as fields.",
+        choices=(HTML, RRD, FIFTYONE),
+    )
     title: str = setting("", "Heading of the page; by default the question that it answers, or the recording's name.")
     label: Labels | None = setting(
         None, "Name on the page of a set (a, b or its name) or of a result; repeatable.", form=_LABELS
@@ -69,7 +81,7 @@ class ReportSettings(Settings):
     csv: Path | None = setting(None, "Also write the numbers, one row a result and class.")
     latex: Path | None = setting(None, "Also write the table of each result as LaTeX, for papers.")
     figures: Path | None = setting(
-        None, "Also write each figure as SVG, PDF and PNG into this folder; results have a subfolder each."
+        None, "Also write each figure as SVG, PDF, PNG and its numbers as CSV here; each result has a subfolder."
     )
     overwrite: bool = setting(default=False, help="Replace files that no report wrote.")
     instants: int = setting(

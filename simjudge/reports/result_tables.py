@@ -35,7 +35,13 @@ def comparison_table(content: Mapping[str, Any]) -> SummaryTable:
     rows = [(str(names.get(key, key)), entry) for key, entry in content["by_class"].items()]
     if len(rows) > 1:
         rows.append(("all", content["overall"]))
-    return SummaryTable(_COMPARISON_COLUMNS, [_comparison_row(label, entry) for label, entry in rows])
+    paired = "pointwise_mean_difference" in content["overall"]
+    columns = (*_COMPARISON_COLUMNS, "pointwise") if paired else _COMPARISON_COLUMNS
+    cells = [
+        (*_comparison_row(label, entry), *([_number(entry.get("pointwise_mean_difference"))] if paired else []))
+        for label, entry in rows
+    ]
+    return SummaryTable(columns, cells)
 
 
 def sweep_table(content: Mapping[str, Any]) -> SummaryTable:

@@ -19,7 +19,9 @@ from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.next_steps import next_step
 from simjudge.reports.number_format import DASH
 from simjudge.reports.number_table import GROUPS, Footnotes, TableCell, format_cell
+from simjudge.reports.overlap_sentences import overlap_sentences
 from simjudge.reports.palette import entry_colours
+from simjudge.reports.performance_sentences import performance_sentences
 from simjudge.reports.sections import (
     OPEN_SECTIONS,
     SORTED_BY_ID,
@@ -34,8 +36,6 @@ from simjudge.reports.sentences import (
     SetNames,
     capitalized,
     correction_sentence,
-    overlap_sentences,
-    performance_sentence,
 )
 from simjudge.reports.sweep_lines import sweep_entries
 from simjudge.reports.verdict_rows import verdict_axis, w1_axis_end
@@ -221,7 +221,7 @@ def _facts(result: Result, names: SetNames) -> list[str]:
     if result.overall is None:
         return []
     facts = overlap_sentences(result.overall, names)
-    facts += [performance_sentence(result.overall, names), correction_sentence(result.classes)]
+    facts += [*performance_sentences(result.overall, names), correction_sentence(result.classes)]
     return [f for f in facts if f]
 
 

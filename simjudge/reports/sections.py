@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from simjudge.reports.chart_data import NothingToDrawError, missed_share, performances
-from simjudge.reports.class_charts import FEW_CONTEXTS
-from simjudge.reports.figures import (
-    context_map,
-    difference_histogram,
-    performance_distributions,
-    performance_vs_size,
-    w1_histogram,
-)
-from simjudge.reports.gallery_cards import Gallery, Shelf
+from simjudge.reports.gallery_cards import Gallery, NeighbourGrid, Shelf
 from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.number_format import format_percent
+from simjudge.reports.overlap_sentences import overlap_sentences
 from simjudge.reports.palette import VERDICT_COLOURS
-from simjudge.reports.report_figure import ReportFigure
+from simjudge.reports.performance_sentences import performance_sentences
+from simjudge.reports.result_figures import CLASS_FIGURES, DISTRIBUTION, MAP, WHERE, ClassFigure
 from simjudge.reports.sentences import (
     SetNames,
     capitalized,
@@ -28,11 +22,10 @@ from simjudge.reports.sentences import (
     evidence,
     headline,
     meaning,
-    overlap_sentences,
     verdict_numbers,
 )
 from simjudge.reports.verdict_rows import verdict_row
-from simjudge.results.context_table import OVERALL, ContextTable
+from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
 
 SORTED_BY_ID = 12
@@ -99,6 +92,7 @@ class Section:
         distributions: figures of W1 and performance.
         where: figures by object size and by position in the image.
         shelves: its gallery.
+        grids: contexts with their neighbours.
         is_open: whether it is unfolded when the page opens.
     """
 
@@ -107,6 +101,7 @@ class Section:
     distributions: list[PageFigure]
     where: list[PageFigure]
     shelves: list[Shelf]
+    grids: list[NeighbourGrid]
     is_open: bool
 
 
@@ -205,63 +200,36 @@ def sections(
     out: list[Section] = []
     for entry in entries:
         drawn = entry.key in charts.charted
-        distributions = _distributions(result, result.contexts, entry, charts.embedder) if drawn else []
-        maps = drawn and (charts.maps or entry.key == OVERALL or len(result.classes) == 1)
-        where = _where(result, entry, charts.embedder, maps=maps) if drawn else []
-        facts = overlap_sentences(entry, names) if entry.key != OVERALL else []
+        maps = charts.maps or entry.key == OVERALL or len(result.classes) == 1
+        distributions = _drawn(result, entry, (DISTRIBUTION,), charts.embedder) if drawn else []
+        where = _drawn(result, entry, (WHERE, MAP) if maps else (WHERE,), charts.embedder) if drawn else []
+        said = (*overlap_sentences(entry, names), *performance_sentences(entry, names))
+        facts = list(said) if entry.key != OVERALL else []
         shelves = gallery.shelves.get(entry.key, [])
         is_open = len(out) <= OPEN_SECTIONS
-        out.append(Section(by_key[entry.key], facts, distributions, where, shelves, is_open))
+        grids = gallery.grids.get(entry.key, [])
+        out.append(Section(by_key[entry.key], facts, distributions, where, shelves, grids, is_open))
     return out
 
 
-def _distributions(
-    result: Result, contexts: ContextTable, entry: ResultEntry, embedder: FigureEmbedder
-) -> list[PageFigure]:
-    key, names = entry.key, SetNames.of_result(result)
-    return _drawn(
-        embedder,
-        ("W1 of the contexts", lambda: w1_histogram(result, key), "Dashed: mean W1. Grey: what it would be by chance."),
-        ("Performance", lambda: performance_distributions(result, key, legend=False),
-         _missed_note(contexts, entry, names)),
-        ("Differences of mean performance", lambda: difference_histogram(result, key),
-         "Right of 0 the detector does better in A. Dashed: the mean."),
-    )  # fmt: skip
+def _drawn(result: Result, entry: ResultEntry, groups: Collection[str], embedder: FigureEmbedder) -> list[PageFigure]:
+    """Draw the figures of a class that have data."""
+    out = []
+    for each in CLASS_FIGURES:
+        if each.group not in groups:
+            continue
+        try:
+            figure = each.draw(result, entry.key, **({"legend": False} if each.has_legend else {}))
+        except NothingToDrawError:
+            continue
+        out.append(PageFigure(each.heading, embedder.embed(figure), each.note or _missed_note(result, entry, each)))
+    return out
 
 
-def _where(result: Result, entry: ResultEntry, embedder: FigureEmbedder, *, maps: bool) -> list[PageFigure]:
-    key, faded = entry.key, f"Faded: fewer than {FEW_CONTEXTS} contexts."
-    figures: list[_Request] = [
-        ("By object size", lambda: performance_vs_size(result, key, legend=False), faded),
-    ]
-    if maps:
-        figures += [
-            ("Where in the image: W1", lambda: context_map(result, key, "w1"), faded),
-            ("Where: A minus B", lambda: context_map(result, key, "mean_difference"),
-             f"Blue: better in A. Orange: better in B. {faded}"),
-            ("Where: overlap", lambda: context_map(result, key, "in_overlap"), faded),
-        ]  # fmt: skip
-    return _drawn(embedder, *figures)
-
-
-_Request = tuple[str, Callable[[], ReportFigure], str]
-
-
-def _drawn(embedder: FigureEmbedder, *requests: _Request) -> list[PageFigure]:
-    """Draw what has data."""
-    drawn = [(name, _figure_or_none(draw), note) for name, draw, note in requests]
-    return [PageFigure(name, embedder.embed(figure), note) for name, figure, note in drawn if figure is not None]
-
-
-def _figure_or_none(draw: Callable[[], ReportFigure]) -> ReportFigure | None:
-    try:
-        return draw()
-    except NothingToDrawError:
-        return None
-
-
-def _missed_note(contexts: ContextTable, entry: ResultEntry, names: SetNames) -> str:
-    parts = []
+def _missed_note(result: Result, entry: ResultEntry, figure: ClassFigure) -> str:
+    if result.contexts is None or figure.name != "performance_distributions":
+        return ""
+    contexts, names, parts = result.contexts, SetNames.of_result(result), []
     for which, name in (("a", names.a), ("b", names.b)):
         values = performances(contexts, entry, which)
         if len(values):

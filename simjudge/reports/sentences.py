@@ -19,6 +19,7 @@ from simjudge.context.verdicts import (
     NO_OVERLAP,
     NOT_TESTED,
     PREDICTS,
+    SHORT_RECORDING,
     SIGNIFICANCE,
     SMALL_GAP,
     TOO_FEW,
@@ -30,14 +31,13 @@ from simjudge.reports.number_format import (
     format_p,
     format_percent,
 )
-from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
 
 _INTERVAL = ("excess_low", "excess_high", "detectable_w1")
 _FLOOR = ("floor_mean", "floor_q95", "excess_w1", "p_value", "p_adjusted")
 _NEED_OVERLAP = (
-    "mean_w1", "median_w1", "max_w1", "weighted_w1", "w1_quantiles", "mean_abs_mean_diff", "mean_batch_a",
-    "mean_batch_b", *_INTERVAL, *_FLOOR,
+    "mean_w1", "median_w1", "max_w1", "weighted_w1", "relative_w1", "w1_quantiles", "mean_abs_mean_diff",
+    "mean_batch_a", "mean_batch_b", *_INTERVAL, *_FLOOR,
 )  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def _detectable(entry: ResultEntry) -> str:
     shown = entry.number("detectable_w1")
     if shown is None or entry.verdict == TOO_FEW:
         return ""
-    return f" Sets of these sizes would have shown a gap of {format_number(shown)} in at least 80 of 100 cases."
+    return f" Sets of these sizes would have shown a gap of {format_number(shown)} in about 80 of 100 cases."
 
 
 def _too_few(entry: ResultEntry, names: SetNames) -> str:
@@ -166,6 +166,8 @@ def _too_few(entry: ResultEntry, names: SetNames) -> str:
     return {
         NEVER_PREDICTED: "this detector has no such class: it predicts it in neither set, so all performance is 0.",
         FEW_UNITS: f"only {frames} hold this class; {FEWEST_UNITS} of each are needed at least.",
+        SHORT_RECORDING: "a recording is too short. Its frames resemble their neighbours for so long that "
+        f"{frames} are too few to tell a difference from chance.",
         FEW_RELABELLINGS: f"{frames} hold this class: at these sizes even the largest difference could be chance.",
         FEW_PERMUTATIONS: f"{entry.count('permutations'):,} permutations are too few for so many classes: even the "
         f"largest difference could not reach p ≤ {SIGNIFICANCE}.",
@@ -237,54 +239,6 @@ def verdict_numbers(entry: ResultEntry, names: SetNames) -> str:
     return f"mean W1 {format_number(w1)}, {beside}, {p_text}; {shares}"
 
 
-def overlap_sentences(entry: ResultEntry, names: SetNames) -> list[str]:
-    """Write what the two overlaps mean.
-
-    Args:
-        entry: a class, or all classes together.
-        names: what the sets are called.
-
-    Returns:
-        A sentence for O_A and one for O_B.
-    """
-    out = []
-    sides = (("a", names.a, names.b), ("b", names.b, names.a))
-    for which, own, other in sides:
-        total, inside = entry.count(f"n_{which}"), entry.count(f"n_overlap_{which}")
-        share = entry.number(f"overlap_{which}")
-        if share is None or not total:
-            out.append(f"{own} has no contexts here, so its overlap is undefined.")
-            continue
-        missing = f"{total - inside:,} {'has' if total - inside == 1 else 'have'}"
-        counts = f"{format_percent(share)} of the contexts of {own} ({inside:,} of {total:,})"
-        if which == "a":
-            line = f"O_A: {other} shows {counts}"
-            rest = f"; {missing} nothing similar there, and the W1 says nothing about them."
-        else:
-            line = f"O_B: {counts} occur in {other}"
-            rest = f"; {missing} no counterpart there."
-        out.append(line + (rest if inside < total else "."))
-    return out
-
-
-def performance_sentence(entry: ResultEntry, names: SetNames) -> str:
-    """Write in which set the detector does better.
-
-    Args:
-        entry: a class, or all classes together.
-        names: what the sets are called.
-
-    Returns:
-        A sentence; empty where a set has no contexts.
-    """
-    a, b = entry.number("mean_performance_a"), entry.number("mean_performance_b")
-    if a is None or b is None:
-        return ""
-    means = f"{format_number(a, 2)} in {names.a} and {format_number(b, 2)} in {names.b}"
-    which = "all contexts of the classes that both sets hold" if entry.key == OVERALL else "all contexts"
-    return f"Over {which}, the detector's mean performance is {means}."
-
-
 def correction_sentence(entries: Sequence[ResultEntry]) -> str:
     """Write how classes are judged among several.
 
@@ -315,8 +269,12 @@ def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, An
     Returns:
         The reason, for a footnote.
     """
+    if field.startswith("pointwise") and not parameters.get("paired"):
+        return "the sets were not compared as pairs"
     if field not in entry.fields:
         return "not in this result file"
+    if field == "pointwise_mean_difference":
+        return "no object is in both sets of a pair"
     which = field[-1] if field.endswith(("_a", "_b")) else ""
     if field in _NEED_OVERLAP and not entry.count("compared"):
         return "nothing was compared: " + _why_nothing(entry)
@@ -325,6 +283,7 @@ def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, An
         (field in _INTERVAL and not parameters.get("bootstrap"), "no bootstrap was asked for"),
         (field in _INTERVAL and not parameters.get("permutations"), "no permutations were asked for"),
         (field in _FLOOR and not parameters.get("permutations"), "no permutations were asked for"),
+        (field == "relative_w1", "the mean performance in A is 0"),
         (bool(which) and not entry.count(f"n_{which}"), f"{which.upper()} has no contexts of this class"),
         (field.startswith("std") and entry.number(f"mean_{field[4:]}") is not None, "one context has no spread"),
         ("outside" in field, f"no context of {which.upper()} is outside the overlap"),

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from simjudge.capture.replaying import replay
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.driving.drive import drive
-from simjudge.reports.object_comparison import compare_objects
 from simjudge.reports.study_page import write_study_page
-from simjudge.studies.krc_findings import find_krc
+from simjudge.reports.study_verbs import VERBS
 from simjudge.studies.study_file import DEFAULT_SIZE, read_study
+from simjudge.studies.study_listing import load_study
 from simjudge.studies.study_run import StudyResult, run_steps
-from simjudge.studies.study_steps import Verb
 
-VERBS = {
-    "drive": Verb(drive, ".mcap"),
-    "replay": Verb(replay, ".mcap"),
-    "objects": Verb(compare_objects, ""),
-    "krc_findings": Verb(find_krc, ""),
-}
-"""What steps can do, by their names in a study's file."""
 PAGE = "index.html"
 
 
-def run_study(
+def run_study(  # noqa: PLR0913 - the options of the command
     study: str | Path,
     out: str | Path,
     *,
     size: str = DEFAULT_SIZE,
+    inputs: Mapping[str, str | Path] | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    reuse: Sequence[str | Path] = (),
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> StudyResult:
@@ -38,6 +33,10 @@ def run_study(
         study: a study's file, or the name of one that comes with simjudge.
         out: the folder of what its steps make, and of the pages: index.html, and one a comparison by objects.
         size: one of the study's sizes.
+        inputs: files and folders by the names that the study has for them.
+        jobs: steps that are done side by side; None for as many as the machine has cores and memory for.
+        scheduler: address of a Dask scheduler whose workers do the steps; they must see `out` under the same path.
+        reuse: folders of other studies. A step that one of them has done with the same digest is taken from there.
         log: receives lines that a person should read.
         progress: opens a progress bar.
 
@@ -45,9 +44,32 @@ def run_study(
         What was done.
 
     Raises:
-        UsageError: there is no such study or size, or the folder holds something else.
-        SimjudgeError: the file is damaged, or a step failed.
+        UsageError: there is no such study, size or input, or the folder holds something else.
+        SimjudgeError: the file is damaged, or steps failed; what does not need them is done, and the page shows it.
     """
-    result = run_steps(read_study(study, VERBS, size), Path(out), VERBS, log=log, progress=progress)
+    read = read_study(study, VERBS, size, inputs)
+    result = run_steps(
+        read, Path(out), VERBS, jobs=jobs, scheduler=scheduler, reuse=reuse, log=log, progress=progress
+    )  # fmt: skip
+    write_study_page(result, result.folder / PAGE, log)
+    result.check()
+    return result
+
+
+def report_study(folder: str | Path, *, log: Log = no_log) -> StudyResult:
+    """Write the page of a study again, from what is done; nothing is run.
+
+    Args:
+        folder: that `run_study` has made.
+        log: receives lines that a person should read.
+
+    Returns:
+        What is done.
+
+    Raises:
+        UsageError: it is no such folder.
+        SimjudgeError: what a step has made cannot be read.
+    """
+    result = load_study(Path(folder))
     write_study_page(result, result.folder / PAGE, log)
     return result

@@ -15,13 +15,25 @@ from simjudge.core.images import encode_jpeg
 from simjudge.core.progress import Log, no_log
 from simjudge.core.version import version
 from simjudge.data.sets import read_set
+from simjudge.reports.ablation_view import make_ablation_view
+from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.object_page import report_objects
 from simjudge.reports.object_sentences import fact_lines, headline, lead
+from simjudge.reports.overlap_sentences import overlap_sentences
+from simjudge.reports.page import write_report
 from simjudge.reports.page_templates import load_template
+from simjudge.reports.performance_sentences import performance_sentences
 from simjudge.reports.report_settings import ReportSettings
+from simjudge.reports.sentences import SetNames, capitalized, verdict_sentence
+from simjudge.reports.sets_view import KIND_HEADS, PAIR_HEADS, SetsView, make_sets_view
+from simjudge.results.ablation_result import is_ablation, load_ablation
+from simjudge.results.many_sets_result import load_many_sets
 from simjudge.results.object_result import is_object_result, load_object_result
-from simjudge.studies.study_findings import Finding
-from simjudge.studies.study_run import StepRecord, StudyResult
+from simjudge.results.result_folder import RESULT, SETS, SWEEP
+from simjudge.results.saved_result import load_result
+from simjudge.studies.study_findings import StudyFinding
+from simjudge.studies.study_records import StepRecord
+from simjudge.studies.study_run import StudyResult
 
 _INSTANTS = (0.12, 0.35, 0.6, 0.85)
 """Shares of a recording at which the page shows a picture."""
@@ -53,17 +65,18 @@ class FindingsView:
     """
 
     name: str
-    findings: list[Finding]
+    findings: list[StudyFinding]
     maps: list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class ComparedView:
-    """A comparison by objects.
+    """A comparison by objects, a comparison by contexts, or a sweep.
 
     Attributes:
         name: of the step.
         page: name of its own page, beside this one.
+        what: what its own page shows.
         headline: the verdict in a few words.
         lead: the verdict in sentences.
         facts: lines about whole recordings.
@@ -71,6 +84,7 @@ class ComparedView:
 
     name: str
     page: str
+    what: str
     headline: str
     lead: str
     facts: list[str]
@@ -90,10 +104,21 @@ def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
     sets = {each.name: read_set(each.path) for each in result.steps if each.verb in _RECORDINGS}
     paths = {each.name: each.path for each in result.steps}
     found = [FindingsView(name, rows, list(_pictures(paths[name]))) for name, rows in result.findings.items()]
+    embedder = FigureEmbedder()
     page = load_template("study.html").render(
         study=result.study,
+        failed=result.failed,
         found=found,
-        compared=[_compared(each, out.parent, log) for each in result.steps if is_object_result(each.path)],
+        ablations=[
+            make_ablation_view(load_ablation(each.path), each.name, embedder)
+            for each in result.steps
+            if is_ablation(each.path)
+        ],
+        many_sets=[_many_sets(each, embedder) for each in result.steps if _is_many_sets(each.path)],
+        kind_heads=KIND_HEADS,
+        pair_heads=PAIR_HEADS,
+        compared=[_compared(each, out.parent, log) for each in result.steps if is_object_result(each.path)]
+        + [_by_contexts(each, out.parent, log) for each in result.steps if _holds_contexts(each.path)],
         rows=list(_rows(sets)),
         steps=result.steps,
         version=version(),
@@ -107,7 +132,37 @@ def _compared(step: StepRecord, folder: Path, log: Log) -> ComparedView:
     page, saved = folder / f"{step.name}.html", load_object_result(step.path)
     if not (step.kept and page.is_file()):
         report_objects(step.path, page, ReportSettings(title=step.name.replace("_", " ")), log)
-    return ComparedView(step.name.replace("_", " "), page.name, headline(saved), lead(saved), fact_lines(saved))
+    what, name = "Every metric of every object, over time", step.name.replace("_", " ")
+    return ComparedView(name, page.name, what, headline(saved), lead(saved), fact_lines(saved))
+
+
+def _holds_contexts(path: Path) -> bool:
+    return (path / RESULT).is_file() or (path / SWEEP).is_file()
+
+
+def _by_contexts(step: StepRecord, folder: Path, log: Log) -> ComparedView:
+    """Write the page of a comparison or a sweep, unless it is newer than the result, and say what it shows."""
+    page, name = folder / f"{step.name}.html", step.name.replace("_", " ")
+    if not (step.kept and page.is_file()):
+        write_report([step.path], page, name)
+        log(f"wrote {page}")
+    saved = load_result(step.path)
+    if saved.overall is None:
+        points = f"{len(saved.curves)} settings of theta and patch"
+        return ComparedView(name, page.name, "W1, overlap and batches along theta and patch", "a sweep", points, [])
+    names = SetNames.of_result(saved)
+    facts = [*overlap_sentences(saved.overall, names), *performance_sentences(saved.overall, names)]
+    what, verdict = "Verdicts, figures and galleries by class", saved.overall.verdict_words
+    return ComparedView(name, page.name, what, verdict, capitalized(verdict_sentence(saved.overall, names)), facts)
+
+
+def _is_many_sets(path: Path) -> bool:
+    """Whether a folder holds a comparison of many sets that has no page of its own kind."""
+    return (path / SETS).is_file() and not is_ablation(path)
+
+
+def _many_sets(step: StepRecord, embedder: FigureEmbedder) -> SetsView:
+    return make_sets_view(load_many_sets(step.path), step.name.replace("_", " "), embedder)
 
 
 def _rows(sets: dict[str, FrameSet]) -> Iterator[PictureRow]:

@@ -118,6 +118,11 @@ class Screen:
             raise SimjudgeError(f"cannot be shown in a browser: {reason}; another simjudge watch runs?") from error
         self.address = f"http://localhost:{_WEB_PORT}/?url={quote(source, safe='')}"
 
+    @property
+    def megabytes(self) -> float:
+        """Size of the file so far; 0 where it is no file."""
+        return 0.0 if self._temporary is None else self._temporary.stat().st_size / 1e6
+
     def show_image(self, stamp: int, image: RgbImage) -> None:
         """Show an image.
 

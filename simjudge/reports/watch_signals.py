@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.box_drawing import class_colour
-from simjudge.core.frames import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.reports.cloud_scale import CloudScale, finite_points
 from simjudge.reports.palette import DARK, rgb

@@ -241,8 +241,11 @@ def test_every_figure_is_saved_as_svg_pdf_and_png(tmp_path: Path, result: Result
     assert sorted(written) == sorted((tmp_path / "out").rglob("*.*"))
     names = {p.relative_to(tmp_path / "out").as_posix() for p in written}
     assert {"cones/overview.svg", "cones/overview.pdf", "cones/sweep.pdf", "cones/w1_histogram_1_red.svg"} <= names
-    assert {name.rpartition(".")[2] for name in names} == {"svg", "pdf", "png"}
-    assert len({name.rpartition(".")[0] for name in names}) * 3 == len(names)
+    assert "w1_vs_overlap.csv" in names
+    assert {name.rpartition(".")[2] for name in names} == {"svg", "pdf", "png", "csv"}
+    stems = {name.rpartition(".")[0] for name in names}
+    assert {f"{stem}.{kind}" for stem in stems for kind in ("svg", "pdf", "png")} <= names
+    assert {f"{stem}.csv" for stem in stems if stem.startswith("cones/")} <= names
     assert {"none/overview.svg", "none/performance_distributions_all.pdf"} <= names
     assert not any(name.startswith("none/w1_histogram") for name in names)
 

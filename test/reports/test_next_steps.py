@@ -17,7 +17,8 @@ SURE = {
 
 
 def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = False, **more: object) -> Result:
-    header = {"parameters": {"paired": paired}, "inputs": {"a": {"name": "hall"}, "b": {"name": "sim"}}}
+    inputs = {"a": {"name": "hall"}, "b": {"name": "sim", "frames_needed": 108}}
+    header = {"parameters": {"paired": paired}, "inputs": inputs}
     overall = ResultEntry("overall", "all classes", SURE | {"verdict": verdict} | more)
     return Result("r", Path(), header, overall, classes, None)
 
@@ -36,6 +37,7 @@ def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = Fal
         (made("cannot tell", margin=0.005), "more than 100 times as many would be needed"),
         (made("cannot tell", margin=0.0), "Record more frames."),
         (made("too few", verdict_reason="few units"), "5 independent ones of each set are the least"),
+        (made("too few", verdict_reason="short recording"), "Record for longer: about 110 frames of B would do. Where"),
         (made("too few", verdict_reason="never predicted"), "--rename MODEL=SET"),
         (made("too few", verdict_reason="few permutations"), "more --permutations"),
         (made("no overlap"), "simjudge sweep shows whether a lower --theta or a smaller --patch"),

@@ -176,11 +176,19 @@ def test_the_page_shows_rows_series_and_pictures(tmp_path):
     assert "box width" in str(again)
 
 
+def test_a_result_that_was_read_is_saved_elsewhere_whole(tmp_path):
+    saved(tmp_path / "out", *MIXED, pictures=[PICTURE])
+    sj.load_result(tmp_path / "out").save(tmp_path / "copy")
+    files = sorted(each.relative_to(tmp_path / "out") for each in (tmp_path / "out").rglob("*") if each.is_file())
+    assert files
+    assert all((tmp_path / "copy" / each).read_bytes() == (tmp_path / "out" / each).read_bytes() for each in files)
+
+
 def test_series_are_saved_as_figures(tmp_path):
     saved(tmp_path / "out", row("piqe", DIFFERS))
     sj.report(tmp_path / "out", tmp_path / "page.html", figures=tmp_path / "figures")
     assert {each.name for each in (tmp_path / "figures").iterdir()} == {
-        f"camera_000_piqe.{k}" for k in ("svg", "pdf", "png")
+        f"camera_000_piqe.{k}" for k in ("svg", "pdf", "png", "csv")
     }
 
 

@@ -82,7 +82,10 @@ def test_figures_are_saved(drive, tmp_path, monkeypatch):
     monkeypatch.setattr("simjudge.reports.figure_files.KINDS", ("svg",))
     report(drive, tmp_path / "x.html", instants=1, figures=tmp_path / "figures", radius=8.0)
     names = {"scan_points_0.20s_top", "scan_points_0.20s_perspective", "course", "gps_1", "imu_1"}
-    assert {file.name for file in (tmp_path / "figures").iterdir()} == {f"{name}.svg" for name in names}
+    assert {file.name for file in (tmp_path / "figures").iterdir()} == {
+        *(f"{name}.svg" for name in names),
+        *(f"{name}.csv" for name in names - {"scan_points_0.20s_top"}),  # a picture alone
+    }
     assert "The square is 16 m wide" in (tmp_path / "x.html").read_text(encoding="utf-8")
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
 from simjudge.driving.barriers import BarrierParameters, barrier_sides, cluster_points, lane_width, standing_points
 from simjudge.driving.centre_line import straight_line
 from simjudge.driving.line_follower import FollowerParameters, LineFollower, pose_at

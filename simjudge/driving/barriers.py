@@ -14,7 +14,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.driving.centre_line import LEFT, RIGHT, CentreLine
 
 _FLOOR_BAND = 0.03

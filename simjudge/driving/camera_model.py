@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray
 from simjudge.sensors.camera.calibration import Calibration
 from simjudge.sensors.camera.lens_construction import lens_from_calibration
 

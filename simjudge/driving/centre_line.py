@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import BoolArray, FloatArray
 
 LEFT = 1
 """Side of the lane on which a cone stands."""

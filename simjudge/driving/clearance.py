@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.engines.contract import Engine
 from simjudge.scene.model import NO_INSTANCE, Thing
 from simjudge.vehicle.car_appearance import PARTS

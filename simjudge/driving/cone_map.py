@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.driving.camera_model import CameraModel
 from simjudge.driving.cones import ConeObservations
 from simjudge.geometry.poses import Pose

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.driving.camera_model import CameraModel
 from simjudge.geometry.poses import Pose
 from simjudge.perception.detector import Detections

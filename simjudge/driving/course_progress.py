@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray, IntArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.scene.model import Course
 
 _SEARCH_BACK = 1.0

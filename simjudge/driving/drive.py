@@ -14,7 +14,7 @@ from typing import Any
 
 from simjudge.capture.camera_path import DEFAULT_CAR
 from simjudge.capture.capture import Capture
-from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.label_rules import Labelling
 from simjudge.capture.sensor_feed import SensorFeed
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
@@ -62,7 +62,7 @@ class DriveOptions:
         camera: file or name of the car's camera or of a rig, or a camera.
         detector: file or name of a detector, GROUND_TRUTH, or a detector.
         vehicle: file or name of the car; None for the scene's own, else art1.
-        engine: one of `simjudge.engines.registry.ENGINES`.
+        engine: name of the engine, or `package:Class` (`simjudge.engines.registry`).
         seed: seed of the scene's placements, the camera's noise and the car's start.
         rate: frames a second of the camera that drives; None for its own.
         images: whether images are made also where the detector needs none, and frames of cameras that do not drive.
@@ -185,7 +185,7 @@ def drive(  # noqa: PLR0913 - the options of the command
         limit: the drive ends after this many simulated seconds; None for `DEFAULT_LIMIT` a lap, by hand for no end.
         min_size: smaller things are not labelled, pixels.
         min_visible: things of which a smaller share can be seen are not labelled, 0 to 1.
-        engine: "default" or "chrono".
+        engine: name of the engine, or `package:Class` (`simjudge.engines.registry`).
         log: receives lines that a person should read.
         progress: opens a progress bar.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.driving.centre_line import LineModel, fit_centre_line, move_line, straight_line
 from simjudge.driving.steering import LookAhead, Pid, PidGains, SpeedController
 from simjudge.geometry.poses import Pose

@@ -56,7 +56,10 @@ def test_a_pipe_is_read_to_its_end():
 def test_a_terminal_is_as_before_after_a_signal(terminal, number):
     _, program = terminal
     before = termios.tcgetattr(program)
-    code = "import time; from simjudge.driving.keyboard import Keyboard"
+    # Under nohup, or behind a shell's &, the tests and their children ignore these signals.
+    usual = "default_int_handler" if number == signal.SIGINT else "SIG_DFL"
+    code = f"import signal; signal.signal({int(number)}, signal.{usual})"
+    code += "\nimport time; from simjudge.driving.keyboard import Keyboard"
     code += "\nwith Keyboard(0): print(flush=True); time.sleep(60)"
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdin=program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -1,0 +1,20 @@
+"""What gymnasium loads: importing this module registers simjudge's environments, and nothing else is imported.
+
+`import gymnasium` calls `register_environments` by the entry point `gymnasium.envs` of the installed package.
+"""
+
+from __future__ import annotations
+
+from gymnasium.envs.registration import register, registry
+
+CONE_COURSE = "simjudge/ConeCourse-v0"
+"""The drive of a course between cones."""
+
+
+def register_environments() -> None:
+    """Register the environments that are not registered yet."""
+    if CONE_COURSE not in registry:
+        register(CONE_COURSE, entry_point="simjudge.driving.course_environment:ConeCourseEnvironment")
+
+
+register_environments()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -36,8 +37,9 @@ _RECENT = 10.0
 """Seconds for which a full queue is a warning in diagnostics."""
 _POLL = 0.002
 """Seconds between looks at other work while one waits."""
-_LARGEST_DELAY = 3600.0
-"""An image older than this, in seconds, is not late: its stamp is from another clock."""
+_LATEST = 60.0
+_EARLIEST = -1.0
+"""Seconds from an image's stamp to its arrival. Outside of them the stamp is from another clock."""
 
 
 class DetectionNode(SimjudgeNode):
@@ -202,8 +204,10 @@ class DetectionNode(SimjudgeNode):
         self._detections.publish(detection_array(found, names, header, (width, height)))
         if self._vision_detections is not None and self._vision is not None:
             self._vision_detections.publish(vision_array(self._vision, found, names, header))
-        self._delays.append((self.get_clock().now().nanoseconds - message_stamp(item.message)) / 1e9)
-        self._throughput.add(time.monotonic() - item.arrived)
+        worked = time.monotonic() - item.arrived
+        delay = (self.get_clock().now().nanoseconds - message_stamp(item.message)) / 1e9
+        self._delays.append(delay if _EARLIEST < delay - worked < _LATEST else math.nan)
+        self._throughput.add(worked)
         if self._overlay.get_subscription_count():
             self._overlay.publish(image_message(_drawn(image, found, names), header))
 
@@ -236,7 +240,7 @@ class DetectionNode(SimjudgeNode):
         if not delays:
             return "none yet"
         mean = sum(delays) / len(delays)
-        return f"{1e3 * mean:.1f}" if abs(mean) < _LARGEST_DELAY else "unknown: the stamps are not of this node's clock"
+        return "unknown: the stamps are not of this node's clock" if math.isnan(mean) else f"{1e3 * mean:.1f}"
 
 
 def _drawn(image: RgbImage, found: Detections, names: dict[int, str]) -> RgbImage:

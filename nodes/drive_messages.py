@@ -11,9 +11,9 @@ from nav_msgs.msg import Odometry, Path
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.driving.barrier_driver import ScanPoints
 from simjudge.driving.cone_map import ConeMap

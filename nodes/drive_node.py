@@ -25,6 +25,7 @@ from simjudge.graph.node_interfaces import NODES
 from simjudge.graph.node_settings import DriverSettings
 from simjudge.sensors.camera.calibration_formats import message_calibration
 from simjudge.sensors.camera.rig_file import read_rig
+from simjudge.sensors.camera.shutter import ready_stamp
 from simjudge.sensors.sensor_file import read_sensors
 from simjudge.vehicle.vehicle import VehicleState
 from simjudge.vehicle.vehicle_file import read_vehicle
@@ -70,12 +71,14 @@ class DriveNode(SimjudgeNode):
             raise UsageError("parameters right and left: two classes are needed")
         self._messages = VehicleMessages(message_class, Frames(base=self.settings["base_frame"]))
         self._driver: Driver | BarrierDriver | None = None
+        self._late = 0
         self._before: deque[VehicleState] = deque(maxlen=_DEPTH)
         if self._by_lidar:
             self._driver = self._barrier_driver()
         elif self.settings["camera"]:
             first = read_rig(self.settings["camera"]).mounted(self._vehicle.mounts)[0]
             self._see_with(first.camera.lens, first.mount)
+            self._late = ready_stamp(first.camera, 0)
         self._waiting: deque[DetectionArray | PointCloud2] = deque(maxlen=_DEPTH)
         self._now: VehicleState | None = None
         self._odom_frame, self._last_seen, self._odometry_count = "", -1.0, 0
@@ -117,6 +120,7 @@ class DriveNode(SimjudgeNode):
     def _barrier_driver(self) -> BarrierDriver:
         given = self.settings["sensors"]
         spec = driving_lidar(read_sensors(given), given)
+        self._late = round(spec.lag * 1e9)
         how = BarrierDriverParameters(
             lane_width=self._driver_options.lane_width, speed_controller=self._driver_options.speed_controller
         )
@@ -179,10 +183,14 @@ class DriveNode(SimjudgeNode):
             self._moved(taken[0])
 
     def _serve(self) -> None:
-        """Answer the images or scans for which it is known how the car moved."""
+        """Answer the images or scans for which it is known how the car moved until they were handed over.
+
+        Messages of two topics come in any order: one that was handed over `lag` after its stamp would otherwise be
+        answered now by this odometry, now by that.
+        """
         while self._waiting and self._driver is not None and self._now is not None:
             stamp = message_stamp(self._waiting[0])
-            if self._now.time * 1e9 < stamp - 1:
+            if self._now.time * 1e9 < stamp + self._late - 1:
                 return
             message = self._waiting.popleft()
             self._last_seen = self._now.time

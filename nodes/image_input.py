@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Callable
 from functools import partial
@@ -19,16 +18,18 @@ from .diagnostics import OK, WARN
 from .message_gaps import MessageGaps
 from .qos import image_qos, subscription_events
 from .runtime import SimjudgeNode
+from .topic_hints import similar_topics
 
 PATIENCE = 5.0
-"""Seconds without an image until the node says what it waits for."""
+"""Seconds without an image until the node says what it waits for; more where images come rarely."""
+_LONGEST_PATIENCE = 60.0
+_MISSED = 3
+"""Times the former wait for an image, after which images count as missing."""
 _PERIOD = 0.1
 """Seconds between looks at the publishers."""
 _OVERLAP = 1.0
 """Seconds that a former subscription stays beside a new one."""
 _KINDS = {"raw": Image, "compressed": CompressedImage}
-_MOST_NAMED = 5
-"""Topics that a message names."""
 
 
 class ImageInput:
@@ -77,6 +78,7 @@ class ImageInput:
         self._leaving: list[tuple[float, Subscription[Any]]] = []
         self._gaps = {kind: MessageGaps(partial(node.count_publishers, self._topics[kind])) for kind in self._wanted}
         self._last_time = time.monotonic()
+        self._patience, self._known_source = PATIENCE, ""
         for kind in self._wanted:
             self._subscribe(kind)
         node.create_timer(_PERIOD, self._look_after, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -120,11 +122,16 @@ class ImageInput:
     def _receive(self, kind: str, message: Any, info: Any) -> None:
         if self._chosen is None:
             self._chosen = kind
-            self._node.get_logger().info(f"images come from {self.topic}")
+            if self._known_source != self.topic:
+                self._known_source = self.topic
+                self._node.get_logger().info(f"images come from {self.topic}")
         if kind != self._chosen or not self._is_new(kind, info):
             return
+        now = time.monotonic()
+        if self.received:
+            self._patience = min(max(PATIENCE, _MISSED * (now - self._last_time)), _LONGEST_PATIENCE)
         self.received += 1
-        self._last_time = time.monotonic()
+        self._last_time = now
         self._take(message)
 
     def _is_new(self, kind: str, info: Any) -> bool:
@@ -154,7 +161,7 @@ class ImageInput:
                 self._follow_offers(kind)
         while self._leaving and time.monotonic() - self._leaving[0][0] > _OVERLAP:
             self._node.destroy_subscription(self._leaving.pop(0)[1])
-        silent = time.monotonic() - self._last_time >= PATIENCE
+        silent = time.monotonic() - self._last_time >= self._patience
         if self._chosen is not None and not silent:
             for kind in set(self._subscriptions) - {self._chosen}:
                 self._node.destroy_subscription(self._subscriptions.pop(kind))
@@ -171,7 +178,7 @@ class ImageInput:
 
     def _silence(self) -> str:
         """What is waited for, and what else there is."""
-        waited = "no image yet" if not self.received else f"no image for {PATIENCE:g} s"
+        waited = "no image yet" if not self.received else f"no image for {self._patience:.0f} s"
         published = [kind for kind in self._wanted if self._node.count_publishers(self._topics[kind])]
         if set(published) - set(self._subscriptions):
             return f"{waited} from {self.topic}: trying the other transport"
@@ -183,19 +190,14 @@ class ImageInput:
 
     def _others(self) -> str:
         """Topics with images that somebody else publishes, the most similar names first."""
-        names = {f"sensor_msgs/msg/{kind.__name__}" for kind in _KINDS.values()}
-        own = {name for name, _ in self._node.get_publisher_names_and_types_by_node(
-            self._node.get_name(), self._node.get_namespace())}  # fmt: skip
-        found = [
-            name
-            for name, types in self._node.get_topic_names_and_types()
-            if names & set(types) and name not in own and self._node.count_publishers(name)
-        ]
-        if not found:
-            return "nobody publishes images at all (another ROS_DOMAIN_ID, or the camera is off?)"
         target = self._topics[self._wanted[0]]
-        found.sort(key=lambda name: difflib.SequenceMatcher(None, name, target).ratio(), reverse=True)
-        return f"images are published on {', '.join(found[:_MOST_NAMED])}: remap with -r {target}:={found[0]}"
+        names = [f"sensor_msgs/msg/{kind.__name__}" for kind in _KINDS.values()]
+        found = similar_topics(self._node, names, target)
+        if not found:
+            return "nobody publishes images of a camera (another ROS_DOMAIN_ID, or the camera is off?)"
+        # A compressed topic is found beside the raw one of the same name.
+        source = found[0].removesuffix("/compressed")
+        return f"images are published on {', '.join(found)}: remap with -r {target}:={source}"
 
 
 class _WhileRoom(CallbackGroup):

@@ -35,6 +35,7 @@ from .object_maps import ObjectMaps
 from .object_messages import box_markers, object_summary
 from .parameters import Parameter, settings_parameters
 from .runtime import SimjudgeNode, run_node
+from .topic_hints import remap_hint
 from .validation_settings import image_size, matching_limits
 from .worker import Worker
 
@@ -139,14 +140,18 @@ class ObjectsNode(SimjudgeNode):
                 self._worker.post(partial(self._compare, event, time.monotonic()))
 
     def _report_jump(self, jump: BackwardJump) -> None:
+        """Tell of a new pass once, whichever of the two topics begins it, and warn of the first alone."""
+        if jump.lap <= self._lap:
+            return
+        self._lap = jump.lap
         self.diagnostics.set_state(
             "stamps", WARN,
-            f"{self._topics[jump.side]}: stamps jumped back from {format_seconds(jump.before)} to"
-            f" {format_seconds(jump.stamp)}: a looped recording, or time was set back; the frames so far are forgotten",
+            "stamps jumped back: a looped recording, or time was set back; the frames so far are forgotten",
+            {"pass": jump.lap + 1, "topic": self._topics[jump.side],
+             "from": format_seconds(jump.before), "to": format_seconds(jump.stamp)},
         )  # fmt: skip
-        if jump.lap > self._lap:
-            self._lap = jump.lap
-            self._worker.post(self._objects.clear)
+        self.get_logger().info(f"pass {jump.lap + 1}: stamps jumped back, the frames so far are forgotten")
+        self._worker.post(self._objects.clear)
 
     def _compare(self, pair: MatchedMessages, arrived: float) -> None:
         """Add a pair; runs on the worker's thread."""
@@ -205,7 +210,8 @@ class ObjectsNode(SimjudgeNode):
         waited = f"no {_SIDES[side]} frame" + (f" for {_SILENCE:g} s" if self._received[side] else " yet")
         if self.count_publishers(topic):
             return f"{waited}: {topic} has a publisher, which sends nothing that arrives here"
-        return f"{waited}: nobody publishes {topic}"
+        kind = "LabelledObjectArray" if self._labels else "DetectionArray"
+        return f"{waited}: nobody publishes {topic}{remap_hint(self, f'simjudge_msgs/msg/{kind}', topic)}"
 
 
 def main() -> None:

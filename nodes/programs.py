@@ -39,6 +39,7 @@ def _leave(_number: int, _frame: FrameType | None) -> None:
 camera_bridge_node = _program("camera_bridge_node")
 detection_node = _program("detection_node")
 drive_node = _program("drive_node")
+ground_truth_node = _program("ground_truth_node")
 manual_node = _program("manual_node")
 objects_node = _program("objects_node")
 play_node = _program("play_node")

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from simjudge.capture.camera_path import CameraPath, camera_mount, parse_pose
 from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import exposure_at, scripted_bodies
-from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.label_rules import Labelling
 from simjudge.capture.replay_plan import exposure_span
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import stamp_to_name
+from simjudge.core.stamps import stamp_to_name
 from simjudge.data.rosbag2.messages import CAMERA
 from simjudge.engines.contract import Engine
 from simjudge.engines.registry import make_engine

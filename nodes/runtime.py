@@ -25,6 +25,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.exit_codes import EXIT_FAILED, EXIT_LOST, EXIT_OK
 from simjudge.graph.node_interfaces import NodeInterface
 
+from .clock_watch import watch_clock
 from .diagnostics import Diagnostics
 from .ending import EndingNode, StopSignals, end_in_turn, wait_until_arrived
 from .parameters import Parameter, ParameterValues, table_text
@@ -69,6 +70,7 @@ class SimjudgeNode(EndingNode):
         self._last_loss = float("-inf")
         self.settings = ParameterValues(self, self.PARAMETERS, self.on_parameter_change)
         self.diagnostics = Diagnostics(self)
+        watch_clock(self, self.diagnostics)
 
     def on_parameter_change(self, name: str, value: Any) -> None:
         """Called before a parameter changes while the node runs.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simjudge.capture.capture import Capture, CapturedFrame
-from simjudge.capture.ground_truth import Labelling
+from simjudge.capture.label_rules import Labelling
 from simjudge.capture.lock_step import FrameEvent
 from simjudge.engines.contract import Engine
 from simjudge.sensors.camera.rig import MountedCamera

@@ -14,6 +14,7 @@ from simjudge_msgs.msg import DetectionArray
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
+from simjudge.capture.camera_record import fixed_mounts
 from simjudge.capture.capture import CapturedFrame
 from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.capture.sensor_feed import SensorBatch
@@ -30,7 +31,6 @@ from simjudge.driving.drive import (
 from simjudge.driving.driver_kinds import CONES, DRIVERS, LIDAR, MANUAL
 from simjudge.driving.frame_detectors import GroundTruthDetector
 from simjudge.driving.pilots import driving_lidar
-from simjudge.driving.recorder import fixed_mounts
 from simjudge.engines.registry import make_engine
 from simjudge.graph.node_interfaces import NODES
 from simjudge.graph.simulation_settings import SimSettings
@@ -85,7 +85,8 @@ class SimNode(SimjudgeNode):
         ideal = self.settings["ground_truth_detections"]
         self._detections = camera_publisher(self, names[0], "detections") if ideal else None
         self._factor = declared_publisher(self, "sim/real_time_factor")
-        self._inputs = VehicleInputs(self, "vehicle/input")
+        self._inputs = VehicleInputs(self, "vehicle/input", setup.vehicle)
+        self._motion = self._engine.vehicle_state()
         self._playback = PlaybackClock(self.settings["speed"] or 1.0, paused=self.settings["start_paused"])
         self._offset = 0
         self._resets = self._resets_done = 0
@@ -154,8 +155,7 @@ class SimNode(SimjudgeNode):
                 break
             self._progress.append((time.monotonic(), event.time))
             if isinstance(event, MotionSample):
-                self._car.publish_state(self._offset + event.time, event.state)
-                self._sensors.publish_due(self._offset)
+                self._move(event)
                 referee.update(event)
                 if referee.end_reason:
                     break
@@ -172,6 +172,14 @@ class SimNode(SimjudgeNode):
             if not self._lock_step:
                 self._obey()
         self._end_drive(referee, setup)
+
+    def _move(self, event: MotionSample) -> None:
+        """Take note of how the car moves, and tell it; who asks for a speed has it regulated."""
+        self._motion = event.state
+        if self._inputs.regulates:
+            self._obey()
+        self._car.publish_state(self._offset + event.time, event.state)
+        self._sensors.publish_due(self._offset)
 
     def _end_drive(self, referee: Referee, setup: DriveSetup) -> None:
         outcome = referee.outcome()
@@ -205,7 +213,7 @@ class SimNode(SimjudgeNode):
 
     def _wait_for_answer(self, stamp: int, what: str) -> None:
         """Let nothing happen until a command has answered what has this stamp, or patience is over."""
-        command = self._inputs.wait_for_answer(stamp, self.settings["patience"], lambda: self.ended)
+        command = self._inputs.wait_for_answer(stamp, self.settings["patience"], lambda: self.ended, self._motion)
         if command is not None:
             self._engine.drive(command)
         elif not self.ended:
@@ -218,7 +226,7 @@ class SimNode(SimjudgeNode):
         return detection_array(GroundTruthDetector()(frame), names, self._cameras.driving.header(stamp), size)
 
     def _obey(self) -> None:
-        command = self._inputs.latest()
+        command = self._inputs.latest(self._motion)
         if command is not None:
             self._engine.drive(command)
 

@@ -20,8 +20,9 @@ from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArra
 from std_msgs.msg import Header
 
 from simjudge.capture.exposure import CapturedImage
-from simjudge.core.frames import Objects, stamp_to_name
 from simjudge.core.images import EncodedImage, encode_jpeg
+from simjudge.core.object_tables import Objects
+from simjudge.core.stamps import stamp_to_name
 from simjudge.data.rosbag2.messages import optical_frame
 from simjudge.data.rosbag2.pixels import format_name
 from simjudge.engines.contract import Labels

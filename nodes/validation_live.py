@@ -28,6 +28,7 @@ from .endpoints import declared_service, declared_subscription
 from .headers import message_stamp
 from .live_comparison import LiveComparison
 from .runtime import SimjudgeNode
+from .topic_hints import remap_hint
 from .validation_output import ValidationOutput
 from .validation_overlay import ValidationOverlay
 from .validation_settings import image_size, live_options, matching_limits, optional_path
@@ -66,6 +67,7 @@ class LiveValidation:
         builder = LiveFrameBuilder((self._topics[0], self._topics[1]), image_size(settings))
         overlay = ValidationOverlay(node, worker.post)
         self._comparison = LiveComparison(node, output, self._options, builder, overlay)
+        self._types = (settings["ground_truth_type"], settings["detections_type"])
         self._matcher = StreamMatcher(matching_limits(settings))
         self._arrived = [0, 0]
         self._last_arrival = [time.monotonic()] * 2
@@ -127,18 +129,23 @@ class LiveValidation:
                 self._worker.post(partial(self._comparison.judge, event, time.monotonic()))
 
     def _report_jump(self, jump: BackwardJump) -> None:
+        """Tell of a new pass once, whichever of the two topics begins it, and warn of the first alone."""
+        if jump.lap <= self._lap:
+            return
+        self._lap = jump.lap
         policy = self._options.on_jump
         self._node.diagnostics.set_state(
             "stamps", WARN,
-            f"{self._topics[jump.side]}: stamps jumped back from {format_seconds(jump.before)} to"
-            f" {format_seconds(jump.stamp)}:"
-            f" a looped recording, or time was set back; {_JUMP_POLICIES[policy]}",
-            {"pass": jump.lap + 1},
+            f"stamps jumped back: a looped recording, or time was set back; {_JUMP_POLICIES[policy]}",
+            {"pass": jump.lap + 1, "topic": self._topics[jump.side],
+             "from": format_seconds(jump.before), "to": format_seconds(jump.stamp)},
         )  # fmt: skip
-        if jump.lap > self._lap:
-            self._lap = jump.lap
-            if policy == RESET:
-                self._worker.post(self._comparison.reset)
+        self._node.get_logger().info(
+            f"pass {jump.lap + 1}: {self._topics[jump.side]} jumped back from {format_seconds(jump.before)} to"
+            f" {format_seconds(jump.stamp)}"
+        )
+        if policy == RESET:
+            self._worker.post(self._comparison.reset)
 
     def _ask_summary(self) -> None:
         if self._comparison.changed and not self._publishes_summary:
@@ -177,7 +184,7 @@ class LiveValidation:
         waited = f"no {SIDES[side]} yet" if not self._arrived[side] else f"no {SIDES[side]} for {_SILENCE:g} s"
         if self._node.count_publishers(topic):
             return f"{waited}: {topic} has a publisher, which sends nothing that arrives here"
-        return f"{waited}: nobody publishes {topic}"
+        return f"{waited}: nobody publishes {topic}{remap_hint(self._node, self._types[side], topic)}"
 
     async def _load_reference(
         self, request: LoadReference.Request, response: LoadReference.Response

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simjudge.core.frames import NO_STAMP, FrameSet
+from simjudge.core.frames import FrameSet
+from simjudge.core.stamps import NO_STAMP
 from simjudge.graph.node_interfaces import NODES
 from simjudge.studies.background import ComparisonJob, compare_backward
 from simjudge.studies.compare_settings import CompareSettings

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from threading import Condition
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.vehicle.vehicle import Command
+from simjudge.driving.input_types import PEDALS, input_converter
+from simjudge.driving.manual import ManualDriver, WantedMotion
+from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
 from .endpoints import declared_subscription
 from .headers import describe_message, message_stamp
@@ -17,7 +18,6 @@ from .runtime import SimjudgeNode, message_class
 
 _WAKE = 0.2
 """Seconds between looks whether waiting is given up."""
-_FIELDS = {"steering": (-1.0, 1.0), "throttle": (0.0, 1.0), "braking": (0.0, 1.0)}
 
 
 class VehicleInputs:
@@ -25,51 +25,75 @@ class VehicleInputs:
 
     Attributes:
         received: messages that came.
+        regulates: whether a speed is asked for, or a joystick moved: what the car does follows from its motion, and it
+            brakes half a simulated second after the last message.
     """
 
-    def __init__(self, node: SimjudgeNode, topic: str) -> None:
+    def __init__(self, node: SimjudgeNode, topic: str, vehicle: Vehicle | None = None) -> None:
         """Subscribe.
 
         Args:
             node: with the parameter `input_type`, the type of the commands: a header, and steering, throttle and
-                braking as in simjudge_msgs/msg/VehicleInput. It counts what is left out.
+                braking as in simjudge_msgs/msg/VehicleInput; or Twist, TwistStamped, AckermannDriveStamped, Joy. It
+                counts what is left out.
             topic: of the commands.
+            vehicle: the car; None where only pedals and steering are taken.
 
         Raises:
-            SimjudgeError: the type is not installed, or has other fields.
+            SimjudgeError: the type is not installed, has other fields, or asks for a speed of a car that is not known.
         """
         self.received = 0
         self._node, self._changed = node, Condition()
-        self._latest: tuple[int, Command] | None = None
+        self._latest: tuple[int, Command | WantedMotion] | None = None
         kind = node.settings["input_type"]
         fields = message_class(kind).get_fields_and_field_types()
-        lacking = [name for name in ("header", *_FIELDS) if name not in fields]
-        if lacking:
-            raise SimjudgeError(f"parameter input_type: {kind} has no {', '.join(lacking)}")
+        self.regulates, self._stamped = not set(PEDALS) <= set(fields), "header" in fields
+        if self.regulates and vehicle is None:
+            raise SimjudgeError(f"parameter input_type: {kind} has no {', '.join(PEDALS)}")
+        self._convert = input_converter(kind, fields, vehicle.wheelbase if vehicle else 0.0)
+        self._vehicle, self._now = vehicle, 0.0
+        self._driver = ManualDriver(vehicle) if vehicle else None
         self._topic = node.resolve_topic_name(topic)
         declared_subscription(node, topic, self._take)
 
-    def latest(self) -> Command | None:
-        """The last command that came, None before the first."""
-        with self._changed:
-            return None if self._latest is None else self._latest[1]
+    def latest(self, state: VehicleState | None = None) -> Command | None:
+        """What the last message asks for now, None before the first.
 
-    def wait_for_answer(self, stamp: int, seconds: float, given_up: Callable[[], bool]) -> Command | None:
+        Args:
+            state: of the car now; needed where the car is known.
+        """
+        with self._changed:
+            self._now = state.time if state else 0.0
+            if self._latest is None:
+                return None
+            asked = self._latest[1]
+            if isinstance(asked, Command) and not self.regulates:
+                return asked
+            return self._driver.command(state) if self._driver and state else None
+
+    def wait_for_answer(
+        self, stamp: int, seconds: float, given_up: Callable[[], bool], state: VehicleState
+    ) -> Command | None:
         """Wait for the command that answers a frame: whose stamp is not before the frame's, or that has none.
+
+        Of a type without a header the next message answers.
 
         Args:
             stamp: of the frame, nanoseconds.
             seconds: to wait at most, on the wall's clock.
             given_up: asked several times a second.
+            state: of the car now.
 
         Returns:
             None where none came.
         """
         end = time.monotonic() + seconds
         with self._changed:
+            self._now, before = state.time, self.received
             while not given_up():
-                if self._latest is not None and (self._latest[0] >= stamp or self._latest[0] == 0):
-                    return self._latest[1]
+                stamped = self._latest is not None and (self._latest[0] >= stamp or self._latest[0] == 0)
+                if stamped if self._stamped else self.received > before:
+                    return self.latest(state)
                 left = end - time.monotonic()
                 if left <= 0:
                     return None
@@ -79,17 +103,19 @@ class VehicleInputs:
     def clear(self) -> None:
         """Commands so far were meant for something else."""
         with self._changed:
-            self._latest = None
+            self._latest, self._now = None, 0.0
+            self._driver = ManualDriver(self._vehicle) if self._vehicle else None
 
     def _take(self, message: Any) -> None:
-        numbers = {name: float(getattr(message, name)) for name in _FIELDS}
-        for name, (low, high) in _FIELDS.items():
-            if not (math.isfinite(numbers[name]) and low <= numbers[name] <= high):
-                value = f"{name} {numbers[name]:g}, not within {low:g} to {high:g}"
-                where = f"{describe_message(message, self._topic)}: {value}"
-                self._node.losses.add("commands that make no sense, not obeyed", where)
-                return
+        try:
+            asked = self._convert(message)
+        except SimjudgeError as error:
+            where = describe_message(message, self._topic) if self._stamped else self._topic
+            self._node.losses.add("commands that make no sense, not obeyed", f"{where}: {error}")
+            return
         with self._changed:
             self.received += 1
-            self._latest = (message_stamp(message), Command(**numbers))
+            self._latest = (message_stamp(message) if self._stamped else 0, asked)
+            if self._driver and self.regulates:
+                self._driver.ask(asked, self._now)
             self._changed.notify_all()

@@ -54,7 +54,7 @@ class WatchNode(SimjudgeNode):
         declared_subscription(self, "camera/detections", self._detections)
         declared_subscription(self, "validation/contexts", self._contexts)
         declared_subscription(self, "validation/summary", self._summary)
-        self._sensors = SensorWatch(self, self._screen)
+        self._sensors = SensorWatch(self, self._screen, self.has_room)
         place = self._screen.address or save
         self.get_logger().info(f"shown in a {where.value}" + (f": {place}" if place else ""))
 
@@ -82,7 +82,20 @@ class WatchNode(SimjudgeNode):
         has_screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
         return (ScreenTarget.WINDOW if has_screen else ScreenTarget.BROWSER), None
 
+    def has_room(self, topic: str) -> bool:
+        """Whether an image or a point cloud still fits into the file; counts those that do not.
+
+        Args:
+            topic: where it came from.
+        """
+        if self._screen.megabytes < self.settings["max_mb"]:
+            return True
+        self.lose("images and clouds that the full file has no room for", f"{topic}; max_mb is its size")
+        return False
+
     def _image(self, message: Any) -> None:
+        if not self.has_room(self._images.topic):
+            return
         if isinstance(message, CompressedImage):
             kind = message.format.lower()
             media = next((f"image/{name}" for name in ("jpeg", "png") if name in kind.replace("jpg", "jpeg")), "")

@@ -38,15 +38,16 @@ class SensorWatch:
         received: messages that came.
     """
 
-    def __init__(self, node: SimjudgeNode, screen: Screen) -> None:
+    def __init__(self, node: SimjudgeNode, screen: Screen, has_room: Callable[[str], bool]) -> None:
         """Begin to look for topics.
 
         Args:
             node: that subscribes.
             screen: that shows.
+            has_room: says for a topic whether another point cloud of it may be shown.
         """
         self.received = 0
-        self._node, self._screen = node, screen
+        self._node, self._screen, self._has_room = node, screen, has_room
         self._tree = TransformTree("/tf_static")
         self._known: set[str] = set()
         self._depth = {each.type: each.depth for each in WATCHED_SENSORS}
@@ -99,11 +100,15 @@ class SensorWatch:
         return self._tree.static_mount(message.header.frame_id)[1]
 
     def _cloud(self, topic: str, message: Any) -> None:
+        if not self._has_room(topic):
+            return
         where = describe_message(message, topic)
         points = lidar_points(read_cloud(message, where), where).stored
         self._screen.signals_at(message_stamp(message)).show_cloud(topic, points, self._mount(message))
 
     def _scan(self, topic: str, message: Any) -> None:
+        if not self._has_room(topic):
+            return
         self._screen.signals_at(message_stamp(message)).show_scan(topic, scan_points(message), self._mount(message))
 
     def _boxes(self, topic: str, message: Any) -> None:

@@ -1,4 +1,4 @@
-"""The graphs: detect, validate, live, replay, sim, objects."""
+"""The graphs: detect, validate, live, replay, sim, objects, label."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import chosen
+from simjudge.driving.driver_kinds import OTHER
 from simjudge.graph import method_arguments as method
 from simjudge.graph import replay_arguments as replaying
 from simjudge.graph import sim_arguments as simulated
@@ -31,7 +32,14 @@ from simjudge.graph.image_sources import (
     played_topics,
 )
 from simjudge.graph.node_interfaces import NODES
-from simjudge.graph.node_settings import LIVE_FOLLOWING, LIVE_MAPPING, DetectionSettings, LiveObjectSettings
+from simjudge.graph.node_settings import (
+    LIVE_FOLLOWING,
+    LIVE_MAPPING,
+    PICTURES,
+    DetectionSettings,
+    GroundTruthSettings,
+    LiveObjectSettings,
+)
 from simjudge.graph.played_topics import (
     CAMERA_INFO,
     COMPRESSED,
@@ -52,6 +60,7 @@ _OF_OBJECTS = (
     *chosen(LiveObjectSettings, without=("ends_after",)), *chosen(CameraObjectSettings, LIVE_FOLLOWING),
     *chosen(OccupancySettings, LIVE_MAPPING),
 )  # fmt: skip
+_OF_GROUND_TRUTH = chosen(GroundTruthSettings, without=("ends_after",))
 _WAITING = 100_000
 """Frames of a recording that may wait for their detections."""
 
@@ -65,7 +74,8 @@ _CAMERA = Argument("camera", "", "Topic of a real camera, to be taken over by ca
 _CALIBRATION = Argument("calibration", "", "YAML of ROS's camera_calibration, or the name of one in config/: adds"
                         " camera_info and image_rect.")  # fmt: skip
 _COMMON = (
-    Argument("robot", "", "YAML file of a robot's own topic names and parameters, or one in config/ by name: art1."),
+    Argument("robot", "", "YAML file of a robot's own topic names and parameters, or the name of one that comes along:"
+             " art1, f1tenth, turtlebot3, ..."),
     Argument("robot_ns", "", "Namespace of all nodes, e.g. art1."),
     Argument("params_file", "", "YAML file of ROS parameters, over what the graph sets."),
 )  # fmt: skip
@@ -158,8 +168,29 @@ def _replay(values: Values) -> tuple[Process, ...]:
 
 
 def _sim(values: Values) -> tuple[Process, ...]:
+    robot = _simulated_robot(read_robot(values["robot"]), values)
     processes = simulated.sim_processes(values, viewer_processes(values, SIM_LAYOUT))
-    return _finished(values, read_robot(values["robot"]), processes)
+    return _finished(values, robot, processes)
+
+
+def _simulated_robot(robot: Robot, values: Values) -> Robot:
+    """The robot's names for the simulated car: its camera's too, which a real camera's bridge takes as `image`."""
+    kind = robot.parameters.get("sim_node", {}).get("input_type", values["input_type"])
+    if kind != values["input_type"] and values["driver"] != OTHER:
+        raise UsageError(
+            f"robot:={values['robot']}: its commands are {kind}, which simjudge's drivers do not publish; take"
+            f" driver:={OTHER} and drive it by your own program, or leave robot:= out"
+        )
+    image = robot.remappings.get("image")
+    if image is None:
+        return robot
+    near = image.rpartition("/")[0]
+    named = {
+        IMAGES: image,
+        COMPRESSED: f"{image}/compressed",
+        CAMERA_INFO: f"{near}/camera_info" if near else "camera_info",
+    }
+    return replace(robot, remappings={**named, **robot.remappings})
 
 
 def _objects(values: Values) -> tuple[Process, ...]:
@@ -171,6 +202,15 @@ def _objects(values: Values) -> tuple[Process, ...]:
     node = Process("objects_node", "objects_node", parameters=given_parameters(_OF_OBJECTS, values),
                    remappings=tuple(pairs))  # fmt: skip
     return _finished(values, read_robot(values["robot"]), (node, *viewer_processes(values, OBJECTS_LAYOUT)))
+
+
+def _label(values: Values) -> tuple[Process, ...]:
+    taken = {f"simulator/{values['form'] or PICTURES}": values["labels"], "simulator/names": values["names"],
+             "camera/camera_info": values["camera_info"]}  # fmt: skip
+    pairs = tuple((topic, given) for topic, given in taken.items() if given)
+    node = Process("ground_truth_node", "ground_truth_node", parameters=given_parameters(_OF_GROUND_TRUTH, values),
+                   remappings=pairs)  # fmt: skip
+    return _finished(values, read_robot(values["robot"]), (node, *viewer_processes(values)))
 
 
 def _finished(
@@ -257,4 +297,16 @@ OBJECTS = Graph(
     ),
     _objects,
 )  # fmt: skip
-GRAPHS = {graph.name: graph for graph in (DETECT, VALIDATE, LIVE, REPLAY, SIM, OBJECTS)}
+LABEL = Graph(
+    "label",
+    "another simulator's ground truth as labels, while it runs",
+    (
+        *arguments_of(_OF_GROUND_TRUTH),
+        Argument("labels", None, "Topic of the simulator's pictures or boxes, such as /segmentation/labels_map."),
+        Argument("names", "", "Topic of the JSON that says what their numbers mean, where the simulator sends one."),
+        Argument("camera_info", "", "Topic of the camera's camera_info, for boxes."),
+        *rviz_arguments("false"), *WATCH, *_COMMON,
+    ),
+    _label,
+)  # fmt: skip
+GRAPHS = {graph.name: graph for graph in (DETECT, VALIDATE, LIVE, REPLAY, SIM, OBJECTS, LABEL)}

@@ -218,6 +218,16 @@ NODES: dict[str, NodeInterface] = {
                   "where vision_msgs is installed", depth=100)),
         _IMAGES,
     ),
+    "ground_truth_node": NodeInterface(
+        (_LABELS._replace(depth=100),),
+        (Endpoint("simulator/pictures", _IMAGE, CAMERA, "another simulator's instance or semantic pictures",
+                  "with `form` pictures", depth=100),
+         Endpoint("simulator/boxes", _DETECTIONS_2D, RELIABLE, "boxes that another simulator draws, or another type by"
+                  " `boxes_type`", "with `form` boxes", depth=100, type_parameter="boxes_type"),
+         Endpoint("simulator/names", "std_msgs/msg/String", RELIABLE, "JSON that says what their numbers mean",
+                  "with a simulator that says it", depth=100),
+         _CAMERA_INFO._replace(when="with `form` boxes")),
+    ),
     "validation_node": NodeInterface(
         (_SUMMARY._replace(depth=1), _CONTEXTS._replace(when="live"),
          Endpoint("validation/overlay", _IMAGE, CAMERA, "the image, boxes coloured by W1, the numbers so far", "live",
@@ -302,3 +312,8 @@ NODES: dict[str, NodeInterface] = {
     ),
 }  # fmt: skip
 """The interface of each node, by the node's name."""
+
+CHRONO_BRIDGE = NodeInterface(
+    (*_SIMULATED_CAMERA, *_SIMULATED_CAR, *RIDING_SENSORS), (_INPUT,)
+)  # fmt: skip
+"""What a program with a bridge (`simjudge.bridge`) is in the graph; it is no executable of this package."""

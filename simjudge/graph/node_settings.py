@@ -24,6 +24,8 @@ from simjudge.vehicle.vehicle_messages import INPUT_TYPE
 TRANSPORTS = ("auto", "raw", "compressed")
 """Which images a node subscribes to; auto: those that come."""
 RELIABILITIES = ("auto", "best_effort", "reliable")
+PICTURES, BOXES = "pictures", "boxes"
+"""Forms of another simulator's ground truth."""
 LANE_WIDTH = 1.0
 """Metres between left and right cones where nobody says otherwise."""
 
@@ -125,6 +127,25 @@ class DetectionSettings(PublishingStageSettings):
     )  # fmt: skip
     transport: str = transport()
     reliability: str = reliability()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroundTruthSettings(StageSettings):
+    """The settings of ground_truth_node."""
+
+    simulator: str = setting(help="Simulator: a file, or the name of one that comes with simjudge, such as gazebo.")
+    form: str = setting(PICTURES, "Form of the simulator's ground truth that is read.", choices=(PICTURES, BOXES))
+    classes: tuple[str, ...] = setting(
+        (), "What the simulator's numbers mean, each as `NUMBER=NAME`, in place of the file's."
+    )
+    boxes_type: str = setting(
+        "vision_msgs/msg/Detection2DArray",
+        "Type of the messages on simulator/boxes: this one, or webots_ros2_msgs/msg/CameraRecognitionObjects.",
+    )
+    min_size: float = setting(5.0, "Size below which objects are not labelled.", unit="px", low=0, high=1e5)
+    min_visible: float = setting(
+        0.25, "Share of an object that must be visible for it to be labelled, where it is known.", low=0, high=1
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,6 +267,10 @@ class WatchSettings(StageSettings):
         choices=("auto", *(each.value for each in ScreenTarget)),
     )  # fmt: skip
     quality: int = setting(80, "JPEG quality of raw images as shown.", unit="%", low=1, high=100)
+    max_mb: int = setting(
+        1000, "Size of the file from which on images and point clouds are left out of it.", unit="MB", low=1,
+        high=1_000_000,
+    )  # fmt: skip
     transport: str = transport()
     reliability: str = reliability()
 

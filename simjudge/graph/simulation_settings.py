@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
-from simjudge.engines.registry import ENGINES
+from simjudge.engines.registry import CHOICES, ENGINE_FORM
 from simjudge.graph.node_settings import RELIABILITIES, PublishingStageSettings, reliability, transport
 from simjudge.vehicle.vehicle_messages import INPUT_TYPE
 
@@ -32,7 +32,9 @@ class SimSettings(Settings):
     vehicle: str | None = setting(
         None, "Car: a file, or the name of one that comes with simjudge. Not given: the scene's own, else art1."
     )
-    engine: str = setting("default", "Engine that moves and lights the scene.", choices=ENGINES)
+    engine: str = setting(
+        "default", f"Engine that moves and lights the scene: {CHOICES}.", form=ENGINE_FORM
+    )
     driver: str = setting(
         CONES, "Who drives: cones, by cones that a detector finds; lidar, by a lidar between barriers; manual, a"
         " person, for whom time goes on; other, another node that publishes vehicle/input.",
@@ -63,7 +65,10 @@ class SimSettings(Settings):
     ground_truth_detections: bool = setting(
         default=False, help="Publish the ground truth as camera/detections, score 1, in a detector's place."
     )
-    input_type: str = setting(INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput.")
+    input_type: str = setting(
+        INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
+        " TwistStamped, ackermann_msgs/msg/AckermannDriveStamped, sensor_msgs/msg/Joy: these with driver:=other.",
+    )
     reliability: str = setting(
         "auto", "Reliability of images and camera_info; auto is reliable in lock_step, else best effort where large"
         " shared memory is set up.", choices=RELIABILITIES,
@@ -136,7 +141,7 @@ class ReplaySettings(PoseSettings):
         0.25, "Share of an object that must be visible for it to be labelled.", low=0, high=1
     )
     seed: int = setting(0, "Seed of the scene, the camera's noise and the poses' noise.", low=0)
-    engine: str = setting("default", "Engine that lights the scene.", choices=ENGINES)
+    engine: str = setting("default", f"Engine that lights the scene: {CHOICES}.", form=ENGINE_FORM)
     every_frame: bool = setting(
         default=False, help="Replay every image in order, for recordings; otherwise the newest image that has poses."
     )

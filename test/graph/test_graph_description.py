@@ -82,6 +82,7 @@ def test_words_that_are_arguments():
         ("detect", {**DETECT, "robot": "art1", "bag": BAG}, ["play_node", "detection_node"]),
         ("detect", {**DETECT, "calibration": "art1_camera", "bag": BAG},
          ["play_node", "camera_bridge_node", "detection_node"]),
+        ("label", {"simulator": "gazebo", "labels": "/x"}, ["ground_truth_node"]),
         ("validate", VALIDATE, ["validation_node"]),
         ("validate", {**VALIDATE, "rviz": "true"}, ["validation_node", "rviz2"]),
         ("live", LIVE, ["play_node", "detection_node", "validation_node"]),
@@ -174,6 +175,30 @@ def test_the_real_car_by_names_alone():
 
 
 @pytest.mark.parametrize(
+    ("name", "kind", "topic"),
+    [
+        ("f1tenth", "ackermann_msgs/msg/AckermannDriveStamped", "drive"),
+        ("turtlebot3", "geometry_msgs/msg/Twist", "cmd_vel"),
+        ("turtlebot4", "geometry_msgs/msg/Twist", "cmd_vel"),
+        ("donkeycar", "ackermann_msgs/msg/AckermannDriveStamped", "donkey_teleop"),
+        ("duckiebot", "duckietown_msgs/msg/Twist2DStamped", "car_cmd_switch_node/cmd"),
+    ],
+)
+def test_a_simulated_car_takes_a_robots_commands_under_its_names(name, kind, topic):
+    sim = processes("sim", scene="lab", robot=name, driver="other", detector="ground_truth")["sim_node"]
+    assert sim.parameters["input_type"] == kind
+    assert dict(sim.remappings)["vehicle/input"] == topic
+    image = read_robot(name).remappings.get("image")
+    assert dict(sim.remappings).get("camera/image_raw") == image
+    if image:
+        bridge = processes("detect", **DETECT, robot=name)["camera_bridge_node"]
+        assert dict(bridge.remappings)["image"] == image
+        assert dict(sim.remappings)["camera/camera_info"] == f"{image.rpartition('/')[0]}/camera_info"
+    with pytest.raises(UsageError, match=f"robot:={name}: its commands are {kind}"):
+        processes("sim", scene="lab", robot=name)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a: [", "not valid YAML"),
@@ -236,3 +261,11 @@ def test_every_parameter_is_one_of_the_nodes_with_its_type_and_range(graph, give
             if name != "use_sim_time":
                 assert type(value) is table[name].value_type, f"{process.name} {name}"
                 assert table[name].problem(value) is None
+
+
+def test_another_simulators_topics_are_taken_over():
+    given = {"simulator": "webots", "form": "boxes", "labels": "/a/recognitions", "classes": "1=red,2=green"}
+    node = processes("label", **given, camera_info="/a/camera_info")["ground_truth_node"]
+    assert node.remappings == (("simulator/boxes", "/a/recognitions"), ("camera/camera_info", "/a/camera_info"))
+    assert node.parameters["classes"] == ["1=red", "2=green"]
+    assert node.parameters["simulator"] == "webots"

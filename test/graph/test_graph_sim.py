@@ -119,7 +119,7 @@ def test_a_person_drives_by_keys_and_topics():
         ({"detector": "ground_truth", "detect_reference": "true", "reference": "a"}, UsageError, "needs a detector"),
         ({"scene": "moon"}, UsageError, "moon"),
         ({"seed": "x"}, UsageError, "seed:=x: must be a whole number"),
-        ({"engine": "steam"}, UsageError, "engine:=steam"),
+        ({"engine": "steam"}, UsageError, "engine 'steam': no engine has this name"),
         ({"speed": "fast"}, UsageError, "speed:=fast: must be a number"),
     ],
 )

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from simjudge.capture.exposure import CapturedImage
-from simjudge.core.frames import Objects
 from simjudge.core.images import EncodedImage, encode_jpeg
+from simjudge.core.object_tables import Objects
 from simjudge.engines.contract import Labels
 from simjudge.graph.node_interfaces import NODES
 from simjudge.nodes.runtime import SimjudgeNode, run_node

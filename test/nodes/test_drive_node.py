@@ -97,6 +97,20 @@ def test_detections_wait_for_odometry_and_for_the_lens(graph, driven):
     assert graph.stop(driver) == 0
 
 
+def test_an_image_that_came_late_waits_for_the_odometry_of_its_handing_over(graph, driven, tmp_path):
+    camera = tmp_path / "camera.yaml"
+    camera.write_text("size: [640, 360]\nfield_of_view: 80\nrate: 10\nlag: 0.05\n")
+    driver = graph.start("drive_node", camera=camera)
+    assert driven.ready()
+    driven.odometry.publish(odometry(1.02, speed=0.5))
+    driven.detections.publish(seen_cones(1.0, shift=0.2))
+    graph.until(lambda: False, timeout=0.5)
+    assert not driven.inputs, "what it answers would depend on which message comes first"
+    driven.odometry.publish(odometry(1.05, speed=0.5))
+    assert graph.until(lambda: len(driven.inputs) == 1), graph.output(driver)
+    assert graph.stop(driver) == 0
+
+
 def test_where_no_detections_come_it_stops(graph, driven, tmp_path):
     camera = tmp_path / "camera.yaml"
     camera.write_text("size: [640, 360]\nfield_of_view: 80\nrate: 10\n")

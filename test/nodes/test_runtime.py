@@ -1,6 +1,7 @@
 """How every node starts, runs and ends: parameters, signals, errors, diagnostics, QoS, simulated time."""
 
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -174,17 +175,46 @@ def test_simulated_time_is_kept(graph):
     graph.node.create_subscription(String, "/said", lambda m: said.append(m.data), 10)
     mouth = graph.node.create_publisher(String, "/heard", 10)
     clock = graph.node.create_publisher(Clock, "/clock", 10)
-    time = Clock()
-    time.clock.sec = 77
+    tick = Clock()
+    tick.clock.sec = 77
     graph.wait_for(process, "{")
 
     def ask():
-        clock.publish(time)
+        clock.publish(tick)
         mouth.publish(String(data="now"))
         return any(text.startswith("77000000000 ") for text in said)
 
     assert graph.until(ask)
     assert graph.stop(process) == 0
+
+
+def test_a_second_clock_is_noticed_and_named(graph):
+    heard = diagnostics(graph)
+    process = graph.start(SMALL, use_sim_time=True)
+    clocks = [graph.node.create_publisher(Clock, "/clock", 10)]
+    graph.wait_for(process, "{")
+    assert not graph.until(lambda: "small_node: clock" in heard, timeout=2)
+    clocks.append(graph.node.create_publisher(Clock, "/clock", 10))
+    assert graph.until(lambda: "small_node: clock" in heard, timeout=15)
+    said = heard["small_node: clock"].message
+    assert said.startswith("/clock has 2 publishers, /test and /test: time jumps between them; end all but one")
+    graph.node.destroy_publisher(clocks.pop())
+    assert graph.until(lambda: heard["small_node: clock"].message == "one clock", timeout=30)
+    assert graph.output(process).count("time jumps between them") == 1
+    assert graph.stop(process) == 0
+
+
+def test_diagnostics_are_stamped_by_the_wall_whatever_clock_a_node_has(graph):
+    stamps = []
+    graph.node.create_subscription(DiagnosticArray, "/diagnostics", lambda m: stamps.append(m.header.stamp.sec), 100)
+    graph.start(SMALL, use_sim_time=True)
+    assert graph.until(lambda: stamps)
+    assert abs(stamps[-1] - time.time()) < 60
+
+
+def test_simulated_time_without_a_clock_is_said(graph):
+    process = graph.start(SMALL, use_sim_time=True)
+    graph.wait_for(process, "use_sim_time is set and nobody publishes /clock: time stands still")
 
 
 def test_shared_memory_profile(monkeypatch, tmp_path):

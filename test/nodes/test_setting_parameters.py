@@ -22,7 +22,7 @@ ROWS = {row.name: row for row in declared(CompareSettings)}
         ("preset", "STRING", "paper"),
         ("class_blind", "BOOL", False),
         ("bootstrap", "INTEGER", 1000),
-        ("block", "DOUBLE", None),
+        ("block", "STRING", ""),
         ("margin", "DOUBLE", 0.05),
         ("masks", "STRING", "auto"),
         ("permutations", "INTEGER", None),

@@ -12,6 +12,7 @@ rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
 
+from geometry_msgs.msg import Twist  # noqa: E402
 from nav_msgs.msg import Odometry, Path  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import CameraInfo, Image  # noqa: E402
@@ -221,6 +222,33 @@ def test_senseless_commands_are_not_obeyed(graph, heard, tmp_path):
     assert "throttle 2, not within 0 to 1" in graph.output(sim)
 
 
+def test_a_twist_sets_speed_and_turn_of_the_simulated_car(graph, tmp_path):
+    """At 0.6 m/s and 0.15 rad/s; half a simulated second of silence later it brakes."""
+    moved = []
+    graph.node.create_subscription(Odometry, "vehicle/odometry", moved.append, reliable_qos(5000))
+    sim = start(graph, tmp_path, lock_step=False, speed=0.5, input_type="geometry_msgs/msg/Twist")
+    go = graph.node.create_publisher(Twist, "vehicle/input", reliable_qos(10))
+    assert graph.until(lambda: len(moved) > 1), graph.output(sim)
+    wanted = Twist()
+    wanted.linear.x, wanted.angular.z = 0.6, 0.15
+
+    def driven(seconds):
+        begin = message_stamp(moved[-1])
+
+        def over():
+            go.publish(wanted)
+            return message_stamp(moved[-1]) > begin + seconds * 1e9
+
+        return graph.until(over, SLOW_LIMIT)
+
+    assert driven(1.2)
+    twist = moved[-1].twist.twist
+    assert twist.linear.x == pytest.approx(0.6, abs=0.12), graph.output(sim)
+    assert twist.angular.z / twist.linear.x == pytest.approx(0.15 / 0.6, abs=0.06)
+    assert graph.until(lambda: moved[-1].twist.twist.linear.x < 0.1, SLOW_LIMIT), "it fell silent"
+    graph.stop(sim)
+
+
 def test_the_driver_shows_its_cones_and_its_line(graph, tmp_path):
     paths, cones = [], []
     graph.node.create_subscription(Path, "drive/path", paths.append, reliable_qos())
@@ -248,7 +276,8 @@ def test_the_driver_shows_its_cones_and_its_line(graph, tmp_path):
     [
         ("sim_node", {}, "parameter scene must be given"),
         ("sim_node", {"scene": "moon", "camera": "plain"}, "moon"),
-        ("sim_node", {"scene": "lab", "camera": "plain", "input_type": "std_msgs/msg/Float64"}, "has no header"),
+        ("sim_node", {"scene": "lab", "camera": "plain", "input_type": "std_msgs/msg/Float64"},
+         "has none of the fields that drive a car"),
         (
             "sim_node",
             {"scene": "lab", "camera": "plain", "input_type": "no_msgs/msg/Input"},

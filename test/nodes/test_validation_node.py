@@ -237,6 +237,7 @@ def test_killed_and_started_again_and_a_recording_that_loops(graph, sets, messag
     feed.send_both(range(10))
     assert graph.until(lambda: "stamps" in ears.diagnostics), graph.output(second)
     assert "jumped back" in ears.diagnostics["stamps"].message
+    assert graph.output(second).count("stamps jumped back") == 1
     assert ears.diagnostics["stamps"].level == b"\x01"
     assert graph.until(lambda: ears.value("repeated") == "27"), ears.value("repeated")
     assert ears.summaries[-1].b.frames == summary.b.frames == 40

@@ -1,0 +1,11 @@
+"""Another simulator's ground truth as labels, while it runs."""
+
+from launch import LaunchDescription
+
+from simjudge.graph.graphs import LABEL
+from simjudge.nodes.launch_actions import launch_description
+
+
+def generate_launch_description() -> LaunchDescription:
+    """What `simjudge run label` runs too."""
+    return launch_description(LABEL)

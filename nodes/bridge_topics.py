@@ -1,0 +1,170 @@
+"""The topics of a bridge (`simjudge.bridge`): what its program's cameras and sensors see, and vehicle/input.
+
+`ChronoBridge(ros=True)` imports this module; a program of one's own is then a node of the graph, `chrono_bridge`. The
+program's loop stays its own: messages that come are taken by a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.publisher import Publisher
+from rclpy.signals import SignalHandlerOptions
+
+from simjudge.bridge.live_camera import LiveFrame
+from simjudge.bridge.live_record import BridgeSetup
+from simjudge.capture.lock_step import MotionSample
+from simjudge.capture.sensor_feed import SensorBatch
+from simjudge.capture.sensor_record import SensorMessages
+from simjudge.graph.node_interfaces import CHRONO_BRIDGE, RELIABLE, Endpoint
+from simjudge.sensors.sensor_topics import published_topics
+from simjudge.vehicle.vehicle import Command
+from simjudge.vehicle.vehicle_messages import INPUT_TYPE, Frames
+
+from .ending import wait_until_arrived
+from .endpoints import create_publisher
+from .parameters import Parameter
+from .runtime import SimjudgeNode, load_shared_memory_profile, message_class
+from .simulated_camera import SimulatedCamera
+from .simulated_car import SimulatedCar
+from .vehicle_input import VehicleInputs
+
+_WAKE = 0.05
+"""Seconds between looks whether the bridge ends."""
+
+
+class BridgeTopics(SimjudgeNode):
+    """Publishes what a bridge hands over, and takes commands."""
+
+    NAME = "chrono_bridge"
+    INTERFACE = CHRONO_BRIDGE
+    PARAMETERS = (Parameter("input_type", INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput."),)
+
+    def __init__(self, setup: BridgeSetup, start: int) -> None:
+        """Create the topics.
+
+        Args:
+            setup: what the bridge has.
+            start: nanoseconds of simulated time.
+
+        Raises:
+            SimjudgeError: a message type is not installed.
+            UsageError: no camera_info can be made of a lens.
+        """
+        super().__init__()
+        names = setup.scene.class_names
+        self._cameras = {each.name: SimulatedCamera(self, each, names) for each in setup.cameras}
+        self._placed = frozenset(setup.placed)
+        self._car = SimulatedCar(self, setup.mounts, setup.camera_names, Frames())
+        self._messages = SensorMessages(message_class, setup.specs, names)
+        self._sensor_publishers: dict[str, Publisher[Any]] = {}
+        for topic, kind in published_topics(setup.specs).items():
+            self._publisher(topic, kind)
+        self._inputs = VehicleInputs(self, "vehicle/input")
+        if setup.mounts:
+            self._car.publish_static_transforms(start)
+
+    def ok(self) -> bool:
+        """Whether ROS is still up."""
+        return bool(rclpy.ok()) and not self.ended
+
+    def latest_command(self) -> Command | None:
+        """The last command that came; None before the first."""
+        return self._inputs.latest()
+
+    def motion(self, sample: MotionSample) -> None:
+        """Publish the time, and how the vehicle moves.
+
+        Args:
+            sample: of its motion.
+        """
+        self._car.publish_state(sample.time, sample.state)
+
+    def clock(self, time: int) -> None:
+        """Publish the time alone.
+
+        Args:
+            time: nanoseconds.
+        """
+        self._car.publish_clock(time)
+
+    def readings(self, batch: SensorBatch) -> None:
+        """Publish readings.
+
+        Args:
+            batch: that can be read now.
+        """
+        for topic, _, message in self._messages.messages(batch.events):
+            kind = type(message)
+            self._publisher(topic, f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}").publish(message)
+
+    def frame(self, camera: str, frame: LiveFrame) -> None:
+        """Publish a frame.
+
+        Args:
+            camera: its name.
+            frame: that is handed over.
+        """
+        seen = frame.captured
+        if camera in self._placed:
+            self._car.publish_camera(seen.stamp, camera, seen.camera_pose)
+        self._cameras[camera].publish(seen.stamp, seen.image, seen.truth.objects, seen.labels, depth=seen.depth)
+
+    def command(self, time: int, command: Command) -> None:
+        """Commands come from a topic here; they are not published again.
+
+        Args:
+            time: nanoseconds.
+            command: the driver's.
+        """
+
+    def _publisher(self, topic: str, kind: str) -> Publisher[Any]:
+        if topic not in self._sensor_publishers:
+            self._sensor_publishers[topic] = create_publisher(self, Endpoint(topic, kind, RELIABLE, "a sensor", ""))
+        return self._sensor_publishers[topic]
+
+
+@contextmanager
+def bridge_topics(setup: BridgeSetup, start: int) -> Iterator[BridgeTopics]:
+    """The topics, while the block runs; ROS is brought up, unless the program has done so itself.
+
+    Args:
+        setup: what the bridge has.
+        start: nanoseconds of simulated time.
+    """
+    mine = not rclpy.ok()
+    if mine:
+        load_shared_memory_profile()
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = BridgeTopics(setup, start)
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        thread = Thread(target=_spin, args=(node, executor), name="chrono_bridge", daemon=True)
+        thread.start()
+        try:
+            yield node
+        finally:
+            node.finish()
+            thread.join()
+            if rclpy.ok():
+                wait_until_arrived(node)
+            executor.shutdown()
+            node.destroy_node()
+    finally:
+        if mine:
+            rclpy.try_shutdown()
+
+
+def _spin(node: BridgeTopics, executor: SingleThreadedExecutor) -> None:
+    """Take what comes, until the bridge ends."""
+    try:
+        while rclpy.ok() and not node.ended:
+            executor.spin_once(timeout_sec=_WAKE)
+    except ExternalShutdownException:
+        return

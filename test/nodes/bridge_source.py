@@ -1,0 +1,54 @@
+"""A program with a bridge's topics, as `ChronoBridge(ros=True)` makes them, over and over until a command comes."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from simjudge.bridge.live_camera import LiveFrame
+from simjudge.bridge.live_record import BridgeSetup
+from simjudge.capture.capture import CapturedFrame
+from simjudge.capture.exposure import CapturedImage, FrameExposure
+from simjudge.capture.ground_truth import GroundTruth
+from simjudge.capture.lock_step import MotionSample
+from simjudge.core.object_tables import Objects
+from simjudge.engines.contract import Labels, SceneState
+from simjudge.geometry.poses import Pose
+from simjudge.nodes.bridge_topics import bridge_topics
+from simjudge.scene.model import Scene
+from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.lens_construction import lens_with_field
+from simjudge.sensors.camera.rig import MountedCamera
+from simjudge.vehicle.vehicle import VehicleState
+
+SIZE = (8, 6)
+MS = 1_000_000
+
+
+def frame(stamp):
+    state = SceneState(Pose((1, 2, 3)))
+    labels = Labels(np.full((6, 8), 1, np.uint8), np.full((6, 8), 7, np.uint16), np.ones((6, 8), np.float32))
+    objects = Objects.build([0], [1], [[1, 2, 5, 6]], [7], distance=[2.5], visible=[0.75])
+    image = CapturedImage(np.full((6, 8, 3), (10, 20, 30), np.uint8))
+    return LiveFrame(stamp, CapturedFrame(FrameExposure("f", stamp, (state,), state), image, labels,
+                                          GroundTruth(objects, np.array([16]))))  # fmt: skip
+
+
+def main():
+    cameras = [MountedCamera(name, Camera(name, Path(name), lens_with_field("pinhole", SIZE, 80), (), 10, 0))
+               for name in ("camera", "above")]  # fmt: skip
+    scene = Scene("chrono", (), (), class_names={1: "red"})
+    with bridge_topics(BridgeSetup(scene, cameras, {"above"}, (), {"camera": Pose()}), 0) as topics:
+        time_ns = 0
+        while topics.ok() and topics.latest_command() is None:
+            time_ns += 20 * MS
+            pose = Pose((time_ns / 1e9, 0, 0))
+            state = VehicleState(time_ns / 1e9, pose, (1, 0, 0), (0, 0, 0), (0, 0, 0), 0, (0,) * 4)
+            topics.motion(MotionSample(time_ns, state))
+            for each in cameras:
+                topics.frame(each.name, frame(time_ns))
+            time.sleep(0.05)
+        print(topics.latest_command(), flush=True)
+
+
+main()

@@ -1,0 +1,32 @@
+"""watch_node by itself: a file that is full takes no more images, and says so."""
+
+from array import array
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
+pytest.importorskip("rerun", reason="rerun is not installed: pip install simjudge[watch]")
+
+from sensor_msgs.msg import CompressedImage  # noqa: E402
+
+
+def test_a_full_file_takes_no_more_images(graph, tmp_path):
+    saved = tmp_path / "shown.rrd"
+    node = graph.start("watch_node", save=saved, max_mb=1)
+    publisher = graph.node.create_publisher(CompressedImage, "camera/image_raw/compressed", 10)
+    assert graph.until(publisher.get_subscription_count), graph.output(node)
+    data = np.random.default_rng(0).integers(0, 256, 200_000, np.uint8)
+    image = CompressedImage(format="jpeg", data=array("B", data.tobytes()))
+
+    def full():
+        image.header.stamp.sec += 1
+        publisher.publish(image)
+        return "has no room for, the first one: /camera/image_raw/compressed" in graph.output(node)
+
+    assert graph.until(full), graph.output(node)
+    sent = image.header.stamp.sec
+    assert graph.stop(node) == 3
+    assert "has no room for: /camera/image_raw/compressed; max_mb is its size" in graph.output(node)
+    # It is written on the way: what is on its way when it is full is written too.
+    assert 1e6 <= saved.stat().st_size < 200_000 * sent

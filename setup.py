@@ -31,6 +31,7 @@ setup(
         ("share/simjudge", ["package.xml"]),
         *(shared(folder) for folder in config_folders()),
         shared("launch", "*.launch.py"),
+        ("share/simjudge/hook", ["resource/hook/simjudge.sh"]),
         shared("models"),
     ],
     zip_safe=False,

@@ -26,9 +26,11 @@ from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 from simjudge.commands.common import print_note
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FloatArray, FrameSet, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, image_size
+from simjudge.core.object_tables import Objects
 from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
 from simjudge.data.rosbag2 import write_recording
 from simjudge.data.rosbag2.interfaces import standard_types

@@ -7,13 +7,10 @@ All are closed, in metres, z up, the origin on the ground in the middle.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
-from make_street_meshes import ball, outside, prism
+from make_street_meshes import ball, outside, prism, write
 
-MESHES = Path(__file__).resolve().parent.parent / "config" / "scenes" / "meshes"
 PROFILE = np.array([
     # half width, height: a jersey barrier's foot, its slope of 55 degrees, its steep upper face, its rounded top
     [0.300, 0.000], [0.300, 0.075], [0.125, 0.330], [0.085, 1.060], [0.060, 1.100],
@@ -71,23 +68,12 @@ def spruce(at: Points, height: float) -> Solid:
     return points, outside(points, np.array(sides))
 
 
-def write(name: str, solids: list[Solid]) -> None:
-    """Write solids as one OBJ file."""
-    lines, first = [f"# {name} of the scene krc; made by scripts/make_krc_meshes.py. Metres, z up."], 1
-    for points, faces in solids:
-        lines += [f"v {x:.4f} {y:.4f} {z:.4f}" for x, y, z in points.tolist()]
-        lines += ["f " + " ".join(str(corner + first) for corner in face) for face in faces.tolist()]
-        first += len(points)
-    (MESHES / f"{name}.obj").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{name}.obj: {sum(len(faces) for _, faces in solids)} triangles")
-
-
 def main() -> None:
     """Write the files."""
-    write("jersey_barrier", [barrier()])
+    write("jersey_barrier", [barrier()], "krc")
     for name, length in CHANNELS.items():
-        write(name, [channel(length)])
-    write("tree_line", tree_line(44.0, 7))
+        write(name, [channel(length)], "krc")
+    write("tree_line", tree_line(44.0, 7), "krc")
 
 
 if __name__ == "__main__":

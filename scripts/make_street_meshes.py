@@ -81,9 +81,9 @@ def _middle(points: list[list[float]], middles: dict[tuple[int, int], int], a: i
     return middles[key]
 
 
-def write(name: str, solids: list[tuple[Points, Faces]]) -> None:
-    """Write solids as one OBJ file."""
-    lines, first = [f"# {name} of the scene street; made by scripts/make_street_meshes.py. Metres, z up."], 1
+def write(name: str, solids: list[tuple[Points, Faces]], scene: str = "street") -> None:
+    """Write solids as one OBJ file, and say which scene they are of."""
+    lines, first = [f"# {name} of the scene {scene}; made by scripts/make_{scene}_meshes.py. Metres, z up."], 1
     for points, faces in solids:
         lines += [f"v {x:.4f} {y:.4f} {z:.4f}" for x, y, z in points.tolist()]
         lines += ["f " + " ".join(str(corner + first) for corner in face) for face in faces.tolist()]

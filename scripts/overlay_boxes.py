@@ -14,9 +14,11 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from simjudge.commands.common import print_note
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FloatArray, FrameSet, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import RgbImage, encode_png
+from simjudge.core.object_tables import Objects
 from simjudge.data.pairing import pair_frames
 from simjudge.data.sets import read_set
 

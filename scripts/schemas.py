@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from simjudge.capture.simulators.simulator_file import SimulatorFile
 from simjudge.graph.robot_file import RobotFile
 from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.perception.colour_file import ColourFile
@@ -32,6 +33,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "robot": RobotFile,
     "scene": SceneFile,
     "sensors": SensorsFile,
+    "simulator": SimulatorFile,
     "study": StudyFields,
     "vehicle": VehicleFile,
 }

@@ -15,11 +15,13 @@ from simjudge.commands import (
     compare,
     convert,
     detect,
+    doctor,
     drive,
     engines,
     info,
     join,
     objects,
+    plan,
     recover,
     render,
     replay,
@@ -48,6 +50,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare.compare,
     "sweep": sweep.sweep,
+    "plan": plan.plan,
     "objects": objects.objects,
     "render": render.render,
     "report": report.report,
@@ -63,6 +66,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "watch": watch.watch,
     "recover": recover.recover,
     "info": info.info,
+    "doctor": doctor.doctor,
 }
 """The functions behind the subcommands, in the order in which the help lists them."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.commands.common import exit_if_lost, print_note, progress
+from simjudge.commands.fail_on import FAIL_ON, exit_if_gap, gap_limit
 from simjudge.commands.options import takes_settings
 from simjudge.studies.compare_settings import CompareSettings
 
@@ -17,14 +18,28 @@ def compare(
     a: Path = typer.Argument(..., help="The set to be predicted, usually real: any data set or recording."),
     b: Path = typer.Argument(..., help="The set that predicts, usually simulated."),
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
+    scheduler: str | None = typer.Option(
+        None, metavar="ADDRESS", help="Dask scheduler whose workers do the similarity join; the numbers are the same."
+    ),
+    share: str | None = typer.Option(
+        None, metavar="FOLDER",
+        help="Folder, or address that fsspec knows, through which the scheduler's workers get the contexts. "
+        "Not given: a temporary folder of this machine.",
+    ),
+    fail_on: str | None = FAIL_ON,
 ) -> None:
     """Compare a detector's performance on A and on B, context by context, with floor, interval and p value."""
     from simjudge.commands.tables import print_table
     from simjudge.reports.comparison_result import compare as run
 
-    result = run(a, b, out, settings=settings, log=print_note, progress=progress)
+    limit = gap_limit(fail_on, settings)
+    result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)
     print_table(result.table)
     print_note(result.meaning)
     print_note(f"next: {result.next_step}")
     print_note(f"result in {out}; to look at it: simjudge report {out}")
+    if limit is not None:
+        from simjudge.results.gap_limit import NamedComparison
+
+        exit_if_gap(limit, [NamedComparison.of_result(result.saved)], result.losses)
     exit_if_lost(result.losses)

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from simjudge.commands.common import Stopwatch, exit_if_lost, print_note, progress
 from simjudge.commands.options import takes_settings
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import Losses, UsageError
 from simjudge.perception.detector_settings import DetectorSettings
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def detect(
 
     Of a .pt file the weights are read; one that holds more is refused, since a .pt can run any code (--trust).
     Colour thresholds (.yaml) need no training; class ids in OUT are those of IN, matched by name.
+    A net of the task segment-semantic writes predicted label pictures, which --to yolo holds.
     For clouds, --model lidar_cuboids finds ground, clusters and cuboids, also without training.
     """
     from simjudge.core.installed import DETECTOR, find_file
@@ -51,6 +52,11 @@ def detect(
         return
     if out is None:
         raise UsageError("--out: say where to write the images' set with its predictions")
+    from simjudge.perception.semantic.semantic_net import is_semantic_net
+
+    if is_semantic_net(file):
+        _detect_pixels(source, file, out, to, batch, image_topic, allow_outside=settings.allow_outside)
+        return
     from simjudge.perception.detection import detect as run
     from simjudge.perception.loading import load_detector
 
@@ -79,6 +85,43 @@ def _detect_cuboids(source: Path, file: Path, out: Path | None, to: str | None, 
     found = detect_clouds(source, file, out, to=to, cloud_topic=cloud_topic, progress=watch)
     _print_cuboids(found, file.stem, watch.seconds)
     exit_if_lost(found.losses)
+
+
+def _detect_pixels(
+    source: Path, file: Path, out: Path, to: str | None, batch: int, image_topic: str | None, *, allow_outside: bool
+) -> None:
+    from simjudge.perception.semantic.prediction import predict_semantic
+
+    watch = Stopwatch(progress)
+    found = predict_semantic(
+        source, file, out, to=to, batch=batch, image_topic=image_topic, allow_outside=allow_outside, progress=watch
+    )
+    losses = [found.losses]
+    if found.semantic is not None:
+        losses.append(_print_pixels(found, file.stem))
+    pictures = 0 if found.predicted_semantic is None else sum(map(found.predicted_semantic.has, range(len(found))))
+    pace = pictures / max(watch.seconds, 1e-9)
+    Console(soft_wrap=True).print(f"{pictures} of {len(found)} pictures, {pace:.1f} a second", highlight=False)
+    exit_if_lost(*losses)
+
+
+def _print_pixels(frames: FrameSet, name: str) -> Losses:
+    """The IoU of each class as a table; returns what could not be counted."""
+    from simjudge.perception.semantic.pixel_scores import score_pixels
+
+    losses = Losses()
+    scores = score_pixels(frames, losses)
+    table = Table(title=f"{name} on {frames.name}", title_justify="left")
+    for column in ("class", "share of pixels", "IoU"):
+        table.add_column(column, justify="left" if column == "class" else "right")
+    for each in scores.classes:
+        table.add_row(each.name, f"{each.share:.4f}", "-" if each.iou is None else f"{each.iou:.3f}")
+    console = Console(soft_wrap=True)
+    console.print(table)
+    console.print(
+        f"pixel accuracy {scores.accuracy:.3f}, mean class IoU {scores.mean_iou:.3f}", highlight=False
+    )
+    return losses
 
 
 def _print_cuboids(clouds: CloudSet, name: str, seconds: float) -> None:

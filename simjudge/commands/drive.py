@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from simjudge.commands.common import print_note, progress
+from simjudge.commands.common import ENGINE_HELP, print_note, progress
 from simjudge.commands.listing import list_option
 from simjudge.core.exit_codes import EXIT_FAILED
 from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
@@ -61,7 +61,7 @@ def drive(
     ),
     min_size: float = typer.Option(5.0, min=0, metavar="PX", help="Smaller things are not labelled."),
     min_visible: float = typer.Option(0.25, min=0, max=1, help="Things seen by a smaller share are not labelled."),
-    engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
+    engine: str = typer.Option("default", metavar="NAME|PACKAGE:CLASS", help=ENGINE_HELP),
     names: bool = list_option(),
 ) -> None:
     """Drive a scene's course in closed loop: camera, detector, driver, physics, and again.

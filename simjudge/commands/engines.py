@@ -6,8 +6,9 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note, progress
+from simjudge.commands.common import ENGINE_HELP, exit_if_lost, print_note, progress
 from simjudge.commands.number_types import takes_finite_numbers
+from simjudge.core.exit_codes import EXIT_FAILED
 
 app = typer.Typer(help="The engines that move and light a scene.", no_args_is_help=True)
 
@@ -77,3 +78,53 @@ def drive(
         radii = [f.circles[steering] for f in figures]
         table.add_row(f"radius at {steering:+.1f}, m (no slip)", *(f"{r:.3f} ({ideal:.3f})" for r, ideal in radii))
     Console(soft_wrap=True, highlight=False).print(table)
+
+
+@app.command("check")
+@takes_finite_numbers
+def check(
+    name: str = typer.Argument(..., metavar="NAME|PACKAGE:CLASS", help=ENGINE_HELP),
+    scene: str | None = typer.Option(
+        None, "--scene", metavar="FILE|NAME", help="Check in this scene too, from random camera poses."
+    ),
+    count: int = typer.Option(2, "-n", min=1, max=100, help="Camera poses in that scene."),
+    seed: int = typer.Option(0, min=0, help="Seed of that scene and its camera poses."),
+) -> None:
+    """Hold an engine to the contract that simjudge expects of one: one line a check, exit code 1 where one fails."""
+    from collections import Counter
+    from contextlib import closing
+
+    from simjudge.commands.tables import print_table
+    from simjudge.core.display import SummaryTable
+    from simjudge.engines.registry import engine_class
+    from simjudge.scene.read import read_scene
+    from simjudge.testing import ENGINE_CHECKS, check_engine, scene_checks
+    from simjudge.testing.contract_scene import LENS, contract_scene
+    from simjudge.testing.engine_checks import scene_cameras
+
+    builder = engine_class(name)
+    with closing(builder(contract_scene())) as engine:
+        print_note(f"{name}: {engine.name}, {engine.variant}")
+    checks = ENGINE_CHECKS
+    if scene is not None:
+        world = read_scene(scene, seed)
+        with closing(builder(world)) as engine:
+            cameras = scene_cameras(engine, scene, LENS, count, seed)
+        checks += scene_checks(world, LENS, cameras)
+    with progress("checks") as advance:
+        results = check_engine(builder, checks, advance)
+    rows = [
+        (each.check.part, f"{each.check.name}{f', {scene}' if at >= len(ENGINE_CHECKS) else ''}", each.status)
+        for at, each in enumerate(results)
+    ]
+    print_table(SummaryTable(("part", "check", "result"), rows, text_columns=3))
+    for each in results:
+        if each.status == "fail":
+            typer.echo(f"fail: {each.check.name}: {each.reason.rstrip('.')}. {each.check.why}")
+    missing = Counter(each.reason for each in results if each.status == "cannot be checked")
+    for reason, times in missing.items():
+        typer.echo(f"{times} cannot be checked: {reason}")
+    found = [each.status for each in results]
+    typer.echo(", ".join(f"{found.count(status)} {status}" for status in ("pass", "fail", "cannot be checked")))
+    if "fail" in found:
+        raise typer.Exit(EXIT_FAILED)

@@ -8,29 +8,22 @@ import typer
 
 from simjudge.commands.common import exit_if_lost, print_note, progress
 from simjudge.commands.options import takes_settings
-from simjudge.data.read_settings import ReadSettings
+from simjudge.sensors.filter_settings import FilterSettings
 
 
 @takes_settings
 def filter_images(
-    settings: ReadSettings,
+    settings: FilterSettings,
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images."),
     out: Path = typer.Argument(..., metavar="OUT", help="What to write: x.mcap, x.db3, or a folder with --to."),
     to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo or coco."),
-    blur: float | None = typer.Option(None, help="Gaussian blur, standard deviation in pixels."),
-    vignetting: float | None = typer.Option(None, help="Darker corners: the view's angle there, degrees off axis."),
-    noise: float | None = typer.Option(None, help="Gaussian noise, standard deviation in grey levels of 255."),
-    white_balance: str | None = typer.Option(None, metavar="R,G,B", help="Gains of red, green and blue."),
-    gamma: float | None = typer.Option(None, help="Exponent; above 1 darkens the mid tones."),
-    jpeg: int | None = typer.Option(None, help="Store as JPEG of this quality, 1..100 (else without loss)."),
-    camera: str | None = typer.Option(None, metavar="FILE|NAME", help="A camera's filters, in place of those above."),
-    seed: int = typer.Option(0, min=0, help="Of the noise."),
 ) -> None:
     """Copy a set with its images seen through camera filters.
 
-    The filters act in a camera's order, which is the order of the options above, whatever their order on the command
-    line; --camera takes the chain of a camera (docs/camera.md), of which the lens is not applied: images that exist
-    have been through one. Labels are kept, predictions dropped. OUT.filter.json tells what was done.
+    The filters act in the order of the options below, whatever their order on the command line. --match-... SET and the
+    like adapt the images to those of another set. --camera takes the filters of a camera (docs/camera.md) without its
+    lens: images that exist have been through one. Labels are kept, predictions are dropped. OUT.filter.json tells what
+    was done.
     """
     from simjudge.sensors.camera.filtering import filter_images as run
 
@@ -38,15 +31,7 @@ def filter_images(
         source,
         out,
         to=to,
-        camera=camera,
-        blur=blur,
-        vignetting=vignetting,
-        noise=noise,
-        white_balance=white_balance,
-        gamma=gamma,
-        jpeg=jpeg,
-        seed=seed,
-        allow_outside=settings.allow_outside,
+        settings=settings,
         progress=progress,
         log=print_note,
     )

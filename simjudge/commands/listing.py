@@ -7,7 +7,8 @@ from typing import Any
 import typer
 
 KINDS = {
-    "scenes": "SCENE", "cameras": "CAMERA", "rigs of cameras": "RIG", "vehicles": "VEHICLE", "detectors": "DETECTOR"
+    "scenes": "SCENE", "cameras": "CAMERA", "rigs of cameras": "RIG", "vehicles": "VEHICLE", "detectors": "DETECTOR",
+    "simulators": "SIMULATOR",
 }  # fmt: skip
 """Heading of a list to the kind of file in `simjudge.core.installed`."""
 

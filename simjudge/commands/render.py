@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note, progress
+from simjudge.commands.common import ENGINE_HELP, exit_if_lost, print_note, progress
 from simjudge.commands.listing import list_option
 from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
 
@@ -49,7 +49,7 @@ def render(
     label_images: bool = typer.Option(
         False, "--label-images", help="Write the class and the instance of each pixel too."
     ),
-    engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
+    engine: str = typer.Option("default", metavar="NAME|PACKAGE:CLASS", help=ENGINE_HELP),
     jobs: int = typer.Option(1, "-j", "--jobs", min=1, help="Processes that render side by side; same bytes."),
     names: bool = list_option(),
 ) -> None:

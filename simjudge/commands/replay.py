@@ -1,21 +1,30 @@
-"""`simjudge replay BAG`: a synthetic frame for each real one of a recording, from the recorded poses."""
+"""`simjudge replay BAG`: a synthetic frame for each real one of a recording, here or in another simulator."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note, progress
+from simjudge.commands.common import ENGINE_HELP, exit_if_lost, print_note, progress
 from simjudge.commands.listing import list_option
+from simjudge.core.errors import UsageError
 from simjudge.core.settings import LONGEST_TIME
 
 
 def replay(
     bag: Path = typer.Argument(..., metavar="BAG", help="A recording with poses, or a TUM or CSV text file of poses."),
-    scene: str = typer.Option(..., "--scene", metavar="FILE|NAME", help="What stands where."),
+    scene: str | None = typer.Option(
+        None, "--scene", metavar="FILE|NAME", help="What stands where. Needed without --for.", show_default=False
+    ),
     camera: str = typer.Option(..., "--camera", metavar="FILE|NAME", help="The camera that sees it."),
-    out: Path = typer.Option(..., "--out", help="The recording to write: x.mcap, x.db3, or a folder."),
+    out: Path = typer.Option(..., "--out", help="The recording to write: x.mcap, x.db3 or a folder. With --for: x.py."),
+    simulator: str | None = typer.Option(
+        None, "--for", metavar="SIMULATOR",
+        help="Render nothing; write a script that moves the camera of gazebo, carla or chrono.",
+    ),
     poses: str | None = typer.Option(None, metavar="TOPIC|FILE", help="The poses, where BAG has several topics."),
     parent: str | None = typer.Option(None, help="Fixed frame, for poses from tf.", show_default="the root"),
     child: str | None = typer.Option(None, help="Frame of the body, for poses from tf.", show_default="base_link"),
@@ -63,51 +72,63 @@ def replay(
     min_size: float = typer.Option(5.0, min=0, metavar="PX", help="Smaller things are not labelled."),
     min_visible: float = typer.Option(0.25, min=0, max=1, help="Things seen by a smaller share are not labelled."),
     seed: int = typer.Option(0, min=0, help="Seed of the scene, the camera's noise and the poses' noise."),
-    engine: str = typer.Option("default", help="Name of the engine: default or chrono."),
+    engine: str = typer.Option("default", metavar="NAME|PACKAGE:CLASS", help=ENGINE_HELP),
     names: bool = list_option(),
 ) -> None:
     """Render a synthetic frame for each real one of a recording, with its stamp and name.
 
     The recording that is written pairs with the real one: simjudge compare REAL SIM --paired. Without images in BAG,
-    frames are made at the camera's rate. If the command is stopped, the same command goes on where it was.
+    frames are made at the camera's rate. If the command is stopped, the same command goes on where it was. With --for,
+    another simulator makes the frames: a script moves its camera along the poses.
     """
     del names
     from simjudge.capture.replaying import replay as replay_frames
 
+    where: dict[str, Any] = {
+        "camera": camera, "poses": poses, "parent": parent, "child": child, "image_topic": image_topic,
+        "vehicle": vehicle, "mount": mount, "align": align, "time_offset": time_offset, "start": start,
+        "duration": duration, "rate": rate, "max_gap": max_gap, "max_speed": max_speed, "max_turn": max_turn,
+        "skip_gaps": skip_gaps, "noise": noise, "noise_angle": noise_angle, "noise_position": noise_position,
+        "seed": seed, "log": print_note,
+    }  # fmt: skip
+    if simulator is not None:
+        given = {
+            "scene": scene, "cones": cones, "cone-kinds": cone_kinds, "sensors": sensors, "cloud-topic": cloud_topic
+        }  # fmt: skip
+        _write_script(simulator, bag, out, given, where)
+        return
+    if scene is None:
+        raise UsageError("--scene: say what stands where, or --for gazebo|carla|chrono: their own world")
     result = replay_frames(
         bag,
         out,
+        **where,
         scene=scene,
-        camera=camera,
-        poses=poses,
-        parent=parent,
-        child=child,
-        image_topic=image_topic,
-        vehicle=vehicle,
-        mount=mount,
-        align=align,
         cones=cones,
         cone_kinds=cone_kinds,
         sensors=sensors,
         cloud_topic=cloud_topic,
         smoothing=smoothing,
-        time_offset=time_offset,
-        start=start,
-        duration=duration,
-        rate=rate,
-        max_gap=max_gap,
-        max_speed=max_speed,
-        max_turn=max_turn,
-        skip_gaps=skip_gaps,
-        noise=noise,
-        noise_angle=noise_angle,
-        noise_position=noise_position,
         min_size=min_size,
         min_visible=min_visible,
-        seed=seed,
         engine=engine,
-        log=print_note,
         progress=progress,
     )
     print_note(f"wrote {result}; what was done is in {result.record_path}")
+    exit_if_lost(result.losses)
+
+
+def _write_script(
+    simulator: str, bag: Path, out: Path, given: Mapping[str, object], where: Mapping[str, Any]
+) -> None:
+    """Write the files for another simulator; `given` are options that belong to a scene of ours."""
+    from simjudge.capture.simulator_scripts.replay_elsewhere import write_replay_script
+
+    needless = [name for name, value in given.items() if value is not None]
+    if needless:
+        raise UsageError(f"--for {simulator}: renders nothing here; leave out --{needless[0]}")
+    result = write_replay_script(simulator, bag, out, **where)
+    for note in result.notes:
+        print_note(note)
+    print_note(f"wrote {result}")
     exit_if_lost(result.losses)

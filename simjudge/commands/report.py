@@ -20,8 +20,11 @@ def report(
         metavar="DIR...|RECORDING",
         help="Folders that simjudge compare or sweep wrote, or one of simjudge objects, or a recording.",
     ),
-    out: Path = typer.Option(
-        Path("report.html"), "--out", "-o", help="The page to write, of a recording also a folder; opens from disk."
+    out: Path | None = typer.Option(
+        None,
+        "--out",
+        "-o",
+        help="The page to write, of a recording also a folder; report.html, report.rrd or fiftyone by default.",
     ),
 ) -> None:
     """Make one HTML page: of saved results (verdicts, galleries) or of a recording (clouds, pictures, GPS, IMU)."""

@@ -22,7 +22,7 @@ _COLOURS = (36, 33, 35, 32, 34, 96, 93, 95)
 
 
 def run(
-    graph: str = typer.Argument(..., help="detect, validate, live, replay, sim or objects."),
+    graph: str = typer.Argument(..., help="detect, validate, live, replay, sim, objects or label."),
     arguments: list[str] = typer.Argument(None, help="NAME:=VALUE, as ros2 launch takes them.", metavar="NAME:=VALUE"),
     show_args: bool = typer.Option(False, "--show-args", "-s", help="Print the arguments and what they do."),
 ) -> None:

@@ -1,4 +1,4 @@
-"""`simjudge train DATA --out M.onnx`: train a detector."""
+"""`simjudge train DATA --out M.onnx`: train a detector, or a net that gives every pixel a class."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ def train(
     out: Path = typer.Option(..., "--out", help="The model to write (.onnx); its card goes beside it."),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace a model or a card that is there."),
 ) -> None:
-    """Train a detector with ultralytics, offline, and export its best weights to ONNX.
+    """Train a detector, or a net that gives every pixel a class, offline, and export its best weights to ONNX.
 
     All variants of one source photograph stay on one side of the split. Ctrl-C ends the training early and exports the
-    best weights so far. Ultralytics is AGPL-3.0.
+    best weights so far. Detectors are trained with ultralytics, which is AGPL-3.0; segment-semantic is LR-ASPP of
+    torchvision, from random weights.
     """
     from simjudge.perception.training import train as run
 
@@ -36,6 +37,5 @@ def train(
         progress=progress,
         log=print_note,
     )
-    best = trained.best
-    sys.stdout.write(f"{out}: mAP50 {best.map50:.3f}, mAP50-95 {best.map50_95:.3f} on valid (epoch {best.number})\n")
+    sys.stdout.write(f"{out}: {trained.score}\n")
     exit_if_lost(trained.losses)

@@ -9,6 +9,10 @@ import typer
 
 def watch(
     save: Path | None = typer.Option(None, "--save", help="Save what is shown to this .rrd file; there is no window."),
+    max_mb: int = typer.Option(
+        1000, "--max-mb", min=1, max=1_000_000,
+        help="Size of the file [MB]; a full one takes no more images or clouds.",
+    ),
     browser: bool = typer.Option(False, "--browser", help="Show it in a browser, also to other machines."),
     robot: str = typer.Option("", "--robot", help="YAML file of a robot's own topic names, or one by name: art1."),
     robot_ns: str = typer.Option("", "--robot-ns", help="Namespace of the robot's topics."),
@@ -17,6 +21,7 @@ def watch(
 
     Args:
         save: the .rrd file to write; None to show a window.
+        max_mb: size of the file from which on images and point clouds are left out of it, MB.
         browser: show it in a browser.
         robot: file or name of the robot whose topic names are used; "" for simjudge's own.
         robot_ns: namespace of the topics, "" for none.
@@ -39,7 +44,7 @@ def watch(
     need_ros()
     if not is_installed():
         raise SimjudgeError(MISSING)
-    parameters: dict[str, Value] = {"save": str(save)} if save is not None else {}
+    parameters: dict[str, Value] = {"save": str(save), "max_mb": max_mb} if save is not None else {}
     if browser:
         parameters["where"] = "browser"
     process = read_robot(robot).apply(Process("watch_node", "watch_node", parameters=parameters))

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray, IntArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.objects.block_bootstrap import differences, mean_interval
-from simjudge.objects.compared_series import Floor, SeriesComparison
+from simjudge.objects.compared_series import SeriesComparison, SeriesFloor
 from simjudge.objects.series import WHOLE
 from simjudge.objects.time_shift import TimeShift
 from simjudge.results.series_verdicts import AGAIN, HALVES
@@ -68,11 +68,11 @@ def pool_objects(rows: Sequence[SeriesComparison]) -> SeriesComparison:
     )
 
 
-def _pooled_floor(floors: Sequence[Floor], *, once: bool) -> Floor:
+def _pooled_floor(floors: Sequence[SeriesFloor], *, once: bool) -> SeriesFloor:
     source = AGAIN if any(each.source == AGAIN for each in floors) else HALVES
     parts = [(each.time, each.difference[np.newaxis]) for each in floors if each.source == source]
     time, values, slot = _joined(parts) if once else _mean_by_time(parts)
-    return Floor(time, values[0], mean_interval(values[0], slot, block=1 if once else None), source)
+    return SeriesFloor(time, values[0], mean_interval(values[0], slot, block=1 if once else None), source)
 
 
 def _pooled_shift(shifts: Sequence[TimeShift]) -> TimeShift | None:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from simjudge.context.block_length import estimate_block_length
-from simjudge.core.frames import FloatArray, IntArray
+from simjudge.core.arrays import FloatArray, IntArray
 
 FEWEST_FRAMES = 5
 """Frames below which no interval is given."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses
-from simjudge.core.frames import FloatArray, FrameSet
+from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.geometry.poses import Trajectory
 from simjudge.objects.camera_settings import FOLLOW_LABELS, CameraObjectSettings

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
 from simjudge.objects.block_bootstrap import MeanInterval
 from simjudge.objects.time_shift import TimeShift
 from simjudge.results.series_verdicts import TOO_FEW
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Floor(ShortRepr):
+class SeriesFloor(ShortRepr):
     """What real differs by from real.
 
     Attributes:
@@ -63,7 +63,7 @@ class SeriesComparison(ShortRepr):
     unpaired: tuple[int, int]
     missing: tuple[int, int, int]
     difference: MeanInterval | None
-    floor: Floor
+    floor: SeriesFloor
     shift: TimeShift | None
     adjusted_p: float = float("nan")
     is_single: bool = False

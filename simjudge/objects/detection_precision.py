@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import BoolArray, FloatArray, FrameSet, IntArray, row_offsets
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import row_offsets
 from simjudge.objects.sightings import Sightings
 
 

@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 import numpy as np
 
-from simjudge.core.frames import NO_INSTANCE, FrameSet
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.objects.detection_precision import score_frames
 from simjudge.objects.followed_objects import FollowedObjects
 from simjudge.objects.series import WHOLE, Series

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from simjudge.core.frames import BoolArray, FloatArray
+from simjudge.core.arrays import BoolArray, FloatArray
 
 WINDOW = 5
 """Neighbouring frames of the smooth fit."""

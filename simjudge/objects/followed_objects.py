@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import NO_INSTANCE, FrameSet
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.core.progress import Log
 from simjudge.core.text import list_some
 from simjudge.objects.camera_settings import (

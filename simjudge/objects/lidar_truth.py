@@ -9,9 +9,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.transform import Rotation
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import NO_INSTANCE, FloatArray, IntArray
+from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_settings import SAME_AUTO, SAME_INSTANCE, LidarObjectSettings

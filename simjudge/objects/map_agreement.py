@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import BoolArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import BoolArray
 from simjudge.objects.occupancy import OccupancyMap
 
 Rgb = tuple[int, int, int]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 
 UNITS = ("m^2", "m^4", "m^6")
 

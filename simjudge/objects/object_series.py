@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
 from simjudge.objects.flicker import flicker_in_motion, flicker_while_standing, sight_changes
 from simjudge.objects.series import Series
 from simjudge.objects.timed_frames import stamps_to_seconds

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import BoolArray, FloatArray
 from simjudge.objects.occupancy_rays import enter_beams
 from simjudge.objects.occupancy_settings import OccupancySettings
 

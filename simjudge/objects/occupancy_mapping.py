@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.objects.map_agreement import MapAgreement, map_agreement
 from simjudge.objects.occupancy import BeamSet, MapExtent, OccupancyMap, common_extent

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import BoolArray, FloatArray, FrameSet
+from simjudge.core.frames import FrameSet
 from simjudge.core.text import one_line, parse_number, read_text
 from simjudge.objects.sightings import Sightings
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import Losses
-from simjudge.core.frames import FloatArray, FrameSet, row_offsets
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
+from simjudge.core.object_tables import row_offsets
 from simjudge.core.progress import ProgressBar
 from simjudge.objects.hu_moments import COUNT, hu_moments
 from simjudge.objects.image_quality.luminance import gray_levels

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray, IntArray
 from simjudge.objects.lidar_measurements import OBJECT_METRICS, LidarMeasurements
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import Losses
-from simjudge.core.frames import NO_STAMP, FloatArray, IntArray
+from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.cloud_set import Cloud, CloudSet
 from simjudge.data.clouds.lidar_points import ONE_TIME, LidarPoints, lidar_points
 from simjudge.geometry.poses import Pose

@@ -16,12 +16,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.objects.all_objects import with_all_objects
 from simjudge.objects.block_bootstrap import SIGNIFICANCE, differences, holm, mean_interval
 from simjudge.objects.common_times import common_times
-from simjudge.objects.compared_series import ComparedSeries, Floor, SeriesComparison
+from simjudge.objects.compared_series import ComparedSeries, SeriesComparison, SeriesFloor
 from simjudge.objects.series import Series
 from simjudge.objects.time_shift import time_shift
 from simjudge.results.series_verdicts import (
@@ -120,15 +120,15 @@ def _compare(real: Series, virtual: Series, again: Series | None, shift_limit: f
     )
 
 
-def _floor(real: Series, again: Series | None) -> Floor:
+def _floor(real: Series, again: Series | None) -> SeriesFloor:
     """Real against another real recording; where that shares no value with it, against its own other half."""
     if again is not None:
         common = common_times(real.time, again.time)
         found = differences(real.value[common.real], again.value[common.virtual])
         if not np.isnan(found).all():
-            return Floor(real.time[common.real], found, mean_interval(found, common.real), AGAIN)
+            return SeriesFloor(real.time[common.real], found, mean_interval(found, common.real), AGAIN)
     found = halves_difference(real.time, real.value)
-    return Floor(real.time[1:-1:2], found, mean_interval(found), HALVES)
+    return SeriesFloor(real.time[1:-1:2], found, mean_interval(found), HALVES)
 
 
 def halves_difference(time: FloatArray, value: FloatArray) -> FloatArray:

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.class_names import normalized_name
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import NO_INSTANCE, BoolArray, FloatArray, FrameSet, IntArray, Objects, Predictions
+from simjudge.core.frames import FrameSet
 from simjudge.core.masks import BoolImage, Masks
+from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions
 from simjudge.perception.iou import pixel_counts
 
 

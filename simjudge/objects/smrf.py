@@ -18,9 +18,9 @@ from scipy.ndimage import map_coordinates
 from scipy.sparse import coo_array
 from scipy.sparse.linalg import spsolve
 
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
 
 MOST_CELLS = 4_000_000
 LOW_SLOPE = 5.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from simjudge.core.frames import BoolArray, FrameSet, IntArray
+from simjudge.core.arrays import BoolArray, IntArray
+from simjudge.core.frames import FrameSet
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError, cKDTree
 
+from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import BoolArray, FloatArray
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.geometry.poses import Pose

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.objects.common_times import median_period
 
 LEAST_CORRELATION = 0.5

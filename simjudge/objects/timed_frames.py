@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_STAMP, FloatArray, FrameSet, IntArray
+from simjudge.core.frames import FrameSet
+from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.cloud_set import CloudSet
 
 _SECOND = 1_000_000_000

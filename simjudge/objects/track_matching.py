@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from simjudge.core.frames import FloatArray, FrameSet
+from simjudge.core.arrays import FloatArray
+from simjudge.core.frames import FrameSet
 from simjudge.objects.common_times import common_times
 from simjudge.objects.timed_frames import stamps_to_seconds
 from simjudge.objects.tracking import Tracks

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import NO_INSTANCE, FloatArray, IntArray, row_offsets
+from simjudge.core.object_tables import NO_INSTANCE, row_offsets
 from simjudge.objects.sightings import Sightings
 from simjudge.perception.iou import box_iou
 

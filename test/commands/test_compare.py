@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
 
 FEW = ["--permutations", "20", "--bootstrap", "20"]
@@ -77,6 +78,22 @@ def test_a_sweep_leaves_curves(place):
     assert [(c["patch"], c["theta"]) for c in curves] == [([60, 60], 0.8), ([120, 120], 0.5), ([120, 120], 0.8)]
 
 
+def test_a_gap_ends_a_check_with_exit_code_4(place):
+    worse = made(5, 60)
+    box = worse.objects.box + np.array([12, 0, 12, 0])
+    found = Predictions.build(np.arange(60), np.ones(60), box, np.full(60, 0.9))
+    write_set(made(6, 60), place / "good.json")
+    write_set(worse.with_predictions(found), place / "worse.json")
+    more = ["--patch", "40", "--permutations", "100", "--bootstrap", "50", "--fail-on"]
+    done = run("compare", "good.json", "worse.json", *more, "gap", "--out", "f", cwd=place)
+    assert done.returncode == 4, done.stderr
+    assert "--fail-on gap: " in done.stderr
+    assert (place / "f" / "result.json").is_file()
+    done = run("compare", "good.json", "good.json", *more, "gap:0.1", "--out", "f", cwd=place)
+    assert done.returncode == 0, done.stderr
+    assert "passed; a gap of" in done.stderr
+
+
 def test_predictions_can_come_from_elsewhere(place):
     write_set(made(3), place / "predicted.json")
     done = run("compare", "bare.json", "b.json", "--a-predictions", "predicted.json", *FEW, "--out", "e", cwd=place)
@@ -115,6 +132,8 @@ def test_pairs_are_made_by_name(place):
         (["compare", "a.json", "b.json", "--metric", "luck"], 2, "iou"),
         (["compare", "a.json", "b.json", "--preset", "mine"], 2, "paper"),
         (["compare", "a.json", "b.json", "--permutations", "-1"], 2, "permutations"),
+        (["compare", "a.json", "b.json", "--fail-on", "gaps"], 2, "gap:0.05"),
+        (["compare", "a.json", "b.json", "--fail-on", "gap", "--bootstrap", "0"], 2, "--bootstrap 0"),
         (["sweep", "a.json", "b.json", "--thetas", "0.5:0.9"], 2, "first:last:count"),
     ],
 )

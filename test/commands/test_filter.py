@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simjudge.core.frames import FrameSet, Objects, Predictions
+import simjudge
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import read_set, write_set
 from simjudge.sensors.camera.chain import Step, filtered
 
@@ -39,6 +41,7 @@ def source(tmp_path):
     ("options", "steps"),
     [
         (["--blur", "2"], [("gaussian_blur", {"sigma": 2.0})]),
+        (["--bayer", "RGGB"], [("bayer", {"pattern": "RGGB"})]),
         (["--white-balance", "0.65,1,1.4"], [("white_balance", {"red": 0.65, "green": 1.0, "blue": 1.4})]),
         (["--noise", "20", "--seed", "3"], [("gaussian_noise", {"sigma": 20.0})]),
         (
@@ -166,4 +169,19 @@ def test_a_camera_of_one_s_own_and_what_is_wrong_with_it(source, tmp_path):
         1,
         f"error: {own}: rate: a number above 0 is needed; nothing is given\n",
     )
+    assert not (tmp_path / "never").exists()
+
+
+def test_images_are_adapted_to_another_set_by_options(source, tmp_path):
+    options = ["--match-exposure", source, "--match-by", "random", "--gray-world", "--seed", "5"]
+    done = run(source, tmp_path / "out", "--to", "yolo", *options)
+    assert done.returncode == 0, done.stderr
+    expected = simjudge.filter(source, match_exposure=source, match_by="random", gray_world=True, seed=5)
+    after = read_set(tmp_path / "out")
+    assert all(np.array_equal(after.images.read(i), expected.images.read(i)) for i in range(4))
+    told = json.loads((tmp_path / "out.filter.json").read_text())
+    assert [each["name"] for each in told["filters"]] == ["gray_world", "match_exposure"]
+    assert told["match_by"] == "random"
+    refused = run(source, tmp_path / "never", "--to", "yolo", "--images", tmp_path / "nowhere")
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1), refused.stderr
     assert not (tmp_path / "never").exists()

@@ -9,8 +9,9 @@ import pytest
 from made_results import made_contexts, made_set, write_result
 
 import simjudge as sj
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
 
 SIMJUDGE = Path(sys.executable).with_name("simjudge")

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import read_set, write_set
 
 SIMJUDGE = Path(sys.executable).with_name("simjudge")

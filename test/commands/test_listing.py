@@ -9,7 +9,16 @@ from typer.testing import CliRunner
 
 from simjudge.capture.rendering import render
 from simjudge.commands.app import app
-from simjudge.core.installed import CAMERA, DEFAULT_CAMERA, DETECTOR, RIG, SCENE, VEHICLE, shipped_files
+from simjudge.core.installed import (
+    CAMERA,
+    DEFAULT_CAMERA,
+    DETECTOR,
+    RIG,
+    SCENE,
+    SIMULATOR,
+    VEHICLE,
+    shipped_files,
+)
 from simjudge.driving.drive import drive
 
 
@@ -18,7 +27,8 @@ def test_the_list_names_every_file_and_needs_nothing_else(command: str) -> None:
     done = CliRunner().invoke(app, [command, "--list"])
     assert done.exit_code == 0
     lines = [line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ") and line[2] != " "]
-    expected = [name for kind in (SCENE, CAMERA, RIG, VEHICLE, DETECTOR) for name in sorted(shipped_files(kind))]
+    kinds = (SCENE, CAMERA, RIG, VEHICLE, DETECTOR, SIMULATOR)
+    expected = [name for kind in kinds for name in sorted(shipped_files(kind))]
     assert lines == expected
 
 

@@ -17,7 +17,8 @@ from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, declared, setting
 from simjudge.graph.setting_arguments import argument, given_parameters
 from simjudge.reports import comparison_result
-from simjudge.studies.compare_settings import CompareSettings, SweepSettings
+from simjudge.studies.compare_settings import CompareSettings, PlanSettings, SweepSettings
+from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
 
 FORMS = {
     "patch": st.tuples(st.integers(1, 4096), st.integers(1, 4096)),
@@ -26,6 +27,7 @@ FORMS = {
     "rename": st.dictionaries(st.text("abc d"), st.text("abc_"), min_size=1)
     .map(lambda names: tuple((f"x{old}", f"y{new}") for old, new in names.items())),
     "classes": st.lists(st.text("abc_", min_size=1), min_size=1, unique=True).map(tuple),
+    "block": st.none() | st.floats(0, 86400),
     "mask_factor": st.floats(0.1, 1e5),
     "elevations": st.tuples(st.integers(-90, -1), st.integers(0, 90), st.integers(2, 1024)),
 }
@@ -46,6 +48,8 @@ def values(row):
 
 def words(row, value):
     """How a value is written on the command line."""
+    if value is None:
+        return [f"{row.flag}=auto"]
     if row.kind is bool:
         return [row.flag] if value else []
     return [f"{row.flag}={row.text(value)}"]
@@ -79,15 +83,19 @@ def settings_of(call, *arguments, **keywords):
 def test_every_setting_reaches_the_method(tmp_path, kind, row, data):
     value = data.draw(values(row))
     name = "compare" if kind is CompareSettings else "sweep"
-    expected = kind(**{row.name: value})
-    assert settings_of(getattr(comparison_result, name), "a", "b", **{row.name: value}) == expected
+    # Label pictures have settings of their own, which make sense for them alone.
+    of_pictures = row.name in ("stride", "width") or (row.name == "metric" and value in PATCH_METRICS)
+    task = {"task": SEMANTIC} if of_pictures else {}
+    expected = kind(**{row.name: value}, **task)
+    assert settings_of(getattr(comparison_result, name), "a", "b", **{row.name: value}, **task) == expected
     app = typer.Typer()
     app.command()({"compare": compare_command.compare, "sweep": sweep_command.sweep}[name])
-    done = CliRunner().invoke(app, ["a", "b", "--out", str(tmp_path / "out"), *words(row, value)])
+    more = [*words(row, value), *(f"--{name}={each}" for name, each in task.items())]
+    done = CliRunner().invoke(app, ["a", "b", "--out", str(tmp_path / "out"), *more])
     assert isinstance(done.exception, Reached), done.output
     assert done.exception.args[0] == expected
     parameters = given_parameters([row], {row.name: row.text(value)})
-    assert kind(**parameters) == expected
+    assert kind(**parameters, **task) == expected
 
 
 @pytest.mark.parametrize("name", ["theta", "patch", "mask_factor", "class_blind", "min_score"])
@@ -109,6 +117,15 @@ def test_one_row_gives_option_argument_and_range():
     assert "0.8; cpd 0.9" in launch.description
 
 
+@pytest.mark.parametrize("kind", [CompareSettings, SweepSettings, PlanSettings])
+@pytest.mark.parametrize(("given", "meant"), [("auto", None), ("", None), ("0", 0.0), ("2.5", 2.5)])
+def test_auto_is_the_word_for_blocks_that_are_estimated(kind, given, meant):
+    row = next(each for each in declared(kind) if each.name == "block")
+    assert kind(block=row.parse(given)).block == meant
+    if given:
+        assert kind(block=given).block == meant, "as a study's file has it"
+
+
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
@@ -117,6 +134,11 @@ def test_one_row_gives_option_argument_and_range():
         ({"metric": "luck"}, "metric 'luck': must be one of iou, detected, score"),
         ({"patch": "big"}, "patch 'big': write height x width in pixels"),
         ({"mask_factor": 0}, "mask factor 0.0: must be positive"),
+        ({"block": "often"}, "block 'often': must be auto, or seconds from 0 to"),
+        ({"block": -1}, "block -1: must be auto"),
+        ({"block": float("nan")}, "block nan: must be auto"),
+        ({"block": True}, "block True: must be auto"),
+        ({"block": 10**400}, "block 1000"),
         ({"permutations": -1}, "permutations -1: must be 0 to 100000"),
     ],
 )

@@ -143,6 +143,19 @@ def paired(folder):
     return folder / "sim.mcap"
 
 
+def test_a_script_for_another_simulator(folder, tmp_path):
+    out = tmp_path / "move.py"
+    done = replay(folder / "poses.txt", "--camera", "plain", "--out", out)
+    assert (done.returncode, "--scene" in done.stderr) == (2, True)
+    done = replay(folder / "poses.txt", "--camera", "plain", "--out", out, "--for", "carla", "--scene", "lab")
+    assert (done.returncode, "leave out --scene" in done.stderr) == (2, True)
+    where = ("--poses", "/tf", "--child", "camera_optical_frame", "--mount", "optical")
+    done = replay(folder / "real.mcap", *where, "--camera", "plain", "--out", out, "--for", "carla")
+    assert done.returncode == 0, done.stderr
+    names = [line.split(",")[0] for line in (tmp_path / "move.csv").read_text().splitlines()[1:]]
+    assert names == list(read_recording(folder / "real.mcap").frame_name)
+
+
 def test_a_replay_pairs_with_what_it_replays(folder, paired):
     real, sim = read_recording(folder / "real.mcap"), read_recording(paired)
     assert (list(sim.frame_name), sim.stamp.tolist()) == (list(real.frame_name), real.stamp.tolist())
@@ -282,7 +295,7 @@ def test_poses_beside_the_scene_are_told(folder, tmp_path):
         ),
         (["--scene", "moon"], 2, "moon: neither a file nor the name of a scene"),
         (["--cone-kinds", "0=red_cone"], 2, "--cone-kinds 0=red_cone: says what the rows of --cones are"),
-        (["--engine", "unreal"], 2, "engine 'unreal': one of default, chrono is needed"),
+        (["--engine", "unreal"], 2, "engine 'unreal': no engine has this name; there are default, chrono"),
         (["--max-gap", "0"], 2, "max_gap 0.0: must be above 0"),
         (["--rate", "0"], 2, "--rate 0: must be above 0"),
         (["--duration", "-1"], 2, "--duration -1: must be above 0"),

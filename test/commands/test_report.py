@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from drive_recordings import START, cloud, drive_messages, write_drive
 
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
 
 SIZE = (160, 120)

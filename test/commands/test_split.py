@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
+from simjudge.core.object_tables import Objects
 from simjudge.data.frame_sequences import FrameSequence
 from simjudge.data.sets import read_set, write_set
 from simjudge.data.splits import contiguous_split, random_split

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
 
 SIZE = (640, 480)
 START = 1_700_000_000_000_000_000

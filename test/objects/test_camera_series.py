@@ -8,7 +8,8 @@ from moving_boxes import moving_set, stamps, steady
 
 from simjudge import read
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FrameSet, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Predictions
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.series import WHOLE

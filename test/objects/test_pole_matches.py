@@ -8,8 +8,9 @@ import pytest
 from moving_boxes import stamps
 
 from simjudge.core.errors import UsageError
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
+from simjudge.core.object_tables import Objects
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.pole_matches import (

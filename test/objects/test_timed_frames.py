@@ -5,7 +5,8 @@ import pytest
 from cloud_samples import cloud_set, table, unstamped
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frames import NO_STAMP, FrameSet
+from simjudge.core.frames import FrameSet
+from simjudge.core.stamps import NO_STAMP
 from simjudge.objects.timed_frames import stamps_to_seconds, timed_clouds, timed_frames
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from moving_boxes import moving_set, stamps, steady
 
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
 from simjudge.objects.sightings import label_sightings
 from simjudge.objects.tracking import instance_tracks
 from simjudge.objects.tracking_scores import score_tracks

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.digest import hash_value
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.core.images import RgbImage
 from simjudge.core.text import one_line, parse_integer, read_text
 from simjudge.objects.image_quality.scene_statistics import FEATURES, brisque_features

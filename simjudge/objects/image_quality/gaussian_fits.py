@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gamma
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FloatArray
 
 SHAPES: FloatArray = np.arange(200, 10_001) / 1000
 """The shapes that are tried: 0.2 to 10 in steps of 0.001. 2 is a normal distribution, 1 a Laplace distribution."""

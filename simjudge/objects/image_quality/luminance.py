@@ -7,7 +7,7 @@ from typing import Literal
 import cv2
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.core.images import RgbImage
 from simjudge.objects.image_quality import compiled_loops
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.digest import hash_value
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.frames import FloatArray
 from simjudge.core.images import RgbImage
 from simjudge.objects.image_quality.scene_statistics import FEATURES, niqe_features
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
-from simjudge.core.frames import FloatArray
 from simjudge.core.input_files import read_bytes
 from simjudge.core.isolated_process import read_isolated
 from simjudge.core.isolated_readers import NIQE_NAMES

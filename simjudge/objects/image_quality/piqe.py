@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import BoolArray, FloatArray
 from simjudge.core.images import RgbImage
 from simjudge.objects.image_quality.compiled_loops import (
     ACTIVE_BLOCK,

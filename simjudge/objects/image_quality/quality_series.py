@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses
-from simjudge.core.frames import FloatArray, FrameSet
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.objects.image_quality.brisque import brisque

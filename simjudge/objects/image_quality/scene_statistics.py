@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.core.images import RgbImage
 from simjudge.objects.image_quality.compiled_loops import block_sums
 from simjudge.objects.image_quality.gaussian_fits import AsymmetricFit, fit_aggd, fit_ggd

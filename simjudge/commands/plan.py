@@ -1,0 +1,37 @@
+"""`simjudge plan A B --gap 0.05`: how many frames show a gap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from simjudge.commands.common import exit_if_lost, print_note, progress
+from simjudge.commands.options import takes_settings
+from simjudge.studies.compare_settings import PlanSettings
+
+
+@takes_settings
+def plan(
+    settings: PlanSettings,
+    a: Path = typer.Argument(..., help="The set to be predicted, or a small one like it: any data set or recording."),
+    b: Path = typer.Argument(..., help="The set that predicts, or a small one like it."),
+    out: Path | None = typer.Option(None, "--out", metavar="FILE.json", help="File for the numbers."),
+) -> None:
+    """How many frames show a gap in 80 of 100 cases, per class and over all, by simulated comparisons.
+
+    The sets at hand, which may be those of a first try, say how much performance varies and how alike contexts are.
+    """
+    from simjudge.commands.tables import print_table
+    from simjudge.reports.plan_table import plan_sentences, plan_table
+    from simjudge.results.result_folder import write_json
+    from simjudge.studies.plan import plan as run
+
+    planned = run(a, b, settings=settings, log=print_note, progress=progress)
+    print_table(plan_table(planned))
+    for line in plan_sentences(planned):
+        print_note(line)
+    if out is not None:
+        write_json(out, planned.content())
+        print_note(f"wrote {out}")
+    exit_if_lost(planned.losses)

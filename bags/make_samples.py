@@ -17,7 +17,9 @@ import yaml
 from painter import CONE_HEIGHT, FOOT_RADIUS, GREEN, RED, TOP_RADIUS, Camera, Course, Look, Painted, Pose, paint
 
 from simjudge.capture.camera_path import camera_mount
-from simjudge.core.frames import FloatArray, FrameSet, Objects
+from simjudge.core.arrays import FloatArray
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.writing import ExtraMessages, write_recording
 from simjudge.geometry.poses import Pose as EnginePose

@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 from painter import CONE_HEIGHT, Camera, Course, Look, Pose, paint
 
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, RgbImage
+from simjudge.core.object_tables import Objects
 from simjudge.data.formats.yolo import write_yolo
 from simjudge.sensors.camera.filters import as_uint8
 

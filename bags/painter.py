@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.frames import FloatArray, IntArray
+from simjudge.core.arrays import FloatArray, IntArray
 
 OVERSAMPLING = 2
 """Rays a pixel along each side, averaged."""

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, EncodedImage, encode_jpeg
+from simjudge.core.object_tables import Objects
 from simjudge.data.rosbag2 import read_recording, write_recording
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE, standard_types
 from simjudge.data.rosbag2.messages import MessageMaker

@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from simjudge.core.frames import BoolArray, FloatArray, IntArray
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.data.clouds.cloud_set import Cloud, CloudPredictions, CloudSet
 from simjudge.data.sets import read_clouds
 from simjudge.perception.clouds.beam_grid import BeamGrid, build_grid, rings_of_order

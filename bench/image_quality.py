@@ -13,8 +13,9 @@ import cv2
 import numpy as np
 from skimage import data
 
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
+from simjudge.core.object_tables import Objects
 from simjudge.objects.image_quality.colour_histograms import colour_histograms
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
 from simjudge.objects.image_quality.luminance import SIGMA, WINDOW, gray_levels

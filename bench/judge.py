@@ -16,9 +16,10 @@ import numpy as np
 from scenes import cone_scenes, with_predictions
 from scipy.stats import wasserstein_distance as scipy_distance
 
-from simjudge.context.algorithm import ClassComparison, Samples, compare_class
+from simjudge.context.algorithm import ClassComparison, compare_class
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
+from simjudge.context.pool import Samples
 from simjudge.context.resample_draws import draw_resamples
 from simjudge.context.wasserstein import wasserstein_distance
 from simjudge.core.frames import FrameSet

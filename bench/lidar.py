@@ -14,7 +14,7 @@ from render import Row, seconds
 from simjudge.capture.scanning import LidarCapture
 from simjudge.capture.sensor_feed import SensorEvent
 from simjudge.capture.sensor_record import SensorMessages
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.engines.contract import STANDING, Engine
 from simjudge.engines.registry import make_engine

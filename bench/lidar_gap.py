@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.frames import FloatArray
+from simjudge.core.arrays import FloatArray
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.data.sets import read_clouds

@@ -9,6 +9,7 @@ from itertools import chain
 
 import closed_loop
 import image_quality
+import join
 import judge
 import lidar
 import occupancy
@@ -18,10 +19,11 @@ import replay
 from rich.console import Console
 from rich.table import Table
 
-table = Table("what", "measured", "wanted", "beside", title=f"{platform.machine()}, {os.cpu_count()} cores, "
-              f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}")  # fmt: skip
-for row in chain(judge.rows(), physics.rows(), render.rows(), lidar.rows(), closed_loop.rows(), replay.rows(),
-                 image_quality.rows(), occupancy.rows()):  # fmt: skip
-    print(*row, sep="; ", file=sys.stderr, flush=True)
-    table.add_row(*row)
-Console(width=140).print(table)
+if __name__ == "__main__":  # The workers of `join` import this file anew.
+    table = Table("what", "measured", "wanted", "beside", title=f"{platform.machine()}, {os.cpu_count()} cores, "
+                  f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}")  # fmt: skip
+    for row in chain(judge.rows(), join.rows(), physics.rows(), render.rows(), lidar.rows(), closed_loop.rows(),
+                     replay.rows(), image_quality.rows(), occupancy.rows()):  # fmt: skip
+        print(*row, sep="; ", file=sys.stderr, flush=True)
+        table.add_row(*row)
+    Console(width=140).print(table)

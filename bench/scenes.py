@@ -6,7 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from simjudge.core.frames import FrameSet, Objects, Predictions
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
 
 
 @cache

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simjudge.capture.rendering import render as render
     from simjudge.capture.replaying import replay as replay
+    from simjudge.capture.simulators.labelling import label_recording as label_recording
     from simjudge.core.errors import Losses as Losses
     from simjudge.core.errors import SimjudgeError as SimjudgeError
     from simjudge.core.errors import UsageError as UsageError
     from simjudge.core.frames import FrameSet as FrameSet
-    from simjudge.core.frames import Objects as Objects
-    from simjudge.core.frames import Predictions as Predictions
+    from simjudge.core.object_tables import Objects as Objects
+    from simjudge.core.object_tables import Predictions as Predictions
     from simjudge.data import sets
     from simjudge.data.clouds.cloud_set import CloudSet as CloudSet
     from simjudge.data.conversion import convert as convert
@@ -63,17 +64,22 @@ if TYPE_CHECKING:
     from simjudge.reports.object_comparison import ObjectComparisonResult as ObjectComparisonResult
     from simjudge.reports.object_comparison import compare_objects as compare_objects
     from simjudge.reports.report import report as report
-    from simjudge.sensors.camera import filtering
+    from simjudge.sensors.camera.filtering import filter_images as filter  # noqa: A004, F401 - the command's name
     from simjudge.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
     from simjudge.sensors.lidar_contract.check import check_lidar as check_lidar
     from simjudge.studies.compare_settings import CompareSettings as CompareSettings
     from simjudge.studies.compare_settings import SweepSettings as SweepSettings
+    from simjudge.studies.doctor.diagnosis import Diagnosis as Diagnosis
+    from simjudge.studies.doctor.doctor import diagnose as diagnose
     from simjudge.studies.object_settings import ObjectSettings as ObjectSettings
+    from simjudge.studies.plan import Plan as Plan
+    from simjudge.studies.plan import plan as plan
+    from simjudge.studies.real_performance import RealPerformance as RealPerformance
+    from simjudge.studies.real_performance import estimate_real_performance as estimate_real_performance
 
     __version__: str
     # Their names in their rooms are others.
     read, write = sets.read_set, sets.write_set
-    filter = filtering.filter_images  # noqa: A001 - the command's name
     list_engines = availability.engine_availability
 
 _HOMES = {
@@ -84,13 +90,16 @@ _HOMES = {
     "Contents": "simjudge.reports.contents",
     "Detections": "simjudge.perception.detector",
     "Detector": "simjudge.perception.detector",
+    "Diagnosis": "simjudge.studies.doctor.diagnosis",
     "FrameSet": "simjudge.core.frames",
     "LidarCuboidFile": "simjudge.perception.clouds.cuboid_settings",
     "Losses": "simjudge.core.errors",
     "ObjectComparisonResult": "simjudge.reports.object_comparison",
     "ObjectSettings": "simjudge.studies.object_settings",
-    "Objects": "simjudge.core.frames",
-    "Predictions": "simjudge.core.frames",
+    "Objects": "simjudge.core.object_tables",
+    "Plan": "simjudge.studies.plan",
+    "Predictions": "simjudge.core.object_tables",
+    "RealPerformance": "simjudge.studies.real_performance",
     "Recovered": "simjudge.data.rosbag2.recovery",
     "SimjudgeError": "simjudge.core.errors",
     "Split": "simjudge.data.splits",
@@ -111,13 +120,17 @@ _HOMES = {
     "detect": "simjudge.perception.detection",
     "detect_clouds": "simjudge.perception.clouds.cloud_detection",
     "detect_cuboids": "simjudge.perception.clouds.cuboid_detection",
+    "diagnose": "simjudge.studies.doctor.doctor",
     "drive": "simjudge.driving.drive",
+    "estimate_real_performance": "simjudge.studies.real_performance",
     "filter": "simjudge.sensors.camera.filtering:filter_images",
     "info": "simjudge.reports.contents",
     "join": "simjudge.data.set_join",
+    "label_recording": "simjudge.capture.simulators.labelling",
     "list_engines": "simjudge.engines.availability:engine_availability",
     "load_detector": "simjudge.perception.loading",
     "load_result": "simjudge.reports.comparison_result",
+    "plan": "simjudge.studies.plan",
     "read": "simjudge.data.sets:read_set",
     "read_clouds": "simjudge.data.sets",
     "recover": "simjudge.data.rosbag2.recovery",

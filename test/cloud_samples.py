@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simjudge.core.frames import NO_STAMP
+from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.cloud_set import Cloud, CloudSet
 
 FIELDS = np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("intensity", "f4")])

@@ -4,12 +4,33 @@ Light can be traced in two ways: by Mitsuba where it can run, and by the project
 """
 
 import fcntl
+import os
 import signal
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+import simjudge
+import simjudge.data.rosbag2
+
+ROOT = Path(__file__).parents[1]
+
+
+def _join_checkout():
+    """Where simjudge is installed elsewhere (`colcon test`), find its folders that are installed under another name.
+
+    Child processes take the installed package as a whole.
+    """
+    if find_spec("simjudge.nodes") is None:
+        simjudge.__path__.append(str(ROOT))
+        simjudge.data.rosbag2.__path__.append(str(ROOT / "msgs"))
+        os.environ["PYTHONSAFEPATH"] = "1"
+
+
+_join_checkout()
 
 # A busy machine is no failure: nothing here is judged by how long it takes.
 settings.register_profile("simjudge", deadline=None)
@@ -21,6 +42,18 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 # Above 101, ports may collide with those that Linux hands out.
 DOMAINS = range(1, 102)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makemodule(module_path, parent):
+    """Keep launch_testing's plugin, where there is one, from the modules that are none of its tests.
+
+    It imports every module before pytest does, and a module-level `importorskip` there skips the whole folder: `colcon
+    test` collected nothing, and passed.
+    """
+    if "pytest.mark.launch_test\n" in module_path.read_text(encoding="utf-8") and find_spec("launch_testing"):
+        return None
+    return pytest.Module.from_parent(parent, path=module_path)
 
 
 @pytest.fixture

@@ -3,8 +3,9 @@
 import numpy as np
 from cloud_samples import cloud_set, table
 
-from simjudge.core.frames import FrameSet, Objects
+from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
+from simjudge.core.object_tables import Objects
 from simjudge.data.clouds.cloud_set import CloudBoxes
 from simjudge.geometry.poses import Pose
 

@@ -34,11 +34,12 @@ def use_frames(frames: FrameSet, path: Path) -> None:
     repr(frames)
     frames._repr_html_()
     for index in range(min(len(frames), 4)):
-        if frames.images is not None and frames.images.has(index):
-            try:
-                frames.images.read(index)
-            except SimjudgeError as error:
-                check_message(str(error), path.parent)
+        for pictures in (frames.images, frames.semantic, frames.predicted_semantic):
+            if pictures is not None and pictures.has(index):
+                try:
+                    pictures.read(index)
+                except SimjudgeError as error:
+                    check_message(str(error), path.parent)
     out = Path(tempfile.mkdtemp(prefix="written_", dir=path.parent.parent))
     try:
         for line in write_set(frames, out / "again.json").lines():

@@ -66,6 +66,15 @@ def test_a_drive_that_does_not_finish_is_a_failure_unless_it_was_asked_for(tmp_p
         assert ended.exit_code == code
 
 
+def wait_for_first_chunk(folder, process, timeout=180):
+    """Wait until a recording under way in `folder` holds messages, however slowly the engine starts."""
+    end = time.monotonic() + timeout
+    while not any(path.stat().st_size > 10_000 for path in folder.glob(".recording.*/**/*.mcap")):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < end, "nothing was recorded"
+        time.sleep(0.05)
+
+
 def test_ctrl_c_keeps_what_was_driven(tmp_path):
     out = tmp_path / "drive.mcap"
     far = {"start": [0, 0, 0], "pieces": [{"straight": 20.0}]}
@@ -74,7 +83,7 @@ def test_ctrl_c_keeps_what_was_driven(tmp_path):
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert "50 Hz" in process.stderr.readline()
-    time.sleep(4)
+    wait_for_first_chunk(tmp_path, process)
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 130, said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.settings import Setting, Settings, declared
+from simjudge.graph.node_parameters import EVERY_NODE, NODE_PARAMETERS
 
 Value: TypeAlias = "bool | int | float | str | list[str] | list[float] | None"
 
@@ -113,7 +115,9 @@ class Parameter:
         """What `ros2 param describe` shows."""
         out = ParameterDescriptor(name=self.name, type=self.type.value, read_only=not self.changeable)
         out.description = self.description
-        out.additional_constraints = f"one of {', '.join(self.choices)}" if self.choices else ""
+        said = [f"one of {', '.join(self.choices)}"] if self.choices else []
+        said += [] if self.changeable else ["read-only: give it when the node starts"]
+        out.additional_constraints = "; ".join(said)
         if self.low is not None or self.high is not None:
             low = -math.inf if self.low is None else self.low
             high = math.inf if self.high is None else self.high
@@ -144,6 +148,7 @@ class ParameterValues:
         self._rows = {row.name: row for row in table}
         for row in table:
             self._declare(row)
+        self._warn_of_unknown()
         node.add_on_set_parameters_callback(self._check)
 
     def __getitem__(self, name: str) -> Any:
@@ -169,6 +174,16 @@ class ParameterValues:
         trouble = row.problem(self[row.name])
         if trouble:
             raise SimjudgeError(trouble)
+
+    def _warn_of_unknown(self) -> None:
+        """Name given parameters that no node of simjudge has: ROS leaves them out without a word."""
+        known = {row.name for rows in NODE_PARAMETERS.values() for row in rows} | set(self._rows)
+        for name in getattr(self._node, "_parameter_overrides", {}):
+            if name in known or name.partition(".")[0] in EVERY_NODE:
+                continue
+            near = difflib.get_close_matches(name, self._rows, 1)
+            hint = f"; is {near[0]} meant?" if near else ""
+            self._node.get_logger().warning(f"there is no parameter {name}{hint}")
 
     def _check(self, wanted: list[RosParameter[Any]]) -> SetParametersResult:
         for parameter in wanted:

@@ -1,4 +1,6 @@
-"""Makes the tables and the picture of docs/ros.md anew from the graphs' description: `python scripts/ros_page.py`.
+"""Makes the tables and the picture of docs/ros.md, and config/params/, anew from the graphs' description.
+
+Run it as `python scripts/ros_page.py`.
 
 Needs rclpy (make setup-ros), for the nodes' parameters.
 """
@@ -7,9 +9,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from simjudge.graph.graphs import GRAPHS
+from simjudge.graph.parameter_files import sample_text
 from simjudge.graph.ros_page import regenerate_parts
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/ros.md"
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs/ros.md"
 
 if __name__ == "__main__":
+    for graph in GRAPHS.values():
+        (ROOT / f"config/params/{graph.name}.yaml").write_text(sample_text(graph), encoding="utf-8")
     PAGE.write_text(regenerate_parts(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -35,6 +35,7 @@ DETECTOR = FileKind("a detector", ("config/detectors/*.yaml", "models/*.onnx"))
 DEFAULT_CAMERA = "plain_half"
 """The camera of whoever names none: a pinhole at 640 x 360, quick to render."""
 RIG = FileKind("a set of cameras", ("config/rigs/*.yaml",))
+PARAMETERS = FileKind("a parameter file", ("config/params/*.yaml",))
 ROBOT = FileKind("a robot", ("config/*.yaml", "config/robots/*.yaml"), but=CALIBRATION.patterns)
 SCENE = FileKind("a scene", ("config/scenes/*.yaml",))
 SENSORS = FileKind("a set of sensors", ("config/sensors/*.yaml",))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import chosen
@@ -40,6 +39,7 @@ from simjudge.graph.node_settings import (
     GroundTruthSettings,
     LiveObjectSettings,
 )
+from simjudge.graph.parameter_files import find_parameter_file
 from simjudge.graph.played_topics import (
     CAMERA_INFO,
     COMPRESSED,
@@ -77,7 +77,10 @@ _COMMON = (
     Argument("robot", "", "YAML file of a robot's own topic names and parameters, or the name of one that comes along:"
              " art1, f1tenth, turtlebot3, ..."),
     Argument("robot_ns", "", "Namespace of all nodes, e.g. art1."),
-    Argument("params_file", "", "YAML file of ROS parameters, over what the graph sets."),
+    Argument("params_file", "", "YAML file of ROS parameters, over what the graph sets; or the name of a graph, for the"
+             " sample that comes with it in config/params/."),
+    Argument("use_sim_time", "auto", "Whether the nodes go by /clock; auto: where a recording is played or a car is"
+             " simulated.", ("auto", *_YES_NO)),
 )  # fmt: skip
 
 
@@ -220,16 +223,19 @@ def _finished(
     normalize_namespace(values["robot_ns"])
     files: tuple[str, ...] = ()
     if values["params_file"]:
-        if not Path(values["params_file"]).is_file():
-            raise UsageError(f"params_file:={values['params_file']}: there is no such file")
-        files = (values["params_file"],)
+        files = (str(find_parameter_file(values["params_file"])),)
     clock: dict[str, Value] = {"use_sim_time": True} if values.get("bag") else {}
+    asked: dict[str, Value] = {}
+    if values["use_sim_time"] != "auto":
+        asked = {"use_sim_time": parse_bool("use_sim_time", values["use_sim_time"])}
     out = []
     for process in processes:
+        # Who makes the time has none to go by.
+        own = asked if not process.makes_data else {}
         more = clock
         if process.name == "play_node":
             more = {"wait_for": awaited_subscriptions(processes, played, robot)} if played is not None else {}
-        changed = replace(process, parameters={**more, **process.parameters})
+        changed = replace(process, parameters={**more, **process.parameters, **own})
         out.append(replace(robot.apply(changed), parameter_files=files))
     return tuple(out)
 

@@ -112,6 +112,7 @@ def engine_class(name: str) -> Callable[..., Engine]:
         raise SimjudgeError(f"engine {name}: {describe_entry(entry)} is no class")
     methods = [method for method in vars(Engine) if not method.startswith("_")]
     lacking = [method for method in methods if isinstance(loaded, type) and not hasattr(loaded, method)]
+    lacking += sorted(getattr(loaded, "__abstractmethods__", ()))
     if lacking:
         raise SimjudgeError(
             f"engine {name}: {describe_entry(entry)} lacks {', '.join(lacking)} of simjudge.engines.contract.Engine"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -19,7 +20,7 @@ from simjudge.sensors.camera.lens import Lens
 from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
 
-class StillEngine:
+class StillEngine(ABC):
     """A scene without physics and without a car; see `simjudge.engines.contract.Engine`.
 
     A subclass sets `name` and writes `variant`, `render` and `labels`. Rays are cast here, at the scene's triangles.
@@ -48,19 +49,19 @@ class StillEngine:
         self._timed_rays: TimedRays | None = None
 
     @property
+    @abstractmethod
     def variant(self) -> str:
         """The libraries that the engine runs on, for people."""
-        raise NotImplementedError
 
+    @abstractmethod
     def render(
         self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1
     ) -> npt.NDArray[np.float32]:
         """Linear RGB radiance (H, W, 3): see `Engine.render`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
         """Classes, instances and depth through the pixels' centres: see `Engine.labels`."""
-        raise NotImplementedError
 
     def poses_by_name(self, bodies: Poses) -> dict[str, Pose]:
         """The poses of all things when some are not where the scene has them.

@@ -11,7 +11,8 @@ from simjudge.engines.chrono.chrono_engine import ChronoEngine
 from simjudge.engines.registry import GROUP, engine_class, find_engine, limit_threads, make_engine, registered_engines
 from simjudge.graph.simulation_settings import ReplaySettings, SimSettings
 
-ENGINE = "from simjudge.engines.still_engine import StillEngine\n\n\nclass Toy(StillEngine):\n    name = 'toy'\n"
+STILL = "from simjudge.engines.still_engine import StillEngine\n\n\nclass Toy(StillEngine):\n    name = 'toy'\n"
+ENGINE = f"{STILL}    variant = 'toy 1.0'\n    render = labels = lambda self: None\n"
 
 
 @pytest.fixture
@@ -83,6 +84,7 @@ def test_a_name_that_no_engine_has_is_one_line(plugins, name, words):
         ("x = 1", "AttributeError: module 'toy_b' has no attribute 'Toy'"),
         ("Toy = 3", "toy_b:Toy is no class"),
         ("class Toy:\n    def step(self): pass", "lacks variant, time, step_size, set_pose"),
+        (STILL, "lacks labels, render, variant of simjudge"),
     ],
 )
 def test_a_broken_plugin_keeps_its_true_error_in_one_line(module, plugins, text, words):

@@ -10,9 +10,9 @@ import numpy as np
 
 from simjudge.bridge.live_system import LiveSystem
 from simjudge.core.arrays import FloatArray
-from simjudge.engines.chrono.rays import MeshRays
 from simjudge.engines.chrono.views import ChronoViews
 from simjudge.engines.contract import STANDING, BodyMotion, Hits, Poses
+from simjudge.engines.mesh_rays import MeshRays
 from simjudge.scene.model import Mesh, Surface, Thing
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.vehicle.vehicle import VehicleState

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.engines.chrono.rays import MeshRays, still_rays
 from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, NotOfferedError, Poses, SceneState
+from simjudge.engines.mesh_rays import MeshRays, still_rays
 from simjudge.engines.timed_rays import TimedRays
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Thing

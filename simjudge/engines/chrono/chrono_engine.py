@@ -16,11 +16,11 @@ from simjudge.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
 from simjudge.engines.chrono.car import STEP
 from simjudge.engines.chrono.modules import Modules, load_modules
 from simjudge.engines.chrono.probe import probe
-from simjudge.engines.chrono.rays import MeshRays, still_rays
 from simjudge.engines.chrono.scenes import plan_body, plan_scene
 from simjudge.engines.chrono.stage import ChronoScene
 from simjudge.engines.chrono.versions import identify_release
 from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
+from simjudge.engines.mesh_rays import MeshRays, still_rays
 from simjudge.engines.timed_rays import TimedRays
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import NO_CLASS, Scene, Thing

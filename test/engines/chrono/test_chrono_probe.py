@@ -18,8 +18,8 @@ from simjudge.engines.chrono.probe import (
     judge,
     plate,
 )
-from simjudge.engines.chrono.rays import MeshRays
 from simjudge.engines.chrono.versions import FACTORS, SENSORS, Release
+from simjudge.engines.mesh_rays import MeshRays
 from simjudge.geometry.poses import Pose
 
 HEAD = Release("10.0.0", "head", cameras=True, semantic_buffer=False, random_seed=True, phys_camera=True, vehicles=True)

@@ -1,7 +1,7 @@
-"""Rays against a scene's triangles, on the processor: Chrono has no call for rays of one's own choosing.
+"""Rays against the triangles of bodies, on the processor, for engines that cast no rays of their own.
 
-Its sensors fire the rays of their own patterns, and ChCollisionSystem::RayHit knows collision solids, not what is
-seen. So `Engine.cast_rays` searches the same triangles here, in the trees that the default engine uses too.
+Chrono is one. Its sensors fire the rays of their own patterns, and ChCollisionSystem::RayHit knows collision solids,
+not what is seen. The search trees are those of `simjudge.engines.bvh`, which the default engine uses too.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from simjudge.engines.timed_rays import CastResting
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh, Thing
 
+_NEAREST = True
+"""What `search` is asked for."""
 _BOX_MARGIN = 1e-9
 """Metres around a body's box: rounding of its corners must not hide the body."""
 
@@ -55,7 +57,7 @@ class MeshRays:
         out = (distance, thing, row, np.zeros(count), np.zeros(count))
         search(
             np.ascontiguousarray(origins.T), np.ascontiguousarray(directions.T), np.full(count, np.inf),
-            np.ones(count, np.bool_), True, tuple(top), self._forest.below, rotations, positions, out,
+            np.ones(count, np.bool_), _NEAREST, tuple(top), self._forest.below, rotations, positions, out,
         )  # fmt: skip
         hit = np.isfinite(distance)
         normal = np.full((count, 3), np.nan)

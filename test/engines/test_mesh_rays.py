@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.engines.chrono.rays import MeshRays
+from simjudge.engines.mesh_rays import MeshRays
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh
 

@@ -6,14 +6,16 @@ not what is seen. The search trees are those of `simjudge.engines.bvh`, which th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.errors import UsageError
 from simjudge.engines.bvh import grow, grow_forest, search
-from simjudge.engines.contract import Hits
-from simjudge.engines.timed_rays import CastResting
+from simjudge.engines.contract import STANDING, BodyMotion, Hits
+from simjudge.engines.timed_rays import CastResting, TimedRays
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh, Thing
 
@@ -64,6 +66,55 @@ class MeshRays:
         own = self._normals[self._forest.faces[row[hit]]]
         normal[hit] = np.einsum("nij,nj->ni", rotations[thing[hit]], own)
         return Hits(distance, np.where(hit, thing, -1), normal)
+
+
+class ThingRays:
+    """Casts rays at a scene's things, all at one instant or each at its own time. Trees grow when they are needed."""
+
+    def __init__(self, things: Sequence[Thing]) -> None:
+        """Take the things.
+
+        Args:
+            things: all of them, in the order of the engine's `names`.
+        """
+        self._things = tuple(things)
+        self._mesh_rays: MeshRays | None = None
+        self._timed_rays: TimedRays | None = None
+
+    def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, poses: Mapping[str, Pose]) -> Hits:
+        """What rays hit first; see `simjudge.engines.contract.Engine.cast_rays`.
+
+        Args:
+            origins: (N, 3), metres, world.
+            directions: (N, 3), unit, world.
+            poses: poses of all things in the world, by name.
+
+        Returns:
+            Distance, thing and normal of each ray.
+
+        Raises:
+            UsageError: origins and directions differ in number, are not finite or not unit vectors.
+        """
+        start, ahead = (np.asarray(values, np.float64).reshape(-1, 3) for values in (origins, directions))
+        if len(start) != len(ahead) or not (np.isfinite(start).all() and np.isfinite(ahead).all()):
+            raise UsageError("rays: as many finite origins as directions are needed")
+        if not np.allclose(np.linalg.norm(ahead, axis=1), 1, atol=1e-5):
+            raise UsageError("rays: directions must be unit vectors")
+        if self._mesh_rays is None:
+            self._mesh_rays = MeshRays([thing.mesh for thing in self._things])
+        return self._mesh_rays.cast(start, ahead, [poses[thing.name] for thing in self._things])
+
+    def cast_timed(
+        self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
+    ) -> Hits:
+        """What rays hit first, each at its own time: see `simjudge.engines.contract.Engine.cast_timed_rays`."""
+        if self._timed_rays is None:
+            self._timed_rays = TimedRays(self._things, still_rays(self._things))
+        return self._timed_rays.cast(origins, directions, times, motion)
+
+    def close(self) -> None:
+        """Release the search trees; they grow again when they are needed."""
+        self._mesh_rays = self._timed_rays = None
 
 
 def still_rays(things: Sequence[Thing]) -> CastResting:

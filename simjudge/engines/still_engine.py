@@ -12,8 +12,7 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, NotOfferedError, Poses, SceneState
-from simjudge.engines.mesh_rays import MeshRays, still_rays
-from simjudge.engines.timed_rays import TimedRays
+from simjudge.engines.mesh_rays import ThingRays
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Scene, Thing
 from simjudge.sensors.camera.lens import Lens
@@ -45,8 +44,7 @@ class StillEngine(ABC):
         self.names = tuple(thing.name for thing in scene.things)
         self._home = {thing.name: thing.pose for thing in scene.things}
         self._placed: dict[str, Pose] = {}
-        self._mesh_rays: MeshRays | None = None
-        self._timed_rays: TimedRays | None = None
+        self._rays = ThingRays(scene.things)
 
     @property
     @abstractmethod
@@ -123,26 +121,17 @@ class StillEngine(ABC):
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first: see `Engine.cast_rays`."""
         poses = self.poses_by_name(self.poses() if bodies is None else bodies)
-        start, ahead = (np.asarray(values, np.float64).reshape(-1, 3) for values in (origins, directions))
-        if len(start) != len(ahead) or not (np.isfinite(start).all() and np.isfinite(ahead).all()):
-            raise UsageError("rays: as many finite origins as directions are needed")
-        if not np.allclose(np.linalg.norm(ahead, axis=1), 1, atol=1e-5):
-            raise UsageError("rays: directions must be unit vectors")
-        if self._mesh_rays is None:
-            self._mesh_rays = MeshRays([thing.mesh for thing in self.things])
-        return self._mesh_rays.cast(start, ahead, [poses[name] for name in self.names])
+        return self._rays.cast(origins, directions, poses)
 
     def cast_timed_rays(
         self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
     ) -> Hits:
         """What rays hit first, each at its own time: see `Engine.cast_timed_rays`."""
-        if self._timed_rays is None:
-            self._timed_rays = TimedRays(self.things, still_rays(self.things))
-        return self._timed_rays.cast(origins, directions, times, motion)
+        return self._rays.cast_timed(origins, directions, times, motion)
 
     def close(self) -> None:
         """Release the search trees."""
-        self._mesh_rays = self._timed_rays = None
+        self._rays.close()
 
     def _refuse_car(self) -> NoReturn:
         raise UsageError(f"engine {self.name} has no car")

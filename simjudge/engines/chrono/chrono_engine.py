@@ -20,8 +20,7 @@ from simjudge.engines.chrono.scenes import plan_body, plan_scene
 from simjudge.engines.chrono.stage import ChronoScene
 from simjudge.engines.chrono.versions import identify_release
 from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
-from simjudge.engines.mesh_rays import MeshRays, still_rays
-from simjudge.engines.timed_rays import TimedRays
+from simjudge.engines.mesh_rays import ThingRays
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import NO_CLASS, Scene, Thing
 from simjudge.sensors.camera.camera import Camera
@@ -62,8 +61,7 @@ class ChronoEngine:
         self.things: tuple[Thing, ...] = (*scene.things, *looks)
         self._plan = replace(plan, bodies=(*plan.bodies, *(plan_body(thing) for thing in looks)))
         self.names = tuple(thing.name for thing in self.things)
-        self._mesh_rays: MeshRays | None = None
-        self._timed_rays: TimedRays | None = None
+        self._rays = ThingRays(self.things)
         self._home = {thing.name: thing.pose for thing in self.things}
         self._stage: ChronoScene | None = None
         self._cameras: ChronoCameras | None = None
@@ -168,20 +166,13 @@ class ChronoEngine:
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first: see `Engine.cast_rays`."""
         poses = self._poses_by_name(self.poses() if bodies is None else bodies)
-        start, ahead = (np.asarray(values, np.float64).reshape(-1, 3) for values in (origins, directions))
-        if len(start) != len(ahead) or not (np.isfinite(start).all() and np.isfinite(ahead).all()):
-            raise UsageError("rays: as many finite origins as directions are needed")
-        if self._mesh_rays is None:
-            self._mesh_rays = MeshRays([thing.mesh for thing in self.things])
-        return self._mesh_rays.cast(start, ahead, [poses[thing.name] for thing in self.things])
+        return self._rays.cast(origins, directions, poses)
 
     def cast_timed_rays(
         self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
     ) -> Hits:
         """What rays hit first, each at its own time: see `Engine.cast_timed_rays`."""
-        if self._timed_rays is None:
-            self._timed_rays = TimedRays(self.things, still_rays(self.things))
-        return self._timed_rays.cast(origins, directions, times, motion)
+        return self._rays.cast_timed(origins, directions, times, motion)
 
     def scan(self, spec: LidarSpec, pose: Pose) -> npt.NDArray[np.float32]:
         """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities.

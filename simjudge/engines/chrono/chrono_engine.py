@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
+from simjudge.engines.body_engine import BodyEngine
 from simjudge.engines.chrono.bodies import ChronoBodies, whole_steps
 from simjudge.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
 from simjudge.engines.chrono.car import STEP
@@ -27,12 +28,12 @@ from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.lens import Lens
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.vehicle.car_appearance import car_things
-from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
+from simjudge.vehicle.vehicle import Vehicle
 
 _log = logging.getLogger(__name__)
 
 
-class ChronoEngine:
+class ChronoEngine(BodyEngine[ChronoBodies]):
     """A scene, perhaps with an ARTcar in it; see `simjudge.engines.contract.Engine`.
 
     Args:
@@ -56,7 +57,7 @@ class ChronoEngine:
         if start is None:
             start = scene.course.start() if scene.course is not None else Pose()
         plan = plan_scene(scene, self.release.age)
-        self._bodies: ChronoBodies | None = ChronoBodies(self._modules, self.release, scene, plan, vehicle, start)
+        self._bodies = ChronoBodies(self._modules, self.release, scene, plan, vehicle, start)
         looks = car_things(vehicle, start) if vehicle is not None else ()
         self.things: tuple[Thing, ...] = (*scene.things, *looks)
         self._plan = replace(plan, bodies=(*plan.bodies, *(plan_body(thing) for thing in looks)))
@@ -71,11 +72,6 @@ class ChronoEngine:
     def variant(self) -> str:
         """What it runs on, for people."""
         return describe_modules(self._modules)
-
-    @property
-    def time(self) -> float:
-        """Simulated seconds since the start."""
-        return self._moved().time
 
     @property
     def step_size(self) -> float:
@@ -108,30 +104,6 @@ class ChronoEngine:
             watcher: called without arguments.
         """
         self._watcher = watcher
-
-    def set_pose(self, name: str, pose: Pose) -> None:
-        """Put a free thing, or the car ("vehicle", its base), somewhere, at rest: see `Engine.set_pose`."""
-        self._moved().set_pose(name, pose)
-
-    def poses(self) -> Poses:
-        """Where all free things and the car's parts are now."""
-        return self._moved().poses()
-
-    def drive(self, command: Command) -> None:
-        """What the driver does from now on: see `Engine.drive`."""
-        self._moved().drive(command)
-
-    def vehicle_state(self) -> VehicleState:
-        """How the car moves now."""
-        return self._moved().vehicle_state()
-
-    def touched_things(self) -> frozenset[str]:
-        """Names of the free and counted things that the car has touched since the start or the last `reset`."""
-        return self._moved().touched_things()
-
-    def reset(self) -> None:
-        """Everything back to the start."""
-        self._moved().reset()
 
     def render(
         self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1
@@ -194,11 +166,6 @@ class ChronoEngine:
         if self._bodies is not None:
             self._bodies.close()
         self._stage = self._cameras = self._bodies = self._watcher = None
-
-    def _moved(self) -> ChronoBodies:
-        if self._bodies is None:
-            raise UsageError(f"{self.scene.name}: this engine has been closed")
-        return self._bodies
 
     def _seen(self, scene_state: SceneState) -> ChronoCameras:
         """The cameras, with everything put where an instant has it."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.errors import UsageError
+from simjudge.engines.body_engine import BodyEngine
 from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
 from simjudge.engines.default.bodies import Bodies
 from simjudge.engines.default.variant import choose_variant, describe_variant
@@ -21,7 +21,7 @@ from simjudge.scene.model import Scene
 from simjudge.scene.surfaces import as_lidars_meet_it
 from simjudge.sensors.camera.lens import Lens
 from simjudge.vehicle.car_appearance import car_things
-from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
+from simjudge.vehicle.vehicle import Vehicle
 
 if TYPE_CHECKING:
     from simjudge.engines.default.light import Light
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from simjudge.engines.timed_rays import TimedRays
 
 
-class DefaultEngine:
+class DefaultEngine(BodyEngine[Bodies]):
     """A scene, perhaps with a car in it; see `simjudge.engines.contract.Engine`.
 
     Args:
@@ -47,7 +47,7 @@ class DefaultEngine:
     def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:
         """Make the bodies; light comes when something is seen."""
         self.scene = scene
-        self._bodies: Bodies | None = Bodies(scene, vehicle, start)
+        self._bodies = Bodies(scene, vehicle, start)
         self._car = car_things(vehicle, self._bodies.start) if vehicle is not None else ()
         self.things = (*scene.things, *self._car)
         self.names = tuple(thing.name for thing in self.things)
@@ -61,42 +61,9 @@ class DefaultEngine:
         return f"MuJoCo {mujoco.__version__}, {describe_variant(choose_variant())}"
 
     @property
-    def time(self) -> float:
-        """Simulated seconds since the start."""
-        return self._moved().time
-
-    @property
     def step_size(self) -> float:
         """Seconds of one step of physics."""
         return self._moved().step_size
-
-    def step(self, seconds: float) -> None:
-        """Let physics run for a positive multiple of `step_size`: see `Engine.step`."""
-        self._moved().step(seconds)
-
-    def set_pose(self, name: str, pose: Pose) -> None:
-        """Put a free thing, or the car ("vehicle", its base), somewhere, at rest: see `Engine.set_pose`."""
-        self._moved().set_pose(name, pose)
-
-    def poses(self) -> Poses:
-        """Where all free and scripted things and the car's parts are now."""
-        return self._moved().poses()
-
-    def drive(self, command: Command) -> None:
-        """What the driver does from now on: see `Engine.drive`."""
-        self._moved().drive(command)
-
-    def vehicle_state(self) -> VehicleState:
-        """How the car moves now."""
-        return self._moved().vehicle_state()
-
-    def touched_things(self) -> frozenset[str]:
-        """Names of the free and counted things that the car has touched since the start or the last `reset`."""
-        return self._moved().touched_things()
-
-    def reset(self) -> None:
-        """Everything back to the start."""
-        self._moved().reset()
 
     def render(
         self, lens: Lens, scene_states: Sequence[SceneState], rays_per_pixel: int = 1
@@ -140,11 +107,6 @@ class DefaultEngine:
             if held is not None:
                 held.close()
         self._bodies = self._light = self._resting = self._timed = None
-
-    def _moved(self) -> Bodies:
-        if self._bodies is None:
-            raise UsageError(f"{self.scene.name}: this engine has been closed")
-        return self._bodies
 
     def _seen(self) -> Light:
         self._moved()

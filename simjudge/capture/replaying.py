@@ -6,19 +6,19 @@ path moves from then on, everything else stands where the scene has it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simjudge.capture.camera_path import DEFAULT_CAR, CameraPath, camera_mount, parse_pose
+from simjudge.capture.camera_path import DEFAULT_CAR
 from simjudge.capture.capture import Capture
 from simjudge.capture.exposure import exposure_at, scripted_bodies
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.kept_metering import describe_metering, metered_before
 from simjudge.capture.label_rules import Labelling
+from simjudge.capture.recorded_camera_path import CameraPathOptions, read_camera_path
 from simjudge.capture.replay_output import FIXED_FRAME, replay_record_path, write_replay
-from simjudge.capture.replay_plan import ReplayPlan, describe_replay, exposure_span, frames_without_floor
+from simjudge.capture.replay_plan import ReplayPlan, describe_replay, frames_without_floor
 from simjudge.capture.replay_sensors import (
     MessagesByFrame,
     SensorReplay,
@@ -26,24 +26,19 @@ from simjudge.capture.replay_sensors import (
     body_in_scene,
     recorded_cloud_stamps,
 )
-from simjudge.capture.replay_source import ReplayOptions, ReplaySource, read_source
+from simjudge.capture.replay_source import ReplaySource
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses
 from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.engines.contract import Engine
 from simjudge.engines.registry import make_engine
-from simjudge.geometry.pose_noise import PoseNoise
 from simjudge.geometry.poses import Pose
-from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.scene.measured_cones import read_replay_scene
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.sensor_file import read_sensors
 from simjudge.vehicle.vehicle_file import read_vehicle
-
-_SECOND = 1_000_000_000
-"""Nanoseconds."""
 
 
 @dataclass(frozen=True)
@@ -151,17 +146,17 @@ def replay(  # noqa: PLR0913 - the options of the command
     """
     target = output_path(Path(out))
     check_output(target)
-    offset = round(time_offset * _SECOND)
-    limits = MotionLimits(max_gap, max_speed, math.radians(max_turn), skip_gaps)
-    alignment = parse_pose("align", align)
+    options = CameraPathOptions(
+        poses=poses, parent=parent, child=child, image_topic=image_topic, vehicle=vehicle, mount=mount, align=align,
+        time_offset=time_offset, start=start, duration=duration, rate=rate, max_gap=max_gap, max_speed=max_speed,
+        max_turn=max_turn, skip_gaps=skip_gaps, noise=noise, noise_angle=noise_angle, noise_position=noise_position,
+        seed=seed,
+    )  # fmt: skip
+    limits, alignment, offset = options.limits, options.alignment, options.offset
     seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
-    mounted, where = camera_mount(vehicle, mount)
     world = read_replay_scene(str(scene), None if cones is None else Path(cones), cone_kinds, alignment, seed)
-    topic_or_file = None if poses is None else str(poses)
-    options = ReplayOptions(Path(recording), topic_or_file, parent, child, image_topic, offset, start, duration, rate)
-    source = read_source(options, seen_by.rate, exposure_span(seen_by), limits)
-    pose_noise = PoseNoise(math.radians(noise_angle), noise_position) if noise else None
-    path = CameraPath(TrajectoryInterpolator(source.trajectory, limits), mounted, alignment, offset, pose_noise, seed)
+    found = read_camera_path(recording, options, seen_by)
+    source, path, where = found.source, found.path, found.mounted
     plan = ReplayPlan(source, path, seen_by, Labelling(min_size, min_visible), seed)
     log(f"{len(plan)} frames; poses from {source.poses_from}; camera {seen_by.name} {where}")
     _log_other_sizes(source, seen_by, log)

@@ -85,17 +85,17 @@ def replay(
     from simjudge.capture.replaying import replay as replay_frames
 
     where: dict[str, Any] = {
-        "camera": camera, "poses": poses, "parent": parent, "child": child, "image_topic": image_topic,
+        "poses": poses, "parent": parent, "child": child, "image_topic": image_topic,
         "vehicle": vehicle, "mount": mount, "align": align, "time_offset": time_offset, "start": start,
         "duration": duration, "rate": rate, "max_gap": max_gap, "max_speed": max_speed, "max_turn": max_turn,
         "skip_gaps": skip_gaps, "noise": noise, "noise_angle": noise_angle, "noise_position": noise_position,
-        "seed": seed, "log": print_note,
+        "seed": seed,
     }  # fmt: skip
     if simulator is not None:
         given = {
             "scene": scene, "cones": cones, "cone-kinds": cone_kinds, "sensors": sensors, "cloud-topic": cloud_topic
         }  # fmt: skip
-        _write_script(simulator, bag, out, given, where)
+        _write_script(simulator, bag, out, camera, given, where)
         return
     if scene is None:
         raise UsageError("--scene: say what stands where, or --for gazebo|carla|chrono: their own world")
@@ -103,6 +103,8 @@ def replay(
         bag,
         out,
         **where,
+        camera=camera,
+        log=print_note,
         scene=scene,
         cones=cones,
         cone_kinds=cone_kinds,
@@ -119,15 +121,18 @@ def replay(
 
 
 def _write_script(
-    simulator: str, bag: Path, out: Path, given: Mapping[str, object], where: Mapping[str, Any]
+    simulator: str, bag: Path, out: Path, camera: str, given: Mapping[str, object], where: Mapping[str, Any]
 ) -> None:
     """Write the files for another simulator; `given` are options that belong to a scene of ours."""
+    from simjudge.capture.recorded_camera_path import CameraPathOptions
     from simjudge.capture.simulator_scripts.replay_elsewhere import write_replay_script
 
     needless = [name for name, value in given.items() if value is not None]
     if needless:
         raise UsageError(f"--for {simulator}: renders nothing here; leave out --{needless[0]}")
-    result = write_replay_script(simulator, bag, out, **where)
+    result = write_replay_script(
+        simulator, bag, out, camera=camera, options=CameraPathOptions(**where), log=print_note
+    )
     for note in result.notes:
         print_note(note)
     print_note(f"wrote {result}")

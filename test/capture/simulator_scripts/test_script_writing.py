@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
+from simjudge.capture.recorded_camera_path import CameraPathOptions
 from simjudge.capture.simulator_scripts.replay_elsewhere import write_replay_script
 from simjudge.capture.simulator_scripts.script_writing import SIMULATORS
 from simjudge.capture.simulator_scripts.simulator_poses import PinholeCamera, camera_body, carla_transform
@@ -92,9 +93,10 @@ def recording(tmp_path):
     return tmp_path / "poses.txt"
 
 
-def write(simulator, recording, **options):
-    options = {"camera": "plain", "rate": 1, "max_gap": 2, **options}
-    return write_replay_script(simulator, recording, recording.parent / f"move_{simulator}.py", **options)
+def write(simulator, recording, camera="plain", **options):
+    options = CameraPathOptions(**{"rate": 1, "max_gap": 2, **options})
+    out = recording.parent / f"move_{simulator}.py"
+    return write_replay_script(simulator, recording, out, camera=camera, options=options)
 
 
 def table(result):

@@ -16,6 +16,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.capture.triangle_rays import meeting_point, triangle_terms
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh
@@ -324,28 +325,13 @@ def _clipped(corners: FloatArray, widest: float) -> tuple[FloatArray, IntArray]:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _covered(rays: FloatArray, corners: FloatArray, box: IntArray) -> int:
-    """Pixels whose ray hits a triangle (Moeller and Trumbore, 1997), each triangle tried within its box."""
+    """Pixels whose ray hits a triangle, each triangle tried within its box."""
     hit = np.zeros(rays.shape[:2], np.uint8)
     for i in range(len(corners)):
-        ax, ay, az = corners[i, 0]
-        ux, uy, uz = corners[i, 1, 0] - ax, corners[i, 1, 1] - ay, corners[i, 1, 2] - az
-        vx, vy, vz = corners[i, 2, 0] - ax, corners[i, 2, 1] - ay, corners[i, 2, 2] - az
-        # The rays start at the origin, so that s = -a, and s x u does not depend on the ray.
-        qx, qy, qz = uy * az - uz * ay, uz * ax - ux * az, ux * ay - uy * ax
-        reach = vx * qx + vy * qy + vz * qz
+        terms = triangle_terms(corners[i])
         for y in range(box[i, 1], box[i, 3] + 1):
             for x in range(box[i, 0], box[i, 2] + 1):
-                if hit[y, x]:
-                    continue
-                dx, dy, dz = rays[y, x]
-                px, py, pz = dy * vz - dz * vy, dz * vx - dx * vz, dx * vy - dy * vx
-                determinant = ux * px + uy * py + uz * pz
-                if not abs(determinant) > 1e-300:  # also where the ray is NaN
-                    continue
-                inverse = 1 / determinant
-                b1 = -(ax * px + ay * py + az * pz) * inverse
-                b2 = (dx * qx + dy * qy + dz * qz) * inverse
-                if b1 >= 0 and b2 >= 0 and b1 + b2 <= 1 and reach * inverse > 0:
+                if not hit[y, x] and meeting_point(terms, rays[y, x]) > 0:
                     hit[y, x] = 1
     covered: int = hit.sum()
     return covered

@@ -13,6 +13,7 @@ from simjudge.capture.ground_truth import distance_to
 from simjudge.capture.label_rules import InstanceImage, instance_extents, visible_shares
 from simjudge.capture.silhouette import pixels_alone, triangle_boxes
 from simjudge.capture.simulators.label_rows import LabelRow
+from simjudge.capture.triangle_rays import meeting_point, triangle_terms
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.object_tables import NO_INSTANCE
@@ -85,25 +86,12 @@ def _instances(solids: Sequence[Solid], lens: Lens) -> InstanceImage:
 def _draw(
     rays: FloatArray, corners: FloatArray, box: IntArray, index: int, depth: FloatArray, out: npt.NDArray[np.uint16]
 ) -> None:
-    """Enter a thing's triangles where they are the nearest (Moeller and Trumbore, 1997), each tried within its box."""
+    """Enter a thing's triangles where they are the nearest, each tried within its box."""
     for i in range(len(corners)):
-        ax, ay, az = corners[i, 0]
-        ux, uy, uz = corners[i, 1, 0] - ax, corners[i, 1, 1] - ay, corners[i, 1, 2] - az
-        vx, vy, vz = corners[i, 2, 0] - ax, corners[i, 2, 1] - ay, corners[i, 2, 2] - az
-        # The rays start at the origin, so that s = -a, and s x u does not depend on the ray.
-        qx, qy, qz = uy * az - uz * ay, uz * ax - ux * az, ux * ay - uy * ax
-        reach = vx * qx + vy * qy + vz * qz
+        terms = triangle_terms(corners[i])
         for y in range(box[i, 1], box[i, 3] + 1):
             for x in range(box[i, 0], box[i, 2] + 1):
-                dx, dy, dz = rays[y, x]
-                px, py, pz = dy * vz - dz * vy, dz * vx - dx * vz, dx * vy - dy * vx
-                determinant = ux * px + uy * py + uz * pz
-                if not abs(determinant) > 1e-300:  # also where the ray is NaN
-                    continue
-                inverse = 1 / determinant
-                b1 = -(ax * px + ay * py + az * pz) * inverse
-                b2 = (dx * qx + dy * qy + dz * qz) * inverse
-                far = reach * inverse
-                if b1 >= 0 and b2 >= 0 and b1 + b2 <= 1 and 0 < far < depth[y, x]:
+                far = meeting_point(terms, rays[y, x])
+                if 0 < far < depth[y, x]:
                     depth[y, x] = far
                     out[y, x] = index

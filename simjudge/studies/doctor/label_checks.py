@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.arrays import BoolArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
 from simjudge.sensors.lidar_contract.check import check_lidar
 from simjudge.sensors.lidar_contract.outcomes import FAIL as CONTRACT_FAIL
 from simjudge.studies.doctor.findings import (
@@ -157,17 +158,19 @@ def _fields(clouds: CloudSet, about: str) -> list[Finding]:
 def _boxes(shell: str, clouds: CloudSet | None, about: str) -> list[Finding]:
     if clouds is None:
         return [Finding.unknown(each, "scans are read without boxes", about) for each in (BOXES, FOUND_BOXES)]
-    out = []
-    if clouds.boxes is None or clouds.labelled is None:
-        mend = f"simjudge convert {shell} clouds --to kitti"
-        out.append(Finding.missing(BOXES, "no cuboids: label the clouds with a tool that takes KITTI", mend, about))
-    else:
-        figure = f"{int(clouds.labelled.sum())} of {len(clouds)} clouds, {len(clouds.boxes)} cuboids"
-        out.append(Finding.measured(BOXES, about, figure, "at least one cloud", good=True))
-    if clouds.predictions is None or clouds.predicted is None:
-        mend = f"simjudge detect {shell} --model lidar_cuboids --out found.mcap"
-        out.append(Finding.missing(FOUND_BOXES, "no detector has run on the clouds", mend, about))
-    else:
-        figure = f"{int(clouds.predicted.sum())} of {len(clouds)} clouds, {len(clouds.predictions)} cuboids"
-        out.append(Finding.measured(FOUND_BOXES, about, figure, "at least one cloud", good=True))
-    return out
+    convert = f"simjudge convert {shell} clouds --to kitti"
+    detect = f"simjudge detect {shell} --model lidar_cuboids --out found.mcap"
+    by_hand, no_run = "no cuboids: label the clouds with a tool that takes KITTI", "no detector has run on the clouds"
+    labels, found = Finding.missing(BOXES, by_hand, convert, about), Finding.missing(FOUND_BOXES, no_run, detect, about)
+    return [
+        _cuboids(labels, clouds.boxes, clouds.labelled),
+        _cuboids(found, clouds.predictions, clouds.predicted),
+    ]
+
+
+def _cuboids(missing: Finding, cuboids: CloudBoxes | None, clouds: BoolArray | None) -> Finding:
+    """How many clouds have cuboids; `clouds` tells for each whether it was labelled, or searched."""
+    if cuboids is None or clouds is None:
+        return missing
+    figure = f"{int(clouds.sum())} of {len(clouds)} clouds, {len(cuboids)} cuboids"
+    return Finding.measured(missing.check, missing.about, figure, "at least one cloud", good=True)

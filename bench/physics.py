@@ -10,7 +10,7 @@ import numpy as np
 from simjudge.engines.default.bodies import Bodies
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Collider, Scene, Surface, Thing
-from simjudge.vehicle.mesh_builder import Shape
+from simjudge.vehicle.mesh_builder import MeshBuilder
 from simjudge.vehicle.vehicle import Command
 from simjudge.vehicle.vehicle_file import read_vehicle
 
@@ -20,9 +20,9 @@ SECONDS = 20.0
 
 def scene(cones: int) -> Scene:
     """A floor, and cones on both sides of a circle of the car's size."""
-    floor = Shape(1)
+    floor = MeshBuilder(1)
     floor.box((-9, 9), (-9, 9), (-0.1, 0), 0)
-    cone, turn = Shape(1), np.linspace(0, 2 * np.pi, 25)
+    cone, turn = MeshBuilder(1), np.linspace(0, 2 * np.pi, 25)
     low, high = (np.stack([r * np.cos(turn), r * np.sin(turn), np.full(25, z)], -1)
                  for r, z in ((0.029, 0.005), (0.006, 0.077)))  # fmt: skip
     cone.sheet(np.stack([low, high], 1), 0)

@@ -76,7 +76,7 @@ _Sample = tuple[int, Sequence[float], Sequence[float], Sequence[float] | FloatAr
 """A row of `Motion`: stamp, position, orientation, velocity, angular velocity."""
 
 
-class _Reader(Protocol):
+class _SensorReader(Protocol):
     """One sensor that reads."""
 
     def observe(self, time: int) -> None:
@@ -134,7 +134,7 @@ class SensorFeed:
         return SensorBatch(now, tuple(sorted(ready, key=lambda event: event.time))) if ready else None
 
 
-def _reader(engine: SensedWorld, spec: SensorSpec, seed: int, start: int) -> _Reader:
+def _reader(engine: SensedWorld, spec: SensorSpec, seed: int, start: int) -> _SensorReader:
     if spec.source != "simjudge":
         raise UsageError(f"sensor {spec.name}: source {spec.source}: engine {engine.name} computes it only by simjudge")
     known = (CAR, *engine.poses())

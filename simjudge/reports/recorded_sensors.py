@@ -97,7 +97,7 @@ def read_recorded_sensors(
         SimjudgeError: the recording cannot be read, or holds nothing that can be shown.
     """
     recording = Recording(path)
-    reader = _Reader(recording)
+    reader = _RecordingReader(recording)
     out = reader.out
     with progress("clouds") as advance:
         topics = _chosen(recording, topic)
@@ -118,7 +118,7 @@ def read_recorded_sensors(
     return out
 
 
-class _Reader:
+class _RecordingReader:
     """Reads one part of a recording after the other; a part that cannot be read is counted, and the others go on."""
 
     def __init__(self, recording: Recording) -> None:

@@ -31,7 +31,7 @@ from simjudge.scene.radiance_fields import linear_radiance
 from simjudge.scene.scene_fields import MOST_INSTANCES
 from simjudge.scene.scene_file import SceneDocument, SceneFile
 from simjudge.scene.scripted_motion import build_motion_path
-from simjudge.scene.thing_fields import ThingFields
+from simjudge.scene.thing_fields import SceneThingFields
 
 _UPRIGHT = 1 - 1e-9
 """Cosine of the angle to the vertical within which something stands upright."""
@@ -118,7 +118,7 @@ def _things(document: SceneDocument, forms: Forms) -> tuple[list[PlacedForm], di
     return placed, wanted
 
 
-def _check_ground(document: SceneDocument, name: str, form: Form, fields: ThingFields) -> None:
+def _check_ground(document: SceneDocument, name: str, form: Form, fields: SceneThingFields) -> None:
     """Refuse a ground that moves or leans: its heights are straight above its grid."""
     if not any(piece.collider.kind == "ground" for piece in form.pieces):
         return

@@ -26,7 +26,7 @@ from simjudge.scene.scene_fields import (
     Reference,
     Share,
 )
-from simjudge.scene.thing_fields import KindFields, PoseFields, SurfaceFields, ThingFields
+from simjudge.scene.thing_fields import KindFields, PoseFields, SceneThingFields, SurfaceFields
 
 _MOST_LAMPS = 64
 """Columns, and rows, of a grid of lamps."""
@@ -86,7 +86,7 @@ class SceneFile(Fields):
     """Surfaces that things name."""
     kinds: dict[Name, KindFields] = Field(default_factory=dict)
     """Things without a place."""
-    things: dict[Name, ThingFields] = Field(default_factory=dict)
+    things: dict[Name, SceneThingFields] = Field(default_factory=dict)
     """Things in their places."""
     lights: dict[Name, LightFields] = Field(default_factory=dict)
     """Lamps."""

@@ -213,7 +213,7 @@ class KindFields(ShapeFields):
     """Metres between the heights by which physics knows a ground; a 500th of its longer side, if left out."""
 
 
-class ThingFields(KindFields, PoseFields):
+class SceneThingFields(KindFields, PoseFields):
     """One thing, or several that are alike."""
 
     instance: Annotated[int, Whole(1, MOST_INSTANCES)] | None = None
@@ -224,7 +224,7 @@ class ThingFields(KindFields, PoseFields):
     """It moves along this path by simulated time; its yaw, pitch and roll turn it on the path."""
 
     @model_validator(mode="after")
-    def _check_copies(self) -> ThingFields:
+    def _check_copies(self) -> SceneThingFields:
         own = [field for field in PoseFields.model_fields if getattr(self, field) is not None]
         if self.copies is not None and own:
             raise conflict("copies have poses of their own; remove one", own[0])
@@ -235,4 +235,4 @@ class ThingFields(KindFields, PoseFields):
 
 ShapeFields.model_rebuild()
 KindFields.model_rebuild()
-ThingFields.model_rebuild()
+SceneThingFields.model_rebuild()

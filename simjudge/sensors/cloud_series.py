@@ -99,7 +99,7 @@ class CloudSeries(ShortRepr):
 
 
 @dataclass
-class _Rows:
+class _CloudRows:
     """Clouds as they come."""
 
     frame: str = ""
@@ -150,7 +150,7 @@ def read_cloud_series(recording: Recording, topic: str, losses: Losses) -> Cloud
     Returns:
         The clouds; empty where none can be read.
     """
-    rows = _Rows()
+    rows = _CloudRows()
     for stored, message in decoded_messages(recording, {topic}, losses):
         rows.add(stored, message, f"{recording.path}: {topic} at {format_seconds(stored.time)}", losses)
     stamp = np.array(rows.stamp if any(rows.stamp) else rows.time, np.int64)

@@ -57,11 +57,11 @@ def join_runner(scheduler: str | None, share: str | None, log: Log) -> Iterator[
         connect_to_scheduler(scheduler, log) as (client, _),
         tempfile.TemporaryDirectory(prefix="simjudge-join-") as own,
     ):
-        cluster = _Cluster(client, share or own, given=share is not None)
+        cluster = _ClusterRunner(client, share or own, given=share is not None)
         yield cluster.run_parts
 
 
-class _Cluster:
+class _ClusterRunner:
     """Does parts on the workers of a scheduler."""
 
     def __init__(self, client: Any, share: str, *, given: bool) -> None:

@@ -11,7 +11,7 @@ from simjudge.engines.contract import SceneState
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Collider, Colour, Motion, PointLight, Scene, Surface, Thing
 from simjudge.sensors.camera.lens_construction import lens_with_field
-from simjudge.vehicle.mesh_builder import Shape
+from simjudge.vehicle.mesh_builder import MeshBuilder
 
 RED, GREEN = 1, 2
 """Class ids of the cones."""
@@ -70,7 +70,7 @@ def pixel_of(point: FloatArray) -> tuple[int, int]:
 
 def _box(name: str, size: tuple[float, float, float], pose: Pose, colour: Colour, mass: float = 0.0) -> Thing:
     x, y, z = size
-    shape = Shape(1)
+    shape = MeshBuilder(1)
     shape.box((-x / 2, x / 2), (-y / 2, y / 2), (0, z), 0)
     solid = Collider("box", size, (0, 0, z / 2))
     motion: Motion = "free" if mass else "static"
@@ -79,7 +79,7 @@ def _box(name: str, size: tuple[float, float, float], pose: Pose, colour: Colour
 
 def _cone(name: str, position: tuple[float, float], class_id: int, instance: int, colour: Colour) -> Thing:
     """A frustum on a square foot, its frame in the middle of the foot's underside."""
-    shape = Shape(1)
+    shape = MeshBuilder(1)
     foot, wide, narrow = 0.05 * CONE_HEIGHT, 0.4 * CONE_HEIGHT, 0.08 * CONE_HEIGHT
     turn = np.linspace(0, 2 * np.pi, 25)
     rings = [np.stack([r * np.cos(turn), r * np.sin(turn), np.full(25, z)], -1)
@@ -92,6 +92,6 @@ def _cone(name: str, position: tuple[float, float], class_id: int, instance: int
 
 
 def _floor() -> Thing:
-    shape = Shape(1)
+    shape = MeshBuilder(1)
     shape.sheet(np.array([[[-20, -20, 0], [-20, 20, 0]], [[20, -20, 0], [20, 20, 0]]], float), 0)
     return Thing("floor", shape.mesh(), Surface((0.4, 0.4, 0.4), roughness=1.0), collider=Collider("plane"))

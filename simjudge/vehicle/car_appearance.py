@@ -12,7 +12,7 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh, Surface, Thing
-from simjudge.vehicle.mesh_builder import Shape
+from simjudge.vehicle.mesh_builder import MeshBuilder
 from simjudge.vehicle.vehicle import Vehicle
 
 VEHICLE = "vehicle"
@@ -97,7 +97,7 @@ def _room(car: Vehicle) -> float:
 
 
 def _body(car: Vehicle) -> Mesh:
-    shape = Shape(len(_PALETTE))
+    shape = MeshBuilder(len(_PALETTE))
     long, high, wide = car.wheelbase, car.wheel_radius, _room(car)
     _tub(shape, long, high, wide)
     shape.box((-0.18 * long, 1.22 * long), (-0.62 * wide, 0.62 * wide), (_FLOOR * high, 0.52 * high), DARK)
@@ -118,7 +118,7 @@ def _body(car: Vehicle) -> Mesh:
     return shape.mesh()
 
 
-def _camera(shape: Shape, mount: Pose, deck: float) -> None:
+def _camera(shape: MeshBuilder, mount: Pose, deck: float) -> None:
     """A small housing behind the mount's point, and the post that it stands on. Nothing is ahead of the point."""
     size = 0.018
     shape.box((-0.045, -0.012), (-size, size), (-size, size), DARK, mount)
@@ -128,7 +128,7 @@ def _camera(shape: Shape, mount: Pose, deck: float) -> None:
         shape.box((x - 0.008, x + 0.008), (y - 0.008, y + 0.008), (deck, z), METAL)
 
 
-def _tub(shape: Shape, long: float, high: float, wide: float) -> None:
+def _tub(shape: MeshBuilder, long: float, high: float, wide: float) -> None:
     """The painted body: rounded sections along x, dark glass around its upper part, closed at both ends."""
     rows = _finer(_TUB, 6)
     stations = np.stack([_section(row, long, high, wide) for row in rows])
@@ -163,7 +163,7 @@ def _section(row: FloatArray, long: float, high: float, wide: float) -> FloatArr
 
 def _wheel(car: Vehicle, sides: int = 40) -> Mesh:
     """Tyre and five-spoked rim, the same from both sides."""
-    shape = Shape(len(_PALETTE))
+    shape = MeshBuilder(len(_PALETTE))
     r, half = car.wheel_radius, car.wheel_width / 2
     profile = np.array([[0.6, -0.8], [0.6, -1.0], [0.9, -1.0], [0.98, -0.85], [1.0, -0.6], [1.0, 0.6], [0.98, 0.85],
                         [0.9, 1.0], [0.6, 1.0], [0.6, 0.8]]) * [r, half]  # fmt: skip

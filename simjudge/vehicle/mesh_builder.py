@@ -10,7 +10,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh
 
 
-class Shape:
+class MeshBuilder:
     """A mesh being put together. Its texture is a row of `colours` equal fields, one for each colour of a palette."""
 
     def __init__(self, colours: int) -> None:

@@ -12,7 +12,7 @@ from physics_scenes import cone_mesh, points
 
 from simjudge.engines.default.solids import horizontal_slices, whole_hull
 from simjudge.scene.model import Mesh
-from simjudge.vehicle.mesh_builder import Shape
+from simjudge.vehicle.mesh_builder import MeshBuilder
 
 
 def as_mesh(shape):
@@ -46,7 +46,7 @@ def test_what_is_convex_stays_one(shape):
 
 
 def test_a_table_is_a_leg_and_a_top():
-    shape = Shape(1)
+    shape = MeshBuilder(1)
     shape.box((-0.05, 0.05), (-0.05, 0.05), (0, 0.7), 0)
     shape.box((-0.5, 0.5), (-0.4, 0.4), (0.7, 0.75), 0)
     solids = horizontal_slices(shape.mesh())

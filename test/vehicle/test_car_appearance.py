@@ -9,7 +9,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.lens_construction import lens_with_field
 from simjudge.vehicle.car_appearance import PARTS, body_box, car_things, wheel_poses
-from simjudge.vehicle.mesh_builder import Shape
+from simjudge.vehicle.mesh_builder import MeshBuilder
 from simjudge.vehicle.vehicle_file import read_vehicle
 
 trimesh = pytest.importorskip("trimesh")
@@ -98,7 +98,7 @@ def test_its_own_camera_does_not_see_it(lens):
 
 
 def test_a_box_is_a_box():
-    shape = Shape(2)
+    shape = MeshBuilder(2)
     pose = Pose.from_euler(1, 2, 3, yaw=0.5, pitch=0.2, roll=0.1)
     shape.box((0, 1), (-1, 1), (2, 5), 1, pose)
     mesh = shape.mesh()
@@ -112,12 +112,12 @@ def test_a_box_is_a_box():
 def test_a_sheet_is_smooth_and_keeps_its_side():
     turn = np.linspace(0, 2 * math.pi, 33)
     low, high = (np.stack([np.cos(turn), np.sin(turn), np.full(33, z)], -1) for z in (0.0, 2.0))
-    shape = Shape(1)
+    shape = MeshBuilder(1)
     shape.sheet(np.stack([low, high], 1), 0)
     mesh = shape.mesh()
     outward = mesh.vertices * [1, 1, 0]
     assert np.einsum("vi,vi->v", mesh.normals, outward).min() > 0.99
-    closed = Shape(1)
+    closed = MeshBuilder(1)
     closed.sheet(np.stack([low, high], 0)[:, ::-1], 0, closed=True)
     seam = closed.mesh()
     at_seam = np.isclose(seam.vertices[:, 1], 0) & (seam.vertices[:, 0] > 0)

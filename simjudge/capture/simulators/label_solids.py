@@ -10,7 +10,7 @@ from simjudge.capture.simulators.label_boxes import instance_of
 from simjudge.capture.simulators.label_rows import ClassKey, ClassLookup, LabelRow
 from simjudge.capture.simulators.recorded_motion import RecordedMotion, frame_motion, topic_motion
 from simjudge.capture.simulators.seen_solids import Solid, solid_rows
-from simjudge.capture.simulators.simulator_file import SolidFields, ThingFields
+from simjudge.capture.simulators.simulator_file import RecordedThingFields, SolidFields
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers
@@ -94,7 +94,9 @@ class SolidLabels:
 class ThingLabels:
     """Sees things whose shapes the simulator's file has, and whose poses are recorded."""
 
-    def __init__(self, recording: Recording, things: Mapping[str, ThingFields], view: CameraView, world: str) -> None:
+    def __init__(
+        self, recording: Recording, things: Mapping[str, RecordedThingFields], view: CameraView, world: str
+    ) -> None:
         """Read the poses.
 
         Args:
@@ -138,7 +140,7 @@ class ThingLabels:
         return solid_rows(solids, self._view.lens)
 
 
-def _shape(fields: ThingFields) -> Mesh:
+def _shape(fields: RecordedThingFields) -> Mesh:
     if fields.box is not None:
         mesh, height = box(*fields.box), fields.box[2]
     elif fields.cylinder is not None:

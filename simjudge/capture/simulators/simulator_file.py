@@ -105,7 +105,7 @@ class SolidFields(LabelFields):
     opengl (x right, y up)."""
 
 
-class ThingFields(Fields):
+class RecordedThingFields(Fields):
     """A thing whose shape is known, and whose pose is recorded."""
 
     name: ClassName
@@ -124,7 +124,7 @@ class ThingFields(Fields):
     """Whether the pose is that of the solid's middle, rather than of the middle of its base."""
 
     @model_validator(mode="after")
-    def _check(self) -> ThingFields:
+    def _check(self) -> RecordedThingFields:
         self.only("topic", "frame", subject="the pose of a thing")
         self.only("box", "cylinder", "cone", subject="the shape of a thing")
         return self
@@ -137,7 +137,7 @@ class SimulatorFile(Fields):
     """The photographs."""
     pictures: PictureFields | None = None
     """Instance or semantic pictures."""
-    things: dict[Annotated[str, Text("the name of a thing")], ThingFields] | None = None
+    things: dict[Annotated[str, Text("the name of a thing")], RecordedThingFields] | None = None
     """Things whose poses are recorded."""
     world: Annotated[str, Text("the name of a frame of tf")] = "world"
     """Frame of tf that the poses of the things are in."""

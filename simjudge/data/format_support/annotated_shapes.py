@@ -24,7 +24,7 @@ FLAGS = "flags such as occluded, truncated or difficult (their boxes are kept)"
 
 
 @dataclass(frozen=True)
-class Shape:
+class LabelledShape:
     """A labelled shape.
 
     Attributes:
@@ -62,7 +62,7 @@ class AnnotatedFrame:
     picture: Path | None
     stated: tuple[int, int]
     where: str
-    shapes: Sequence[Shape] | None
+    shapes: Sequence[LabelledShape] | None
 
 
 def build_annotated_set(
@@ -132,7 +132,7 @@ def known_first(known: Sequence[str]) -> Callable[[set[str]], dict[int, str]]:
     return lambda names: dict(enumerate([*known, *sorted(names - set(known))]))
 
 
-def _rows(found: Sequence[tuple[int, Shape]], class_names: dict[int, str]) -> RawRows:
+def _rows(found: Sequence[tuple[int, LabelledShape]], class_names: dict[int, str]) -> RawRows:
     shapes = [shape for _, shape in found]
     number = {name: class_id for class_id, name in class_names.items()}
     masks = MaskList()

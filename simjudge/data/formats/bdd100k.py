@@ -25,7 +25,7 @@ from simjudge.data.format_support.annotated_shapes import (
     FLAGS,
     NO_SHAPE,
     AnnotatedFrame,
-    Shape,
+    LabelledShape,
     build_annotated_set,
     known_first,
 )
@@ -171,7 +171,7 @@ def _size(given: Any) -> tuple[int, int] | None:
     return (width, height) if width and height else None
 
 
-def _shapes(labels: Any, frame: str, losses: Losses) -> Iterator[Shape]:
+def _shapes(labels: Any, frame: str, losses: Losses) -> Iterator[LabelledShape]:
     if labels is not None and not isinstance(labels, list):
         losses.add("frames whose objects or predictions are no list", f"{frame} ({one_line(labels)})")
         return
@@ -193,7 +193,7 @@ def _shapes(labels: Any, frame: str, losses: Losses) -> Iterator[Shape]:
             continue
         if _flagged(label, ("occluded", "truncated")):
             losses.add(FLAGS, f"{where} ({one_line(name)})")
-        yield Shape(name, [x1, y1, x2 + 1, y2 + 1], where)
+        yield LabelledShape(name, [x1, y1, x2 + 1, y2 + 1], where)
 
 
 def _flagged(label: Mapping[str, Any], names: tuple[str, ...]) -> bool:

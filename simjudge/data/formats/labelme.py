@@ -29,7 +29,7 @@ from simjudge.data.format_support.annotated_shapes import (
     FLAGS,
     NO_SHAPE,
     AnnotatedFrame,
-    Shape,
+    LabelledShape,
     build_annotated_set,
     by_alphabet,
 )
@@ -107,9 +107,9 @@ def _picture(file: Path, named: str) -> Path | None:
     return next((each for each in candidates if is_file(each)), None)
 
 
-def _merged(given: Sequence[Any], size: tuple[int, int], file: str, losses: Losses) -> list[Shape]:
+def _merged(given: Sequence[Any], size: tuple[int, int], file: str, losses: Losses) -> list[LabelledShape]:
     """The shapes of a frame; those of one label and group are one."""
-    groups: dict[tuple[str, str], list[Shape]] = {}
+    groups: dict[tuple[str, str], list[LabelledShape]] = {}
     for index, each in enumerate(given):
         where = f"{file}: shape {index}"
         try:
@@ -129,7 +129,7 @@ def _merged(given: Sequence[Any], size: tuple[int, int], file: str, losses: Loss
     return [_union(shapes, size) for shapes in groups.values()]
 
 
-def _shape(given: dict[str, Any], size: tuple[int, int], where: str) -> Shape | None:
+def _shape(given: dict[str, Any], size: tuple[int, int], where: str) -> LabelledShape | None:
     """A shape; None for a kind that has neither box nor mask."""
     label, kind = given["label"], given.get("shape_type") or "polygon"
     if not isinstance(label, str) or not label:
@@ -142,17 +142,17 @@ def _shape(given: dict[str, Any], size: tuple[int, int], where: str) -> Shape | 
     if kind == "polygon":
         if len(points) < _LEAST_POINTS:
             raise ValueError("not three or more points")
-        return Shape(label, _extent(points), where, mask_from_polygons([points], *size))
+        return LabelledShape(label, _extent(points), where, mask_from_polygons([points], *size))
     if len(points) != _TWO_POINTS:
         # labelme itself writes rectangles of two points, its web version of four.
         if kind == "rectangle" and len(points) == 2 * _TWO_POINTS:
-            return Shape(label, _extent(points), where)
+            return LabelledShape(label, _extent(points), where)
         raise ValueError("two points are needed")
     if kind == "rectangle":
-        return Shape(label, _extent(points), where)
+        return LabelledShape(label, _extent(points), where)
     if kind == "circle":
         centre, radius = points[0], math.dist(*points.tolist())
-        return Shape(label, [*(centre - radius).tolist(), *(centre + radius).tolist()], where)
+        return LabelledShape(label, [*(centre - radius).tolist(), *(centre + radius).tolist()], where)
     return _mask_shape(label, given["mask"], points, size, where)
 
 
@@ -160,7 +160,7 @@ def _extent(points: FloatArray) -> list[float]:
     return [*points.min(0).tolist(), *points.max(0).tolist()]
 
 
-def _mask_shape(label: str, data: Any, points: FloatArray, size: tuple[int, int], where: str) -> Shape:
+def _mask_shape(label: str, data: Any, points: FloatArray, size: tuple[int, int], where: str) -> LabelledShape:
     """A mask: a PNG as base64, and the first and the last pixel that it covers."""
     pixels = _pixels(base64.b64decode(data, validate=True))
     left, top = np.floor(points.min(0)).astype(int).tolist()
@@ -168,7 +168,7 @@ def _mask_shape(label: str, data: Any, points: FloatArray, size: tuple[int, int]
     if not inside.any():
         raise ValueError("a mask without a pixel in the picture")
     crop, origin = crop_mask(inside, (max(left, 0), max(top, 0)))
-    return Shape(label, _crop_box(crop, origin), where, (crop, origin))
+    return LabelledShape(label, _crop_box(crop, origin), where, (crop, origin))
 
 
 def _crop_box(crop: BoolImage | None, origin: tuple[int, int]) -> list[float]:
@@ -185,14 +185,14 @@ def _pixels(data: bytes) -> BoolImage:
         raise ValueError(f"a damaged PNG ({error})") from error
 
 
-def _union(shapes: Sequence[Shape], size: tuple[int, int]) -> Shape:
+def _union(shapes: Sequence[LabelledShape], size: tuple[int, int]) -> LabelledShape:
     """One shape of those of a group: with a mask where each of them has one."""
     first = shapes[0]
     if len(shapes) == 1:
         return first
     boxes = np.array([shape.box for shape in shapes])
     box = [*boxes[:, :2].min(0).tolist(), *boxes[:, 2:].max(0).tolist()]
-    return Shape(first.name, box, first.where, _joined_mask([shape.mask for shape in shapes], size))
+    return LabelledShape(first.name, box, first.where, _joined_mask([shape.mask for shape in shapes], size))
 
 
 def _joined_mask(masks: Sequence[MaskCrop], size: tuple[int, int]) -> MaskCrop:

@@ -18,7 +18,12 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.input_files import is_file
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.core.text import load_json, one_line, parse_integer, parse_number
-from simjudge.data.format_support.annotated_shapes import AnnotatedFrame, Shape, build_annotated_set, by_alphabet
+from simjudge.data.format_support.annotated_shapes import (
+    AnnotatedFrame,
+    LabelledShape,
+    build_annotated_set,
+    by_alphabet,
+)
 from simjudge.data.format_support.format import Format
 
 _CAMERA = "RGBCamera"
@@ -106,7 +111,7 @@ def _is_kind(given: Mapping[str, Any], kind: str) -> bool:
     return str(given.get("@type", "")).rsplit(".", 1)[-1] == kind
 
 
-def _shapes(capture: dict[str, Any], metrics: Sequence[Any], frame: str, losses: Losses) -> list[Shape] | None:
+def _shapes(capture: dict[str, Any], metrics: Sequence[Any], frame: str, losses: Losses) -> list[LabelledShape] | None:
     """The boxes of a capture; None where no labeler made any."""
     given = capture.get("annotations")
     annotations = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
@@ -146,7 +151,7 @@ def _by_instance(annotations: Iterator[dict[str, Any]]) -> dict[int, dict[str, A
 
 def _shape(
     value: dict[str, Any], where: str, cuboids: Mapping[int, dict[str, Any]], shown: Mapping[int, dict[str, Any]]
-) -> Shape | None:
+) -> LabelledShape | None:
     name, number = value.get("labelName"), parse_integer(value.get("instanceId"))
     x, y = (parse_number(each) for each in _pair(value.get("origin")))
     width, height = (parse_number(each) for each in _pair(value.get("dimension")))
@@ -158,7 +163,8 @@ def _shape(
     known = [each for each in middle if each is not None and math.isfinite(each)]
     distance = math.hypot(*known) if len(known) == 3 else None
     visible = parse_number(shown.get(instance, {}).get("percentVisible"))
-    return Shape(name, [x, y, x + width, y + height], where, instance=instance, distance=distance, visible=visible)
+    box = [x, y, x + width, y + height]
+    return LabelledShape(name, box, where, instance=instance, distance=distance, visible=visible)
 
 
 def _pair(given: Any) -> list[Any]:

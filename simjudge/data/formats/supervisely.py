@@ -34,7 +34,7 @@ from simjudge.data.format_support.raw_rows import RawRows, build_objects
 META, LABELS, PICTURES = "meta.json", "ann", "img"
 _CORNERS = 2
 _LEAST_POINTS = 3
-Shape = tuple[list[float], MaskCrop]
+_BoxAndMask = tuple[list[float], MaskCrop]
 
 
 def sniff_supervisely(path: Path) -> bool:
@@ -82,7 +82,7 @@ def read_supervisely(path: str | Path) -> FrameSet:
         raise SimjudgeError(f"{path}: holds no usable image; an empty set cannot be used{losses.reason}")
     class_names = _class_names(path, texts)
     size = np.array([sizes[i] for i in used], np.int64).reshape(-1, 2)
-    rows = _Rows({title: number for number, title in class_names.items()}, losses)
+    rows = _ShapeRows({title: number for number, title in class_names.items()}, losses)
     for frame, i in enumerate(used):
         rows.add_frame(frame, texts[i].get("objects"), size[frame].tolist(), str(files[i]))
     pictures = [paths[i] for i in used]
@@ -152,7 +152,7 @@ def _class_names(path: Path, texts: Sequence[dict[str, Any]]) -> dict[int, str]:
 
 
 @dataclass
-class _Rows:
+class _ShapeRows:
     """The shapes of all frames, as they are read.
 
     Attributes:
@@ -208,7 +208,7 @@ class _Rows:
         )
 
 
-def _shape(given: dict[str, Any], size: Sequence[int]) -> Shape | None:
+def _shape(given: dict[str, Any], size: Sequence[int]) -> _BoxAndMask | None:
     """Box and mask of an object; None for a kind that has neither."""
     kind = given.get("geometryType")
     if kind == "bitmap":
@@ -247,7 +247,7 @@ def _without_holes(outline: Any, holes: Sequence[Any], size: Sequence[int]) -> M
     return crop_mask(whole)
 
 
-def _bitmap(given: dict[str, Any], size: Sequence[int]) -> Shape:
+def _bitmap(given: dict[str, Any], size: Sequence[int]) -> _BoxAndMask:
     """A mask: a PNG, deflated, as base64."""
     inflate = zlib.decompressobj()
     data = inflate.decompress(base64.b64decode(given["data"], validate=True), LARGEST_IMAGE)

@@ -47,7 +47,7 @@ class RecordedPoses(NamedTuple):
 
 
 @dataclass
-class _Rows:
+class _PoseRows:
     """Poses as they come, a row each."""
 
     stamp: list[int] = field(default_factory=list)
@@ -151,7 +151,7 @@ def read_poses(
 
 
 def _from_poses(recording: Recording, topic: str, losses: Losses) -> tuple[Trajectory, int]:
-    rows, kind = _Rows(), recording.topics[topic].type
+    rows, kind = _PoseRows(), recording.topics[topic].type
     for stored, message in decoded_messages(recording, {topic}, losses):
         pose = message.pose if kind == POSE else message.pose.pose
         rows.stamp.append(header_stamp(message.header))

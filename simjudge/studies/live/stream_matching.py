@@ -103,7 +103,7 @@ class MatchingLimits:
 
 
 @dataclass
-class _Cluster:
+class _StampCluster:
     """Stamps of a pass, of both sides, that are near each other."""
 
     lap: int
@@ -251,18 +251,18 @@ class StreamMatcher:
         stream = self._streams[side]
         return stream.lap > lap or (stream.lap == lap and stream.newest is not None and stream.newest > stamp)
 
-    def _clusters(self) -> list[_Cluster]:
+    def _clusters(self) -> list[_StampCluster]:
         """What waits, in groups that nothing within the tolerance leads out of."""
-        out: list[_Cluster] = []
+        out: list[_StampCluster] = []
         everything = [(*key, side) for side in _SIDES for key in self._streams[side].waiting]
         for lap, stamp, each in sorted(everything):
             if not out or out[-1].lap != lap or stamp - out[-1].last > self.limits.tolerance_ns:
-                out.append(_Cluster(lap, stamp, stamp))
+                out.append(_StampCluster(lap, stamp, stamp))
             out[-1].last = stamp
             out[-1].stamps[each].append(stamp)
         return out
 
-    def _pair(self, cluster: _Cluster) -> list[Event]:
+    def _pair(self, cluster: _StampCluster) -> list[Event]:
         events: list[Event] = []
         for pair in zip(*pair_stamps(*cluster.stamps, self.limits.tolerance_ns), strict=True):
             keys = [(cluster.lap, cluster.stamps[side][int(pair[side])]) for side in _SIDES]
@@ -270,7 +270,7 @@ class StreamMatcher:
             events.append(MatchedMessages(keys[0][1], cluster.lap, *items))
         return events
 
-    def _alone(self, cluster: _Cluster) -> list[Event]:
+    def _alone(self, cluster: _StampCluster) -> list[Event]:
         left = []
         for side in _SIDES:
             waiting = self._streams[side].waiting

@@ -21,6 +21,18 @@ CACHE_LINE = 64
 BLOCK = 8
 """Side of the square blocks, in pixels, whose counts bound an intersection from above. 8 x 8 fits a byte."""
 
+
+def whole_lines(length: int, item_bytes: int) -> int:
+    """A row length that fills cache lines: what is left over a vector register would be counted one by one.
+
+    Args:
+        length: items that the row must hold.
+        item_bytes: bytes of an item.
+    """
+    items = CACHE_LINE // item_bytes
+    return -(-length // items) * items
+
+
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _BYTES, _WORDS = ir.VectorType(ir.IntType(8), CACHE_LINE), ir.VectorType(_I64, CACHE_LINE // 8)
 
@@ -162,12 +174,8 @@ def count_blocks(words, height, width, blocks):  # type: ignore[no-untyped-def]
         height: of the mask, pixels.
         width: of the mask, pixels.
         blocks: uint8 (K,), zeros; out: the counts, row-major.
-
-    Returns:
-        The count of the whole mask.
     """
     across = (width + BLOCK - 1) // BLOCK
-    total = 0
     for row in range(height):
         for column in range(across):
             bit = row * width + column * BLOCK
@@ -178,5 +186,19 @@ def count_blocks(words, height, width, blocks):  # type: ignore[no-untyped-def]
                 value |= words[word + 1] << uint64(WORD - shift)
             ones = count_ones(value & ((uint64(1) << uint64(taken)) - uint64(1)))
             blocks[(row // BLOCK) * across + column] += ones
-            total += ones
+
+
+@njit(cache=True, nogil=True)
+def count_bits(words):  # type: ignore[no-untyped-def]
+    """Count the set bits of a row of words.
+
+    Args:
+        words: uint64 (W,).
+
+    Returns:
+        int64.
+    """
+    total = 0
+    for k in range(len(words)):
+        total += count_ones(words[k])
     return total

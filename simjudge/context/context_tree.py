@@ -10,6 +10,7 @@ number and rounded up, which keeps the bound a bound.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from simjudge.context.bits import BLOCK, CACHE_LINE
+from simjudge.context.bits import BLOCK, CACHE_LINE, count_blocks, whole_lines
 from simjudge.context.patches import Contexts
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
@@ -41,7 +42,8 @@ class Planes(NamedTuple):
     """Contexts as compiled loops take them (see `simjudge.context.patches.Contexts`), with the counts of cells.
 
     Attributes:
-        start, plane_class, words, blocks, area: of the contexts.
+        start, plane_class, words, area: of the contexts.
+        blocks: uint8 (P, K), set pixels of each 8 x 8 block, row-major; zeros up to whole cache lines.
         cells: uint8 (P, 64), the count of each cell over `cell_unit`, rounded up.
         cell_unit: pixels that 1 stands for.
         lines: int32 (P, 2), the first cache line of words in which a pixel is set, and the line behind the last.
@@ -96,11 +98,10 @@ class ContextTree(ShortRepr):
             parts: sets of contexts, numbered through.
             rows: int64 (N,), the numbers of those to take; None for all.
         """
-        features = np.concatenate([_features(context_planes(part)) for part in parts])
         area = np.concatenate([part.area for part in parts])
         chosen = np.arange(len(area)) if rows is None else rows
         order = np.arange(len(chosen))
-        _sort_by_likeness(features[chosen], area[chosen], order)
+        _sort_by_likeness(_features(parts, chosen), area[chosen], order)
         return cls._in_order(Contexts.gather(parts, chosen[order]), order)
 
     @classmethod
@@ -129,26 +130,40 @@ def context_planes(contexts: Contexts) -> Planes:
     Args:
         contexts: the contexts.
     """
-    run = -(-contexts.blocks.shape[1] // CELLS)
-    unit = -(-run * BLOCK * BLOCK // 255)
-    cells = np.zeros((len(contexts.blocks), CELLS), np.uint8)
-    lines = np.zeros((len(contexts.blocks), 2), np.int32)
-    _fill_cells(contexts.blocks, contexts.words, run, unit, cells, lines)
-    return Planes(
-        contexts.start, contexts.plane_class, contexts.words, contexts.blocks, contexts.area, cells, unit, lines
-    )
+    height, width = contexts.patch
+    length, run, unit = _block_layout(contexts.patch)
+    count = len(contexts.words)
+    blocks, cells = np.zeros((count, length), np.uint8), np.zeros((count, CELLS), np.uint8)
+    lines = np.zeros((count, 2), np.int32)
+    _fill_bounds(contexts.words, height, width, run, unit, blocks, cells, lines)
+    return Planes(contexts.start, contexts.plane_class, contexts.words, blocks, contexts.area, cells, unit, lines)
+
+
+def _block_layout(patch: tuple[int, int]) -> tuple[int, int, int]:
+    """Counts of blocks of a plane, up to whole cache lines; blocks of a cell; pixels that 1 stands for in a cell."""
+    height, width = patch
+    length = whole_lines(-(-width // BLOCK) * -(-height // BLOCK), 1)
+    run = -(-length // CELLS)
+    return length, run, -(-run * BLOCK * BLOCK // 255)
 
 
 @njit(cache=True, nogil=True)
-def _fill_cells(blocks, words, run, unit, cells, lines):
-    """The cells of each plane, and the lines of its words in which a pixel is set."""
+def _fill_cells(blocks, run, unit, cells):
+    """The cells of a plane."""
+    for cell in range(CELLS):
+        count = 0
+        for k in range(cell * run, min((cell + 1) * run, len(blocks))):
+            count += blocks[k]
+        cells[cell] = (count + unit - 1) // unit
+
+
+@njit(cache=True, nogil=True)
+def _fill_bounds(words, height, width, run, unit, blocks, cells, lines):
+    """The blocks and cells of each plane, and the lines of its words in which a pixel is set."""
     a_line = CACHE_LINE // 8
-    for p in range(len(blocks)):
-        for cell in range(CELLS):
-            count = 0
-            for k in range(cell * run, min((cell + 1) * run, blocks.shape[1])):
-                count += blocks[p, k]
-            cells[p, cell] = (count + unit - 1) // unit
+    for p in range(len(words)):
+        count_blocks(words[p], height, width, blocks[p])
+        _fill_cells(blocks[p], run, unit, cells[p])
         first, end = words.shape[1], 0
         for k in range(words.shape[1]):
             if words[p, k]:
@@ -180,26 +195,39 @@ def _raise_cells(cells, plane_of, out):
             out[plane_of[p], k] = max(out[plane_of[p], k], cells[p, k])
 
 
-def _features(planes: Planes) -> npt.NDArray[np.float32]:
-    """Float32 (N, 2 x PROJECTIONS), close for contexts that look alike: of all planes, and weighted by class."""
+def _features(parts: Sequence[Contexts], rows: IntArray) -> npt.NDArray[np.float32]:
+    """Float32 (M, 2 x PROJECTIONS), close for contexts that look alike: of all planes, and weighted by class.
+
+    What leads to them is made for one plane at a time: for all planes it would take memory that the contexts need.
+    """
     random = np.random.default_rng(0).normal(size=(CELLS, PROJECTIONS)).astype(np.float32)
-    features = np.zeros((len(planes.area), 2 * PROJECTIONS), np.float32)
-    _project(planes.start, planes.plane_class, planes.cells, random, features)
+    features = np.zeros((len(rows), 2 * PROJECTIONS), np.float32)
+    layout = (*parts[0].patch, *_block_layout(parts[0].patch))
+    first = np.cumsum([0, *map(len, parts)])
+    for part, begin, end in zip(parts, first[:-1], first[1:], strict=True):
+        of_part = np.flatnonzero((rows >= begin) & (rows < end))
+        _project(rows[of_part] - begin, part.start, part.plane_class, part.words, layout, random, of_part, features)
     return features
 
 
 @njit(cache=True, nogil=True)
-def _project(start, plane_class, cells, random, features):
-    for i in range(len(start) - 1):
+def _project(rows, start, plane_class, words, layout, random, into, out):
+    height, width, length, run, unit = layout
+    blocks, cells = np.zeros(length, np.uint8), np.zeros(CELLS, np.uint8)
+    for m in range(len(rows)):
+        i, features = rows[m], out[into[m]]
         for p in range(start[i], start[i + 1]):
+            blocks[:] = 0
+            count_blocks(words[p], height, width, blocks)
+            _fill_cells(blocks, run, unit, cells)
             # Classes 0, 1, 2, ... get 1, -0.74, 0.09, ...: two neighbouring classes never get the same.
             weight = np.float32(np.cos(2.4 * plane_class[p]))
             for f in range(random.shape[1]):
                 total = np.float32(0)
-                for k in range(cells.shape[1]):
-                    total += np.float32(cells[p, k]) * random[k, f]
-                features[i, f] += total
-                features[i, random.shape[1] + f] += weight * total
+                for k in range(len(cells)):
+                    total += np.float32(cells[k]) * random[k, f]
+                features[f] += total
+                features[random.shape[1] + f] += weight * total
 
 
 @njit(cache=True, nogil=True)

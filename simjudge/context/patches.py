@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.context.bits import BLOCK, CACHE_LINE, WORD
+from simjudge.context.bits import WORD, whole_lines
 from simjudge.context.method import Method
 from simjudge.context.raster import copy_planes, count_planes, fill_planes, pack_label_patches
 from simjudge.core.arrays import IntArray
@@ -28,17 +28,17 @@ class Contexts(ShortRepr):
         start: int64 (N + 1,).
         plane_class: int64 (P,), the class a plane is of, ascending within a context.
         words: uint64 (P, W), the plane's height x width pixels, row-major, 64 a word; zeros up to whole cache lines.
-        blocks: uint8 (P, K), set pixels of each 8 x 8 block, row-major; zeros likewise.
         plane_area: int64 (P,), set pixels of each plane.
         area: int64 (N,), set pixels of all planes of a context.
+        patch: height and width that they were cut with, pixels.
     """
 
     start: IntArray
     plane_class: IntArray
     words: npt.NDArray[np.uint64]
-    blocks: npt.NDArray[np.uint8]
     plane_area: IntArray
     area: IntArray
+    patch: tuple[int, int]
 
     def __len__(self) -> int:
         """The number of contexts."""
@@ -57,9 +57,9 @@ class Contexts(ShortRepr):
             np.concatenate([*starts, offsets[-1:]]).astype(np.int64),
             np.concatenate([p.plane_class for p in parts]),
             np.concatenate([p.words for p in parts]),
-            np.concatenate([p.blocks for p in parts]),
             np.concatenate([p.plane_area for p in parts]),
             np.concatenate([p.area for p in parts]),
+            parts[0].patch,
         )
 
     @classmethod
@@ -81,12 +81,12 @@ class Contexts(ShortRepr):
         total, like = int(start[-1]), parts[0]
         out = cls(
             start, np.empty(total, np.int64), np.empty((total, like.words.shape[1]), np.uint64),
-            np.empty((total, like.blocks.shape[1]), np.uint8), np.empty(total, np.int64), area,
+            np.empty(total, np.int64), area, like.patch,
         )  # fmt: skip
         for number, part in enumerate(parts):
             chosen = np.flatnonzero(part_of == number)
-            planes = (part.start, part.plane_class, part.words, part.blocks, part.plane_area)
-            into = (out.plane_class, out.words, out.blocks, out.plane_area)
+            planes = (part.start, part.plane_class, part.words, part.plane_area)
+            into = (out.plane_class, out.words, out.plane_area)
             copy_planes(rows[chosen] - first[number], *planes, start[chosen], *into)
         return out
 
@@ -100,8 +100,7 @@ class Contexts(ShortRepr):
         start = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
         planes = np.repeat(self.start[:-1][rows] - start[:-1], count) + np.arange(start[-1])
         return Contexts(
-            start, self.plane_class[planes], self.words[planes], self.blocks[planes], self.plane_area[planes],
-            self.area[rows],
+            start, self.plane_class[planes], self.words[planes], self.plane_area[planes], self.area[rows], self.patch,
         )  # fmt: skip
 
     def planes(self, index: int, patch: tuple[int, int]) -> dict[int, npt.NDArray[np.bool_]]:
@@ -158,12 +157,11 @@ def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Cont
         _window(edges[anchors], method),
     )
     start = np.concatenate([[0], np.cumsum(count_planes(*scene))]).astype(np.int64)
-    empty = _empty_planes(int(start[-1]), height, width)
-    plane_class, words, blocks, plane_area = empty
+    plane_class, words, plane_area = _empty_planes(int(start[-1]), height, width)
     masks = painted.masks
     pixels = (masks.origin.astype(np.int64), masks.shape.astype(np.int64), masks.bits, masks.start)
-    fill_planes(*scene, *method.patch, *pixels, start, plane_class, words, blocks, plane_area)
-    return Contexts(start, classes[plane_class], words, blocks, plane_area, _areas(start, plane_area))
+    fill_planes(*scene, width, *pixels, start, plane_class, words, plane_area)
+    return Contexts(start, classes[plane_class], words, plane_area, _areas(start, plane_area), method.patch)
 
 
 def label_contexts(patches: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_]) -> Contexts:
@@ -180,10 +178,10 @@ def label_contexts(patches: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_])
     for k in range(len(classes)):
         present[:, k] = (numbers == k).any(axis=(1, 2))
     start = np.concatenate([[0], np.cumsum(present.sum(1))]).astype(np.int64)
-    plane_class, words, blocks, plane_area = _empty_planes(int(start[-1]), height, width)
+    plane_class, words, plane_area = _empty_planes(int(start[-1]), height, width)
     plane_class[:] = np.nonzero(present)[1]
-    pack_label_patches(numbers, start, plane_class, words, blocks, plane_area)
-    return Contexts(start, classes[plane_class], words, blocks, plane_area, _areas(start, plane_area))
+    pack_label_patches(numbers, start, plane_class, words, plane_area)
+    return Contexts(start, classes[plane_class], words, plane_area, _areas(start, plane_area), (height, width))
 
 
 class _Painted(NamedTuple):
@@ -249,23 +247,9 @@ def _window(edges: IntArray, method: Method) -> IntArray:
     return window
 
 
-def _empty_planes(
-    count: int, height: int, width: int
-) -> tuple[IntArray, npt.NDArray[np.uint64], npt.NDArray[np.uint8], IntArray]:
-    words = -(-height * width // WORD)
-    blocks = -(-width // BLOCK) * -(-height // BLOCK)
-    return (
-        np.zeros(count, np.int64),
-        np.zeros((count, _whole_lines(words, 8)), np.uint64),
-        np.zeros((count, _whole_lines(blocks, 1)), np.uint8),
-        np.zeros(count, np.int64),
-    )
-
-
-def _whole_lines(length: int, item_bytes: int) -> int:
-    """A row length that fills cache lines: what is left over a vector register would be counted one by one."""
-    items = CACHE_LINE // item_bytes
-    return -(-length // items) * items
+def _empty_planes(count: int, height: int, width: int) -> tuple[IntArray, npt.NDArray[np.uint64], IntArray]:
+    words = whole_lines(-(-height * width // WORD), 8)
+    return np.zeros(count, np.int64), np.zeros((count, words), np.uint64), np.zeros(count, np.int64)
 
 
 def _areas(start: IntArray, plane_area: IntArray) -> IntArray:

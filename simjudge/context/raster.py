@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from simjudge.context.bits import count_blocks, set_run
+from simjudge.context.bits import count_bits, set_run
 
 PATCHES_TO_SPLIT = 1024
 """Patches from which all cores paint; see `simjudge.context.similarity_join.PAIRS_TO_SPLIT`."""
@@ -66,9 +66,9 @@ def count_planes(frame, first_row, shown, plane, plane_count, origin, window):
 
 @njit(cache=True, nogil=True)
 def _fill_planes_of(
-    frame, first_row, shown, plane, plane_count, origin, window, height, width,
+    frame, first_row, shown, plane, plane_count, origin, window, width,
     mask_origin, mask_shape, mask_bits, mask_start,
-    start, plane_class, words, blocks, plane_area, i,
+    start, plane_class, words, plane_area, i,
 ):  # fmt: skip
     """`fill_planes` for patch i."""
     present = np.zeros(plane_count, np.bool_)
@@ -93,37 +93,36 @@ def _fill_planes_of(
             for r in range(r0, r1):
                 set_run(target, r * width + c0, r * width + c1)
     for p in range(start[i], start[i + 1]):
-        plane_area[p] = count_blocks(words[p], height, width, blocks[p])
+        plane_area[p] = count_bits(words[p])
 
 
 @njit(cache=True, nogil=True, parallel=True)
 def fill_planes(
-    frame, first_row, shown, plane, plane_count, origin, window, height, width,
+    frame, first_row, shown, plane, plane_count, origin, window, width,
     mask_origin, mask_shape, mask_bits, mask_start,
-    start, plane_class, words, blocks, plane_area,
+    start, plane_class, words, plane_area,
 ):  # fmt: skip
-    """Paint every object of a patch's frame into its planes, then count blocks and areas.
+    """Paint every object of a patch's frame into its planes, then count areas.
 
     Args:
         frame, first_row, shown, plane, plane_count, origin, window: see `count_planes`.
-        height: of a patch, pixels.
         width: of a patch, pixels.
         mask_origin, mask_shape, mask_bits, mask_start: masks of the objects, see `simjudge.core.masks.Masks`.
         start: int64 (N + 1,), the first plane of each patch below.
         plane_class: int64 (P,), out: the number of each plane.
-        words, blocks, plane_area: out, see `simjudge.context.patches.Contexts`.
+        words, plane_area: out, see `simjudge.context.patches.Contexts`.
     """
     if len(frame) < PATCHES_TO_SPLIT:
         for i in range(len(frame)):
             _fill_planes_of(
-                frame, first_row, shown, plane, plane_count, origin, window, height, width,
-                mask_origin, mask_shape, mask_bits, mask_start, start, plane_class, words, blocks, plane_area, i,
+                frame, first_row, shown, plane, plane_count, origin, window, width,
+                mask_origin, mask_shape, mask_bits, mask_start, start, plane_class, words, plane_area, i,
             )  # fmt: skip
     else:
         for i in prange(len(frame)):
             _fill_planes_of(
-                frame, first_row, shown, plane, plane_count, origin, window, height, width,
-                mask_origin, mask_shape, mask_bits, mask_start, start, plane_class, words, blocks, plane_area, i,
+                frame, first_row, shown, plane, plane_count, origin, window, width,
+                mask_origin, mask_shape, mask_bits, mask_start, start, plane_class, words, plane_area, i,
             )  # fmt: skip
 
 
@@ -138,14 +137,14 @@ def _paint_mask(target, width, c0, r0, c1, r1, crop, bits):
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def pack_label_patches(numbers, start, plane_class, words, blocks, plane_area):
+def pack_label_patches(numbers, start, plane_class, words, plane_area):
     """Paint label patches into the planes that `plane_class` names.
 
     Args:
         numbers: int64 (N, h, w), numbers of planes, or -1.
         start: int64 (N + 1,), the first plane of each patch below.
         plane_class: int64 (P,), the number that each plane is of.
-        words, blocks, plane_area: out, see `simjudge.context.patches.Contexts`.
+        words, plane_area: out, see `simjudge.context.patches.Contexts`.
     """
     count, height, width = numbers.shape
     for i in prange(count):
@@ -154,20 +153,18 @@ def pack_label_patches(numbers, start, plane_class, words, blocks, plane_area):
                 for c in range(width):
                     if numbers[i, r, c] == plane_class[p]:
                         set_run(words[p], r * width + c, r * width + c + 1)
-            plane_area[p] = count_blocks(words[p], height, width, blocks[p])
+            plane_area[p] = count_bits(words[p])
 
 
 @njit(cache=True, nogil=True)
-def copy_planes(
-    rows, start, plane_class, words, blocks, plane_area, first, into_class, into_words, into_blocks, into_area
-):  # fmt: skip
+def copy_planes(rows, start, plane_class, words, plane_area, first, into_class, into_words, into_area):
     """Copy the planes of some contexts, row by row.
 
     Args:
         rows: int64 (M,), numbers of the contexts.
-        start, plane_class, words, blocks, plane_area: see `simjudge.context.patches.Contexts`.
+        start, plane_class, words, plane_area: see `simjudge.context.patches.Contexts`.
         first: int64 (M,), where the planes of each go below.
-        into_class, into_words, into_blocks, into_area: out.
+        into_class, into_words, into_area: out.
     """
     for m in range(len(rows)):
         to = first[m]
@@ -175,6 +172,4 @@ def copy_planes(
             into_class[to], into_area[to] = plane_class[p], plane_area[p]
             for k in range(words.shape[1]):
                 into_words[to, k] = words[p, k]
-            for k in range(blocks.shape[1]):
-                into_blocks[to, k] = blocks[p, k]
             to += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,8 @@ def _depth_file(store: FrameStore, losses: Losses, index: int) -> bytes:
 def _frames(plan: RenderPlan, store: FrameStore, out: Path, class_names: dict[int, str]) -> FrameSet:
     """The frames of one camera as a set."""
     stamps = np.array(plan.poses.stamp, np.int64)
-    return store.frames(out.name, plan.poses.frame_name, stamps, plan.camera.lens.size, class_names)
+    frames = store.frames(out.name, plan.poses.frame_name, stamps, plan.camera.lens.size, class_names)
+    return replace(frames, independent=plan.independent)
 
 
 class _CameraOutput:

@@ -66,6 +66,11 @@ class RenderPlan:
         return len(self.poses.stamp)
 
     @property
+    def independent(self) -> bool:
+        """Whether each frame stands by itself: at random poses, not along a path."""
+        return self.poses.path() is None
+
+    @property
     def mounted(self) -> MountedCamera:
         """The camera with its name."""
         return MountedCamera(self.name, self.camera, baseline=self.baseline)
@@ -158,7 +163,12 @@ def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, Any]:
             "placements": plan.placements,
         },
         "camera": {"name": camera.name, "path": str(camera.path), "sha256": hash_value(camera)},
-        "poses": {"kind": type(plan.poses).__name__, "frames": len(plan), "sha256": hash_value(plan.poses)},
+        "poses": {
+            "kind": type(plan.poses).__name__,
+            "frames": len(plan),
+            "sha256": hash_value(plan.poses),
+            "independent": plan.independent,
+        },
         "labelling": {"min_size": plan.labelling.min_size, "min_visible": plan.labelling.min_visible},
         "engine": {"name": engine.name, "variant": engine.variant},
         "seed": plan.seed,

@@ -32,7 +32,7 @@ def summarize_frames(frames: FrameSet, kind: str = "data set") -> Summary:
         ("frames", f"{len(frames)}, {images} with an image"),
         ("labelled", f"{int(frames.labelled.sum())}, {int(frames.predicted.sum())} with a detector run on them"),
         ("sizes", _sizes(frames)),
-        ("stamps", _time_span(frames)),
+        ("stamps", _time_span(frames) + ("; frames are independent" if frames.independent else "")),
         ("objects", f"{len(objects)}, {masks} with a mask, {instances} instances"),
     ]
     pixels = [0 if each is None else sum(map(each.has, range(len(frames))))

@@ -51,6 +51,8 @@ class FrameSet(SummaryRepr):
         classless: whether the detector knows no classes: its predictions have those of the objects they belong to.
         semantic: the class of every pixel as labelled, ids as in `class_names`; None where the source has none.
         predicted_semantic: the class of every pixel as predicted, likewise.
+        independent: whether each frame was drawn by itself, as at random poses. Stamps or numbers in a row then make
+            no neighbours in time.
     """
 
     name: str
@@ -69,6 +71,7 @@ class FrameSet(SummaryRepr):
     classless: bool = False
     semantic: LabelPictures | None = None
     predicted_semantic: LabelPictures | None = None
+    independent: bool = False
 
     def __post_init__(self) -> None:
         """Check that the arrays fit each other."""
@@ -98,6 +101,7 @@ class FrameSet(SummaryRepr):
         images: Images | None = None,
         losses: Losses | None = None,
         detector: DetectorRecord | None = None,
+        independent: bool = False,
     ) -> FrameSet:
         """Make a set, filling in what is not given.
 
@@ -114,6 +118,7 @@ class FrameSet(SummaryRepr):
             images: the images of the F frames.
             losses: what was left out while reading.
             detector: what made the predictions; None where it is not known.
+            independent: whether each frame was drawn by itself, as at random poses.
 
         Returns:
             The set.
@@ -140,6 +145,7 @@ class FrameSet(SummaryRepr):
             images,
             Losses() if losses is None else losses,
             detector,
+            independent=independent,
         )
 
     def __len__(self) -> int:

@@ -57,6 +57,7 @@ def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
         images=None if all(s.images is None for s in sets) else ConcatenatedImages([s.images for s in sets], start),
         losses=losses,
         detector=_detector(sets),
+        independent=all(s.independent for s in sets),
     )
 
 

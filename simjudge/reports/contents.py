@@ -165,7 +165,7 @@ def _recorded_clouds(path: Path) -> tuple[list[Any], list[str], Losses, Losses]:
 def _frames_summary(frames: FrameSet, kind: str = "data set") -> Summary:
     """What a set holds, and whether its frames follow each other."""
     summary, sequence = summarize_frames(frames, kind), find_sequence(frames)
-    if sequence is None:
+    if sequence is None or frames.independent:
         return summary
     *rows, classes = summary.blocks
     return replace(summary, blocks=[*rows, ("sequence", str(sequence)), classes])

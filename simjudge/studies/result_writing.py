@@ -109,11 +109,12 @@ def describe_units(drawn: SamplingUnits) -> dict[str, Any]:
         drawn: the units.
 
     Returns:
-        "units", and where a block length was estimated, "block_frames" and "block_seconds", and "frames_needed"
-        where the set is too short for such blocks; else None.
+        "units", whether frames are "independent", and where a block length was estimated, "block_frames" and
+        "block_seconds", and "frames_needed" where the set is too short for such blocks; else None.
     """
     return {
         "units": drawn.count,
+        "independent": drawn.independent,
         "block_frames": None if drawn.block is None else drawn.block.frames,
         "block_seconds": drawn.block_seconds,
         "frames_needed": drawn.block.set_frames if drawn.block is not None and drawn.short else None,

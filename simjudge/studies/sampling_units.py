@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,12 +24,16 @@ class SamplingUnits(ShortRepr):
         count: how many units there are.
         block: the length that was estimated from the data; None where it was given, or where frames are no sequence.
         sequence: how the frames follow each other; None where they do not.
+        independent: whether the frames were drawn one by one, and are units by themselves for that reason.
+        against_mark: whether they were drawn one by one, but performance goes with that of neighbours.
     """
 
     of_frame: IntArray
     count: int
     block: BlockLength | None = None
     sequence: FrameSequence | None = None
+    independent: bool = False
+    against_mark: bool = False
 
     @property
     def block_seconds(self) -> float | None:
@@ -55,9 +59,13 @@ class SamplingUnits(ShortRepr):
         Args:
             name: of the set.
         """
+        if self.independent:
+            return f"{name}: frames are independent: drawn at random poses; {self.count} independent units"
         if self.block is None or self.sequence is None:
             return ""
         head = f"{name}: {self.sequence}"
+        if self.against_mark:
+            head = f"{name}: frames were drawn at random poses, but those next to each other are alike"
         limit = (
             f"; the set is too short to tell how far performance goes with that of neighbours: at least about"
             f" {self.block.set_frames:,} frames are needed (--block 0 if its frames are independent)"
@@ -85,22 +93,26 @@ def sampling_units(frames: FrameSet, block: float | None = 0.0, value: FloatArra
     Args:
         frames: the set of F frames.
         block: length of the blocks of time, from the first stamp on, whose frames are one unit, seconds; 0 for none.
-            None, or any length where frames are numbered without times: estimated from `value`.
+            None, or any length where frames are numbered without times: estimated from `value`. Frames that were drawn
+            one by one (`FrameSet.independent`) stay alone then, unless `value` shows that neighbours go together.
         value: float64 (F,), what frames are compared by, see `frame_performance`; None: nothing can be estimated.
     """
     photographs = [source_photograph(name) for name in frames.frame_name]
     sequence = None if block == 0 else find_sequence(frames)
     if sequence is None:
-        return _numbered(photographs)
+        return replace(_numbered(photographs), independent=frames.independent and block is None)
     if block is not None and sequence.timed:
         return _numbered(_block_names(photographs, sequence, sequence.position, block * 1e9))
     inside = sequence.run != ALONE
     known = np.full(len(frames), np.nan) if value is None else value
-    length = estimate_block_length(sequence.run[inside], sequence.slot[inside], known[inside])
+    slot = sequence.slot[inside]
+    length = estimate_block_length(sequence.run[inside], slot, known[inside], independent=frames.independent)
     # Frames of one number or stamp are drawn together even where neighbours are not.
     place, size = (sequence.slot, length.frames) if length.frames > 1 else (sequence.position, 1)
     units = _numbered(_block_names(photographs, sequence, place, size))
-    return SamplingUnits(units.of_frame, units.count, length, sequence)
+    if frames.independent and length.frames == 1:
+        return replace(units, independent=True)
+    return SamplingUnits(units.of_frame, units.count, length, sequence, against_mark=frames.independent)
 
 
 def frame_performance(judged_set: JudgedSet) -> FloatArray:

@@ -261,12 +261,13 @@ def comparison_units(
     first, second = (sampling_units(each.frames, settings.block, frame_performance(each)) for each in (a, b))
     if not paired:
         return first, second
-    longer = second if _block_frames(second) > _block_frames(first) else first
+    longer = second if _dependence(second) > _dependence(first) else first
     return longer, longer
 
 
-def _block_frames(units: SamplingUnits) -> int:
-    return 1 if units.block is None else units.block.frames
+def _dependence(units: SamplingUnits) -> tuple[int, bool]:
+    """Frames of a block, and whether even longer ones would be needed."""
+    return (1 if units.block is None else units.block.frames), units.short
 
 
 def _chosen(resampled: Sequence[ResampledW1], number: int) -> ResampledW1 | None:

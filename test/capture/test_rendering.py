@@ -95,11 +95,13 @@ def test_what_was_done_is_written_down(place):
     run(place, "tiny", "--poses", "random", "-n", 6, "--seed", 3, "--out", out)
     told = about(out)
     assert (told["seed"], told["scene"]["placements"], told["poses"]["frames"]) == (3, 1, 6)
+    assert told["poses"]["independent"]
     assert told["camera"]["name"] == "camera"
     assert "MuJoCo" in told["engine"]["variant"]
     assert told["version"]
     frames = read_set(out)
     assert [frame["name"] for frame in told["frames"]] == list(frames.frame_name)
+    assert frames.independent
     assert {frame["scene_seed"] for frame in told["frames"]} == {3}
     counts = np.bincount(frames.objects.frame, minlength=6)
     assert [len(frame["visible"]) for frame in told["frames"]] == counts.tolist()
@@ -152,6 +154,7 @@ def test_along_the_course_into_a_recording(place):
     assert done.returncode == 0, done.stderr
     frames = read_recording(out)
     assert len(frames) == 6
+    assert not frames.independent
     assert len(frames.objects)
     assert all((stamp - 10**9) % 10**8 == 0 for stamp in frames.stamp.tolist())
     assert frames.images.read(2).shape == (64, 96, 3)

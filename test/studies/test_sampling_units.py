@@ -173,3 +173,48 @@ def test_neighbours_in_a_recording_fake_gaps_unless_drawn_together():
             out.append(result.numbers["overall"]["p_value"])
     assert np.count_nonzero(np.array(values[0.0]) <= 0.05) >= 10
     assert np.count_nonzero(np.array(values[1.0]) <= 0.05) <= 4
+
+
+def rendered(count, seed, *, placements=1):
+    """Frames at random poses, stamped in a row; how well the detector does may be a matter of the placement too."""
+    rng = np.random.default_rng(seed)
+    shift = np.abs(rng.normal(size=count) + 2 * np.repeat(rng.normal(size=placements), count // placements)) * 3
+    if placements == 1:
+        shift = np.abs(rng.normal(size=count)) * 4
+    drawn = drive(count, seed, stamp=10**9 + np.arange(count) * 10**8)
+    found = drawn.predictions.box.copy()
+    found[:, ::2] = np.array([40.0, 60]) + shift[:, None]
+    return replace(drawn, predictions=replace(drawn.predictions, box=found), independent=True)
+
+
+@pytest.mark.parametrize("count", [8, 16, 40])
+def test_few_frames_from_random_poses_have_a_verdict(count):
+    """Stamps in a row say nothing of frames that were drawn one by one: each is a unit, and false gaps are rare."""
+    gaps = 0
+    for seed in range(20):
+        pair = rendered(count, 2 * seed), rendered(count, 2 * seed + 1)
+        settings = CompareSettings(bootstrap=20, permutations=99, seed=seed)
+        found = compare_pair(*pair, settings, precision=False)
+        alone = [units for units in found.drawn if units.independent]
+        assert all(units.count == count for units in alone)
+        if len(alone) == 2:
+            assert found.overall.verdict_reason != "short recording"
+            gaps += found.overall.p_value <= 0.05
+    assert gaps <= 4  # binomial(20, 0.05): above 4 in 3 of 1,000
+    line = sampling_units(pair[0], None, np.arange(count) % 3.0).describe("sim")
+    assert line == f"sim: frames are independent: drawn at random poses; {count} independent units"
+
+
+def test_frames_of_one_placement_that_are_alike_are_drawn_together():
+    """The mark is no reason to look away: five placements of twenty frames each are no hundred units."""
+    settings = CompareSettings(bootstrap=0, permutations=9)
+    drawn = compare_pair(rendered(100, 1, placements=5), rendered(100, 2), settings, precision=False).drawn
+    assert drawn[0].count < 40
+    assert not drawn[0].independent
+    assert "drawn at random poses, but those next to each other are alike" in drawn[0].describe("sim")
+    assert drawn[1].independent
+    assert sampling_units(rendered(100, 1, placements=5), 0.0).count == 100
+
+
+def test_a_length_that_is_given_counts_for_independent_frames_too():
+    assert sampling_units(rendered(40, 1), 1.0, np.arange(40.0)).count == 4

@@ -3,8 +3,8 @@
 The files of the format always win: what the sidecar says about a frame's objects counts only while the files still
 hold what they held when both were written (a fingerprint of each frame tells), so labels edited by hand are never
 overruled. Unknown to most formats are stamps that the names do not carry, frame order, sizes without images,
-instance ids, distances, visible shares, exact masks, which detector made the predictions, and whether somebody labelled
-(a detector ran on) a frame in which there is nothing.
+instance ids, distances, visible shares, exact masks, which detector made the predictions, whether somebody labelled
+(a detector ran on) a frame in which there is nothing, and whether frames were drawn one by one (at random poses).
 """
 
 from __future__ import annotations
@@ -231,6 +231,7 @@ def _complete(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
         predictions=predictions,
         class_names=class_names,
         detector=sidecar.detector(stems, whole.predictions),
+        independent=sidecar.content.get("independent") is True and all(known),
     )
     row_of = {stem: i for i, stem in enumerate(sidecar.frame)}
     order = np.argsort([row_of.get(stem, len(row_of)) for stem in stems], kind="stable")

@@ -50,6 +50,8 @@ def write_sidecar(
     if plain.class_names != frames.class_names:
         content["class_names"] = _names_to_json(frames.class_names)
         content["class_names_in_files"] = _names_to_json(plain.class_names)
+    if frames.independent:
+        content["independent"] = True
     if frames.detector is not None:
         content["detector"] = frames.detector.to_json()
         for name, made in zip(plain.frame_name, fingerprints(plain.predictions, len(plain)), strict=True):

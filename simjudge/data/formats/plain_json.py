@@ -45,7 +45,8 @@ def read_plain_json(path: str | Path) -> FrameSet:
     """Read a plain JSON file.
 
     A list of frames, or {"class_names": {"1": "red", ...}, "frames": [...]}, which may also hold the "detector" of the
-    predictions: {"name": ..., "sha256": ..., "settings": {...}}. A frame holds "size" [width, height],
+    predictions: {"name": ..., "sha256": ..., "settings": {...}}, and "independent": true where each frame was drawn by
+    itself, as at random poses. A frame holds "size" [width, height],
     "objects" (class, box [x0, y0, x1, y1] in pixels; instance; mask as COCO run lengths) and "predictions" (class, box,
     score; mask), and may hold "name", "stamp" (nanoseconds) and "image" (a path, relative to the file). A frame without
     "objects" is not labelled, one without "predictions" has had no detector on it.
@@ -110,6 +111,7 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
         images=FileImages(paths) if any(paths) else None,
         losses=losses,
         detector=_detector(content, path) if any(predicted) else None,
+        independent=isinstance(content, dict) and content.get("independent") is True,
     )
 
 
@@ -118,7 +120,7 @@ def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:
 
     Images that are files in the same folder or below are named by their path relative to `path`; otherwise all are
     written into `STEM.images/` beside it, so that the set holds all its pictures.
-    Without class names and detector the file is a bare list of frames.
+    Without class names, detector and mark of independent frames the file is a bare list of frames.
 
     Args:
         frames: the set.
@@ -154,6 +156,8 @@ def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:
     head: dict[str, Any] = {"class_names": names} if names else {}
     if frames.detector is not None:
         head["detector"] = frames.detector.to_json()
+    if frames.independent:
+        head["independent"] = True
     content = {**head, "frames": entries} if head else entries
     with atomic_file(path) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")

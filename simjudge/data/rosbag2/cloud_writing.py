@@ -27,9 +27,9 @@ from simjudge.data.rosbag2.messages import FRAME_ID, MessageMaker
 from simjudge.data.rosbag2.vision_boxes import VISION, has_vision_msgs, vision_boxes
 from simjudge.data.rosbag2.writing import (
     StampedMessage,
-    detector_data,
     frame_messages,
     recording_stamps,
+    set_metadata,
     write_messages,
 )
 from simjudge.geometry.poses import Pose
@@ -67,7 +67,7 @@ def write_cloud_recording(clouds: CloudSet, path: Path) -> Losses:
     names = [[s, name, clouds.has_stamp(i)] for i, (s, name) in enumerate(zip(stamps, clouds.cloud_name, strict=True))]
     custom = {CLOUDS_KEY: json.dumps({"clouds": names})}
     if clouds.frames is not None:
-        custom |= detector_data(clouds.frames)
+        custom |= set_metadata(clouds.frames)
     losses = Losses()
     write_messages(_messages(clouds, stamps, frame_stamps, losses), path, custom)
     return losses

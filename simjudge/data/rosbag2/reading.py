@@ -25,7 +25,7 @@ from simjudge.data.rosbag2.recorded_images import RecordedImages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.data.rosbag2.topics import FrameTopics, choose_topics
-from simjudge.data.rosbag2.writing import DETECTOR_KEY
+from simjudge.data.rosbag2.writing import DETECTOR_KEY, INDEPENDENT_KEY
 
 log = logging.getLogger(__name__)
 
@@ -219,6 +219,7 @@ def _build(recording: Recording, found: RecordingContents, frames: list[_Frame],
         images=images,
         losses=losses,
         detector=None if predictions is None else _detector(recording),
+        independent=recording.custom_data().get(INDEPENDENT_KEY) == "true",
     )
 
 

@@ -40,6 +40,8 @@ LATCHED = ("/tf_static", "/kitti/files")
 """Topics whose messages are kept for those who come late."""
 DETECTOR_KEY = "simjudge.detector"
 """Under this key rosbag2's custom data say which detector made the predictions."""
+INDEPENDENT_KEY = "simjudge.independent_frames"
+"""Under this key they say "true" where each frame was drawn by itself (see `FrameSet.independent`)."""
 
 
 def camera_topics(camera: str = CAMERA) -> dict[str, str]:
@@ -113,7 +115,7 @@ def write_recording(
             for topic, message in extra_messages(index):
                 yield StampedMessage(stamp, topic, message.__msgtype__, message)
 
-    write_messages(messages(), path, {**(custom_data or {}), **detector_data(frames)}, storage)
+    write_messages(messages(), path, {**(custom_data or {}), **set_metadata(frames)}, storage)
     return losses
 
 
@@ -139,13 +141,14 @@ def write_messages(
         place.finish()
 
 
-def detector_data(frames: FrameSet) -> dict[str, str]:
-    """What a recording's custom data say of the detector that made a set's predictions.
+def set_metadata(frames: FrameSet) -> dict[str, str]:
+    """What a recording's custom data say of a set: the detector that made its predictions, and how it was drawn.
 
     Args:
         frames: the set.
     """
-    return {} if frames.detector is None else {DETECTOR_KEY: json.dumps(frames.detector.to_json())}
+    detector = {} if frames.detector is None else {DETECTOR_KEY: json.dumps(frames.detector.to_json())}
+    return detector | ({INDEPENDENT_KEY: "true"} if frames.independent else {})
 
 
 def recording_stamps(frames: FrameSet) -> IntArray:

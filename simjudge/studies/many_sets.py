@@ -68,7 +68,7 @@ class _Study:
         judged: by set and net: the frames that are labelled and predicted.
         settings: of the comparisons, with the permutations of the whole study.
         twins: pairs of sets whose frames of one name or stamp show the same.
-        losses: what was left out, once for each set and net.
+        losses: what was left out, once for each set and net, and once for each pair of twins.
         painted: what patches were painted from, by pair of sets.
     """
 
@@ -312,9 +312,12 @@ def _compare_pair_of_sets(study: _Study, wanted: Sequence[_Wanted]) -> dict[_Wan
     first, names = wanted[0], frozenset((wanted[0].a, wanted[0].b))
     groups: dict[str, list[tuple[_Wanted, SetComparison]]] = {}
     sides: dict[str, tuple[JudgedSet, JudgedSet]] = {}
+    lost = Losses()
     for each in wanted:
         if each.net not in sides:
-            sides[each.net] = _judged_sides(study, first.a, first.b, each.net)
+            of_net = Losses()
+            sides[each.net] = _judged_sides(study, first.a, first.b, each.net, of_net)
+            lost.count_once(of_net)  # a frame without a twin is without one for every net
         a, b = sides[each.net] if each.a == first.a else sides[each.net][::-1]
         painted = painted_sets(a, b, study.settings)
         study.painted[names] = painted
@@ -323,6 +326,7 @@ def _compare_pair_of_sets(study: _Study, wanted: Sequence[_Wanted]) -> dict[_Wan
         comparison = SetComparison((a, b), units, method, paired=names in study.twins)
         key = hash_value([_objects_digest(side.frames) for side in sides[each.net]])
         groups.setdefault(key, []).append((each, comparison))
+    study.losses.extend(lost)
     found: dict[_Wanted, dict[str, Any]] = {}
     for group in groups.values():
         begin = group[0][0].a
@@ -336,8 +340,8 @@ def _compare_pair_of_sets(study: _Study, wanted: Sequence[_Wanted]) -> dict[_Wan
     return found
 
 
-def _judged_sides(study: _Study, a: str, b: str, net: str) -> tuple[JudgedSet, JudgedSet]:
-    """Two sets as they are compared: of twins the frames that both have, in the same order."""
+def _judged_sides(study: _Study, a: str, b: str, net: str, losses: Losses) -> tuple[JudgedSet, JudgedSet]:
+    """Two sets as they are compared: of twins the frames that both have, in the same order; others are counted."""
     first, second = study.judged[a, net], study.judged[b, net]
     common = {*first.frames.objects.class_id.tolist()} & {*second.frames.objects.class_id.tolist()}
     if not common:
@@ -345,7 +349,7 @@ def _judged_sides(study: _Study, a: str, b: str, net: str) -> tuple[JudgedSet, J
     if frozenset((a, b)) not in study.twins:
         return first, second
     settings = study.settings
-    rows = comparable_pairs(first.frames, second.frames, round(settings.pair_tolerance * 1e9), study.losses)
+    rows = comparable_pairs(first.frames, second.frames, round(settings.pair_tolerance * 1e9), losses)
     if not len(rows[0]):
         raise SimjudgeError(f"twins: {a} and {b} have no frame in common by stamp or name")
     return _chosen_frames(first, rows[0], settings), _chosen_frames(second, rows[1], settings)

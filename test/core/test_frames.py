@@ -116,6 +116,18 @@ def test_losses_count_all_and_name_few():
     assert not Losses()
 
 
+def test_pieces_lost_in_several_views_count_once():
+    losses, more = Losses(2), Losses(2)
+    losses.add("frames", "a")
+    losses.add("boxes", "b", 3)
+    for where in ("c", "d", "e"):
+        more.add("frames", where)
+    more.add("boxes", "f", 2)
+    more.add("scans", "g")
+    losses.count_once(more)
+    assert losses.lines() == ["3 frames: c; d (and 1 more)", "3 boxes: b (and 2 more)", "1 scans: g"]
+
+
 @pytest.mark.parametrize("name", ["9" * 20 + "_000000000", "9" * 5000 + "_000000000", "9999999999_000000000", "1_2"])
 def test_names_whose_stamp_has_more_than_64_bits_have_none(name):
     assert name_to_stamp(name) == NO_STAMP

@@ -91,6 +91,14 @@ def test_a_net_that_predicted_fewer_frames_has_a_join_of_its_own():
     assert any("frames without predictions" in line for line in found.losses)
 
 
+def test_a_frame_without_a_twin_is_counted_once_for_all_nets():
+    sets = study_sets()
+    sets["s1"] = {net: each.take(np.arange(6)) for net, each in sets["s1"].items()}
+    settings = {**SETTINGS, "permutations": 0, "bootstrap": 0}
+    found = compare_many_sets(sets, domains=DOMAINS, pairs=[["r1", "s1"]], twins=[["r1", "s1"]], **settings)
+    assert [line.split(":")[0] for line in found.losses] == ["2 frames without a partner in s1"]
+
+
 def test_holm_counts_all_comparisons_and_classes(study):
     p_values = sorted(each.overall.fields["p_value"] for each in study.comparisons)
     smallest = min(study.comparisons, key=lambda each: each.overall.fields["p_value"]).overall.fields

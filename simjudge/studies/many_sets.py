@@ -6,8 +6,7 @@ Which contexts are similar depends on labels alone. So one join a pair of sets s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from itertools import permutations
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,69 +14,35 @@ import numpy as np
 
 from simjudge.context.compiled import forgo_blas
 from simjudge.context.multiple_tests import holm
-from simjudge.context.sample_size import permutation_count
 from simjudge.context.verdicts import CANNOT_TELL, GAPS, PREDICTS, verdict_by_margin
 from simjudge.core.arrays import IntArray
-from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.text import nearest_name
 from simjudge.core.version import version
-from simjudge.data.semantic_classes import common_classes
 from simjudge.results.many_sets_result import ManySetsResult, many_sets_from_content, save_many_sets
 from simjudge.results.result_folder import check_result_folder
-from simjudge.studies.class_numbering import ClassNumbering, describe_numbers
-from simjudge.studies.class_selection import ClassSelection
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.frame_pairs import comparable_pairs
-from simjudge.studies.inputs import InputSet, read_input
-from simjudge.studies.judged_patches import judge_patches, take_frames
+from simjudge.studies.judged_patches import take_frames
 from simjudge.studies.judged_set import JudgedSet, judge_set
-from simjudge.studies.painted_masks import PaintedGeometry
+from simjudge.studies.many_sets_inputs import JudgedSets, read_judged_sets
+from simjudge.studies.many_sets_plan import (
+    WantedComparison,
+    check_names,
+    domain_kind,
+    two_sets,
+    wanted_comparisons,
+)
 from simjudge.studies.pair import add_pointwise, entry_numbers, painted_sets, side_numbers
 from simjudge.studies.result_writing import certainty_parameters, false_positives, method_parameters
-from simjudge.studies.semantic_inputs import with_pixels_judged
-from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
+from simjudge.studies.semantic_settings import SEMANTIC
 from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together, comparison_units
 
-DOMAINS = ("real", "sim")
-"""What a set may be of."""
-_PAIR, _PAIR_AND_NET = 2, 3
 _NOT_HERE = ("a_predictions", "b_predictions", "a_image_topic", "b_image_topic", "model", "paired", "sensor")
 _DECIDED = (*GAPS, PREDICTS, CANNOT_TELL)
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """One comparison: how well B predicts A, as a net sees it."""
-
-    a: str
-    b: str
-    net: str
-
-
-@dataclass
-class _Study:
-    """What all comparisons of a study share.
-
-    Attributes:
-        inputs: by set and net.
-        judged: by set and net: the frames that are labelled and predicted.
-        settings: of the comparisons, with the permutations of the whole study.
-        twins: pairs of sets whose frames of one name or stamp show the same.
-        losses: what was left out, once for each set and net, and once for each pair of twins.
-        painted: what patches were painted from, by pair of sets.
-    """
-
-    inputs: dict[tuple[str, str], InputSet]
-    judged: dict[tuple[str, str], JudgedSet]
-    settings: CompareSettings
-    twins: set[frozenset[str]]
-    losses: Losses
-    painted: dict[frozenset[str], PaintedGeometry]
 
 
 @takes_setting_keywords
@@ -119,22 +84,22 @@ def compare_many_sets(
     """
     _check_settings(settings)
     nets = list(dict.fromkeys(net for of_set in predictions.values() for net in of_set))
-    _check_names(predictions, domains, nets)
+    check_names(predictions, domains, nets)
     known = frozenset(predictions)
-    wanted = _wanted(predictions, nets, pairs)
-    twin_pairs = {frozenset(_named(pair, known, "twins")) for pair in twins}
+    wanted = wanted_comparisons(predictions, nets, pairs)
+    twin_pairs = {frozenset(two_sets(pair, known, "twins")) for pair in twins}
     if out is not None and check_result_folder(Path(out)):
         log(f"note: {out} holds an earlier result, which will be replaced")
-    study = _read(predictions, wanted, settings, twin_pairs, log)
+    study = read_judged_sets(predictions, wanted, settings, twin_pairs, log)
     forgo_blas()
-    found: dict[_Wanted, dict[str, Any]] = {}
+    found: dict[WantedComparison, dict[str, Any]] = {}
     joins = list(dict.fromkeys(frozenset((each.a, each.b)) for each in wanted))
     with progress("comparing sets") as advance:
         for done, names in enumerate(joins):
             found |= _compare_pair_of_sets(study, [each for each in wanted if frozenset((each.a, each.b)) == names])
             advance(done + 1, len(joins))
     comparisons = [
-        {"a": each.a, "b": each.b, "net": each.net, "kind": _kind(each, domains),
+        {"a": each.a, "b": each.b, "net": each.net, "kind": domain_kind(each, domains),
          "paired": frozenset((each.a, each.b)) in twin_pairs, **found[each]}
         for each in wanted
     ]  # fmt: skip
@@ -176,141 +141,12 @@ def _check_settings(settings: CompareSettings) -> None:
             raise UsageError(f"{name}: does not go with many sets{more}")
 
 
-def _check_names(predictions: Mapping[str, Mapping[str, Any]], domains: Mapping[str, str], nets: list[str]) -> None:
-    if len(predictions) < _PAIR or not nets:
-        raise UsageError("predictions: two sets or more are needed, each with the predictions of a net")
-    for name in predictions:
-        if domains.get(name) not in DOMAINS:
-            raise UsageError(f"domains: {name} needs one of {' and '.join(DOMAINS)}")
-    for name in domains:
-        if name not in predictions:
-            raise UsageError(f"domains: {name} is no set{nearest_name(name, predictions)}")
-
-
-def _wanted(
-    predictions: Mapping[str, Any], nets: list[str], pairs: Sequence[Sequence[str]] | None
-) -> list[_Wanted]:
-    """The comparisons to make, each once."""
-    if pairs is None:
-        return _predicted([_Wanted(a, b, net) for a, b in permutations(predictions, 2) for net in nets], predictions)
-    wanted: list[_Wanted] = []
-    known = frozenset(predictions)
-    if not pairs:
-        raise UsageError("pairs: names no comparison; leave it out for every ordered pair")
-    for pair in pairs:
-        a, b = _named(list(pair)[:_PAIR], known, "pairs")
-        chosen = list(pair)[_PAIR:] or nets
-        if len(pair) > _PAIR_AND_NET or chosen[0] not in nets:
-            raise UsageError(f"pairs: {', '.join(map(str, pair))}: give two sets, or two sets and a net")
-        wanted.extend(_Wanted(a, b, net) for net in chosen)
-    return _predicted(list(dict.fromkeys(wanted)), predictions)
-
-
-def _predicted(wanted: list[_Wanted], predictions: Mapping[str, Any]) -> list[_Wanted]:
-    """The comparisons, unless a set lacks the predictions of a net that one of them needs."""
-    for each in wanted:
-        for name in (each.a, each.b):
-            if each.net not in predictions[name]:
-                raise UsageError(f"predictions: {name} has none of net {each.net}, which it is to be compared for")
-    return wanted
-
-
-def _named(pair: Sequence[str], known: frozenset[str], label: str) -> tuple[str, str]:
-    """Two different sets."""
-    for name in pair:
-        if name not in known:
-            raise UsageError(f"{label}: {name} is no set{nearest_name(str(name), known)}")
-    if len(pair) != _PAIR or pair[0] == pair[1]:
-        raise UsageError(f"{label}: {', '.join(pair)}: two different sets are needed")
-    return pair[0], pair[1]
-
-
-def _kind(each: _Wanted, domains: Mapping[str, str]) -> str:
-    """The domains of a pair, whatever its direction."""
-    return "-".join(sorted((domains[each.a], domains[each.b])))
-
-
-def _read(
-    predictions: Mapping[str, Mapping[str, FrameSet | Path | str]],
-    wanted: Sequence[_Wanted],
-    settings: CompareSettings,
-    twins: set[frozenset[str]],
-    log: Log,
-) -> _Study:
-    """Read every set with the predictions of every net that is asked for, under one numbering of classes."""
-    inputs = {}
-    for name, net in dict.fromkeys((name, each.net) for each in wanted for name in (each.a, each.b)):
-        source = predictions[name][net]
-        given = read_input(source, None, allow_outside=settings.allow_outside)
-        inputs[name, net] = replace(given, frames=replace(given.frames, name=name))
-    losses = Losses()
-    if settings.task == SEMANTIC:
-        judged = _judge_pixels(inputs, settings, losses)
-    else:
-        judged = _judge_objects(inputs, settings, losses, log)
-    _note_differences(judged, log)
-    tests = len(wanted) * max(1, len({k for each in judged.values() for k in each.frames.objects.class_id.tolist()}))
-    count = permutation_count(settings.permutations, tests)
-    if settings.permutations and count > settings.permutations:
-        log(f"note: {count} permutations in place of {settings.permutations}: with fewer, none of {tests} tests could "
-            "show a gap")  # fmt: skip
-    return _Study(inputs, judged, replace(settings, permutations=count), twins, losses, {})
-
-
-def _judge_pixels(
-    inputs: Mapping[tuple[str, str], InputSet], settings: CompareSettings, losses: Losses
-) -> dict[tuple[str, str], JudgedSet]:
-    """The patches of every set and net, under one numbering of classes."""
-    sets = {key: with_pixels_judged(each.frames) for key, each in inputs.items()}
-    classes = common_classes([(frames.name, frames.class_names) for frames in sets.values()])
-    judged = {}
-    for key, frames in sets.items():
-        of_set = Losses()
-        of_set.extend(frames.losses)
-        metric = PATCH_METRICS[settings.metric]
-        judged[key] = judge_patches(frames, classes, settings.method, metric, of_set, settings.width)
-        losses.extend(of_set)
-    return judged
-
-
-def _judge_objects(
-    inputs: Mapping[tuple[str, str], InputSet], settings: CompareSettings, losses: Losses, log: Log
-) -> dict[tuple[str, str], JudgedSet]:
-    """The objects of every set and net, under one numbering of classes."""
-    first = next((each.frames for each in inputs.values() if each.frames.class_names), None)
-    if first is not None:
-        for note in dict.fromkeys(describe_numbers(first, each.frames) for each in inputs.values()):
-            if note:
-                log(note)
-    numbering = ClassNumbering({} if first is None else first.class_names)
-    numbered = {key: numbering.apply(each.frames) for key, each in inputs.items()}
-    selection = ClassSelection(settings.classes or (), list(numbered.values()))
-    judged = {}
-    for (name, net), frames in numbered.items():
-        of_set = Losses()
-        of_set.extend(frames.losses)
-        judged[name, net] = judge_set(selection.apply(frames), settings.method, settings.metric, of_set)
-        losses.extend(of_set)
-    return judged
-
-
-def _note_differences(judged: Mapping[tuple[str, str], JudgedSet], log: Log) -> None:
-    """Tell of a name that stands for two detectors, and of nets that did not predict the same frames of a set."""
-    by_net: dict[str, DetectorRecord] = {}
-    by_set: dict[str, int] = {}
-    for (name, net), each in judged.items():
-        detector = each.frames.detector
-        if detector is not None and by_net.setdefault(net, detector) != detector:
-            log(f"warning: net {net} is {by_net[net]} of one set and {detector} of {name}")
-        count = len(each.frames)
-        if by_set.setdefault(name, count) != count:
-            log(f"warning: {name}: net {net} predicted {count} frames, another net {by_set[name]}: overlaps differ")
-
-
-def _compare_pair_of_sets(study: _Study, wanted: Sequence[_Wanted]) -> dict[_Wanted, dict[str, Any]]:
+def _compare_pair_of_sets(
+    study: JudgedSets, wanted: Sequence[WantedComparison]
+) -> dict[WantedComparison, dict[str, Any]]:
     """The comparisons of two sets: all nets and both directions, with one join where the nets saw the same objects."""
     first, names = wanted[0], frozenset((wanted[0].a, wanted[0].b))
-    groups: dict[str, list[tuple[_Wanted, SetComparison]]] = {}
+    groups: dict[str, list[tuple[WantedComparison, SetComparison]]] = {}
     sides: dict[str, tuple[JudgedSet, JudgedSet]] = {}
     lost = Losses()
     for each in wanted:
@@ -327,7 +163,7 @@ def _compare_pair_of_sets(study: _Study, wanted: Sequence[_Wanted]) -> dict[_Wan
         key = hash_value([_objects_digest(side.frames) for side in sides[each.net]])
         groups.setdefault(key, []).append((each, comparison))
     study.losses.extend(lost)
-    found: dict[_Wanted, dict[str, Any]] = {}
+    found: dict[WantedComparison, dict[str, Any]] = {}
     for group in groups.values():
         begin = group[0][0].a
         scheduled = [
@@ -340,7 +176,7 @@ def _compare_pair_of_sets(study: _Study, wanted: Sequence[_Wanted]) -> dict[_Wan
     return found
 
 
-def _judged_sides(study: _Study, a: str, b: str, net: str, losses: Losses) -> tuple[JudgedSet, JudgedSet]:
+def _judged_sides(study: JudgedSets, a: str, b: str, net: str, losses: Losses) -> tuple[JudgedSet, JudgedSet]:
     """Two sets as they are compared: of twins the frames that both have, in the same order; others are counted."""
     first, second = study.judged[a, net], study.judged[b, net]
     common = {*first.frames.objects.class_id.tolist()} & {*second.frames.objects.class_id.tolist()}
@@ -385,7 +221,7 @@ def _numbers(comparison: SetComparison, found: Any, classes: Any, overall: Any) 
 
 
 def _content(
-    study: _Study,
+    study: JudgedSets,
     comparisons: list[dict[str, Any]],
     predictions: Mapping[str, Any],
     domains: Mapping[str, str],

@@ -1,0 +1,136 @@
+"""The sets of a comparison of many, read and judged for every net under one numbering of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from simjudge.context.sample_size import permutation_count
+from simjudge.core.detector_record import DetectorRecord
+from simjudge.core.errors import Losses
+from simjudge.core.frames import FrameSet
+from simjudge.core.progress import Log
+from simjudge.data.semantic_classes import common_classes
+from simjudge.studies.class_numbering import ClassNumbering, describe_numbers
+from simjudge.studies.class_selection import ClassSelection
+from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.inputs import InputSet, read_input
+from simjudge.studies.judged_patches import judge_patches
+from simjudge.studies.judged_set import JudgedSet, judge_set
+from simjudge.studies.many_sets_plan import WantedComparison
+from simjudge.studies.painted_masks import PaintedGeometry
+from simjudge.studies.semantic_inputs import with_pixels_judged
+from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
+
+
+@dataclass
+class JudgedSets:
+    """Sets with what nets found in them: what all comparisons of many sets share.
+
+    Attributes:
+        inputs: by set and net.
+        judged: by set and net: the frames that are labelled and predicted.
+        settings: of the comparisons, with the permutations of the whole study.
+        twins: pairs of sets whose frames of one name or stamp show the same.
+        losses: what was left out, once for each set and net, and once for each pair of twins.
+        painted: what patches were painted from, by pair of sets.
+    """
+
+    inputs: dict[tuple[str, str], InputSet]
+    judged: dict[tuple[str, str], JudgedSet]
+    settings: CompareSettings
+    twins: set[frozenset[str]]
+    losses: Losses
+    painted: dict[frozenset[str], PaintedGeometry]
+
+
+def read_judged_sets(
+    predictions: Mapping[str, Mapping[str, FrameSet | Path | str]],
+    wanted: Sequence[WantedComparison],
+    settings: CompareSettings,
+    twins: set[frozenset[str]],
+    log: Log,
+) -> JudgedSets:
+    """Read every set with the predictions of every net that is asked for, under one numbering of classes.
+
+    Args:
+        predictions: by name of the set and name of the net, the set with its labels and the net's predictions.
+        wanted: the comparisons; sets and nets that none of them needs are not read.
+        settings: of all comparisons.
+        twins: pairs of sets whose frames of one name or stamp show the same.
+        log: receives what a person should know.
+
+    Returns:
+        The sets, and as many permutations as the number of comparisons asks for.
+
+    Raises:
+        SimjudgeError: a set cannot be read, or holds no predictions.
+    """
+    inputs = {}
+    for name, net in dict.fromkeys((name, each.net) for each in wanted for name in (each.a, each.b)):
+        source = predictions[name][net]
+        given = read_input(source, None, allow_outside=settings.allow_outside)
+        inputs[name, net] = replace(given, frames=replace(given.frames, name=name))
+    losses = Losses()
+    if settings.task == SEMANTIC:
+        judged = _judge_pixels(inputs, settings, losses)
+    else:
+        judged = _judge_objects(inputs, settings, losses, log)
+    _note_differences(judged, log)
+    tests = len(wanted) * max(1, len({k for each in judged.values() for k in each.frames.objects.class_id.tolist()}))
+    count = permutation_count(settings.permutations, tests)
+    if settings.permutations and count > settings.permutations:
+        log(f"note: {count} permutations in place of {settings.permutations}: with fewer, none of {tests} tests could "
+            "show a gap")  # fmt: skip
+    return JudgedSets(inputs, judged, replace(settings, permutations=count), twins, losses, {})
+
+
+def _judge_pixels(
+    inputs: Mapping[tuple[str, str], InputSet], settings: CompareSettings, losses: Losses
+) -> dict[tuple[str, str], JudgedSet]:
+    """The patches of every set and net, under one numbering of classes."""
+    sets = {key: with_pixels_judged(each.frames) for key, each in inputs.items()}
+    classes = common_classes([(frames.name, frames.class_names) for frames in sets.values()])
+    judged = {}
+    for key, frames in sets.items():
+        of_set = Losses()
+        of_set.extend(frames.losses)
+        metric = PATCH_METRICS[settings.metric]
+        judged[key] = judge_patches(frames, classes, settings.method, metric, of_set, settings.width)
+        losses.extend(of_set)
+    return judged
+
+
+def _judge_objects(
+    inputs: Mapping[tuple[str, str], InputSet], settings: CompareSettings, losses: Losses, log: Log
+) -> dict[tuple[str, str], JudgedSet]:
+    """The objects of every set and net, under one numbering of classes."""
+    first = next((each.frames for each in inputs.values() if each.frames.class_names), None)
+    if first is not None:
+        for note in dict.fromkeys(describe_numbers(first, each.frames) for each in inputs.values()):
+            if note:
+                log(note)
+    numbering = ClassNumbering({} if first is None else first.class_names)
+    numbered = {key: numbering.apply(each.frames) for key, each in inputs.items()}
+    selection = ClassSelection(settings.classes or (), list(numbered.values()))
+    judged = {}
+    for (name, net), frames in numbered.items():
+        of_set = Losses()
+        of_set.extend(frames.losses)
+        judged[name, net] = judge_set(selection.apply(frames), settings.method, settings.metric, of_set)
+        losses.extend(of_set)
+    return judged
+
+
+def _note_differences(judged: Mapping[tuple[str, str], JudgedSet], log: Log) -> None:
+    """Tell of a name that stands for two detectors, and of nets that did not predict the same frames of a set."""
+    by_net: dict[str, DetectorRecord] = {}
+    by_set: dict[str, int] = {}
+    for (name, net), each in judged.items():
+        detector = each.frames.detector
+        if detector is not None and by_net.setdefault(net, detector) != detector:
+            log(f"warning: net {net} is {by_net[net]} of one set and {detector} of {name}")
+        count = len(each.frames)
+        if by_set.setdefault(name, count) != count:
+            log(f"warning: {name}: net {net} predicted {count} frames, another net {by_set[name]}: overlaps differ")

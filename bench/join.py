@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 from distributed import LocalCluster
@@ -16,7 +21,7 @@ from simjudge.context.bits import CACHE_LINE, count_common_bits
 from simjudge.context.context_tree import LEAF, ContextTree
 from simjudge.context.distinct import group_identical
 from simjudge.context.patches import Contexts
-from simjudge.context.pool import ClassPair, Samples
+from simjudge.context.pool import ClassPair, ContextPool, Samples
 from simjudge.context.similarity_join import (
     _can_reach,
     _cell_bound,
@@ -114,6 +119,23 @@ def bounds(contexts: int) -> Iterator[Row]:
     yield "a pair of distinct contexts", f"{ours * 1e9:.2f} ns", "", beside
 
 
+def memory(contexts: int) -> Iterator[Row]:
+    """What the process that asks holds at most: both sets' contexts of a class, and the tree."""
+    code = f"import join; join.print_memory({contexts})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True,
+                          check=True)  # fmt: skip
+    cut, whole = json.loads(done.stdout)
+    yield f"memory for {contexts:,} contexts of a class", f"{whole:.2f} GB", "4 GB", f"{cut:.2f} GB before the tree"
+
+
+def print_memory(contexts: int) -> None:
+    """Print the gigabytes that this process held at most once contexts were cut, and once the tree stood."""
+    a, b = both_sets(contexts)
+    cut = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    ContextPool.of_sets(a.contexts, b.contexts)
+    print(json.dumps([cut, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6]))
+
+
 def workers(contexts: int, tries: int) -> Iterator[Row]:
     """One class on one worker and on two, of one thread each: by the clock, and what the processor time allows."""
     from simjudge.context.resample_draws import draw_resamples  # noqa: PLC0415 - here alone
@@ -153,6 +175,7 @@ def rows() -> Iterator[Row]:
     """What, how long, what is wanted, beside what."""
     for contexts in (10_000, 100_000):
         yield from bounds(contexts)
+        yield from memory(contexts)
     yield from workers(100_000, 0)
     yield from workers(40_000, 200)
 

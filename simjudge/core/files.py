@@ -5,15 +5,18 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError, UsageError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")
+"""How an address such as s3://bucket/x begins."""
 
 
 @contextmanager
@@ -117,7 +120,14 @@ def output_path(path: Path) -> Path:
 
     Returns:
         The path without `..`: `new/../x` is `x`, whether there is a folder `new` or not.
+
+    Raises:
+        UsageError: it is an address such as s3://bucket/x, and no folder of this machine.
     """
+    head, *rest = path.parts or ("",)
+    if rest and _SCHEME.fullmatch(head) and not Path(head).exists():
+        address = f"{head}//{'/'.join(rest)}"
+        raise UsageError(f"{address}: is an address, and files are written into folders; mount it, and name the folder")
     return path.resolve() if ".." in path.parts else path
 
 

@@ -2,11 +2,12 @@
 
 import errno
 import hashlib
+from pathlib import Path
 
 import pytest
 
-from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import atomic_file, atomic_folder, hash_files
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.files import atomic_file, atomic_folder, hash_files, output_path
 
 
 class StopError(Exception):
@@ -74,3 +75,14 @@ def test_hashes(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "b").write_bytes(b"two")
     assert hash_files(tmp_path) == hashlib.sha256(b"a\0onesub/b\0two").hexdigest() != both
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/out", "memory://out", "gs://a/b/c"])
+def test_an_address_becomes_no_folder_of_that_name(tmp_path, monkeypatch, address):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=rf"^{address}: is an address, .* mount it, and name the folder$"):
+        output_path(Path(address))
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "s3:").mkdir()
+    assert output_path(Path("s3:/x")) == Path("s3:/x")
+    assert output_path(Path("10:30/x")) == Path("10:30/x")

@@ -1,0 +1,86 @@
+"""Pairs of recordings of one kind, whose frames follow each other (AR(1)), many times over: how often a gap is called.
+
+`python test/context/simulated_series.py 2000` prints the table of docs/measurements/certainty.md.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import NamedTuple
+
+import numpy as np
+
+from simjudge.context.block_length import estimate_block_length
+from simjudge.core.arrays import FloatArray, IntArray
+
+PERMUTATIONS = 99
+
+
+class Alarms(NamedTuple):
+    """Of all pairs: the share that is called a gap, the share without a verdict; the mean length of a block."""
+
+    gaps: float
+    short: float
+    block: float
+
+
+def autoregressive(count: int, coefficient: float, random: np.random.Generator) -> FloatArray:
+    """An AR(1) series of variance 1."""
+    noise = random.standard_normal(count) * math.sqrt(1 - coefficient**2)
+    series = np.empty(count)
+    series[0] = random.standard_normal()
+    for i in range(1, count):
+        series[i] = coefficient * series[i - 1] + noise[i]
+    return series
+
+
+def p_value(pair: list[FloatArray], units: list[IntArray], random: np.random.Generator) -> float:
+    """Permute the units of two sets whose contexts are all alike."""
+    count = [int(each[-1]) + 1 for each in units]
+    pooled, unit = np.concatenate(pair), np.concatenate([units[0], units[1] + count[0]])
+    order = np.argsort(pooled)
+    first = np.arange(sum(count)) < count[0]
+    labels = np.stack([first, *(random.permutation(first) for _ in range(PERMUTATIONS))])[:, unit[order]]
+    share = [np.cumsum(each, 1) / each.sum(1, keepdims=True) for each in (labels, ~labels)]
+    w1 = (np.abs(share[0] - share[1])[:, :-1] * np.diff(pooled[order])).sum(1)
+    return float(np.mean(w1 >= w1[0] - 1e-12))
+
+
+def false_alarms(count: int, coefficient: float, runs: int, seed: int = 0, *, longest: int | None = None) -> Alarms:
+    """Compare pairs of recordings of one kind.
+
+    Args:
+        count: frames of each.
+        coefficient: of their series.
+        runs: pairs.
+        seed: of everything random.
+        longest: of blocks; 1 for frames by themselves, which any comparison with `--block 0` does.
+    """
+    random = np.random.default_rng(seed)
+    gaps, short, blocks = 0, 0, []
+    for _ in range(runs):
+        pair = [autoregressive(count, coefficient, random) for _ in range(2)]
+        found = [estimate_block_length(np.zeros(count, np.int64), np.arange(count), each) for each in pair]
+        if longest is None and any(each.limited for each in found):
+            short += 1
+            continue
+        lengths = [each.frames if longest is None else min(each.frames, longest) for each in found]
+        blocks += lengths
+        gaps += p_value(pair, [np.arange(count) // length for length in lengths], random) <= 0.05
+    return Alarms(gaps / runs, short / runs, float(np.mean(blocks)) if blocks else math.nan)
+
+
+def main(runs: int) -> None:
+    """Print the table."""
+    print("| correlation of neighbours | frames | gap | too few | mean block | gap with `--block 0` |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for coefficient in (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.9):
+        for count in (20, 30, 40, 50, 100, 200):
+            found, alone = false_alarms(count, coefficient, runs), false_alarms(count, coefficient, runs, longest=1)
+            numbers = f"{100 * found.gaps:.1f} % | {100 * found.short:.0f} % | {found.block:.1f}"
+            print(f"| {coefficient} | {count} | {numbers} | {100 * alone.gaps:.1f} % |", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from simjudge.reports.contents import Contents as Contents
     from simjudge.reports.contents import info as info
     from simjudge.reports.engine_comparison import compare_engines as compare_engines
+    from simjudge.reports.explanation_page import explain as explain
     from simjudge.reports.imu_calibration import calibrate_imu as calibrate_imu
     from simjudge.reports.noise_calibration import calibrate_noise as calibrate_noise
     from simjudge.reports.object_comparison import ObjectComparisonResult as ObjectComparisonResult
@@ -71,6 +72,8 @@ if TYPE_CHECKING:
     from simjudge.studies.compare_settings import SweepSettings as SweepSettings
     from simjudge.studies.doctor.diagnosis import Diagnosis as Diagnosis
     from simjudge.studies.doctor.doctor import diagnose as diagnose
+    from simjudge.studies.explain.explain_settings import ExplainSettings as ExplainSettings
+    from simjudge.studies.explain.explanation import Explanation as Explanation
     from simjudge.studies.object_settings import ObjectSettings as ObjectSettings
     from simjudge.studies.plan import Plan as Plan
     from simjudge.studies.plan import plan as plan
@@ -91,6 +94,8 @@ _HOMES = {
     "Detections": "simjudge.perception.detector",
     "Detector": "simjudge.perception.detector",
     "Diagnosis": "simjudge.studies.doctor.diagnosis",
+    "ExplainSettings": "simjudge.studies.explain.explain_settings",
+    "Explanation": "simjudge.studies.explain.explanation",
     "FrameSet": "simjudge.core.frames",
     "LidarCuboidFile": "simjudge.perception.clouds.cuboid_settings",
     "Losses": "simjudge.core.errors",
@@ -123,6 +128,7 @@ _HOMES = {
     "diagnose": "simjudge.studies.doctor.doctor",
     "drive": "simjudge.driving.drive",
     "estimate_real_performance": "simjudge.studies.real_performance",
+    "explain": "simjudge.reports.explanation_page",
     "filter": "simjudge.sensors.camera.filtering:filter_images",
     "info": "simjudge.reports.contents",
     "join": "simjudge.data.set_join",

@@ -1,0 +1,36 @@
+"""`simjudge explain A B --out DIR`: which differences of two cameras cause a gap, and what share each has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from simjudge.commands.common import exit_if_lost, print_note, progress
+from simjudge.commands.options import takes_settings
+from simjudge.studies.explain.explain_settings import ExplainSettings
+
+
+@takes_settings
+def explain(
+    settings: ExplainSettings,
+    a: Path = typer.Argument(..., help="The set to be predicted, usually real: any data set or recording with images."),
+    b: Path = typer.Argument(..., help="The set that predicts, usually simulated."),
+    out: Path = typer.Option(..., "--out", help="Folder for the explanation; a stopped one goes on there."),
+) -> None:
+    """Say which differences of two cameras cause a gap: white balance, exposure, blur, noise and so on.
+
+    The differences are estimated from the pictures and undone by filters, alone and together. The detector (--model)
+    runs on every changed set. Each cause gets its share of the excess W1, with an interval.
+    """
+    from simjudge.commands.tables import print_table
+    from simjudge.reports.explanation_page import PAGE
+    from simjudge.reports.explanation_page import explain as run
+    from simjudge.reports.explanation_words import detail_sentences, explanation_table, headline, lead
+
+    found = run(a, b, out, settings=settings, log=print_note, progress=progress)
+    print_table(explanation_table(found))
+    for line in (lead(found), headline(found), *detail_sentences(found)):
+        print_note(line)
+    print_note(f"explanation in {out}; to look at it, open {out / PAGE}")
+    exit_if_lost(found.losses)

@@ -1,0 +1,162 @@
+"""The difference between two cameras, as parameters of filters, cause by cause."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from simjudge.sensors.camera.chain import Step
+
+SIDES = ("a", "b")
+"""Whose pictures a filter changes."""
+
+
+@dataclass(frozen=True)
+class CameraDifference:
+    """What leads from B's pictures to pictures as A's camera makes them.
+
+    Filters add blur, noise, compression, fall-off and mosaic; none of them takes these away. Where B has more of it
+    than A, the value is negative, and the filter acts on A's pictures: both sets are then equally bad.
+
+    Attributes:
+        blur: variance of the point-spread function, pixels squared.
+        vignetting: squared tangent of the view's angle in the corners (cosine-fourth law).
+        gain: of all colours of B, on display values.
+        red, blue: further gains of B's red and blue; green has 1.
+        exponent: of the power law of B's display values, full scale 1.
+        pattern: Bayer pattern of a mosaic; empty for none.
+        pattern_side: whose pictures lack the mosaic, "a" or "b".
+        shot, read: noise of variance shot^2 I + read^2, grey levels of 255.
+        noise_side: whose pictures lack the noise, "a" or "b".
+        compression: 100 - quality of JPEG; 0 for none.
+    """
+
+    blur: float = 0.0
+    vignetting: float = 0.0
+    gain: float = 1.0
+    red: float = 1.0
+    blue: float = 1.0
+    exponent: float = 1.0
+    pattern: str = ""
+    pattern_side: str = "b"
+    shot: float = 0.0
+    read: float = 0.0
+    noise_side: str = "b"
+    compression: int = 0
+
+    def steps(self, side: str, causes: Collection[str] | None = None) -> list[Step]:
+        """The filters for one side, in the order in which a camera has them.
+
+        Args:
+            side: "a" or "b".
+            causes: names of `CAUSES` that count; None for all.
+
+        Returns:
+            A chain on display values, empty where nothing changes.
+        """
+        found: list[Step] = []
+        for cause in CAUSES:
+            if causes is None or cause.name in causes:
+                found += cause.steps(self, side)
+        return found
+
+    def causes(self) -> list[str]:
+        """Names of the causes that change pictures by more than can be neglected."""
+        return [cause.name for cause in CAUSES if any(cause.steps(self, side) for side in SIDES)]
+
+    def side(self, name: str) -> str:
+        """Whose pictures a cause changes.
+
+        Args:
+            name: of a cause that `causes` lists.
+        """
+        return next(side for side in SIDES if _cause(name).steps(self, side))
+
+
+@dataclass(frozen=True)
+class CameraCause:
+    """One way in which two cameras may differ.
+
+    Attributes:
+        name: as options and files write it.
+        words: as sentences write it.
+        steps: the filters that undo it on one side; none where the difference can be neglected.
+    """
+
+    name: str
+    words: str
+    steps: Callable[[CameraDifference, str], list[Step]]
+
+
+def _signed(value: float, side: str) -> float:
+    """What one side gets of a signed difference, 0 or more."""
+    return max(0.0, value if side == "b" else -value)
+
+
+def _blur(difference: CameraDifference, side: str) -> list[Step]:
+    sigma = math.sqrt(_signed(difference.blur, side))
+    return [Step("gaussian_blur", {"sigma": sigma})] if sigma >= 0.25 else []
+
+
+def _vignetting(difference: CameraDifference, side: str) -> list[Step]:
+    angle = math.degrees(math.atan(math.sqrt(_signed(difference.vignetting, side))))
+    return [Step("vignetting", {"half_angle": angle})] if angle >= 6.0 else []
+
+
+def _exposure(difference: CameraDifference, side: str) -> list[Step]:
+    gain = difference.gain
+    used = side == "b" and abs(math.log(gain)) >= 0.01
+    return [Step("white_balance", {"red": gain, "green": gain, "blue": gain})] if used else []
+
+
+def _white_balance(difference: CameraDifference, side: str) -> list[Step]:
+    red, blue = difference.red, difference.blue
+    used = side == "b" and max(abs(math.log(red)), abs(math.log(blue))) >= 0.01
+    return [Step("white_balance", {"red": red, "green": 1.0, "blue": blue})] if used else []
+
+
+def _contrast(difference: CameraDifference, side: str) -> list[Step]:
+    used = side == "b" and abs(math.log(difference.exponent)) >= 0.02
+    return [Step("gamma", {"exponent": difference.exponent})] if used else []
+
+
+def _mosaic(difference: CameraDifference, side: str) -> list[Step]:
+    used = difference.pattern and side == difference.pattern_side
+    return [Step("bayer", {"pattern": difference.pattern})] if used else []
+
+
+def _noise(difference: CameraDifference, side: str) -> list[Step]:
+    used = side == difference.noise_side and difference.shot**2 + difference.read**2 >= 0.5**2
+    return [Step("shot_noise", {"shot": difference.shot, "read": difference.read})] if used else []
+
+
+def _jpeg(difference: CameraDifference, side: str) -> list[Step]:
+    strength = difference.compression if side == "b" else -difference.compression
+    return [Step("jpeg", {"quality": 100 - strength})] if strength > 2 else []
+
+
+CAUSES = (
+    CameraCause("blur", "blur", _blur),
+    CameraCause("vignetting", "vignetting", _vignetting),
+    CameraCause("exposure", "exposure", _exposure),
+    CameraCause("white_balance", "white balance", _white_balance),
+    CameraCause("contrast", "contrast", _contrast),
+    CameraCause("mosaic", "the colour mosaic", _mosaic),
+    CameraCause("noise", "noise", _noise),
+    CameraCause("jpeg", "JPEG compression", _jpeg),
+)
+"""All causes that filters undo, in the order in which they act in a camera."""
+
+
+def cause_words(name: str) -> str:
+    """A cause as sentences write it.
+
+    Args:
+        name: of one of `CAUSES`.
+    """
+    return _cause(name).words
+
+
+def _cause(name: str) -> CameraCause:
+    return next(cause for cause in CAUSES if cause.name == name)

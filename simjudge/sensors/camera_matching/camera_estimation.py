@@ -1,0 +1,219 @@
+"""Estimating the difference between two cameras from pictures alone, by matching statistics.
+
+Each statistic answers to one parameter most, but others move it too: blur hides noise, gains amplify it. So the filters
+found so far act on a sample of the pictures before it is measured again (indirect inference), in a few rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.optimize import nnls
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.images import ImageError, RgbImage
+from simjudge.core.progress import Advance
+from simjudge.sensors.camera.chain import Step, apply_steps
+from simjudge.sensors.camera_matching.camera_difference import CameraDifference
+from simjudge.sensors.camera_matching.picture_statistics import PictureStatistics, measure_pictures
+from simjudge.sensors.camera_matching.statistic_values import (
+    jpeg_quality,
+    mosaic_contrast,
+    noise_variances,
+    sharpness_difference,
+    tone_difference,
+    vignetting_difference,
+)
+
+SAMPLE = 16
+"""Pictures of each set that are measured, evenly chosen."""
+ROUNDS = 3
+"""How often every cause is estimated, with the filters found for the others in place."""
+WIDEST_BLUR = 6.0
+"""Greatest standard deviation of a point-spread function that is looked for, pixels."""
+_LEAST_SHARPNESS = 0.02
+"""Difference of `sharpness_difference` below which blur is not looked for: 0.1 px."""
+_MOSAIC_CONTRAST = 0.05
+"""`mosaic_contrast` from which a mosaic is believed."""
+_LEAST_QUALITY = 3
+"""Difference of two JPEG qualities below which they are taken for equal."""
+_MOST_NOISE = 40.0
+"""Greatest standard deviation of noise that is looked for, grey levels of 255."""
+_BISECTIONS = 8
+
+
+@dataclass(repr=False, eq=False)
+class PicturePair(ShortRepr):
+    """A sample of both sets' pictures, and what they show behind filters.
+
+    Attributes:
+        a, b: the pictures.
+        measured: statistics by side and chain; the same chain is not measured twice.
+    """
+
+    a: Sequence[RgbImage]
+    b: Sequence[RgbImage]
+    measured: dict[tuple[str, str], PictureStatistics] = field(default_factory=dict)
+
+    def statistics(self, difference: CameraDifference) -> tuple[PictureStatistics, PictureStatistics]:
+        """Statistics of both sides behind the filters of a difference.
+
+        Args:
+            difference: whose filters act.
+        """
+        return self._of("a", difference.steps("a")), self._of("b", difference.steps("b"))
+
+    def _of(self, side: str, steps: Sequence[Step]) -> PictureStatistics:
+        key = (side, repr([(step.name, sorted(step.parameters.items())) for step in steps]))
+        if key not in self.measured:
+            images = self.a if side == "a" else self.b
+            seen = (apply_steps(image, steps, number) if steps else image for number, image in enumerate(images))
+            self.measured[key] = measure_pictures(seen)
+        return self.measured[key]
+
+
+def sample_pictures(frames: FrameSet, count: int = SAMPLE) -> list[RgbImage]:
+    """Read some pictures of a set, evenly chosen.
+
+    Args:
+        frames: with images.
+        count: at most so many; damaged and missing ones are passed over.
+
+    Raises:
+        SimjudgeError: the set has no image that can be read.
+    """
+    if frames.images is None:
+        raise SimjudgeError(f"{frames.name}: has no pictures; its camera cannot be told from labels")
+    found: list[RgbImage] = []
+    for index in np.unique(np.linspace(0, len(frames) - 1, min(count, len(frames))).round().astype(int)):
+        if frames.images.has(int(index)):
+            try:
+                found.append(frames.images.read(int(index)))
+            except ImageError:
+                continue
+    if not found:
+        raise SimjudgeError(f"{frames.name}: no picture can be read")
+    return found
+
+
+def estimate_difference(
+    a: Sequence[RgbImage], b: Sequence[RgbImage], *, rounds: int = ROUNDS, advance: Advance | None = None
+) -> CameraDifference:
+    """Estimate what leads from B's pictures to pictures as A's camera makes them.
+
+    Args:
+        a: pictures of A, uint8 (H, W, 3).
+        b: pictures of B. The more alike the scenes are, the better: pairs are best.
+        rounds: how often every cause is estimated anew.
+        advance: told (causes done, causes in all).
+
+    Returns:
+        The difference; what is too small to matter is nothing.
+    """
+    pair, found = PicturePair(a, b), CameraDifference()
+    total = rounds * len(_ESTIMATORS)
+    for number in range(total):
+        found = _ESTIMATORS[number % len(_ESTIMATORS)](pair, found)
+        if advance is not None:
+            advance(number + 1, total)
+    return found
+
+
+def _tone(pair: PicturePair, found: CameraDifference) -> CameraDifference:
+    """Gains and exponent: what is left is put behind what was found."""
+    left = tone_difference(*pair.statistics(found))
+    gains = np.array([found.red, 1.0, found.blue]) * found.gain * left.gains ** (1 / found.exponent)
+    gain = float(np.clip(gains[1], 0.05, 20))
+    return replace(found, gain=gain, red=float(np.clip(gains[0] / gain, 0.05, 20)),
+                   blue=float(np.clip(gains[2] / gain, 0.05, 20)),
+                   exponent=float(np.clip(found.exponent * left.exponent, 0.2, 5)))  # fmt: skip
+
+
+def _vignetting(pair: PicturePair, found: CameraDifference) -> CameraDifference:
+    """Fall-off: gains behind it raise ratios to the exponent."""
+    left = vignetting_difference(*pair.statistics(found)) / found.exponent
+    return replace(found, vignetting=float(np.clip(found.vignetting + left, -3, 3)))
+
+
+def _blur(pair: PicturePair, found: CameraDifference) -> CameraDifference:
+    """Blur: both sides are equally sharp behind it."""
+    bare = replace(found, blur=0.0)
+
+    def missing(blur: float) -> float:
+        return sharpness_difference(*pair.statistics(replace(found, blur=blur)))
+
+    first = missing(0.0)
+    if abs(first) < _LEAST_SHARPNESS:
+        return bare
+    sign = math.copysign(1.0, first)
+    low, high = 0.0, WIDEST_BLUR
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if missing(sign * middle**2) * sign > 0 else (low, middle)
+    return replace(found, blur=sign * ((low + high) / 2) ** 2)
+
+
+def _noise(pair: PicturePair, found: CameraDifference) -> CameraDifference:
+    """Noise: variances add, so that what is missing is added to what was found. Behind JPEG they do not."""
+    if found.compression:
+        return _compressed_noise(pair, found)
+    sign = 1.0 if found.noise_side == "b" else -1.0
+    brightness, missing = _common_bins(pair, found)
+    if not len(brightness):
+        return found
+    wanted = missing + sign * (found.shot**2 * brightness + found.read**2)
+    side, sign = ("b", 1.0) if wanted.mean() >= 0 else ("a", -1.0)
+    (shot, read), _ = nnls(np.stack([brightness, np.ones(len(brightness))], axis=1), sign * wanted)
+    return replace(found, shot=math.sqrt(shot), read=math.sqrt(read), noise_side=side)
+
+
+def _compressed_noise(pair: PicturePair, found: CameraDifference) -> CameraDifference:
+    """Noise before JPEG: as much of one brightness as leaves both sides equally noisy behind it."""
+    bare = replace(found, shot=0.0, read=0.0)
+    first = _common_bins(pair, bare)[1]
+    if not len(first) or abs(first.mean()) < 1e-3:
+        return bare
+    sign, side = (1.0, "b") if first.mean() > 0 else (-1.0, "a")
+    low, high = 0.0, _MOST_NOISE
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        left = _common_bins(pair, replace(bare, read=middle, noise_side=side))[1]
+        low, high = (middle, high) if len(left) and sign * left.mean() > 0 else (low, middle)
+    return replace(bare, read=(low + high) / 2, noise_side=side)
+
+
+def _common_bins(pair: PicturePair, found: CameraDifference) -> tuple[FloatArray, FloatArray]:
+    """Brightness that both sets hold, and by how much A's variance is larger there."""
+    a, b = (noise_variances(each) for each in pair.statistics(found))
+    common, in_a, in_b = np.intersect1d(a[0], b[0], return_indices=True)
+    return common, a[1][in_a] - b[1][in_b]
+
+
+def _mosaic(pair: PicturePair, found: CameraDifference) -> CameraDifference:
+    """Mosaic: the side that lacks it gets it. Its grid shows in the pictures as they are."""
+    a, b = (mosaic_contrast(each) for each in pair.statistics(CameraDifference()))
+    if max(a[0], b[0]) < _MOSAIC_CONTRAST or abs(a[0] - b[0]) < max(a[0], b[0]) / 2:
+        return replace(found, pattern="")
+    more, side = (a, "b") if a[0] > b[0] else (b, "a")
+    return replace(found, pattern=more[1], pattern_side=side)
+
+
+def _jpeg(pair: PicturePair, found: CameraDifference) -> CameraDifference:
+    """JPEG: its quality can be read off the pictures as they are."""
+    a, b = (jpeg_quality(each) for each in pair.statistics(CameraDifference()))
+    if a is not None and (b is None or a < b - _LEAST_QUALITY):
+        return replace(found, compression=100 - a)
+    if b is not None and (a is None or b < a - _LEAST_QUALITY):
+        return replace(found, compression=b - 100)
+    return replace(found, compression=0)
+
+
+_ESTIMATORS: tuple[Callable[[PicturePair, CameraDifference], CameraDifference], ...] = (
+    _jpeg, _mosaic, _tone, _vignetting, _blur, _noise,
+)  # fmt: skip

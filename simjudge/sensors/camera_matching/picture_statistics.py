@@ -1,0 +1,185 @@
+"""What a picture shows of its camera, as histograms and sums that can be added over frames.
+
+Nothing here looks at what the picture shows: colours, fine noise, edges, the steps of JPEG, the grid of a Bayer mosaic,
+and how brightness falls off towards the corners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+
+import cv2
+import numpy as np
+from scipy.fft import dctn
+from scipy.ndimage import maximum_filter1d
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.images import RgbImage
+
+LEVELS = 256
+"""Grey levels of 8 bits."""
+BRIGHTNESS_BINS = 8
+"""Ranges of brightness, of equal width, within which noise is measured."""
+DETAIL_STEPS = 512
+"""Bins of the noise detail, half a grey level each."""
+EDGE_BINS = 256
+"""Bins of how steep an edge is: the largest step from pixel to pixel over the height of the edge, 0 to 1."""
+EDGE_HEIGHTS = (12.0, 24.0, 48.0)
+"""Heights of edges from which on they are counted apart, grey levels."""
+EDGE_REACH = 8
+"""Pixels over which the height of an edge is taken."""
+RADIAL_BINS = 12
+"""Rings of equal area around the middle of the picture."""
+JPEG_BLOCK = 8
+"""Pixels along a side of a block of JPEG (ITU-T T.81)."""
+FREQUENCIES = ((0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (1, 2), (2, 1), (2, 2), (0, 3), (3, 0))
+"""Rows and columns of the coefficients of a block that are counted."""
+COEFFICIENT_BINS, COEFFICIENT_STEP = 1024, 0.25
+"""Bins of the sizes of coefficients, and the width of one."""
+_STRONGEST_STEP = 16.0
+"""Grey levels: larger differences are edges of things and count as this much in the grid of a mosaic."""
+_LUMINANCE = np.array([0.2126, 0.7152, 0.0722], np.float32)
+_LUMA = np.array([0.299, 0.587, 0.114], np.float32)
+"""What JPEG compresses (ITU-R BT.601)."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PictureStatistics(ShortRepr):
+    """What one picture, or several together, shows of its camera. All entries are counts or sums.
+
+    Attributes:
+        values: (4, 256), how often each grey level occurs in red, green, blue and luminance.
+        detail: (8, 512), by brightness, how often each size of the 2x2 diagonal detail occurs, in half grey levels.
+        edges: (3, 256), by height, how often each steepness of an edge occurs.
+        coefficients: (10, 1024), by frequency, how often each size of a coefficient of JPEG's blocks occurs.
+        mosaic: (2, 3, 4), sum and count of how far a pixel lies from the mean of its four neighbours, by colour and by
+            phase of the 2x2 grid (row * 2 + column).
+        rings: (2, 12), sum of luminance (full scale 1) and count of pixels, in rings of equal area.
+    """
+
+    values: FloatArray
+    detail: FloatArray
+    edges: FloatArray
+    coefficients: FloatArray
+    mosaic: FloatArray
+    rings: FloatArray
+
+    @classmethod
+    def pooled(cls, parts: Sequence[PictureStatistics]) -> PictureStatistics:
+        """Several pictures together.
+
+        Args:
+            parts: at least one.
+
+        Raises:
+            SimjudgeError: there are none.
+        """
+        if not parts:
+            raise SimjudgeError("no picture to measure a camera on")
+        columns = [sum(getattr(part, field.name) for part in parts) for field in fields(cls)]
+        return cls(*(np.asarray(column, np.float64) for column in columns))
+
+
+def measure_pictures(images: Iterable[RgbImage]) -> PictureStatistics:
+    """Measure several pictures together; one at a time is held.
+
+    Args:
+        images: uint8 (H, W, 3) each, red first.
+
+    Returns:
+        Their sums.
+
+    Raises:
+        SimjudgeError: there is none.
+    """
+    return PictureStatistics.pooled([measure_picture(image) for image in images])
+
+
+def measure_picture(image: RgbImage) -> PictureStatistics:
+    """Measure one picture.
+
+    Args:
+        image: uint8 (H, W, 3), red first.
+
+    Returns:
+        Its counts and sums.
+    """
+    luminance = image.astype(np.float32) @ _LUMINANCE
+    planes = [image[:, :, 0], image[:, :, 1], image[:, :, 2], np.rint(luminance).astype(np.uint8)]
+    values = np.stack([np.bincount(plane.ravel(), minlength=LEVELS) for plane in planes]).astype(np.float64)
+    return PictureStatistics(values, _detail(image), _edges(luminance), _coefficients(image), _mosaic(image),
+                             _rings(luminance))  # fmt: skip
+
+
+def _detail(image: RgbImage) -> FloatArray:
+    """Diagonal detail (the HH band of a Haar transform), whose deviation is that of white noise."""
+    height, width = (side - side % 2 for side in image.shape[:2])
+    cells = image[:height, :width].astype(np.int32)
+    a, b, c, d = cells[::2, ::2], cells[::2, 1::2], cells[1::2, ::2], cells[1::2, 1::2]
+    size = np.minimum(np.abs(a - b - c + d), DETAIL_STEPS - 1)
+    brightness = (a + b + c + d) * BRIGHTNESS_BINS // (4 * LEVELS)
+    # Saturated values have lost their noise.
+    low = np.minimum(np.minimum(a, b), np.minimum(c, d)) > 0
+    high = np.maximum(np.maximum(a, b), np.maximum(c, d)) < LEVELS - 1
+    index = (brightness * DETAIL_STEPS + size)[low & high]
+    counts = np.bincount(index, minlength=BRIGHTNESS_BINS * DETAIL_STEPS)
+    return counts.reshape(BRIGHTNESS_BINS, DETAIL_STEPS).astype(np.float64)
+
+
+def _edges(luminance: FloatArray) -> FloatArray:
+    """How steep the edges along rows and columns are: the largest of EDGE_REACH steps over the height of them all."""
+    counts = np.zeros((len(EDGE_HEIGHTS), EDGE_BINS))
+    side = EDGE_REACH // 2
+    for plane in (luminance, luminance.T):
+        if plane.shape[1] <= EDGE_REACH:
+            continue
+        step = np.abs(np.diff(plane, axis=1))
+        height = np.abs(plane[:, EDGE_REACH:] - plane[:, :-EDGE_REACH])
+        largest = np.asarray(maximum_filter1d(step, EDGE_REACH, axis=1))[:, side : side + height.shape[1]]
+        middle = np.maximum(step[:, side - 1 : side - 1 + height.shape[1]], step[:, side : side + height.shape[1]])
+        # Once for each edge: where its steepest step is in the middle.
+        chosen = (height >= EDGE_HEIGHTS[0]) & (middle >= largest)
+        ratio = np.minimum(largest[chosen] / height[chosen], 1) * (EDGE_BINS - 1)
+        kind = np.digitize(height[chosen], EDGE_HEIGHTS) - 1
+        index = kind * EDGE_BINS + np.rint(ratio).astype(np.int64)
+        counts += np.bincount(index, minlength=counts.size).reshape(counts.shape)
+    return counts
+
+
+def _coefficients(image: RgbImage) -> FloatArray:
+    """Cosine transform of the blocks of 8x8 pixels, as JPEG has it."""
+    rows, columns = (side // JPEG_BLOCK for side in image.shape[:2])
+    luma = image[: rows * JPEG_BLOCK, : columns * JPEG_BLOCK].astype(np.float32) @ _LUMA
+    blocks = luma.reshape(rows, JPEG_BLOCK, columns, JPEG_BLOCK).swapaxes(1, 2).reshape(-1, JPEG_BLOCK, JPEG_BLOCK)
+    found = np.abs(np.asarray(dctn(blocks, axes=(1, 2), norm="ortho")))
+    out = []
+    for row, column in FREQUENCIES:
+        index = np.minimum(found[:, row, column] / COEFFICIENT_STEP, COEFFICIENT_BINS - 1).astype(np.int64)
+        out.append(np.bincount(index, minlength=COEFFICIENT_BINS))
+    return np.stack(out).astype(np.float64)
+
+
+def _mosaic(image: RgbImage) -> FloatArray:
+    """How far each pixel lies from the mean of its neighbours; interpolated pixels lie near it."""
+    values = image.astype(np.float32)
+    kernel = np.array([[0, 0.25, 0], [0.25, 0, 0.25], [0, 0.25, 0]], np.float32)
+    residual = np.minimum(np.abs(values - np.asarray(cv2.filter2D(values, -1, kernel))), _STRONGEST_STEP)
+    out = np.zeros((2, 3, 4))
+    for phase in range(4):
+        part = residual[phase // 2 :: 2, phase % 2 :: 2]
+        out[0, :, phase] = part.sum((0, 1), dtype=np.float64)
+        out[1, :, phase] = part.shape[0] * part.shape[1]
+    return out
+
+
+def _rings(luminance: FloatArray) -> FloatArray:
+    """Mean brightness by distance from the middle."""
+    height, width = luminance.shape
+    x, y = np.arange(width) - (width - 1) / 2, np.arange(height) - (height - 1) / 2
+    share = (x[None, :] ** 2 + y[:, None] ** 2) / max(x[0] ** 2 + y[0] ** 2, 1.0)
+    ring = np.minimum((share * RADIAL_BINS).astype(np.int64), RADIAL_BINS - 1).ravel()
+    total = np.bincount(ring, luminance.ravel() / (LEVELS - 1), RADIAL_BINS)
+    return np.stack([total, np.bincount(ring, minlength=RADIAL_BINS)]).astype(np.float64)

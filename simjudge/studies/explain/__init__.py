@@ -1,0 +1,1 @@
+"""Why B predicts A badly: which causes close the gap, and by how much."""

@@ -1,0 +1,54 @@
+"""The settings of an explanation (see `simjudge.core.settings`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from simjudge.core.errors import UsageError
+from simjudge.core.settings import TextForm, setting
+from simjudge.core.text import nearest_name
+from simjudge.sensors.camera_matching.camera_difference import CAUSES
+from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.explain.label_margins import NAME
+
+CAUSE_NAMES = (*(cause.name for cause in CAUSES), NAME)
+"""All causes that can be tried."""
+
+
+def cause_list(given: str | Iterable[str]) -> tuple[str, ...] | None:
+    """Names of causes, each once.
+
+    Args:
+        given: names, or texts with commas between.
+
+    Returns:
+        The names; None where there are none.
+
+    Raises:
+        UsageError: there is no such cause.
+    """
+    parts = [given] if isinstance(given, str) else list(given)
+    names = [name.strip().replace("-", "_") for part in parts for name in part.split(",") if name.strip()]
+    for name in names:
+        if name not in CAUSE_NAMES:
+            raise UsageError(f"--causes {name}: is no cause{nearest_name(name, CAUSE_NAMES)}; there are "
+                             f"{', '.join(CAUSE_NAMES)}")  # fmt: skip
+    return tuple(dict.fromkeys(names)) or None
+
+
+_CAUSES = TextForm(cause_list, ",".join, "LIST")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainSettings(CompareSettings):
+    """The settings of an explanation.
+
+    Attributes:
+        causes: names of the causes to try; None for all.
+        sample: pictures of each set on which the cameras are compared.
+    """
+
+    causes: tuple[str, ...] | None = setting(None, "Causes to try, with commas; not given: all.", form=_CAUSES)
+    sample: int = setting(16, "Pictures of each set on which the difference of the cameras is estimated.", low=1,
+                          high=10_000)  # fmt: skip

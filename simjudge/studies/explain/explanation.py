@@ -1,0 +1,175 @@
+"""What an explanation says: the gap, the share of each cause, and how sure both are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simjudge.context.certainty import Certainty
+from simjudge.context.verdicts import SIGNIFICANCE
+from simjudge.core.errors import Losses
+from simjudge.core.version import version
+from simjudge.results.result_folder import write_json, write_rows
+
+EXPLANATION, EXPLANATION_TABLE = "explain.json", "explain.csv"
+"""Names of the files in the folder of an explanation."""
+EXPLAINS, WIDENS, CANNOT_TELL_CAUSE = "explains", "widens", "cannot be told"
+"""What can be said of a cause: undoing it closes a part of the gap, widens it, or neither shows."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def sign(self) -> int:
+        """1 or -1 where the interval lies on one side of 0, else 0."""
+        return 1 if self.low > 0 else -1 if self.high < 0 else 0
+
+    def content(self) -> list[float]:
+        """Value, low and high."""
+        return [self.value, self.low, self.high]
+
+
+@dataclass(frozen=True)
+class CauseShare:
+    """One cause of a gap.
+
+    Attributes:
+        name, words: as files and as sentences write it.
+        side: whose pictures or labels were changed to undo it, "a" or "b".
+        filters: names and parameters of the filters that undo it.
+        alone: by how much the excess W1 falls if it alone is undone.
+        after_others: by how much the excess falls if it is undone last.
+        w1: its part of the excess; None where it was left out of the sharing, because neither way showed anything.
+        share: the same as a share of the excess; None where the excess itself cannot be told from 0.
+    """
+
+    name: str
+    words: str
+    side: str
+    filters: tuple[dict[str, Any], ...]
+    alone: Interval
+    after_others: Interval
+    w1: Interval | None = None
+    share: Interval | None = None
+
+    @property
+    def verdict(self) -> str:
+        """EXPLAINS, WIDENS or CANNOT_TELL_CAUSE."""
+        sign = 0 if self.share is None else self.share.sign
+        return {1: EXPLAINS, -1: WIDENS, 0: CANNOT_TELL_CAUSE}[sign]
+
+    def content(self) -> dict[str, Any]:
+        """The cause as explain.json has it."""
+        return {
+            "cause": self.name,
+            "changed": self.side,
+            "filters": list(self.filters),
+            "alone": self.alone.content(),
+            "after_others": self.after_others.content(),
+            "w1": None if self.w1 is None else self.w1.content(),
+            "share": None if self.share is None else self.share.content(),
+            "verdict": self.verdict,
+        }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why B predicts A badly.
+
+    Attributes:
+        names: of A and B.
+        frames: of A and B, compared.
+        mean_w1: of the comparison as it is.
+        certainty: floor, excess, p and verdict of the comparison as it is.
+        causes: the largest part first; those that were left out of the sharing last.
+        rest: the excess that is left where every cause of the sharing is undone.
+        rest_share: the same as a share of the excess; None where the excess cannot be told from 0.
+        sharing: "shapley" or "forward order".
+        first_sure, order_sure: share of resamples in which the first cause is first, and in which the order holds.
+        without_effect: causes that were looked for and not found in the pictures.
+        runs: how often the detector ran over a set; what an earlier run left was not detected again.
+        losses: what was left out.
+    """
+
+    names: tuple[str, str]
+    frames: tuple[int, int]
+    mean_w1: float | None
+    certainty: Certainty
+    causes: tuple[CauseShare, ...]
+    rest: Interval
+    rest_share: Interval | None
+    sharing: str
+    first_sure: float | None
+    order_sure: float | None
+    without_effect: tuple[str, ...]
+    parameters: dict[str, Any] = field(default_factory=dict)
+    runs: int = 0
+    losses: Losses = field(default_factory=Losses)
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether there is a gap to explain: one that chance does not give."""
+        p, low = self.certainty.p_adjusted, self.certainty.excess_low
+        return p is not None and p <= SIGNIFICANCE and low is not None and low > 0
+
+    @property
+    def shared(self) -> Sequence[CauseShare]:
+        """The causes that have a part of the excess."""
+        return [cause for cause in self.causes if cause.w1 is not None]
+
+    def content(self) -> dict[str, Any]:
+        """The content of explain.json (docs/explain.md)."""
+        sure = self.certainty
+        return {
+            "version": version(),
+            "a": {"name": self.names[0], "frames": self.frames[0]},
+            "b": {"name": self.names[1], "frames": self.frames[1]},
+            "parameters": self.parameters,
+            "mean_w1": self.mean_w1,
+            "floor_mean": sure.floor_mean,
+            "floor_q95": sure.floor_q95,
+            "excess_w1": sure.excess_w1,
+            "excess_low": sure.excess_low,
+            "excess_high": sure.excess_high,
+            "p_value": sure.p_value,
+            "verdict": sure.verdict,
+            "gap": self.is_gap,
+            "sharing": self.sharing,
+            "causes": [cause.content() for cause in self.causes],
+            "rest": self.rest.content(),
+            "rest_share": None if self.rest_share is None else self.rest_share.content(),
+            "first_sure": self.first_sure,
+            "order_sure": self.order_sure,
+            "without_effect": list(self.without_effect),
+            "losses": self.losses.lines(),
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write explain.json and explain.csv.
+
+        Args:
+            folder: where; it exists.
+
+        Raises:
+            SimjudgeError: a file cannot be written.
+        """
+        write_json(folder / EXPLANATION, self.content())
+        write_rows(folder / EXPLANATION_TABLE, [self._row(cause) for cause in self.causes])
+
+    @staticmethod
+    def _row(cause: CauseShare) -> dict[str, Any]:
+        row: dict[str, Any] = {"cause": cause.name, "changed": cause.side, "verdict": cause.verdict}
+        for name, value in (("alone", cause.alone), ("after_others", cause.after_others), ("w1", cause.w1),
+                            ("share", cause.share)):  # fmt: skip
+            for part in ("value", "low", "high"):
+                column = name if part == "value" else f"{name}_{part}"
+                row[column] = "" if value is None else getattr(value, part)
+        return row

@@ -26,6 +26,7 @@ from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.waterfall import waterfall_figure
 from simjudge.sensors.camera.chain import Step, filtered
 from simjudge.sensors.camera_matching.camera_difference import CAUSES
+from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS
 from simjudge.studies.comparison import Source
 from simjudge.studies.explain.explain import explain_sets
 from simjudge.studies.explain.explain_settings import ExplainSettings
@@ -120,7 +121,7 @@ def _trios(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[CameraTr
     """Frames of A, of B, and of B behind the filters of all its causes."""
     a, b = sets
     steps = [Step(each["name"], each["parameters"])
-             for cause in _in_camera_order(found) if cause.side == "b" and cause.name != "label_margins"
+             for cause in _in_camera_order(found) if cause.side == "b" and cause.name != LABEL_MARGINS
              for each in cause.filters]  # fmt: skip
     changed = filtered(b, steps)
     trios = []

@@ -117,7 +117,8 @@ def detail_sentences(found: Explanation) -> list[str]:
                 f"That {found.shared[0].words} is first {sure}: it is in {format_percent(found.first_sure)} of the "
                 f"resamples. The whole order holds in {format_percent(found.order_sure)}."
             )
-    lines.append(_how_shared(found))
+    if found.is_gap and found.shared:
+        lines.append(_how_shared(found))
     if found.without_effect:
         listed = ", ".join(name.replace("_", " ") for name in found.without_effect)
         lines.append(f"The pictures show no difference in {listed}.")

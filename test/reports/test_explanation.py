@@ -52,7 +52,8 @@ def test_the_answer_is_one_sentence(found, words):
 
 
 def test_details_name_order_rest_and_causes_that_hide_others():
-    lines = " ".join(detail_sentences(explanation(cause("blur", 0.9, 1.3), cause("noise", -0.4, -0.1), rest=(0.1, 0.2))))
+    found = explanation(cause("blur", 0.9, 1.3), cause("noise", -0.4, -0.1), rest=(0.1, 0.2))
+    lines = " ".join(detail_sentences(found))
     assert "10 to 20 % of the gap is left" in lines
     assert "Undoing noise widens the gap by 10 to 40 %" in lines
     assert "That blur is first is sure: it is in 99" in lines
@@ -86,8 +87,8 @@ def test_python_and_command_write_page_table_and_figure(tmp_path):
     (tmp_path / "red.yaml").write_text(
         "min_area: 20\nclasses:\n  1: {name: disc, hue: [345, 15], saturation: [0.5, 1], value: [0.2, 1]}\n"
     )
-    line = ["explain", "a", "b", "--out", "told", "--model", "red.yaml", "--paired", "--patch", "24x24", "--sample", "3",
-            "--permutations", "40", "--bootstrap", "40", "--causes", "white_balance"]  # fmt: skip
+    line = ["explain", "a", "b", "--out", "told", "--model", "red.yaml", "--paired", "--patch", "24x24",
+            "--sample", "3", "--permutations", "40", "--bootstrap", "40", "--causes", "white_balance"]  # fmt: skip
     line = [str(tmp_path / part) if part in ("a", "b", "told", "red.yaml") else part for part in line]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, done.output

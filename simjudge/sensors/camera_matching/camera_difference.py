@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from simjudge.sensors.camera.chain import Step
+from simjudge.sensors.camera_matching.cause_names import CAMERA_CAUSES
 
 SIDES = ("a", "b")
 """Whose pictures a filter changes."""
@@ -136,16 +137,17 @@ def _jpeg(difference: CameraDifference, side: str) -> list[Step]:
     return [Step("jpeg", {"quality": 100 - strength})] if strength > 2 else []
 
 
-CAUSES = (
-    CameraCause("blur", "blur", _blur),
-    CameraCause("vignetting", "vignetting", _vignetting),
-    CameraCause("exposure", "exposure", _exposure),
-    CameraCause("white_balance", "white balance", _white_balance),
-    CameraCause("contrast", "contrast", _contrast),
-    CameraCause("mosaic", "the colour mosaic", _mosaic),
-    CameraCause("noise", "noise", _noise),
-    CameraCause("jpeg", "JPEG compression", _jpeg),
-)
+_STEPS = {
+    "blur": _blur,
+    "vignetting": _vignetting,
+    "exposure": _exposure,
+    "white_balance": _white_balance,
+    "contrast": _contrast,
+    "mosaic": _mosaic,
+    "noise": _noise,
+    "jpeg": _jpeg,
+}
+CAUSES = tuple(CameraCause(name, words, _STEPS[name]) for name, words in CAMERA_CAUSES.items())
 """All causes that filters undo, in the order in which they act in a camera."""
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 from scipy.fft import dctn
 from scipy.ndimage import maximum_filter1d
 
@@ -41,6 +43,8 @@ COEFFICIENT_BINS, COEFFICIENT_STEP = 1024, 0.25
 """Bins of the sizes of coefficients, and the width of one."""
 _STRONGEST_STEP = 16.0
 """Grey levels: larger differences are edges of things and count as this much in the grid of a mosaic."""
+FloatImage = npt.NDArray[np.floating[Any]]
+"""A picture of one channel."""
 _LUMINANCE = np.array([0.2126, 0.7152, 0.0722], np.float32)
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 """What JPEG compresses (ITU-R BT.601)."""
@@ -129,7 +133,7 @@ def _detail(image: RgbImage) -> FloatArray:
     return counts.reshape(BRIGHTNESS_BINS, DETAIL_STEPS).astype(np.float64)
 
 
-def _edges(luminance: FloatArray) -> FloatArray:
+def _edges(luminance: FloatImage) -> FloatArray:
     """How steep the edges along rows and columns are: the largest of EDGE_REACH steps over the height of them all."""
     counts = np.zeros((len(EDGE_HEIGHTS), EDGE_BINS))
     side = EDGE_REACH // 2
@@ -175,7 +179,7 @@ def _mosaic(image: RgbImage) -> FloatArray:
     return out
 
 
-def _rings(luminance: FloatArray) -> FloatArray:
+def _rings(luminance: FloatImage) -> FloatArray:
     """Mean brightness by distance from the middle."""
     height, width = luminance.shape
     x, y = np.arange(width) - (width - 1) / 2, np.arange(height) - (height - 1) / 2

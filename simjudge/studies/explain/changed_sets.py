@@ -20,11 +20,12 @@ from simjudge.perception.detector import Detector
 from simjudge.perception.detector_summary import record_detector
 from simjudge.sensors.camera.chain import Step, filtered
 from simjudge.sensors.camera_matching.camera_difference import CameraDifference
+from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.class_selection import chosen_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.explain.attribution import Causes
-from simjudge.studies.explain.label_margins import NAME, LabelMargins
+from simjudge.studies.explain.label_margins import LabelMargins
 from simjudge.studies.inputs import InputSet
 from simjudge.studies.judged_set import JudgedSet, judge_set
 
@@ -71,7 +72,7 @@ class ChangedSets:
         """
         a, b = (self._detected(number, difference.steps(side, causes)) for number, side in enumerate("ab"))
         a, b = chosen_classes(a, b, self.settings.classes)
-        if margins is not None and NAME in causes:
+        if margins is not None and LABEL_MARGINS in causes:
             b = margins.apply(b)
         method, metric = self.settings.method, self.settings.metric
         losses = Losses()

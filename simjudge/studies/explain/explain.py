@@ -22,6 +22,7 @@ from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.perception.detector import Detector
 from simjudge.sensors.camera_matching.camera_difference import SIDES, CameraDifference, cause_words
 from simjudge.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
+from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS
 from simjudge.studies.comparison import Source, paired_frames, read_inputs
 from simjudge.studies.explain.attribution import (
     FORWARD,
@@ -37,7 +38,7 @@ from simjudge.studies.explain.attribution import (
 from simjudge.studies.explain.changed_sets import ChangedSets
 from simjudge.studies.explain.explain_settings import CAUSE_NAMES, ExplainSettings
 from simjudge.studies.explain.explanation import EXPLANATION, EXPLANATION_TABLE, CauseShare, Explanation, Interval
-from simjudge.studies.explain.label_margins import NAME, WORDS, LabelMargins, estimate_margins
+from simjudge.studies.explain.label_margins import WORDS, LabelMargins, estimate_margins
 from simjudge.studies.inputs import InputSet, describe_model
 from simjudge.studies.painted_masks import painted_geometry
 from simjudge.studies.result_writing import certainty_parameters, method_parameters
@@ -92,9 +93,9 @@ def explain_sets(
     found = [name for name in difference.causes() if name in wanted]
     forgo_blas()
     judge = ExcessJudge(sets, difference, settings)
-    if NAME in wanted:
+    if LABEL_MARGINS in wanted:
         judge.margins = estimate_margins(*sets.judged(difference, frozenset(found)))
-        found += [NAME] if judge.margins.matters else []
+        found += [LABEL_MARGINS] if judge.margins.matters else []
     explanation = _explained(judge, found, [name for name in wanted if name not in found], log)
     if folder is not None:
         explanation.save(folder)
@@ -194,7 +195,7 @@ class ExcessJudge(ShortRepr):
         """
         new = [causes for causes in dict.fromkeys([frozenset[str](), *wanted]) if causes not in self.excess]
         for moved in (False, True):
-            group = [causes for causes in new if (NAME in causes) == moved]
+            group = [causes for causes in new if (LABEL_MARGINS in causes) == moved]
             if group:
                 self._compare(group)
         return [self.excess[causes] for causes in wanted]
@@ -306,9 +307,10 @@ def _cause(
     """One row; a share only where the whole can be told from nothing."""
     share = None if value is None or whole is None else _interval(value / whole)
     w1 = None if value is None else _interval(value)
-    if name == NAME:
+    if name == LABEL_MARGINS:
         growth = [] if judge.margins is None else judge.margins.growth.tolist()
-        return CauseShare(name, WORDS, "b", ({"name": NAME, "parameters": {"growth": growth}},), *tried, w1, share)
+        moved = {"name": LABEL_MARGINS, "parameters": {"growth": growth}}
+        return CauseShare(name, WORDS, "b", (moved,), *tried, w1, share)
     side = judge.difference.side(name)
     filters = tuple(
         {"name": step.name, "parameters": dict(step.parameters)}

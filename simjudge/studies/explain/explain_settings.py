@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import TextForm, setting
-from simjudge.core.text import nearest_name
-from simjudge.sensors.camera_matching.camera_difference import CAUSES
+from simjudge.sensors.camera_matching.cause_names import CAMERA_CAUSES, LABEL_MARGINS
 from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.explain.label_margins import NAME
 
-CAUSE_NAMES = (*(cause.name for cause in CAUSES), NAME)
+CAUSE_NAMES = (*CAMERA_CAUSES, LABEL_MARGINS)
 """All causes that can be tried."""
 
 
@@ -32,8 +30,7 @@ def cause_list(given: str | Iterable[str]) -> tuple[str, ...] | None:
     names = [name.strip().replace("-", "_") for part in parts for name in part.split(",") if name.strip()]
     for name in names:
         if name not in CAUSE_NAMES:
-            raise UsageError(f"--causes {name}: is no cause{nearest_name(name, CAUSE_NAMES)}; there are "
-                             f"{', '.join(CAUSE_NAMES)}")  # fmt: skip
+            raise UsageError(f"--causes {name}: is no cause; there are {', '.join(CAUSE_NAMES)}")
     return tuple(dict.fromkeys(names)) or None
 
 

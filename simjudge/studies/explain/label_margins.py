@@ -13,8 +13,8 @@ from simjudge.core.object_tables import Objects
 from simjudge.perception.iou import box_iou
 from simjudge.studies.judged_set import JudgedSet
 
-NAME, WORDS = "label_margins", "label margins"
-"""The cause as files and as sentences write it."""
+WORDS = "label margins"
+"""The cause as sentences write it."""
 LEAST_MARGIN = 0.01
 """Share of a box's side below which margins are taken for equal."""
 _FEWEST = 20

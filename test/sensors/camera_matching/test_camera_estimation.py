@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from painted_discs import paint, pictures
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.data.sets import read_set
 from simjudge.sensors.camera.chain import Step, apply_steps
 from simjudge.sensors.camera_matching.camera_difference import CAUSES, CameraDifference
-from simjudge.sensors.camera_matching.camera_estimation import estimate_difference
+from simjudge.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
 from simjudge.sensors.camera_matching.picture_statistics import PictureStatistics, measure_picture, measure_pictures
 from simjudge.sensors.camera_matching.statistic_values import (
     jpeg_quality,
@@ -21,6 +23,7 @@ from simjudge.sensors.camera_matching.statistic_values import (
     vignetting_difference,
 )
 
+BAGS = Path(__file__).parents[3] / "bags"
 PICTURES = pictures(paint(1, 8))
 
 
@@ -119,3 +122,15 @@ def test_filters_stand_in_the_order_of_a_camera():
     ]  # fmt: skip
     assert every.causes() == [cause.name for cause in CAUSES]
     assert [step.name for step in every.steps("b", {"noise", "blur"})] == ["gaussian_blur", "shot_noise"]
+
+
+@pytest.mark.slow
+def test_the_camera_of_the_sample_recording_is_found_from_its_pictures():
+    """bags/make_samples.py says what that camera is; the other recording's surfaces and poses differ a little."""
+    a, b = (sample_pictures(read_set(BAGS / f"{name}.mcap"), 6) for name in ("real_stand_in", "sim"))
+    found = estimate_difference(a, b)
+    assert math.sqrt(found.blur) == pytest.approx(0.8, abs=0.1)
+    assert math.degrees(math.atan(math.sqrt(found.vignetting))) == pytest.approx(32, abs=4)
+    assert math.hypot(found.read, found.shot * 0.6) == pytest.approx(5, abs=0.7)
+    assert (found.red, found.blue) == (pytest.approx(0.9, abs=0.03), pytest.approx(1.15, abs=0.06))
+    assert found.compression == pytest.approx(15, abs=1)

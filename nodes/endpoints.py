@@ -63,7 +63,7 @@ def create_publisher(node: SimjudgeNode, endpoint: Endpoint, *, reliability: str
 
 
 def declared_subscription(
-    node: SimjudgeNode, topic: str, callback: Callable[[Any], None], *, message_type: str = ""
+    node: SimjudgeNode, topic: str, callback: Callable[[Any], None], *, message_type: str = "", raw: bool = False
 ) -> Subscription[Any]:
     """Subscribe to a declared topic; a publisher whose offer does not fit is reported in diagnostics.
 
@@ -72,6 +72,7 @@ def declared_subscription(
         topic: as declared.
         callback: called with every message.
         message_type: in place of the declared type.
+        raw: call back with the messages' bytes.
 
     Raises:
         SimjudgeError: the message type is not installed.
@@ -82,7 +83,8 @@ def declared_subscription(
     profile = subscription_qos(endpoint, _reliability(node, endpoint))
     name = str(node.resolve_topic_name(topic))
     events = subscription_events(node.diagnostics, name, endpoint.reliability_parameter or None)
-    return node.create_subscription(_message_class(node, endpoint), topic, callback, profile, event_callbacks=events)
+    kind = _message_class(node, endpoint)
+    return node.create_subscription(kind, topic, callback, profile, event_callbacks=events, raw=raw)
 
 
 def declared_service(node: SimjudgeNode, name: str, callback: Callable[..., Any]) -> Service[Any, Any]:

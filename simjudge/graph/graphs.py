@@ -35,6 +35,7 @@ from simjudge.graph.node_settings import (
     LIVE_FOLLOWING,
     LIVE_MAPPING,
     PICTURES,
+    THINGS,
     DetectionSettings,
     GroundTruthSettings,
     LiveObjectSettings,
@@ -208,8 +209,9 @@ def _objects(values: Values) -> tuple[Process, ...]:
 
 
 def _label(values: Values) -> tuple[Process, ...]:
-    taken = {f"simulator/{values['form'] or PICTURES}": values["labels"], "simulator/names": values["names"],
-             "camera/camera_info": values["camera_info"]}  # fmt: skip
+    form = values["form"] or PICTURES
+    source = "simulator/images" if form == THINGS else f"simulator/{form}"
+    taken = {source: values["labels"], "simulator/names": values["names"], "camera/camera_info": values["camera_info"]}
     pairs = tuple((topic, given) for topic, given in taken.items() if given)
     node = Process("ground_truth_node", "ground_truth_node", parameters=given_parameters(_OF_GROUND_TRUTH, values),
                    remappings=pairs)  # fmt: skip
@@ -308,9 +310,10 @@ LABEL = Graph(
     "another simulator's ground truth as labels, while it runs",
     (
         *arguments_of(_OF_GROUND_TRUTH),
-        Argument("labels", None, "Topic of the simulator's pictures or boxes, such as /segmentation/labels_map."),
+        Argument("labels", None, "Topic of the simulator's pictures or boxes, such as /segmentation/labels_map. With"
+                 " form things: of the images."),
         Argument("names", "", "Topic of the JSON that says what their numbers mean, where the simulator sends one."),
-        Argument("camera_info", "", "Topic of the camera's camera_info, for boxes."),
+        Argument("camera_info", "", "Topic of the camera's camera_info, for all forms but pictures."),
         *rviz_arguments("false"), *WATCH, *_COMMON,
     ),
     _label,

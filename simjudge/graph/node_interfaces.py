@@ -22,6 +22,7 @@ _IMAGE = "sensor_msgs/msg/Image"
 _JPEG = "sensor_msgs/msg/CompressedImage"
 _TRANSFORMS = "tf2_msgs/msg/TFMessage"
 _DETECTIONS_2D = "vision_msgs/msg/Detection2DArray"
+_DETECTIONS_3D = "vision_msgs/msg/Detection3DArray"
 
 
 class Endpoint(NamedTuple):
@@ -224,9 +225,14 @@ NODES: dict[str, NodeInterface] = {
                   "with `form` pictures", depth=100),
          Endpoint("simulator/boxes", _DETECTIONS_2D, RELIABLE, "boxes that another simulator draws, or another type by"
                   " `boxes_type`", "with `form` boxes", depth=100, type_parameter="boxes_type"),
+         Endpoint("simulator/solids", _DETECTIONS_3D, RELIABLE, "boxes in space of another simulator, or another type"
+                  " by `solids_type`", "with `form` solids", depth=100, type_parameter="solids_type"),
+         Endpoint("simulator/images", _IMAGE, CAMERA, "the images, whose stamps are labelled, or another type by"
+                  " `images_type`", "with `form` things", depth=100, type_parameter="images_type"),
          Endpoint("simulator/names", "std_msgs/msg/String", RELIABLE, "JSON that says what their numbers mean",
                   "with a simulator that says it", depth=100),
-         _CAMERA_INFO._replace(when="with `form` boxes")),
+         _CAMERA_INFO._replace(when="with `form` boxes, solids or things"),
+         *(each._replace(when="with `form` solids or things", depth=100) for each in (_TF, _TF_STATIC))),
     ),
     "validation_node": NodeInterface(
         (_SUMMARY._replace(depth=1), _CONTEXTS._replace(when="live"),

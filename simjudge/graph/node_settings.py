@@ -24,7 +24,7 @@ from simjudge.vehicle.vehicle_messages import INPUT_TYPE
 TRANSPORTS = ("auto", "raw", "compressed")
 """Which images a node subscribes to; auto: those that come."""
 RELIABILITIES = ("auto", "best_effort", "reliable")
-PICTURES, BOXES = "pictures", "boxes"
+PICTURES, SOLIDS, BOXES, THINGS = "pictures", "solids", "boxes", "things"
 """Forms of another simulator's ground truth."""
 LANE_WIDTH = 1.0
 """Metres between left and right cones where nobody says otherwise."""
@@ -134,13 +134,29 @@ class GroundTruthSettings(StageSettings):
     """The settings of ground_truth_node."""
 
     simulator: str = setting(help="Simulator: a file, or the name of one that comes with simjudge, such as gazebo.")
-    form: str = setting(PICTURES, "Form of the simulator's ground truth that is read.", choices=(PICTURES, BOXES))
+    form: str = setting(
+        PICTURES,
+        "Form of the simulator's ground truth that is read: pictures, boxes on the image, solids (boxes in space), or "
+        "things (poses of what the simulator's file describes).",
+        choices=(PICTURES, SOLIDS, BOXES, THINGS),
+    )
     classes: tuple[str, ...] = setting(
         (), "What the simulator's numbers mean, each as `NUMBER=NAME`, in place of the file's."
     )
     boxes_type: str = setting(
         "vision_msgs/msg/Detection2DArray",
         "Type of the messages on simulator/boxes: this one, or webots_ros2_msgs/msg/CameraRecognitionObjects.",
+    )
+    solids_type: str = setting(
+        "vision_msgs/msg/Detection3DArray",
+        "Type of the messages on simulator/solids: this one, or derived_object_msgs/msg/ObjectArray.",
+    )
+    images_type: str = setting(
+        "sensor_msgs/msg/Image",
+        "Type of the messages on simulator/images: this one, or sensor_msgs/msg/CompressedImage.",
+    )
+    wait: float = setting(
+        2.0, "Time for which solids and things wait for the poses around their stamp.", unit="s", low=0, high=600
     )
     min_size: float = setting(5.0, "Size below which objects are not labelled.", unit="px", low=0, high=1e5)
     min_visible: float = setting(

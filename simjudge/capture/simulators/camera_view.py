@@ -1,4 +1,4 @@
-"""The camera of another simulator's recording: its lens, and where it is at each stamp."""
+"""The camera of another simulator: its lens, and where it is at each stamp."""
 
 from __future__ import annotations
 
@@ -7,14 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from simjudge.capture.simulators.recorded_motion import RecordedMotion, frame_motion, topic_motion
+from simjudge.capture.simulators.motion_source import MotionPoses, MotionSource
 from simjudge.capture.simulators.simulator_file import CAMERA_FRAME, ImageFields
-from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.rosbag2.interfaces import CAMERA_INFO
-from simjudge.data.rosbag2.recorded_poses import decoded_messages
-from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.calibration_formats import message_calibration
 from simjudge.sensors.camera.camera import Camera
@@ -31,25 +25,24 @@ AXES: Mapping[str, Pose] = {
 
 
 class CameraView:
-    """Where the camera of a recording looks, and through which lens."""
+    """Where the camera of a simulator looks, and through which lens."""
 
-    def __init__(self, recording: Recording, images: ImageFields, image_topic: str | None) -> None:
+    def __init__(self, source: MotionSource, images: ImageFields) -> None:
         """Remember where to look.
 
         Args:
-            recording: open for reading.
+            source: of poses and camera_info.
             images: what the simulator's file says of the photographs.
-            image_topic: of the photographs, where a person names it.
         """
-        self._recording, self._images, self._topic = recording, images, image_topic
-        self._motions: dict[str, RecordedMotion] = {}
+        self._source, self._images = source, images
+        self._motions: dict[str, MotionPoses] = {}
 
     @cached_property
     def lens(self) -> Lens:
         """The lens of the photographs.
 
         Raises:
-            SimjudgeError: the recording has no camera_info, or several, or one of a camera that is not calibrated.
+            SimjudgeError: there is no camera_info, or several, or one of a camera that is not calibrated.
         """
         if self._camera is not None:
             return self._camera.lens
@@ -67,10 +60,10 @@ class CameraView:
             stamp: nanoseconds.
 
         Returns:
-            The pose; None where nothing was recorded near the stamp.
+            The pose; None where nothing is known near the stamp.
 
         Raises:
-            SimjudgeError: the recording does not say where the camera is.
+            SimjudgeError: nothing says where the camera is.
         """
         if frame == CAMERA_FRAME:
             return AXES[axes]
@@ -82,12 +75,12 @@ class CameraView:
         mount = self._images.mount
         return pose @ (AXES[self._images.axes] if mount is None else mount.pose().optical_frame())
 
-    def _motion(self, frame: str) -> RecordedMotion:
+    def _motion(self, frame: str) -> MotionPoses:
         """The motion of what carries the camera, or of the camera."""
         if self._images.body is not None:
-            return topic_motion(self._recording, self._images.body)
+            return self._source.topic_motion(self._images.body)
         carrier = self._images.body_frame or str(self._info.header.frame_id)
-        return frame_motion(self._recording, frame, carrier)
+        return self._source.frame_motion(frame, carrier)
 
     @cached_property
     def _camera(self) -> Camera | None:
@@ -96,17 +89,4 @@ class CameraView:
 
     @cached_property
     def _info(self) -> Any:
-        recording = self._recording
-        found = sorted(info.topic for info in recording.topic_infos() if info.type == CAMERA_INFO)
-        if len(found) > 1 and self._topic is not None:
-            near = self._topic.strip("/")
-            found = [name for name in found if near.startswith(name.rpartition("/")[0].strip("/"))]
-        if len(found) != 1:
-            what = f"several camera_info ({', '.join(found)}); choose the camera with --image-topic" if found else (
-                "no camera_info; record it, or give images: {camera: FILE} in a file of the simulator"
-            )
-            raise SimjudgeError(f"{recording.path}: {what}: boxes in space are seen through the camera's lens")
-        info = next((message for _, message in decoded_messages(recording, {found[0]}, Losses())), None)
-        if info is None or not np.isfinite(np.asarray(info.k, np.float64)).all():
-            raise SimjudgeError(f"{recording.path}: no message on {found[0]} can be read")
-        return info
+        return self._source.camera_info()

@@ -8,13 +8,12 @@ from typing import Any
 from simjudge.capture.simulators.camera_view import CameraView
 from simjudge.capture.simulators.label_boxes import instance_of
 from simjudge.capture.simulators.label_rows import ClassKey, ClassLookup, LabelRow
-from simjudge.capture.simulators.recorded_motion import RecordedMotion, frame_motion, topic_motion
+from simjudge.capture.simulators.motion_source import MotionPoses, MotionSource
 from simjudge.capture.simulators.seen_solids import Solid, solid_rows
 from simjudge.capture.simulators.simulator_file import RecordedThingFields, SolidFields
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers
-from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh
 from simjudge.scene.solid_meshes import box, cone, cylinder, move
@@ -32,7 +31,7 @@ class SolidLabels:
         self._fields, self._view = fields, view
         self._lookup = ClassLookup(fields)
 
-    def rows(self, message: Any, where: str, names: Mapping[int, str] | None, losses: Losses) -> list[LabelRow]:
+    def rows(self, message: Any, where: str, names: Mapping[int, str] | None, losses: Losses) -> list[LabelRow] | None:
         """See the boxes of a message through the camera's lens; nearer ones hide those behind.
 
         Args:
@@ -42,15 +41,16 @@ class SolidLabels:
             losses: takes boxes that cannot be used, and messages without a pose of the camera.
 
         Returns:
-            What can be seen, with distance and visible share.
+            What can be seen, with distance and visible share; None where the camera's pose is not known.
 
         Raises:
-            SimjudgeError: the recording does not say where the camera is, or what its lens is.
+            SimjudgeError: nothing says where the camera is, or what its lens is.
         """
+        lens = self._view.lens
         camera = self._view.pose(self._fields.frame, self._fields.axes, header_stamp(message.header))
         if camera is None:
             losses.add("label messages at a time without a pose of the camera", where)
-            return []
+            return None
         to_camera = camera.inverse()
         solids = []
         for number, item in enumerate(message.objects if hasattr(message, "objects") else message.detections):
@@ -58,7 +58,7 @@ class SolidLabels:
             found = self._solid(item, named, names, losses)
             if found is not None:
                 solids.append(Solid(found[0], found[1], to_camera @ found[2], found[3]))
-        return solid_rows(solids, self._view.lens)
+        return solid_rows(solids, lens)
 
     def _solid(
         self, item: Any, where: str, names: Mapping[int, str] | None, losses: Losses
@@ -92,15 +92,15 @@ class SolidLabels:
 
 
 class ThingLabels:
-    """Sees things whose shapes the simulator's file has, and whose poses are recorded."""
+    """Sees things whose shapes the simulator's file has, and whose poses a recording or a running simulator has."""
 
     def __init__(
-        self, recording: Recording, things: Mapping[str, RecordedThingFields], view: CameraView, world: str
+        self, source: MotionSource, things: Mapping[str, RecordedThingFields], view: CameraView, world: str
     ) -> None:
         """Read the poses.
 
         Args:
-            recording: open for reading.
+            source: of the poses.
             things: by name.
             view: the camera.
             world: the frame that the poses are in.
@@ -109,12 +109,12 @@ class ThingLabels:
             SimjudgeError: the poses of a thing are not there.
         """
         self._view, self._world = view, world
-        self._things: list[tuple[str, Mesh, RecordedMotion]] = []
+        self._things: list[tuple[str, Mesh, MotionPoses]] = []
         for fields in things.values():
             motion = (
-                topic_motion(recording, fields.topic)
+                source.topic_motion(fields.topic)
                 if fields.topic is not None
-                else frame_motion(recording, world, str(fields.frame))
+                else source.frame_motion(world, str(fields.frame))
             )
             self._things.append((fields.name, _shape(fields), motion))
 
@@ -127,7 +127,7 @@ class ThingLabels:
         Returns:
             What can be seen; instances count the things from 0. None where a pose is missing at that time.
         """
-        camera = self._view.pose(self._world, "optical", stamp)
+        lens, camera = self._view.lens, self._view.pose(self._world, "optical", stamp)
         poses = [motion.pose(stamp) for _, _, motion in self._things]
         if camera is None or any(pose is None for pose in poses):
             return None
@@ -137,7 +137,7 @@ class ThingLabels:
             for instance, ((name, mesh, _), pose) in enumerate(zip(self._things, poses, strict=True))
             if pose is not None
         ]
-        return solid_rows(solids, self._view.lens)
+        return solid_rows(solids, lens)
 
 
 def _shape(fields: RecordedThingFields) -> Mesh:

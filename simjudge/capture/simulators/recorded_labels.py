@@ -18,6 +18,7 @@ from simjudge.capture.simulators.label_names import LabelNames
 from simjudge.capture.simulators.label_pictures import PictureLabels
 from simjudge.capture.simulators.label_rows import ClassNumbers, LabelRow, build_objects, settle_rows
 from simjudge.capture.simulators.label_solids import CARLA_OBJECTS, SolidLabels, ThingLabels
+from simjudge.capture.simulators.recorded_motion import RecordedMotions
 from simjudge.capture.simulators.simulator_file import (
     BoxFields,
     LabelFields,
@@ -50,8 +51,8 @@ SOLIDS = (VISION_BOXES_3D, CARLA_OBJECTS)
 class LabelReader(Protocol):
     """Reads one form of a simulator's ground truth."""
 
-    def rows(self, message: Any, where: str, names: Mapping[int, str] | None, losses: Losses) -> list[LabelRow]:
-        """Read the objects of a message: see `PictureLabels.rows`."""
+    def rows(self, message: Any, where: str, names: Mapping[int, str] | None, losses: Losses) -> list[LabelRow] | None:
+        """Read the objects of a message: see `PictureLabels.rows`; None where they cannot be known."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +118,11 @@ def read_simulator_recording(
     recording = Recording(path)
     types = {info.topic: info.type for info in recording.topic_infos()}
     image = given.image_topic or _only(simulator.images.topic, PICTURES, types, str(path), "--image-topic") or None
-    view = CameraView(recording, simulator.images, image)
+    motions = RecordedMotions(recording, image)
+    view = CameraView(motions, simulator.images)
     if simulator.things is not None and given.label_topic is None:
         frames = _photographs(path, simulator, types, given, image, "")
-        things = ThingLabels(recording, simulator.things, view, simulator.world)
+        things = ThingLabels(motions, simulator.things, view, simulator.world)
         _check_size(view, frames, path)
         return _with_things(frames, things, limits)
     source = choose_source(simulator, types, given.label_topic, str(path))
@@ -304,6 +306,8 @@ def _read_labels(
             found = reader.rows(message, where, names.at(stamp, stored.time), losses)
         except ImageError as error:
             losses.add("label pictures that cannot be read", str(error))
+            continue
+        if found is None:
             continue
         stamps.append(stamp)
         rows.append(found)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO
 from simjudge.data.rosbag2.recorded_mounts import standing_links, standing_pose
 from simjudge.data.rosbag2.recorded_poses import (
     POSE,
@@ -25,6 +28,7 @@ class RecordedMotion:
 
     def __init__(self, trajectory: Trajectory) -> None:
         """Take the poses; one alone holds for ever."""
+        self._trajectory = trajectory
         self._fixed = trajectory.pose(0) if len(trajectory) == 1 else None
         self._between = None if self._fixed is not None else TrajectoryInterpolator(trajectory)
 
@@ -35,13 +39,59 @@ class RecordedMotion:
             stamp: nanoseconds.
 
         Returns:
-            The pose; None before the first one, after the last one and within a gap.
+            The pose, as it was recorded where it has that stamp; None before the first one, after the last one and
+            within a gap.
         """
         if self._between is None:
             return self._fixed
         if not self._between.covers([stamp])[0] or self._between.in_gap([stamp])[0]:
             return None
+        row = int(np.searchsorted(self._trajectory.stamp, stamp))
+        if self._trajectory.stamp[row] == stamp:
+            return self._trajectory.pose(row)
         return self._between.poses([stamp])[0]
+
+
+class RecordedMotions:
+    """Poses and camera_info of a recording: a `MotionSource`."""
+
+    def __init__(self, recording: Recording, image_topic: str | None) -> None:
+        """Remember where to look.
+
+        Args:
+            recording: open for reading.
+            image_topic: of the photographs, where several cameras have a camera_info; None: there is one.
+        """
+        self._recording, self._topic = recording, image_topic
+
+    def topic_motion(self, topic: str) -> RecordedMotion:
+        """The poses of a topic: see `topic_motion`."""
+        return topic_motion(self._recording, topic)
+
+    def frame_motion(self, parent: str, child: str) -> RecordedMotion:
+        """The poses of a frame in another: see `frame_motion`."""
+        return frame_motion(self._recording, parent, child)
+
+    def camera_info(self) -> Any:
+        """The first message of the camera's only camera_info.
+
+        Raises:
+            SimjudgeError: there is none that can be read, or several topics.
+        """
+        recording = self._recording
+        found = sorted(info.topic for info in recording.topic_infos() if info.type == CAMERA_INFO)
+        if len(found) > 1 and self._topic is not None:
+            near = self._topic.strip("/")
+            found = [name for name in found if near.startswith(name.rpartition("/")[0].strip("/"))]
+        if len(found) != 1:
+            what = f"several camera_info ({', '.join(found)}); choose the camera with --image-topic" if found else (
+                "no camera_info; record it, or give images: {camera: FILE} in a file of the simulator"
+            )
+            raise SimjudgeError(f"{recording.path}: {what}: boxes in space are seen through the camera's lens")
+        info = next((message for _, message in decoded_messages(recording, {found[0]}, Losses())), None)
+        if info is None or not np.isfinite(np.asarray(info.k, np.float64)).all():
+            raise SimjudgeError(f"{recording.path}: no message on {found[0]} can be read")
+        return info
 
 
 def topic_motion(recording: Recording, topic: str) -> RecordedMotion:

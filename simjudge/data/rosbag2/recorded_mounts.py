@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -41,13 +42,23 @@ def standing_links(recording: Recording) -> Links:
     static = {topic for topic in topics if topic.endswith("tf_static")}
     for _, message in decoded_messages(recording, static, Losses()) if static else ():
         for transform in message.transforms:
-            fields = transform_fields(transform)
-            try:
-                pose = Pose(fields["position"], fields["orientation"])
-            except SimjudgeError:
-                continue
-            links[fields["child"].lstrip("/")] = (fields["parent"].lstrip("/"), pose)
+            add_standing_link(links, transform)
     return links
+
+
+def add_standing_link(links: dict[str, tuple[str, Pose]], transform: Any) -> None:
+    """Take in a transform that holds for ever; one that is no pose is left out.
+
+    Args:
+        links: by a frame's name, its parent and its pose in it; the last one of a frame counts.
+        transform: a geometry_msgs/TransformStamped.
+    """
+    fields = transform_fields(transform)
+    try:
+        pose = Pose(fields["position"], fields["orientation"])
+    except SimjudgeError:
+        return
+    links[fields["child"].lstrip("/")] = (fields["parent"].lstrip("/"), pose)
 
 
 def standing_pose(links: Links, frame: str, base: str) -> Pose | None:

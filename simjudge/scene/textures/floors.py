@@ -15,7 +15,7 @@ from simjudge.scene.textures.noise import (
     smooth_step,
     spectral,
     stretched_noise,
-    wandering_line,
+    wandering_lines,
 )
 
 Srgb = tuple[float, float, float]
@@ -52,11 +52,11 @@ def concrete(
     tone += stains * 0.03 * smooth_step(blot, -1.2, -2.4)
     out = np.asarray(colour, np.float32) + tone[..., None] * np.array([1.0, 1.0, 1.04], np.float32)
     count = round(14 * scuffs)
-    rubs = [wandering_line(random, random.random(2), random.uniform(0.02, 0.15), 0.01, 0.05) for _ in range(count)]
+    rubs = wandering_lines(random, count, (0.02, 0.15), 0.01, 0.05)
     rubbed = blur(draw_lines(size, rubs, random.integers(1, 4, count).tolist()), 1.2)
     out = blend(out, np.multiply(colour, 0.55), 0.5 * rubbed * smooth_step(spectral(size, random, 1.5, 12), -1, 1))
     count = round(7 * cracks)
-    split = [wandering_line(random, random.random(2), random.uniform(0.15, 0.5), 0.006, 0.35) for _ in range(count)]
+    split = wandering_lines(random, count, (0.15, 0.5), 0.006, 0.35)
     return blend(out, np.multiply(colour, 0.55), 0.55 * blur(draw_lines(size, split, [1] * count), 0.6))
 
 
@@ -97,7 +97,7 @@ def vinyl_tiles(
     tone += 0.012 * spectral(size, random, 3.2, 1)
     out = np.asarray(colour, np.float32) + tone[..., None].astype(np.float32)
     count = round(26 * scuffs)
-    rubs = [wandering_line(random, random.random(2), random.uniform(0.01, 0.1), 0.008, 0.08) for _ in range(count)]
+    rubs = wandering_lines(random, count, (0.01, 0.1), 0.008, 0.08)
     rubbed = blur(draw_lines(size, rubs, random.integers(1, 3, count).tolist()), 1.0)
     out = blend(out, np.multiply(colour, 0.5), 0.5 * rubbed)
     return blend(out, np.multiply(colour, 0.45), joint * (1 - smooth_step(near, 0.3, 1.3)))

@@ -105,6 +105,24 @@ def wandering_line(
     return start + np.cumsum(step * np.stack([np.cos(angle), np.sin(angle)], 1), 0)
 
 
+def wandering_lines(
+    random: np.random.Generator, count: int, lengths: tuple[float, float], step: float, turn: float
+) -> list[FloatArray]:
+    """Lines that wander from anywhere: scuffs, cracks, scratches.
+
+    Args:
+        random: the source.
+        count: how many lines.
+        lengths: of the shortest and of the longest, in parts of the texture.
+        step: between two points, in parts of the texture.
+        turn: change of the direction from step to step, radians.
+
+    Returns:
+        The lines, points (P, 2) each.
+    """
+    return [wandering_line(random, random.random(2), random.uniform(*lengths), step, turn) for _ in range(count)]
+
+
 def smooth_step(x: npt.NDArray[np.floating], low: float, high: float) -> Image:
     """0 below `low`, 1 above `high`, smooth between.
 

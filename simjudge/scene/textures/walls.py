@@ -15,7 +15,7 @@ from simjudge.scene.textures.noise import (
     grid_cells,
     smooth_step,
     spectral,
-    wandering_line,
+    wandering_lines,
 )
 
 
@@ -39,7 +39,7 @@ def plaster(
     tone = contrast * (0.014 * peel + 0.016 * spectral(size, random, 3.0, 1))
     out = np.asarray(colour, np.float32) + tone[..., None]
     count = round(10 * marks)
-    rubs = [wandering_line(random, random.random(2), random.uniform(0.01, 0.05), 0.005, 0.15) for _ in range(count)]
+    rubs = wandering_lines(random, count, (0.01, 0.05), 0.005, 0.15)
     return blend(out, np.multiply(colour, 0.7), 0.4 * blur(draw_lines(size, rubs, [1] * count), 0.8))
 
 

@@ -110,17 +110,7 @@ class Objects(ShortRepr):
         Returns:
             The rows in the given order.
         """
-        masks = None if self.masks is None else self.masks.take(rows)
-        return Objects(
-            self.frame[rows],
-            self.class_id[rows],
-            self.box[rows],
-            self.instance[rows],
-            self.distance[rows],
-            self.visible[rows],
-            masks,
-            None if self.cuboid is None else self.cuboid[rows],
-        )
+        return _take(self, rows)
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,9 +181,7 @@ class Predictions(ShortRepr):
         Returns:
             The rows in the given order.
         """
-        masks = None if self.masks is None else self.masks.take(rows)
-        cuboid = None if self.cuboid is None else self.cuboid[rows]
-        return Predictions(self.frame[rows], self.class_id[rows], self.box[rows], self.score[rows], masks, cuboid)
+        return _take(self, rows)
 
 
 def row_offsets(frame: IntArray, frame_count: int) -> IntArray:
@@ -242,6 +230,13 @@ def concatenate_tables(tables: Sequence[AnyTable]) -> AnyTable:
         masks = Masks.concatenate([Masks.none(len(t)) if t.masks is None else t.masks for t in tables])
     columns = {name: np.concatenate([getattr(table, name) for table in tables]) for name in names}
     return order_by_frame(kind(**columns, masks=masks, cuboid=cuboid))
+
+
+def _take(table: AnyTable, rows: IntArray) -> AnyTable:
+    columns = {column.name: getattr(table, column.name) for column in fields(table)}
+    masks = columns.pop("masks")
+    taken = {name: None if values is None else values[rows] for name, values in columns.items()}
+    return type(table)(**taken, masks=None if masks is None else masks.take(rows))
 
 
 def _cuboids(given: npt.ArrayLike | None) -> FloatArray | None:

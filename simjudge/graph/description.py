@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from simjudge.core.errors import UsageError
 from simjudge.graph.node_interfaces import NODES
@@ -17,6 +17,7 @@ CLOSING = 15.0
 Values: TypeAlias = Mapping[str, str]
 """The arguments of a run, all of them, as text; empty where nothing is given."""
 
+_Number = TypeVar("_Number", int, float)
 _TRUE = ("true", "1", "yes", "on")
 _FALSE = ("false", "0", "no", "off")
 
@@ -204,10 +205,7 @@ def parse_float(name: str, text: str) -> float:
     Raises:
         UsageError: it says none.
     """
-    try:
-        return float(text)
-    except ValueError:
-        raise UsageError(f"{name}:={text}: must be a number") from None
+    return _parse_number(name, text, float, "a number")
 
 
 def parse_int(name: str, text: str) -> int:
@@ -220,10 +218,14 @@ def parse_int(name: str, text: str) -> int:
     Raises:
         UsageError: it says none.
     """
+    return _parse_number(name, text, int, "a whole number")
+
+
+def _parse_number(name: str, text: str, kind: Callable[[str], _Number], words: str) -> _Number:
     try:
-        return int(text)
+        return kind(text)
     except ValueError:
-        raise UsageError(f"{name}:={text}: must be a whole number") from None
+        raise UsageError(f"{name}:={text}: must be {words}") from None
 
 
 def normalize_namespace(namespace: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.core.masks import Masks
+from simjudge.core.text import one_line
 
 DEFAULT_MIN_SCORE = 0.05
 """Low, so that average precision is right; what a comparison counts is chosen there."""
@@ -37,6 +39,20 @@ class BadAnswerError(SimjudgeError):
         """Say which detector gave the answer, for which image, and what is wrong with it."""
         super().__init__(f"{model}, image {image} of those given at once: {problem}")
         self.model, self.image, self.problem = model, image, problem
+
+
+def require_detection_task(path: Path, task: str) -> None:
+    """Refuse a model that is made for something else.
+
+    Args:
+        path: of the model.
+        task: that it names: "detect", "segment", "pose", ...
+
+    Raises:
+        SimjudgeError: it does not detect.
+    """
+    if task != "detect":
+        raise SimjudgeError(f"{path}: the model's task is {one_line(task)!r}; a detection model is needed")
 
 
 @dataclass(frozen=True, repr=False)

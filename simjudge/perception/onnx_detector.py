@@ -13,8 +13,14 @@ import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
-from simjudge.core.text import one_line
-from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, check_answer, check_scores
+from simjudge.perception.detector import (
+    DEFAULT_IOU,
+    DEFAULT_MIN_SCORE,
+    Detections,
+    check_answer,
+    check_scores,
+    require_detection_task,
+)
 from simjudge.perception.detector_summary import ShownDetector
 from simjudge.perception.letterbox import GREY, Letterbox
 from simjudge.perception.nms import non_maximum_suppression_by_class
@@ -72,9 +78,7 @@ class OnnxDetector(ShownDetector):
             metadata = dict(session.get_modelmeta().custom_metadata_map)
         except UnicodeDecodeError as error:
             raise SimjudgeError(f"{path}: its metadata is no UTF-8 text; export it again") from error
-        task = metadata.get("task", "detect")
-        if task != "detect":
-            raise SimjudgeError(f"{path}: the model's task is {one_line(task)!r}; a detection model is needed")
+        require_detection_task(path, metadata.get("task", "detect"))
         names = metadata_names(path, metadata)
         size = _input_size(path, session, metadata, imgsz)
         detector = cls(path.stem, names, session, "classes", size, min_score, iou)

@@ -13,7 +13,14 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.core.text import one_line
 from simjudge.perception.checkpoint import open_checkpoint
-from simjudge.perception.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detections, check_answer, check_scores
+from simjudge.perception.detector import (
+    DEFAULT_IOU,
+    DEFAULT_MIN_SCORE,
+    Detections,
+    check_answer,
+    check_scores,
+    require_detection_task,
+)
 from simjudge.perception.detector_summary import ShownDetector
 
 _LONGEST = 200
@@ -67,8 +74,7 @@ class UltralyticsDetector(ShownDetector):
         except Exception as error:
             first = (str(error).strip().splitlines() or [""])[0][:200]
             raise SimjudgeError(f"{path}: not a readable ultralytics checkpoint: {first}") from error
-        if task != "detect":
-            raise SimjudgeError(f"{path}: the model's task is {one_line(task)!r}; a detection model is needed")
+        require_detection_task(path, task)
         _watch_scores(model.model, path.stem)
         return cls(path.stem, names, model, int(size), min_score, iou, device)
 
